@@ -1,0 +1,72 @@
+// Evaluating, looking at what was fused, counters, and settings.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// Computes the tensors now, together: what they share is computed once. Returns when the work is queued (CUDA) or done
+/// (CPU). Throws the errors of sinter/errors.hpp.
+void eval(const std::vector<Tensor>& tensors);
+template <class... Tensors> void eval(const Tensor& first, const Tensors&... rest) {
+  eval(std::vector<Tensor>{first, rest...});
+}
+
+enum class Format : std::uint8_t { text, json };
+
+/// Each step that computes (or computed) the tensor: its ops, inputs and outputs, bytes moved against the unfused count, why
+/// it ends where it does, registers, shared memory and spills, where its binary came from and how long that took.
+/// A tensor that is not evaluated yet is planned and compiled, not run. With a target ("cpu", "sm_90") it is planned and
+/// compiled for that target, with no GPU needed, whether evaluated or not is then an error of the caller: ValueError if evaluated.
+std::string explain(const Tensor& tensor, Format format = Format::text, std::string_view target = {});
+std::string explain(const std::vector<Tensor>& tensors, Format format = Format::text, std::string_view target = {});
+
+/// Writes the exact strings that were (or would be) compiled into `directory`, created if missing: NAME.cu for CUDA;
+/// NAME.nest and NAME.ll for the CPU, NAME.s too with `assembly`. Returns the paths written.
+std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target = {},
+                                      bool assembly = false);
+std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory,
+                                      std::string_view target = {}, bool assembly = false);
+
+/// What this process did so far; differences between two readings are what a test asserts on.
+struct Counters {
+  std::uint64_t kernels_launched = 0;
+  std::uint64_t library_calls = 0;
+  std::uint64_t kernels_compiled = 0;
+  std::uint64_t kernels_from_disk = 0;
+  std::uint64_t kernels_from_memory = 0;
+  std::uint64_t plans_made = 0;     // scheduled and generated
+  std::uint64_t plans_reused = 0;   // found by structure: neither scheduled nor generated
+  std::uint64_t fallbacks = 0;      // kernels interpreted because they could not be compiled
+  std::uint64_t bytes_now = 0;      // device memory held by tensors
+  std::uint64_t bytes_peak = 0;
+};
+Counters counters();
+/// Sets bytes_peak to bytes_now.
+void reset_peak();
+
+/// Settings, each the equal of an environment variable; the defaults are read from the environment once.
+struct Options {
+  std::string device = "cpu";       // SINTER_DEVICE: cpu, cuda, cuda:1
+  std::string backend = "llvm";     // SINTER_BACKEND: llvm, interpreter (device cpu)
+  bool fuse = true;                 // SINTER_FUSE: on, off (one kernel per op)
+  bool fast_math = false;           // SINTER_FAST_MATH: approximate math; part of the cache key
+  int threads = 0;                  // SINTER_THREADS: 0 is every core
+  std::string log = "warn";         // SINTER_LOG: spdlog level
+  std::string dump;                 // SINTER_DUMP: folder that receives every kernel string as it is generated
+  std::string cache_dir;            // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter
+  std::string cache_size = "1G";    // SINTER_CACHE_SIZE: 512M, 2G, bytes; 0 turns the disk cache off
+};
+Options options();
+/// Replaces the settings from now on; kernels already loaded stay. Throws ValueError for a value out of range and DeviceError for
+/// a device that is not there.
+void configure(const Options& options);
+
+/// The library's version, "0.1.0".
+std::string_view version();
+
+}  // namespace sinter

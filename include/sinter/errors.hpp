@@ -1,0 +1,28 @@
+// Every failure a user can cause or meet is one of these. Messages name the op, the shapes and dtypes,
+// the user's file and line, and what to do.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace sinter {
+
+/// The base of every exception sinter throws.
+struct Error : std::runtime_error { using std::runtime_error::runtime_error; };
+/// Shapes that do not fit: broadcasting, reshape, matmul, element counts.
+struct ShapeError : Error { using Error::Error; };
+/// An element type that the operation does not take.
+struct DTypeError : Error { using Error::Error; };
+/// An axis or an index out of range, a repeated axis.
+struct AxisError : Error { using Error::Error; };
+/// A value that is not meaningful: a zero slice step, an unknown option, a malformed expression.
+struct ValueError : Error { using Error::Error; };
+/// A file that is missing, unreadable, truncated or malformed.
+struct IoError : Error { using Error::Error; };
+/// A run-time compiler rejected a generated kernel; the message carries its log.
+struct CompileError : Error { using Error::Error; };
+/// A device is missing, ran out of memory or failed.
+struct DeviceError : Error { using Error::Error; };
+/// A broken invariant inside sinter: always a bug worth reporting.
+struct InternalError : Error { using Error::Error; };
+
+}  // namespace sinter

@@ -1,0 +1,61 @@
+// The second level of the cache: one file per binary, found by a hash of its content. The first level (structure ->
+// plan, and loaded kernels) lives in the engine.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "jit/source.hpp"
+
+namespace sinter::cache {
+
+/// Where a cache is and how large it may grow.
+struct Settings {
+  std::filesystem::path directory;              // empty: disabled
+  std::uint64_t max_bytes = std::uint64_t{1} << 30;
+};
+/// $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter; size from $SINTER_CACHE_SIZE
+/// ("512M", "2G", a number of bytes; 0 disables). Never a shared temporary directory unless set explicitly.
+Settings default_settings();
+
+struct Stats {
+  std::uint64_t entries = 0, bytes = 0;
+  std::uint64_t hits = 0, misses = 0, stores = 0, evicted = 0, corrupt = 0;  // of this process
+};
+struct VerifyResult {
+  std::uint64_t good = 0, bad = 0, foreign_schema = 0;
+  std::string report;  // one line per bad entry
+};
+
+/// Thread-safe; safe against other processes on the same directory. No member throws for anything a file system or a
+/// hostile file can do: it warns once (log) and goes on without the entry.
+class DiskCache {
+ public:
+  explicit DiskCache(Settings settings);
+  ~DiskCache();
+  DiskCache(const DiskCache&) = delete;
+
+  /// The binary of exactly this source (the whole key is compared, a hash collision is a miss), origin = disk.
+  std::optional<jit::Binary> load(const jit::Source& source);
+  /// Publishes atomically: private temporary name, write, fsync, rename; then evicts what exceeds the size.
+  void store(const jit::Source& source, const jit::Binary& binary);
+
+  Stats stats() const;
+  /// Reads every entry and checks it; deletes those whose content is wrong, never those that could not be read.
+  VerifyResult verify();
+  /// Deletes every entry; returns their number.
+  std::uint64_t clear();
+  const Settings& settings() const;
+  /// Why the cache is off ("directory is owned by another user"), empty when it is on.
+  std::string disabled_reason() const;
+
+ private:
+  struct State;
+  State* state_;
+};
+
+/// The full text that is hashed and compared: schema, target, compiler, options, entry, source.
+std::string key_text(const jit::Source& source);
+
+}  // namespace sinter::cache

@@ -1,0 +1,55 @@
+// What every executor offers the engine: memory, and running a loop nest on it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "jit/loop_nest.hpp"
+#include "jit/source.hpp"
+
+namespace sinter::device {
+
+/// Memory of one device; freed (returned to the device's pool) with the last reference.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual void* data() = 0;             // an address on the device
+  virtual std::size_t bytes() const = 0;
+};
+using BufferPtr = std::shared_ptr<Buffer>;
+
+/// A kernel that is ready to run: loaded machine code, a loaded module, or nothing but the nest (interpreter).
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+};
+using KernelPtr = std::shared_ptr<Kernel>;
+
+/// pointers: inputs then outputs, in the nest's order, offsets already added. scalars: 8 bytes each.
+struct Arguments {
+  std::span<void* const> pointers;
+  std::span<const std::int64_t> ints;
+  std::span<const std::uint64_t> scalars;
+};
+
+/// Bytes of a device's memory in use, as the counters show it.
+struct MemoryUse { std::size_t now = 0, peak = 0; };
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;  // "cpu", "cuda:0"
+  virtual BufferPtr allocate(std::size_t bytes) = 0;            // throws DeviceError when there is no more
+  virtual void upload(Buffer& to, const void* from, std::size_t bytes) = 0;
+  virtual void download(void* to, Buffer& from, std::size_t bytes) = 0;  // waits for earlier launches
+  virtual void copy(Buffer& to, Buffer& from, std::size_t bytes) = 0;
+  virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
+  virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
+  virtual void synchronize() = 0;
+  virtual MemoryUse memory() const = 0;
+  virtual void trim() = 0;                                      // give pooled memory back
+};
+using DevicePtr = std::shared_ptr<Device>;
+
+}  // namespace sinter::device

@@ -1,0 +1,33 @@
+// Limits: what a device can take, as a plain value. Every decision for a device can be made, printed and tested on a
+// machine that has none.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace sinter::fuse {
+
+struct Limits {
+  std::string target = "cpu";          // "cpu" or "sm_90"
+  int sm = 0;                          // 0: a CPU
+  int max_ops = 128;                   // elementwise ops in one kernel: bounds compile time
+  int registers = 255;                 // live values a thread may hold before it spills (CUDA), 32-bit registers
+  int shared_bytes = 0;                // shared memory of a block (CUDA)
+  int parameter_bytes = 1 << 20;       // kernel parameters
+  std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2)
+  int units = 1;                       // cores or SMs that must be kept busy
+  int vector_bytes = 16;               // widest vector (CPU) or memory access (CUDA)
+  double bandwidth = 20e9;             // bytes per second, memory
+  double throughput = 40e9;            // cheap operations per second, the whole device
+  double launch_seconds = 2e-6;        // cost of one kernel
+  bool fuse = true;                    // false: one kernel per op
+  bool is_cuda() const { return sm != 0; }
+};
+
+/// The limits of the processor this runs on. `threads` 0: all cores.
+Limits cpu_limits(int threads = 0);
+/// The limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another.
+Limits cuda_limits(int sm);
+/// "cpu" or "sm_90"; throws ValueError naming the known targets.
+Limits limits_of(const std::string& target);
+
+}  // namespace sinter::fuse

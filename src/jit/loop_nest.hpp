@@ -1,0 +1,135 @@
+// LoopNest: the one intermediate form between a group of nodes and its source. The CUDA printer, the LLVM lowering and
+// the interpreter all walk this structure. Its numbers (sizes, strides, literals) are parameters: two nests that differ
+// only in `ints` and `scalars` values print the same source.
+//
+// Meaning:
+//   for every point of the parallel axes (any order, any thread):
+//     for each stage in order:
+//       a row stage runs its body for every point of the row axes (reductions combine over them),
+//       any other stage runs its body once.
+//
+// A body is straight-line SSA: the instruction numbers in `body`, each defined before use. A value computed in a
+// non-row stage, or the result of a reduction, may be used by every later stage; a value of a row stage lives in that
+// stage alone and reaches a later one only through a slot (SlotStore, then Instr::Kind::slot at the same row point).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sinter/dtype.hpp"
+#include "trace/primitives.hpp"
+
+namespace sinter::jit {
+
+using trace::Op;
+
+/// Parameter numbers index LoopNest::ints. Two structural constants need no parameter.
+inline constexpr int kOne = -1;
+inline constexpr int kNone = -2;
+
+/// value = sum of terms (+ ints[constant]).
+/// A term is coeff * axis value, or coeff * ((indices[inner] / div) % mod); coeff is kOne or a parameter, div is kOne
+/// (no division) or a parameter, mod is kNone (no remainder) or a parameter. Inner indices are never negative.
+struct Index {
+  struct Term {
+    int coeff = kOne;
+    int axis = -1;   // >= 0: an axis (parallel axes first, then row axes)
+    int inner = -1;  // >= 0: a number in LoopNest::indices, smaller than this index's own
+    int div = kOne;
+    int mod = kNone;
+  };
+  int constant = kNone;
+  std::vector<Term> terms;
+};
+
+/// A buffer as a kernel sees it: element (index) of a pointer that already includes the constant offset.
+/// An empty index (no terms) is one element, read by everybody.
+struct Access {
+  DType dtype{};
+  int index = -1;           // number in LoopNest::indices
+  int buffer = -1;          // the plan's buffer; not part of the structure
+  std::int64_t offset = 0;  // elements from the buffer's start; not part of the structure
+  std::string name;         // "in0", "out1"
+};
+
+struct Instr {
+  enum class Kind : std::uint8_t {
+    load,     // inputs[input] at its index
+    scalar,   // literal number `input` of LoopNest::scalars
+    index,    // indices[input] as int64
+    op,       // an elementwise op on args
+    slot,     // row slot `input` at this row point
+    reduced,  // the result of a reduction of an earlier row stage
+  };
+  Kind kind{};
+  Op op{};
+  DType dtype{};              // of the value
+  DType operand{};            // op: dtype of the operands (for where: of args[1] and args[2])
+  int args[3] = {-1, -1, -1};
+  int input = -1;
+  bool row = false;           // computed at every row point (false: once per parallel point)
+  std::string name;           // unique, a C identifier that says which op made it: "exp_12"
+};
+
+/// Combines `value` (a value of this row stage) over all row points; `result` is an Instr of Kind::reduced.
+/// Starts from the combining op's neutral element (for min and max the first element may be used instead; an empty
+/// row of min or max never reaches a kernel). The order is fixed by the structure, never by threads.
+struct Reduction {
+  Op op{};  // reduce_sum, reduce_prod, reduce_min, reduce_max
+  int value = -1;
+  int result = -1;
+};
+struct SlotStore { int slot = -1, value = -1; };
+struct Store { int output = -1, value = -1; };
+
+struct Stage {
+  bool row = false;
+  std::vector<int> body;  // instruction numbers, in order (reduced ones are not in a body)
+  std::vector<Reduction> reductions;
+  std::vector<SlotStore> keeps;
+  std::vector<Store> stores;
+};
+
+struct Scalar { DType dtype{}; int node = -1; };  // node: the graph's constant it is bound from
+
+struct LoopNest {
+  std::string name;             // the kernel's entry point, a C identifier
+  std::vector<std::string> ops; // what was fused, for the comment: "gelu: multiply erf add ..."
+  int parallel = 0;             // number of parallel axes; at least 1
+  int rows = 0;                 // number of row axes; axis numbers parallel .. parallel+rows-1
+  // ints[a] is the size of axis a, for all axes; then the numbers that indices refer to.
+  std::vector<std::int64_t> ints;
+  std::vector<Index> indices;
+  std::vector<Access> inputs, outputs;
+  std::vector<Scalar> scalars;
+  std::vector<Instr> instrs;
+  std::vector<Stage> stages;
+  std::vector<DType> slots;     // one value per row point each, private to a parallel point
+  int vector_axis = 0;          // the axis that neighbouring lanes or threads walk: the last parallel axis
+                                // (parallel-1) or the last row axis (parallel+rows-1)
+  // Two-stage reductions: the rows of chunk c (the value of axis chunk_axis) are cut off so that
+  // c * (size of row axis chunk_row) + row < ints[chunk_total]. kNone: no such cut.
+  int chunk_axis = -1;
+  int chunk_row = -1;           // always the first row axis
+  int chunk_total = kNone;
+  bool wide_index = true;       // CUDA: false when 32-bit integers hold every index
+  int vector = 1;               // CUDA: elements per thread and access (1, 2 or 4) along vector_axis; > 1 only where
+                                // layout and alignment allow it for every contiguous access and the axis size is a multiple
+  bool slots_in_shared = true;  // CUDA: slots live in dynamic shared memory of the block
+  bool fast_math = false;
+
+  int axes() const { return parallel + rows; }
+};
+
+/// The nest in readable form; deterministic, contains no parameter value.
+std::string to_string(const LoopNest& nest);
+/// Throws InternalError unless every reference is in range, defined before use and of the right stage.
+void verify(const LoopNest& nest);
+/// True if the value of the index depends on the axis.
+bool depends_on(const LoopNest& nest, int index, int axis);
+/// The coefficient of the axis in the index: kNone when it does not occur, kOne, a parameter, or kIrregular when it occurs
+/// under a division or remainder (or twice).
+inline constexpr int kIrregular = -3;
+int coefficient(const LoopNest& nest, int index, int axis);
+
+}  // namespace sinter::jit

@@ -1,0 +1,75 @@
+// Graph: what was recorded, as a plain value. Nodes in topological order, referring to each other by number.
+// Built from tensors by trace/linearize.hpp, by hand in tests, and read by fuse/.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sinter/dtype.hpp"
+#include "trace/primitives.hpp"
+
+namespace sinter {
+using Shape = std::vector<std::int64_t>;
+std::string to_string(const Shape& shape);  // "(4096, 1024)", "()" , "(3,)"
+std::int64_t element_count(const Shape& shape);
+}  // namespace sinter
+
+namespace sinter::trace {
+
+/// A literal. Floating dtypes keep `f`; bool and integers keep `i`.
+struct Scalar {
+  DType dtype = DType::float64;
+  double f = 0;
+  std::int64_t i = 0;
+  double as_double() const { return is_floating(dtype) ? f : static_cast<double>(i); }
+  /// The value as 8 bytes in the layout of its dtype (float32 in the low 4), as kernels take it.
+  std::uint64_t bits() const;
+  friend bool operator==(const Scalar&, const Scalar&) = default;
+};
+Scalar make_scalar(DType dtype, double f);
+Scalar make_scalar_int(DType dtype, std::int64_t i);
+
+/// Where in the user's program a node was recorded.
+struct Where {
+  const char* file = "";
+  std::uint32_t line = 0;
+};
+
+/// One recorded operation. Elementwise ops take operands of their own shape (broadcasts are nodes) and of one dtype
+/// (casts are nodes). Attributes by op, in `ints`:
+///   reshape, broadcast, contiguous: none (the node's shape says all; broadcast pads missing leading axes, size 1 expands)
+///   permute: axes, output axis k is input axis ints[k]
+///   slice: ints[2k] start, ints[2k+1] step (may be negative) of axis k; output size is the node's shape
+///   reduce_*: the reduced axes, ascending; the result has them removed
+///   a two-stage reduction's first stage (made by fuse/): chunk > 0, see `chunk`
+///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
+///   data: none; a contiguous row-major buffer, number `leaf` of the graph
+///   matmul: none; (..., m, k) x (..., k, n), both operands of equal rank >= 2 and broadcast batch axes
+struct Node {
+  Op op{};
+  DType dtype = DType::float32;
+  Shape shape;
+  std::vector<int> inputs;
+  std::vector<std::int64_t> ints;
+  Scalar scalar;           // constant: every element's value
+  int leaf = -1;           // data: index of the buffer
+  std::int64_t chunk = 0;  // reduce_*: the single reduced axis is cut in chunks of this length, one partial result
+                           // each; the result has the chunk number as its last axis
+  Where where;
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<int> outputs;
+  int leaves = 0;
+};
+
+/// One line per node: "%3 = add float32 (4096, 1024) %1 %2".
+std::string to_string(const Graph& graph);
+/// Everything but the literals' values and source lines: equal keys mean the same plan serves.
+std::string structure_key(const Graph& graph);
+
+/// Consumers of each node, by number.
+std::vector<std::vector<int>> consumers(const Graph& graph);
+
+}  // namespace sinter::trace

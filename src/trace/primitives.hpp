@@ -1,0 +1,69 @@
+// The table of primitives as data: the columns that recording and scheduling read. The generators and the
+// interpreter include primitives.def themselves and take their own columns.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "sinter/dtype.hpp"
+
+namespace sinter::trace {
+
+enum class Op : std::uint8_t {
+#define SINTER_ELEMENTWISE(id, ...) id,
+#define SINTER_REDUCTION(id, ...) id,
+#define SINTER_STRUCTURAL(id, ...) id,
+#include "trace/primitives.def"
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+};
+
+enum class OpKind : std::uint8_t { elementwise, reduction, structural };
+enum class Result : std::uint8_t { same, boolean };
+enum class TypeRule : std::uint8_t { arithmetic, floating, comparison, bitwise, special };
+
+/// Which constant operand makes an op return its other operand unchanged, bit for bit.
+/// x+0 is not a no-op for floats (-0.0 + 0 is +0.0), hence int_zero; x-0 is.
+enum class Identity : std::uint8_t {
+  none,
+  int_zero,       ///< either operand 0, integers only (and bool false)
+  right_zero,     ///< right operand +0
+  right_one,      ///< right operand 1
+  both_one,       ///< either operand 1
+  right_one_int,  ///< right operand 1, integers only
+};
+
+namespace accepts {  // dtype classes, combined with |
+inline constexpr int F = 1, I = 2, B = 4;
+}
+constexpr int dtype_class(DType t) {
+  return is_floating(t) ? accepts::F : is_bool(t) ? accepts::B : accepts::I;
+}
+
+struct Primitive {
+  Op op;
+  std::string_view name;
+  OpKind kind;
+  int arity;
+  int accepts;        // elementwise: classes of operand dtypes
+  Result result;
+  TypeRule rule;
+  int cost;           // units of one add
+  Identity identity;
+  std::string_view cuda_float, cuda_int;
+  Op combine;         // reductions: how two partial results combine
+  bool empty_ok;      // reductions: an empty one has a value
+};
+
+/// The row of an op.
+const Primitive& primitive(Op op);
+/// Number of rows; rows are numbered 0..count-1 in the table's order.
+int primitive_count();
+inline std::string_view name(Op op) { return primitive(op).name; }
+inline bool is_elementwise(Op op) { return primitive(op).kind == OpKind::elementwise; }
+inline bool is_reduction(Op op) { return primitive(op).kind == OpKind::reduction; }
+inline bool is_view(Op op) {
+  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast;
+}
+
+}  // namespace sinter::trace

@@ -1,0 +1,62 @@
+// Recorded nodes: what a Tensor points to. Everything but `pending` and `result` is immutable; those two change once, when the
+// node is evaluated, under the node's own lock, so that threads may record and evaluate over shared nodes freely.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "trace/graph.hpp"
+#include "trace/storage.hpp"
+
+namespace sinter::trace {
+
+class SpinLock {
+ public:
+  void lock() { while (flag_.test_and_set(std::memory_order_acquire)) flag_.wait(true, std::memory_order_relaxed); }
+  void unlock() { flag_.clear(std::memory_order_release); flag_.notify_one(); }
+ private:
+  std::atomic_flag flag_;
+};
+
+struct Recorded;
+using RecordedPtr = std::shared_ptr<Recorded>;
+
+struct Recorded {
+  Op op{};
+  DType dtype{};
+  Shape shape;
+  std::vector<std::int64_t> ints;  // as in Node
+  Scalar scalar;
+  Where where;
+  std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
+
+  /// The operands, while not evaluated; copies, under the lock.
+  std::vector<RecordedPtr> inputs() const;
+  /// The contents: of a data leaf from the start, of another node once evaluated; null before.
+  StoragePtr result() const;
+  /// Sets the contents and forgets the operands. `history` is what explain() tells later.
+  void materialize(StoragePtr storage, std::shared_ptr<void> history);
+  std::shared_ptr<void> history() const;
+
+  mutable SpinLock lock;
+  std::vector<RecordedPtr> pending;        // guarded by lock
+  StoragePtr storage;                      // guarded by lock
+  std::shared_ptr<void> made_by;           // guarded by lock
+};
+
+/// The graph of everything the roots need: evaluated nodes become data leaves, equal nodes are merged (value numbering),
+/// nodes nobody needs are not there. leaves[i] is the contents of leaf i (null for a placeholder).
+struct Linear {
+  Graph graph;
+  std::vector<StoragePtr> leaves;
+};
+Linear linearize(const std::vector<RecordedPtr>& roots);
+
+/// Recording asks for an evaluation when a chain of unevaluated nodes reaches this depth: a loop that records without end
+/// stays bounded in memory, and the pieces repeat, so they compile once.
+inline constexpr std::uint32_t kMaxPendingDepth = 1024;
+/// Set once by the engine; called by recording with the node that reached the depth.
+using EvaluateHook = void (*)(const RecordedPtr&);
+void set_evaluate_hook(EvaluateHook hook);
+
+}  // namespace sinter::trace
