@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "jit/source.hpp"
 
@@ -17,7 +18,10 @@ struct Settings {
 };
 /// $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter; size from $SINTER_CACHE_SIZE
 /// ("512M", "2G", a number of bytes; 0 disables). Never a shared temporary directory unless set explicitly.
+/// Throws ValueError for a malformed size.
 Settings default_settings();
+/// "512M", "2G", "4096": a number of bytes. Throws ValueError.
+std::uint64_t parse_size(std::string_view text);
 
 struct Stats {
   std::uint64_t entries = 0, bytes = 0;
@@ -25,7 +29,7 @@ struct Stats {
 };
 struct VerifyResult {
   std::uint64_t good = 0, bad = 0, foreign_schema = 0;
-  std::string report;  // one line per bad entry
+  std::string report;  // one line per bad entry; those that could not be read count as bad, and stay
 };
 
 /// Thread-safe; safe against other processes on the same directory. No member throws for anything a file system or a

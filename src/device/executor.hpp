@@ -48,6 +48,7 @@ class Device {
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
+  virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now
   virtual void trim() = 0;                                      // give pooled memory back
 };
 using DevicePtr = std::shared_ptr<Device>;

@@ -14,7 +14,7 @@ struct Limits {
   int shared_bytes = 0;                // shared memory of a block (CUDA)
   int parameter_bytes = 1 << 20;       // kernel parameters
   std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2)
-  int units = 1;                       // cores or SMs that must be kept busy
+  int units = 1;                       // pieces of work that keep the device busy (CUDA: its SMs)
   int vector_bytes = 16;               // widest vector (CPU) or memory access (CUDA)
   double bandwidth = 20e9;             // bytes per second, memory
   double throughput = 40e9;            // cheap operations per second, the whole device
@@ -23,8 +23,8 @@ struct Limits {
   bool is_cuda() const { return sm != 0; }
 };
 
-/// The limits of the processor this runs on. `threads` 0: all cores.
-Limits cpu_limits(int threads = 0);
+/// The limits of a processor; the same on every machine, so that results and plans are too.
+Limits cpu_limits();
 /// The limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another.
 Limits cuda_limits(int sm);
 /// "cpu" or "sm_90"; throws ValueError naming the known targets.

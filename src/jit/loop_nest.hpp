@@ -115,6 +115,8 @@ struct LoopNest {
   bool wide_index = true;       // CUDA: false when 32-bit integers hold every index
   int vector = 1;               // CUDA: elements per thread and access (1, 2 or 4) along vector_axis; > 1 only where
                                 // layout and alignment allow it for every contiguous access and the axis size is a multiple
+  int row_threads = 256;        // CUDA: threads that share a row when rows are walked by threads: a multiple of 32 up to 1024;
+                                // 32 is a warp per row, several rows a block. Column form: 32 x (row_threads / 32) threads.
   bool slots_in_shared = true;  // CUDA: slots live in dynamic shared memory of the block
   bool fast_math = false;
 

@@ -1,1 +1,116 @@
-namespace sinter {}
+#include "trace/graph.hpp"
+
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+std::string to_string(const Shape& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) {
+    if (size == 0) return 0;
+  }
+  for (const std::int64_t size : shape) n *= size;
+  return n;
+}
+
+}  // namespace sinter
+
+namespace sinter::trace {
+
+std::uint64_t Scalar::bits() const {
+  switch (dtype) {
+    case DType::float32: return std::bit_cast<std::uint32_t>(static_cast<float>(f));
+    case DType::float64: return std::bit_cast<std::uint64_t>(f);
+    case DType::int32: return static_cast<std::uint32_t>(i);
+    case DType::bool_: return i != 0;
+    default: return static_cast<std::uint64_t>(i);
+  }
+}
+
+Scalar make_scalar(DType dtype, double f) {
+  if (!is_floating(dtype)) return make_scalar_int(dtype, is_bool(dtype) ? f != 0 : static_cast<std::int64_t>(f));
+  return {dtype, dtype == DType::float32 ? static_cast<double>(static_cast<float>(f)) : f, 0};
+}
+
+Scalar make_scalar_int(DType dtype, std::int64_t i) {
+  switch (dtype) {
+    case DType::float32: return {dtype, static_cast<double>(static_cast<float>(i)), 0};
+    case DType::float64: return {dtype, static_cast<double>(i), 0};
+    case DType::int32: return {dtype, 0, static_cast<std::int32_t>(i)};
+    case DType::bool_: return {dtype, 0, i != 0};
+    default: return is_floating(dtype) ? Scalar{dtype, static_cast<double>(i), 0} : Scalar{dtype, 0, i};
+  }
+}
+
+std::string to_string(const Graph& graph) {
+  std::string text;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& n = graph.nodes[id];
+    text += fmt::format("%{} = {} {} {}", id, name(n.op), name(n.dtype), to_string(n.shape));
+    for (const int input : n.inputs) text += fmt::format(" %{}", input);
+    if (!n.ints.empty()) text += fmt::format(" [{}]", fmt::join(n.ints, ", "));
+    if (n.op == Op::constant) text += is_floating(n.dtype) ? fmt::format(" {}", n.scalar.f) : fmt::format(" {}", n.scalar.i);
+    if (n.op == Op::data) text += fmt::format(" leaf {}", n.leaf);
+    if (n.chunk > 0) text += fmt::format(" chunk {}", n.chunk);
+    text += '\n';
+  }
+  text += "return";
+  for (const int output : graph.outputs) text += fmt::format(" %{}", output);
+  return text + '\n';
+}
+
+namespace {
+
+/// Small numbers take one byte: seven bits at a time, zigzag for the sign.
+void put(std::string& key, std::int64_t value) {
+  auto bits = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+  while (bits >= 128) {
+    key += static_cast<char>(bits | 128);
+    bits >>= 7;
+  }
+  key += static_cast<char>(bits);
+}
+template <class List> void put_list(std::string& key, const List& list) {
+  put(key, static_cast<std::int64_t>(list.size()));
+  for (const auto value : list) put(key, value);
+}
+
+}  // namespace
+
+std::string structure_key(const Graph& graph) {
+  std::string key;
+  key.reserve(graph.nodes.size() * 12);
+  put(key, static_cast<std::int64_t>(graph.nodes.size()));
+  for (const Node& n : graph.nodes) {
+    key += static_cast<char>(n.op);
+    key += static_cast<char>(n.dtype);
+    put_list(key, n.shape);
+    put_list(key, n.inputs);
+    put_list(key, n.ints);
+    put(key, n.leaf);
+    put(key, n.chunk);
+  }
+  put_list(key, graph.outputs);
+  return key;
+}
+
+std::vector<std::vector<int>> consumers(const Graph& graph) {
+  std::vector<std::vector<int>> users(graph.nodes.size());
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    for (const int input : graph.nodes[id].inputs) {
+      auto& list = users[static_cast<std::size_t>(input)];
+      if (list.empty() || list.back() != static_cast<int>(id)) list.push_back(static_cast<int>(id));  // x * x uses x once
+    }
+  }
+  return users;
+}
+
+}  // namespace sinter::trace

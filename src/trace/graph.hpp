@@ -64,6 +64,7 @@ struct Graph {
   int leaves = 0;
 };
 
+using sinter::to_string;  // of shapes
 /// One line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);
 /// Everything but the literals' values and source lines: equal keys mean the same plan serves.

@@ -22,6 +22,10 @@ struct Recorded;
 using RecordedPtr = std::shared_ptr<Recorded>;
 
 struct Recorded {
+  Recorded() = default;
+  Recorded(const Recorded&) = delete;
+  ~Recorded();
+
   Op op{};
   DType dtype{};
   Shape shape;
@@ -29,6 +33,7 @@ struct Recorded {
   Scalar scalar;
   Where where;
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
+  bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
 
   /// The operands, while not evaluated; copies, under the lock.
   std::vector<RecordedPtr> inputs() const;

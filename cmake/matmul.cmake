@@ -1,0 +1,14 @@
+# The matrix product's blocks are compiled for three instruction sets and chosen at run time (src/device/host/matmul.cpp).
+# Always optimised: without it, Eigen would emit out-of-line copies of shared inline functions with these instructions.
+set(host ${CMAKE_CURRENT_SOURCE_DIR}/src/device/host)
+set(optimise -O3 -fwrapv)
+set_source_files_properties(${host}/matmul_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(${host}/matmul.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_MATMUL_X86)
+  set_source_files_properties(${host}/matmul_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2;-mfma")
+  set_source_files_properties(${host}/matmul_avx512.cpp PROPERTIES
+    # GCC 12 warns of its own _mm512_undefined_* functions.
+    COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
+endif()
+# The interpreter's loops are vectorised by the compiler; errno would keep square roots from it.
+set_source_files_properties(${host}/interpreter_kernels.cpp PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno")

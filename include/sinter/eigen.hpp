@@ -1,0 +1,46 @@
+// Eigen in and out. Opt-in: sinter.hpp does not include it.
+#pragma once
+#include <Eigen/Core>
+
+#include "sinter/ops.hpp"
+
+namespace sinter {
+
+/// A row-major view of an evaluated tensor's elements; 0-d and 1-D tensors are one row. Valid while the handle lives.
+template <Element Scalar>
+Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> eigen_map(
+    const Tensor& tensor) {
+  if (tensor.ndim() > 2) {
+    throw ShapeError("eigen_map: shape " + to_string(tensor.shape()) + " has more than 2 axes; reshape it first");
+  }
+  const Shape& shape = tensor.shape();
+  const Eigen::Index rows = shape.size() == 2 ? shape[0] : 1;
+  const Eigen::Index columns = shape.empty() ? 1 : shape.back();
+  return {tensor.data<Scalar>().data(), rows, columns};
+}
+template <Element Scalar> void eigen_map(const Tensor&&) = delete;
+
+/// A copy as an Eigen matrix, array or vector; a 1-D tensor becomes a column where the type is a column vector.
+template <class Matrix> Matrix to_eigen(const Tensor& tensor) {
+  using Scalar = typename Matrix::Scalar;
+  const auto view = eigen_map<Scalar>(tensor);
+  if constexpr (Matrix::ColsAtCompileTime == 1) {
+    if (view.rows() == 1) return Matrix(view.transpose().matrix());
+  }
+  if ((Matrix::RowsAtCompileTime != Eigen::Dynamic && Matrix::RowsAtCompileTime != view.rows()) ||
+      (Matrix::ColsAtCompileTime != Eigen::Dynamic && Matrix::ColsAtCompileTime != view.cols())) {
+    throw ShapeError("to_eigen: shape " + to_string(tensor.shape()) + " does not fit the fixed size of the Eigen type");
+  }
+  return Matrix(view.matrix());
+}
+
+/// A copy of an Eigen matrix, array or expression; a column or row vector type becomes 1-D.
+template <class Derived>
+Tensor from_eigen(const Eigen::DenseBase<Derived>& value, Location where = Location::current()) {
+  using Scalar = typename Derived::Scalar;
+  const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = value.derived();
+  const Shape shape = Derived::IsVectorAtCompileTime ? Shape{value.size()} : Shape{rows.rows(), rows.cols()};
+  return from_pointer(rows.data(), shape, {}, where);
+}
+
+}  // namespace sinter

@@ -1,0 +1,188 @@
+// Everything that records: operators, named functions with NumPy's names and rules, views, creation.
+// Nothing here computes; eval() and data access do.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+// --- operators -----------------------------------------------------------------------------------------------------
+// && and || are not overloaded: logical_and, logical_or. Integer / integer gives float64, as in NumPy; % is NumPy's
+// remainder (the divisor's sign).
+Tensor operator+(const Arg& a, const Arg& b);
+Tensor operator-(const Arg& a, const Arg& b);
+Tensor operator*(const Arg& a, const Arg& b);
+Tensor operator/(const Arg& a, const Arg& b);
+Tensor operator%(const Arg& a, const Arg& b);
+Tensor operator&(const Arg& a, const Arg& b);
+Tensor operator|(const Arg& a, const Arg& b);
+Tensor operator^(const Arg& a, const Arg& b);
+Tensor operator<<(const Arg& a, const Arg& b);
+Tensor operator>>(const Arg& a, const Arg& b);
+Tensor operator==(const Arg& a, const Arg& b);
+Tensor operator!=(const Arg& a, const Arg& b);
+Tensor operator<(const Arg& a, const Arg& b);
+Tensor operator<=(const Arg& a, const Arg& b);
+Tensor operator>(const Arg& a, const Arg& b);
+Tensor operator>=(const Arg& a, const Arg& b);
+Tensor operator-(const Arg& x);
+Tensor operator~(const Arg& x);
+Tensor operator!(const Arg& x);  // logical_not
+
+// --- arithmetic ------------------------------------------------------------------------------------------------------
+Tensor add(const Arg& a, const Arg& b);
+Tensor subtract(const Arg& a, const Arg& b);
+Tensor multiply(const Arg& a, const Arg& b);
+Tensor divide(const Arg& a, const Arg& b);
+Tensor floor_divide(const Arg& a, const Arg& b);
+Tensor remainder(const Arg& a, const Arg& b);
+Tensor power(const Arg& a, const Arg& b);
+Tensor pow(const Arg& a, const Arg& b);
+Tensor minimum(const Arg& a, const Arg& b);
+Tensor maximum(const Arg& a, const Arg& b);
+Tensor atan2(const Arg& y, const Arg& x);
+Tensor negative(const Arg& x);
+Tensor absolute(const Arg& x);
+Tensor abs(const Arg& x);
+Tensor sign(const Arg& x);
+Tensor square(const Arg& x);
+Tensor reciprocal(const Arg& x);
+/// minimum(maximum(x, low), high)
+Tensor clip(const Arg& x, const Arg& low, const Arg& high);
+Tensor where(const Arg& condition, const Arg& a, const Arg& b);
+Tensor astype(const Arg& x, DType dtype);
+
+// --- rounding: integers are returned as they are ---------------------------------------------------------------------
+Tensor floor(const Arg& x);
+Tensor ceil(const Arg& x);
+Tensor round(const Arg& x);  // half to even
+Tensor rint(const Arg& x);   // the same
+Tensor trunc(const Arg& x);
+
+// --- mathematics: integers and bool become float64 -------------------------------------------------------------------
+// (NumPy computes some of these on bool in float16, which sinter does not compute in yet.)
+Tensor sqrt(const Arg& x);
+Tensor rsqrt(const Arg& x);
+Tensor exp(const Arg& x);
+Tensor exp2(const Arg& x);
+Tensor expm1(const Arg& x);
+Tensor log(const Arg& x);
+Tensor log2(const Arg& x);
+Tensor log10(const Arg& x);
+Tensor log1p(const Arg& x);
+Tensor sin(const Arg& x);
+Tensor cos(const Arg& x);
+Tensor tan(const Arg& x);
+Tensor asin(const Arg& x);
+Tensor acos(const Arg& x);
+Tensor atan(const Arg& x);
+Tensor sinh(const Arg& x);
+Tensor cosh(const Arg& x);
+Tensor tanh(const Arg& x);
+Tensor erf(const Arg& x);
+Tensor isnan(const Arg& x);
+Tensor isinf(const Arg& x);
+Tensor isfinite(const Arg& x);
+
+// --- comparison, logic, bits -----------------------------------------------------------------------------------------
+Tensor equal(const Arg& a, const Arg& b);
+Tensor not_equal(const Arg& a, const Arg& b);
+Tensor less(const Arg& a, const Arg& b);
+Tensor less_equal(const Arg& a, const Arg& b);
+Tensor greater(const Arg& a, const Arg& b);
+Tensor greater_equal(const Arg& a, const Arg& b);
+Tensor logical_and(const Arg& a, const Arg& b);
+Tensor logical_or(const Arg& a, const Arg& b);
+Tensor logical_xor(const Arg& a, const Arg& b);
+Tensor logical_not(const Arg& x);
+Tensor bitwise_and(const Arg& a, const Arg& b);
+Tensor bitwise_or(const Arg& a, const Arg& b);
+Tensor bitwise_xor(const Arg& a, const Arg& b);
+Tensor bitwise_not(const Arg& x);
+Tensor left_shift(const Arg& a, const Arg& b);
+Tensor right_shift(const Arg& a, const Arg& b);
+
+// --- reductions ------------------------------------------------------------------------------------------------------
+// Over all axes by default. sum and prod of bool and int32 give int64; mean, var, stddev, logsumexp of integers give
+// float64. A dtype converts first, so that sum(x, 0, false, DType::float64) accumulates in float64.
+Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
+Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
+Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
+/// Two passes: mean((x - mean(x))^2), divided by n - ddof.
+Tensor var(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+/// NumPy's std, under a name that does not collide with the namespace.
+Tensor stddev(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+Tensor any(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor all(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+
+// --- views: index algebra inside the kernel that reads them ----------------------------------------------------------
+Tensor reshape(const Arg& x, const Shape& shape);  // one size may be -1
+Tensor transpose(const Arg& x);                    // all axes reversed
+Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes);
+Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes);
+Tensor expand_dims(const Arg& x, const Axes& axes);
+Tensor squeeze(const Arg& x, const Axes& axes = {});
+Tensor broadcast_to(const Arg& x, const Shape& shape);
+Tensor flip(const Arg& x, const Axes& axes = {});
+Tensor slice(const Arg& x, const std::vector<Index>& index);  // x.at(index)
+/// A copy of its own in row-major order, once evaluated: never folded into another kernel's reads.
+Tensor contiguous(const Arg& x);
+
+// --- linear algebra --------------------------------------------------------------------------------------------------
+/// As NumPy: 1-D operands are vectors, leading axes broadcast.
+Tensor matmul(const Arg& a, const Arg& b);
+
+// --- compositions ----------------------------------------------------------------------------------------------------
+enum class Approximate : std::uint8_t { exact, tanh };
+Tensor sigmoid(const Arg& x);
+Tensor relu(const Arg& x);
+Tensor gelu(const Arg& x, Approximate approximate = Approximate::exact);
+Tensor silu(const Arg& x);
+Tensor softmax(const Arg& x, const Axes& axes = -1);
+Tensor log_softmax(const Arg& x, const Axes& axes = -1);
+/// (x - mean) / sqrt(var + eps) * weight + bias over `axes`; an empty handle for weight or bias leaves it out.
+Tensor layer_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5,
+                  const Axes& axes = -1);
+/// x / sqrt(mean(x^2) + eps) * weight
+Tensor rms_norm(const Arg& x, const Tensor& weight = {}, double eps = 1e-6, const Axes& axes = -1);
+
+// --- creation --------------------------------------------------------------------------------------------------------
+Tensor zeros(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
+Tensor ones(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
+/// Without a dtype: the C++ type of the value.
+Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {});
+/// int64 for integers, float32 when every floating bound is a float, float64 otherwise.
+Tensor arange(const Arg& stop, std::optional<DType> dtype = {});
+Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype = {});
+Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype = {});
+Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoint = true,
+                DType dtype = DType::float64, Location where = Location::current());
+/// A shape and a type without a value: can be planned, explained and compiled for, never evaluated.
+Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());
+
+/// Copies elements in. Strides count elements and may be negative or zero; without them: row-major.
+Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides = {},
+                    Location where = Location::current());
+template <Element T>
+Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::int64_t>& strides = {},
+                    Location where = Location::current()) {
+  return from_pointer(static_cast<const void*>(data), dtype_of<T>, shape, strides, where);
+}
+/// A span of any contiguous range; the shape defaults to one axis and must hold exactly as many elements.
+Tensor from_bytes(const void* data, DType dtype, std::size_t count, const std::optional<Shape>& shape, Location where);
+template <class Range>
+Tensor from_span(const Range& range, const std::optional<Shape>& shape = {}, Location where = Location::current()) {
+  std::span elements(range);
+  using T = std::remove_cv_t<typename decltype(elements)::element_type>;
+  return from_bytes(elements.data(), dtype_of<T>, elements.size(), shape, where);
+}
+
+}  // namespace sinter

@@ -1,0 +1,8 @@
+// Everything of sinter that a program needs. Eigen interoperation is apart: sinter/eigen.hpp.
+#pragma once
+#include "sinter/dtype.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/errors.hpp"
+#include "sinter/npy.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/tensor.hpp"

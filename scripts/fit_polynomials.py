@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Fits the polynomials of the inlined math functions and prints src/jit/llvm/coefficients.hpp.
+
+    pip install mpmath
+    scripts/fit_polynomials.py > src/jit/llvm/coefficients.hpp
+
+Each polynomial is a weighted minimax fit (Remez exchange). Coefficients of a float32 polynomial are rounded one by one,
+lowest order first, and the rest fitted again around the rounded ones, so that rounding them costs almost nothing.
+"""
+import struct
+
+import mpmath as mp
+
+mp.mp.dps = 40
+
+
+def round_to(x, bits):
+    code = {24: "f", 53: "d"}[bits]
+    return mp.mpf(struct.unpack("<" + code, struct.pack("<" + code, float(x)))[0])
+
+
+def remez(f, weight, low, high, powers):
+    """Coefficients c with weight(x) * |sum c_k x^powers_k - f(x)| as even as possible over [low, high]."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    n = len(powers)
+    grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / 600) for i in range(601)]
+    values = [(x, f(x), weight(x)) for x in grid]
+    reference = [values[round(i * 600 / n)] for i in range(n + 1)]
+    for _ in range(12):
+        rows = mp.matrix(n + 1, n + 1)
+        right = mp.matrix(n + 1, 1)
+        for i, (x, y, w) in enumerate(reference):
+            for k, p in enumerate(powers):
+                rows[i, k] = w * x**p
+            rows[i, n] = (-1) ** i
+            right[i] = w * y
+        c = mp.lu_solve(rows, right)
+        errors = [w * (sum(c[k] * x**p for k, p in enumerate(powers)) - y) for x, y, w in values]
+        extremes, current = [], 0
+        for i in range(1, len(errors)):  # the largest error of each run of equal sign
+            if (errors[i] > 0) != (errors[current] > 0):
+                extremes.append(current)
+                current = i
+            elif abs(errors[i]) > abs(errors[current]):
+                current = i
+        extremes.append(current)
+        while len(extremes) > n + 1:
+            extremes.pop(0 if abs(errors[extremes[0]]) < abs(errors[extremes[-1]]) else -1)
+        if len(extremes) < n + 1:
+            break
+        reference = [values[i] for i in extremes]
+    return [c[k] for k in range(n)], max(abs(e) for e in errors)
+
+
+def fit(name, comment, f, weight, low, high, count, bits=53):
+    fixed = []
+    for k in range(count):
+        rest = lambda x: f(x) - sum(c * x**i for i, c in enumerate(fixed))
+        c, _ = remez(rest, weight, low, high, list(range(k, count)))
+        if bits == 53:
+            fixed = [round_to(v, bits) for v in c]
+            break
+        fixed.append(round_to(c[0], bits))
+    points = [mp.mpf(low) + (mp.mpf(high) - mp.mpf(low)) * i / 2000 for i in range(2001)]
+    error = max(abs(weight(x) * (sum(c * x**i for i, c in enumerate(fixed)) - f(x))) for x in points)
+    print(f"// {comment}; error {mp.nstr(error, 3)}")
+    print(f"inline constexpr double {name}[] = {{")
+    for c in fixed:
+        print(f"    {float(c).hex()},  // {mp.nstr(c, 17)}")
+    print("};")
+
+
+def taylor_safe(f, limit):
+    """f, or its value at a tiny argument where f divides by zero."""
+    return lambda x: f(x) if abs(x) > mp.mpf("1e-12") else limit
+
+
+def main():
+    print("""// Polynomial coefficients of the inlined math functions, lowest order first. Made by scripts/fit_polynomials.py;
+// the error is that of the exact polynomial, relative to the function unless said otherwise.
+#pragma once
+
+namespace sinter::jit::llvm::coefficients {
+""")
+    ln2 = mp.log(2)
+    one = mp.mpf(1)
+    half_ln2 = ln2 / 2 * (1 + mp.mpf(2) ** -10)
+    root = mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1
+
+    exp_tail = taylor_safe(lambda r: (mp.expm1(r) - r) / r**2, one / 2)
+    fit("kExp32", "float32: e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2", exp_tail, lambda r: r**2 / mp.exp(r),
+        -half_ln2, half_ln2, 5, 24)
+    fit("kExp2_32", "float32: 2^r = 1 + r p(r), |r| <= 1/2", taylor_safe(lambda r: mp.expm1(r * ln2) / r, ln2),
+        lambda r: abs(r) / mp.power(2, r), -0.5005, 0.5005, 6, 24)
+    fit("kLog32", "float32: log(1+f) = f - f^2/2 + f^3 p(f), 1+f in [sqrt(1/2), sqrt(2)]",
+        taylor_safe(lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, one / 3),
+        lambda f: f**2 if abs(f) < 1e-9 else abs(f**3 / mp.log1p(f)), root[0], root[1], 9, 24)
+    fit("kTanh32", "float32: tanh(x) = x + x^3 p(x^2), |x| <= 0.625",
+        lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
+        0.625**2, 5, 24)
+    fit("kErfSmall32", "float32: erf(x) = x + x p(x^2), |x| <= 0.93",
+        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z > 1e-20 else 2 / mp.sqrt(mp.pi) - 1, lambda z: one, 0,
+        0.93**2, 6, 24)
+    fit("kErfLarge32", "float32: erf(t) = 1 - exp(-t p(t)), 0.92 <= t <= 4.1; error absolute",
+        lambda t: -mp.log(mp.erfc(t)) / t, lambda t: t * mp.erfc(t), 0.92, 4.1, 7, 24)
+
+    fit("kExp64", "double lanes: e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2", exp_tail, lambda r: r**2 / mp.exp(r),
+        -half_ln2, half_ln2, 7)
+    fit("kLog64", "double lanes: log(1+f) = 2s + s^3 p(s^2), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]",
+        lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z if z > 1e-12 else 2 * one / 3, lambda z: z / 2, 0,
+        mp.mpf("0.0295"), 5)
+    fit("kSin64", "double lanes: sin(r) = r + r^3 p(r^2), |r| <= pi/4",
+        lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 6, lambda z: z, 0,
+        mp.mpf("0.6175"), 4)
+    fit("kCos64", "double lanes: cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4",
+        lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > 1e-10 else one / 24, lambda z: z**2, 0,
+        mp.mpf("0.6175"), 4)
+    fit("kAsin64", "double lanes: asin(x) = x + x^3 p(x^2), |x| <= 1/2",
+        lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6, lambda z: z, 0,
+        mp.mpf("0.2501"), 8)
+    fit("kAtan64", "double lanes: atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
+        lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
+        mp.mpf("0.1717"), 7)
+    print("\n}  // namespace sinter::jit::llvm::coefficients")
+
+
+main()

@@ -1,0 +1,152 @@
+#include "cache/entry.hpp"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cache/disk_cache.hpp"
+
+namespace sinter::cache {
+namespace {
+
+constexpr std::string_view kSuffix = ".sinter";
+constexpr char kMagic[8] = {'s', 'i', 'n', 't', 'e', 'r', '\r', '\n'};
+
+struct Header {
+  char magic[8];
+  std::uint32_t schema;
+  std::uint32_t reserved;  // 0
+  std::uint64_t key_bytes, metadata_bytes, payload_bytes;
+};
+static_assert(sizeof(Header) == 40);
+using Checksum = XXH128_hash_t;
+
+Checksum checksum(std::span<const std::uint8_t> bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
+
+void append(std::vector<std::uint8_t>& to, const void* from, std::size_t bytes) {
+  const auto* p = static_cast<const std::uint8_t*>(from);
+  to.insert(to.end(), p, p + bytes);
+}
+
+EntryView corrupt(std::string_view why) { return {.status = EntryView::Status::corrupt, .why = why}; }
+
+}  // namespace
+
+std::string key_text(const jit::Source& source) {
+  // Every field is preceded by its length, so that no two sources can share a text by shifting a boundary.
+  std::string key = fmt::format("sinter kernel, schema {}\n", kSchema);
+  const auto field = [&](std::string_view name, std::string_view value) {
+    fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, value.size(), value);
+  };
+  field("target", source.target);
+  field("compiler", source.compiler);
+  field("options", source.options);
+  field("entry", source.entry);
+  field("text", source.text);
+  return key;
+}
+
+std::string entry_name(std::string_view key) {
+  const Checksum hash = XXH3_128bits(key.data(), key.size());
+  return fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
+}
+
+bool is_entry_name(std::string_view name) {
+  return name.size() == 32 + kSuffix.size() && name.ends_with(kSuffix) &&
+         name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary) {
+  const nlohmann::json metadata = {
+      {"entry", binary.entry},
+      {"note", binary.note},
+      {"registers", binary.report.registers},
+      {"spill_bytes", binary.report.spill_bytes},
+      {"shared_bytes", binary.report.shared_bytes},
+      {"stack_bytes", binary.report.stack_bytes},
+      {"compile_ms", binary.report.compile_ms},
+  };
+  // A note may quote a compiler's log, whose bytes need not be UTF-8.
+  const std::string text = metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+
+  Header header{.schema = kSchema, .key_bytes = key.size(), .metadata_bytes = text.size(),
+                .payload_bytes = binary.image.size()};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(sizeof header + key.size() + text.size() + binary.image.size() + sizeof(Checksum));
+  append(bytes, &header, sizeof header);
+  append(bytes, key.data(), key.size());
+  append(bytes, text.data(), text.size());
+  append(bytes, binary.image.data(), binary.image.size());
+  const Checksum sum = checksum(bytes);
+  append(bytes, &sum, sizeof sum);
+  return bytes;
+}
+
+EntryView decode(std::span<const std::uint8_t> bytes) {
+  Header header;
+  if (bytes.size() < sizeof header + sizeof(Checksum)) return corrupt("truncated");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return corrupt("not a sinter cache entry");
+  if (header.schema != kSchema) return {.status = EntryView::Status::foreign_schema};
+
+  // Each length is compared with what is left of the file, so that no sum can wrap around.
+  std::size_t left = bytes.size() - sizeof header - sizeof(Checksum);
+  for (const std::uint64_t length : {header.key_bytes, header.metadata_bytes, header.payload_bytes}) {
+    if (length > left) return corrupt("truncated");
+    left -= length;
+  }
+  if (left != 0) return corrupt("longer than its header says");
+
+  Checksum sum;
+  std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
+  if (!XXH128_isEqual(sum, checksum(bytes.first(bytes.size() - sizeof sum)))) return corrupt("wrong checksum");
+
+  const char* text = reinterpret_cast<const char*>(bytes.data()) + sizeof header;
+  return {.status = EntryView::Status::good,
+          .key = {text, header.key_bytes},
+          .metadata = {text + header.key_bytes, header.metadata_bytes},
+          .payload = bytes.subspan(sizeof header + header.key_bytes + header.metadata_bytes, header.payload_bytes)};
+}
+
+std::optional<jit::Binary> binary_of(const EntryView& entry) {
+  const auto json = nlohmann::json::parse(entry.metadata, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  bool good = true;
+  const auto text = [&](const char* name) -> std::string {
+    const auto it = json.find(name);
+    if (it != json.end() && it->is_string()) return it->get<std::string>();
+    good = false;
+    return {};
+  };
+  const auto count = [&](const char* name) -> int {
+    const auto it = json.find(name);
+    if (it != json.end() && it->is_number_integer()) {
+      const auto value = it->get<std::int64_t>();
+      if (value >= -1 && value <= std::numeric_limits<int>::max()) return static_cast<int>(value);
+    }
+    good = false;
+    return -1;
+  };
+  const auto time = json.find("compile_ms");
+  good = time != json.end() && time->is_number();
+
+  jit::Binary binary;
+  binary.entry = text("entry");
+  binary.note = text("note");
+  binary.report.registers = count("registers");
+  binary.report.spill_bytes = count("spill_bytes");
+  binary.report.shared_bytes = count("shared_bytes");
+  binary.report.stack_bytes = count("stack_bytes");
+  if (!good) return std::nullopt;
+  binary.report.compile_ms = time->get<double>();
+  binary.image.assign(entry.payload.begin(), entry.payload.end());
+  binary.origin = jit::Origin::disk;
+  return binary;
+}
+
+}  // namespace sinter::cache

@@ -1,0 +1,223 @@
+#include "device/cuda/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/cuda/gpu.hpp"
+#include "jit/cuda/geometry.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::device {
+namespace cuda {
+namespace {
+
+/// Dynamic shared memory that a kernel may have without asking for it.
+constexpr std::size_t kSharedWithoutAsking = 48 << 10;
+
+class CudaBuffer : public Buffer {
+ public:
+  CudaBuffer(std::shared_ptr<Gpu> gpu, std::size_t bytes)
+      : gpu_(std::move(gpu)), bytes_(bytes), address_(gpu_->allocate(bytes)) {}
+  ~CudaBuffer() override { gpu_->release(address_, bytes_); }
+  CudaBuffer(const CudaBuffer&) = delete;
+  CudaBuffer& operator=(const CudaBuffer&) = delete;
+
+  void* data() override { return reinterpret_cast<void*>(address_); }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  std::shared_ptr<Gpu> gpu_;
+  std::size_t bytes_;
+  Address address_;
+};
+
+class CudaKernel : public Kernel {
+ public:
+  CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, const jit::Binary& binary)
+      : gpu_(std::move(gpu)), name_(binary.entry), used_ints_(jit::cuda::used_ints(nest)) {
+    const Gpu::Current current(*gpu_);
+    const Driver& api = gpu_->api();
+    gpu_->check(api.module_load(&module_, binary.image.data()), fmt::format("loading kernel {}", name_));
+    try {
+      gpu_->check(api.module_function(&function_, module_, name_.c_str()), fmt::format("finding kernel {} in its module", name_));
+    } catch (...) {
+      api.module_unload(module_);
+      throw;
+    }
+  }
+  ~CudaKernel() override {
+    Context old = nullptr;
+    const Driver& api = gpu_->api();
+    if (!gpu_->enter()) return;
+    api.module_unload(module_);
+    api.context_pop(&old);
+  }
+  CudaKernel(const CudaKernel&) = delete;
+  CudaKernel& operator=(const CudaKernel&) = delete;
+
+  CudaFunctionInfo info() const {
+    const Gpu::Current current(*gpu_);
+    const auto get = [&](int what) {
+      int value = 0;
+      gpu_->check(gpu_->api().function_attribute(&value, what, function_), fmt::format("asking for kernel {}'s resources", name_));
+      return value;
+    };
+    return {get(function_attribute::registers), get(function_attribute::local_bytes),
+            get(function_attribute::static_shared), get(function_attribute::max_threads)};
+  }
+
+  void launch(const jit::LoopNest& nest, const Arguments& arguments) {
+    const jit::cuda::Geometry g = jit::cuda::geometry(nest, arguments.ints, gpu_->info().sm_count);
+    if (g.grid == 0) return;
+    const Gpu::Current current(*gpu_);
+    ask_for_shared(g.shared);
+
+    // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has.
+    std::vector<std::uint64_t> cells;
+    cells.reserve(arguments.pointers.size() + used_ints_.size() + arguments.scalars.size());
+    for (void* pointer : arguments.pointers) cells.push_back(reinterpret_cast<std::uint64_t>(pointer));
+    for (int i : used_ints_) cells.push_back(static_cast<std::uint64_t>(arguments.ints[i]));
+    cells.insert(cells.end(), arguments.scalars.begin(), arguments.scalars.end());
+    std::vector<void*> parameters(cells.size());
+    std::transform(cells.begin(), cells.end(), parameters.begin(), [](std::uint64_t& cell) { return &cell; });
+
+    gpu_->note_launch(name_);
+    gpu_->check(gpu_->api().launch(function_, g.grid, 1, 1, g.block_x, g.block_y, 1, static_cast<unsigned>(g.shared),
+                                   gpu_->stream(), parameters.data(), nullptr),
+                fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", name_,
+                            g.grid, g.block_x, g.block_y, g.shared));
+  }
+
+ private:
+  void ask_for_shared(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (bytes <= shared_allowed_) return;
+    if (bytes > static_cast<std::size_t>(gpu_->info().shared_bytes))
+      throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of shared memory for a row, a block has at most {}",
+                                    gpu_->name(), name_, bytes, gpu_->info().shared_bytes));
+    gpu_->check(gpu_->api().function_set_attribute(function_, function_attribute::max_dynamic_shared, static_cast<int>(bytes)),
+                fmt::format("asking for {} bytes of shared memory for kernel {}", bytes, name_));
+    shared_allowed_ = bytes;
+  }
+
+  std::shared_ptr<Gpu> gpu_;
+  std::string name_;
+  std::vector<int> used_ints_;
+  Module module_ = nullptr;
+  Function function_ = nullptr;
+  std::mutex mutex_;
+  std::size_t shared_allowed_ = kSharedWithoutAsking;
+};
+
+class CudaDeviceImpl : public CudaDevice {
+ public:
+  explicit CudaDeviceImpl(int ordinal) : gpu_(std::make_shared<Gpu>(ordinal)) {}
+
+  std::string name() const override { return gpu_->name(); }
+  const CudaInfo& info() const override { return gpu_->info(); }
+  MemoryUse memory() const override { return gpu_->memory(); }
+  void trim() override { gpu_->trim(); }
+  BufferPtr allocate(std::size_t bytes) override { return std::make_shared<CudaBuffer>(gpu_, bytes); }
+
+  void upload(Buffer& to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const Gpu::Current current(*gpu_);
+    gpu_->check(gpu_->api().copy_to_device(address(to, bytes), from, bytes, gpu_->stream()),
+                fmt::format("copying {} bytes to it", bytes));
+  }
+  void download(void* to, Buffer& from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const Gpu::Current current(*gpu_);
+    gpu_->check(gpu_->api().copy_to_host(to, address(from, bytes), bytes, gpu_->stream()),
+                fmt::format("copying {} bytes from it", bytes));
+    gpu_->check(gpu_->api().stream_synchronize(gpu_->stream()), "waiting for its results");
+  }
+  void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const Gpu::Current current(*gpu_);
+    gpu_->check(gpu_->api().copy_on_device(address(to, bytes), address(from, bytes), bytes, gpu_->stream()),
+                fmt::format("copying {} bytes within it", bytes));
+  }
+  void synchronize() override {
+    const Gpu::Current current(*gpu_);
+    gpu_->check(gpu_->api().stream_synchronize(gpu_->stream()), "waiting for it");
+  }
+
+  KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
+    if (binary.image.empty()) throw DeviceError(fmt::format("{}: kernel {} has no binary", name(), binary.entry));
+    return std::make_shared<CudaKernel>(gpu_, nest, binary);
+  }
+  void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
+    static_cast<CudaKernel&>(kernel).launch(nest, arguments);
+  }
+  CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }
+
+  const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
+
+ private:
+  static Address address(Buffer& buffer, std::size_t bytes) {
+    if (bytes > buffer.bytes())
+      throw InternalError(fmt::format("a copy of {} bytes on a buffer of {}", bytes, buffer.bytes()));
+    return reinterpret_cast<Address>(buffer.data());
+  }
+  std::shared_ptr<Gpu> gpu_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::vector<CudaInfo> list_cuda(std::string* why_none) {
+  std::vector<CudaInfo> list;
+  try {
+    const cuda::Driver& api = cuda::driver();
+    int count = 0;
+    if (const cuda::Result r = api.device_count(&count)) throw DeviceError(api.describe(r));
+    for (int ordinal = 0; ordinal < count; ++ordinal) list.push_back(cuda::device_info(api, ordinal));
+    if (list.empty() && why_none) *why_none = fmt::format("the CUDA driver {} finds no GPU", api.path);
+  } catch (const Error& error) {
+    if (why_none) *why_none = error.what();
+  }
+  return list;
+}
+
+std::shared_ptr<CudaDevice> open_cuda(int ordinal) { return std::make_shared<cuda::CudaDeviceImpl>(ordinal); }
+
+struct EventTimer::State {
+  std::shared_ptr<cuda::Gpu> gpu;
+  cuda::Event begin = nullptr, end = nullptr;
+
+  explicit State(std::shared_ptr<cuda::Gpu> on) : gpu(std::move(on)) {
+    const cuda::Gpu::Current current(*gpu);
+    for (cuda::Event* event : {&begin, &end}) gpu->check(gpu->api().event_create(event, 0), "making a timer");
+  }
+  ~State() {
+    cuda::Context old = nullptr;
+    if (!gpu->enter()) return;
+    for (cuda::Event event : {begin, end})
+      if (event) gpu->api().event_destroy(event);
+    gpu->api().context_pop(&old);
+  }
+};
+
+EventTimer::EventTimer(CudaDevice& device)
+    : state_(std::make_unique<State>(static_cast<cuda::CudaDeviceImpl&>(device).gpu())) {}
+EventTimer::~EventTimer() = default;
+
+void EventTimer::start() {
+  cuda::Gpu& gpu = *state_->gpu;
+  const cuda::Gpu::Current current(gpu);
+  gpu.check(gpu.api().event_record(state_->begin, gpu.stream()), "starting a timer");
+}
+
+double EventTimer::stop() {
+  cuda::Gpu& gpu = *state_->gpu;
+  const cuda::Gpu::Current current(gpu);
+  gpu.check(gpu.api().event_record(state_->end, gpu.stream()), "stopping a timer");
+  gpu.check(gpu.api().event_synchronize(state_->end), "waiting for it");
+  float ms = 0;
+  gpu.check(gpu.api().event_elapsed(&ms, state_->begin, state_->end), "reading a timer");
+  return ms;
+}
+
+}  // namespace sinter::device

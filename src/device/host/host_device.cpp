@@ -1,0 +1,153 @@
+#include "device/host/host_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/host/interpreter.hpp"
+#include "device/host/memory_pool.hpp"
+#include "device/host/partition.hpp"
+#include "device/host/threads.hpp"
+#include "jit/compiler.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::device {
+namespace {
+
+using PoolPtr = std::shared_ptr<MemoryPool>;
+
+class PooledBuffer final : public Buffer {
+ public:
+  PooledBuffer(PoolPtr pool, std::size_t bytes) : pool_(std::move(pool)), data_(pool_->take(bytes)), bytes_(bytes) {}
+  ~PooledBuffer() override { pool_->give_back(data_, bytes_); }
+  PooledBuffer(const PooledBuffer&) = delete;
+  PooledBuffer& operator=(const PooledBuffer&) = delete;
+  void* data() override { return data_; }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  PoolPtr pool_;  // outlives the device if need be
+  void* data_;
+  std::size_t bytes_;
+};
+
+class WrappedBuffer final : public Buffer {
+ public:
+  WrappedBuffer(std::shared_ptr<void> memory, std::size_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+  void* data() override { return memory_.get(); }
+  std::size_t bytes() const override { return bytes_; }
+  const std::shared_ptr<void>& memory() const { return memory_; }
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_;
+};
+
+class InterpretedKernel final : public Kernel {
+ public:
+  explicit InterpretedKernel(const jit::LoopNest& nest) : interpreter(nest) {}
+  const Interpreter interpreter;
+};
+
+class CompiledKernel final : public Kernel {
+ public:
+  explicit CompiledKernel(const jit::Binary& binary) : code(jit::load_object(binary)), entry(code->entry()) {}
+  const std::shared_ptr<jit::LoadedCode> code;
+  const jit::CpuEntry entry;
+};
+
+/// Bytes of scratch that a compiled kernel needs, as jit::CpuEntry says.
+std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
+  const std::int64_t values = row_points(nest, ints) * (nest.vector_axis < nest.parallel ? 64 : 1);
+  return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.slots.size());
+}
+
+/// The thread's scratch memory, kept from launch to launch.
+void* thread_scratch(std::int64_t bytes) {
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  thread_local std::unique_ptr<void, Free> memory;
+  thread_local std::int64_t capacity = 0;
+  if (bytes > capacity) {
+    memory.reset();
+    capacity = 0;
+    memory.reset(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
+    if (!memory) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
+    capacity = bytes;
+  }
+  return memory.get();
+}
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(int threads) : threads_(thread_count(threads)) {}
+
+  std::string name() const override { return "cpu"; }
+  BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }
+  void upload(Buffer& to, const void* from, std::size_t bytes) override { move("upload", to, to.data(), from, bytes); }
+  void download(void* to, Buffer& from, std::size_t bytes) override { move("download", from, to, from.data(), bytes); }
+  void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
+    move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes);
+  }
+
+  KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
+    if (binary.image.empty()) return std::make_shared<InterpretedKernel>(nest);
+    return std::make_shared<CompiledKernel>(binary);
+  }
+
+  void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
+    const Partition parts = partition(nest, arguments.ints, threads_);
+    const auto each_piece = [&](auto&& run) {
+      run_tasks(threads_, parts.pieces(), [&](std::int64_t piece) {
+        const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
+        const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
+        run(outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
+      });
+    };
+    if (auto* compiled = dynamic_cast<CompiledKernel*>(&kernel)) {
+      const std::int64_t scratch = scratch_bytes(nest, arguments.ints);
+      each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
+        compiled->entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(),
+                        scratch > 0 ? thread_scratch(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
+      });
+    } else if (auto* interpreted = dynamic_cast<InterpretedKernel*>(&kernel)) {
+      each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
+        interpreted->interpreter.run(arguments, outer_begin, outer_end, inner_begin, inner_end);
+      });
+    } else {
+      throw InternalError("cpu: launch of a kernel that another device loaded");
+    }
+  }
+
+  void synchronize() override {}  // a launch returns when it is done
+  MemoryUse memory() const override { return pool_->use(); }
+  void reset_peak() override { pool_->reset_peak(); }
+  void trim() override { pool_->trim(); }
+
+ private:
+  static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
+    if (bytes > smaller.bytes())
+      throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
+    if (bytes > 0) std::memmove(to, from, bytes);
+  }
+
+  int threads_;
+  PoolPtr pool_ = std::make_shared<MemoryPool>();
+};
+
+}  // namespace
+
+DevicePtr open_host(int threads) { return std::make_shared<HostDevice>(threads); }
+
+BufferPtr wrap_host(std::shared_ptr<void> memory, std::size_t bytes) {
+  return std::make_shared<WrappedBuffer>(std::move(memory), bytes);
+}
+
+std::shared_ptr<void> host_memory(const BufferPtr& buffer) {
+  if (auto* wrapped = dynamic_cast<WrappedBuffer*>(buffer.get())) return wrapped->memory();
+  return std::shared_ptr<void>(buffer, buffer->data());
+}
+
+}  // namespace sinter::device

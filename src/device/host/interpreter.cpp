@@ -1,0 +1,525 @@
+#include "device/host/interpreter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "device/host/interpreter_kernels.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::device {
+
+using jit::Index;
+using jit::Instr;
+using jit::kNone;
+using jit::kOne;
+using jit::LoopNest;
+using Kind = Instr::Kind;
+
+namespace {
+
+/// A workspace tile holds kTile elements of the widest type. The padding keeps tiles off each other's 4 KiB pages' low address
+/// bits, which would make loads wait for unrelated stores.
+constexpr std::int64_t kTileBytes = kTile * 8 + 128;
+/// Bytes of slots that a tile of lanes may need at once, when each lane is a row of its own.
+constexpr std::int64_t kSlotBudget = 256 << 10;
+
+}  // namespace
+
+// What can be known from the structure alone.
+struct Interpreter::Program {
+  enum class Walk : std::uint8_t { constant, linear, irregular };  // of an index, along the vector axis
+
+  struct Value {
+    bool varying = false;  // a tile of lanes; otherwise one element
+    int place = -1;        // number of a workspace tile, or of a single cell
+    int bytes = 8;
+  };
+  struct Step {
+    int instr = -1;
+    TileFn kernel = nullptr;
+    int args[3] = {-1, -1, -1};
+    bool expand[3] = {};  // the operand is a single value that the kernel needs as a tile
+    bool in_place = false;  // load: the tile is the input's own memory when the elements are neighbours there
+  };
+  struct Fold {
+    ReductionKernels kernels;
+    int value, result, place;  // place: number of the accumulator tile
+  };
+  struct StageProgram {
+    bool row = false;
+    std::vector<int> indices;  // those the stage needs, inner ones first
+    std::vector<Step> steps;
+    std::vector<Fold> folds;
+  };
+
+  explicit Program(const LoopNest& nest);
+  void classify_indices();
+  void need_index(StageProgram& stage, int index) const;
+  void plan_stage(int number);
+  void place_values();
+  int place_of(bool varying) { return varying ? tiles++ : cells++; }
+
+  LoopNest nest;
+  bool lanes_are_rows;  // the vector axis is a row axis: a reduction folds the lanes of a tile
+  std::vector<Walk> walks;
+  std::vector<int> irregular_tile;  // index -> workspace tile of its lanes' values
+  std::vector<Value> values;
+  std::vector<StageProgram> stages;
+  int tiles = 0, cells = 0;  // workspace used
+  int scratch_tile = -1;     // three tiles for expanded operands
+  std::int64_t lanes = kTile;
+  std::int64_t slot_bytes = 0;  // all slots of one row point
+};
+
+Interpreter::Program::Program(const LoopNest& given) : nest(given) {
+  verify(nest);
+  lanes_are_rows = nest.vector_axis >= nest.parallel;
+  for (DType slot : nest.slots) slot_bytes += static_cast<std::int64_t>(itemsize(slot));
+  classify_indices();
+  values.resize(nest.instrs.size());
+  stages.resize(nest.stages.size());
+  for (std::size_t k = 0; k < stages.size(); ++k) plan_stage(static_cast<int>(k));
+  place_values();
+  scratch_tile = tiles;
+  tiles += 3;
+  // Half of a usual L1 for the workspace; the rest is for the inputs and outputs that stream by.
+  lanes = std::clamp<std::int64_t>((32 << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
+}
+
+void Interpreter::Program::classify_indices() {
+  walks.assign(nest.indices.size(), Walk::constant);
+  irregular_tile.assign(nest.indices.size(), -1);
+  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
+    Walk& walk = walks[k];
+    for (const auto& term : nest.indices[k].terms) {
+      Walk here = term.axis == nest.vector_axis ? Walk::linear : Walk::constant;
+      if (term.inner >= 0) {
+        here = walks[term.inner];
+        if (here == Walk::linear && (term.div != kOne || term.mod != kNone)) here = Walk::irregular;
+      }
+      walk = std::max(walk, here);
+    }
+    if (walk == Walk::irregular) irregular_tile[k] = place_of(true);
+  }
+}
+
+void Interpreter::Program::need_index(StageProgram& stage, int index) const {
+  if (std::find(stage.indices.begin(), stage.indices.end(), index) != stage.indices.end()) return;
+  for (const auto& term : nest.indices[index].terms)
+    if (term.inner >= 0) need_index(stage, term.inner);
+  stage.indices.push_back(index);
+}
+
+void Interpreter::Program::plan_stage(int number) {
+  const jit::Stage& stage = nest.stages[number];
+  StageProgram& program = stages[number];
+  program.row = stage.row;
+  // Once per parallel point there are lanes only if they are parallel points.
+  const bool has_lanes = stage.row || !lanes_are_rows;
+  for (int id : stage.body) {
+    const Instr& instr = nest.instrs[id];
+    Value& value = values[id];
+    value.bytes = static_cast<int>(itemsize(instr.dtype));
+    Step step;
+    step.instr = id;
+    switch (instr.kind) {
+      case Kind::load:
+        need_index(program, nest.inputs[instr.input].index);
+        value.varying = has_lanes && walks[nest.inputs[instr.input].index] != Walk::constant;
+        break;
+      case Kind::scalar: break;
+      case Kind::index:
+        need_index(program, instr.input);
+        value.varying = has_lanes && walks[instr.input] != Walk::constant;
+        break;
+      case Kind::slot: value.varying = true; break;
+      case Kind::reduced: break;
+      case Kind::op: {
+        const int arity = trace::primitive(instr.op).arity;
+        for (int k = 0; k < arity; ++k) {
+          step.args[k] = instr.args[k];
+          value.varying |= values[instr.args[k]].varying;
+        }
+        Uniform uniform = Uniform::none;
+        if (value.varying && arity == 2) {
+          if (!values[instr.args[0]].varying) uniform = Uniform::first;
+          if (!values[instr.args[1]].varying) uniform = Uniform::second;
+        }
+        for (int k = 0; k < arity; ++k)
+          step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
+        step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
+        if (!step.kernel)
+          throw InternalError(fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand),
+                                          name(instr.dtype)));
+        break;
+      }
+    }
+    program.steps.push_back(step);
+  }
+  for (const auto& reduction : stage.reductions) {
+    Value& result = values[reduction.result];
+    result.varying = !lanes_are_rows;
+    result.bytes = static_cast<int>(itemsize(nest.instrs[reduction.result].dtype));
+    program.folds.push_back({reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value,
+                             reduction.result, place_of(true)});
+  }
+  for (const auto& store : stage.stores) need_index(program, nest.outputs[store.output].index);
+}
+
+// A tile is used again once its value has had its last use, so that a long body stays in L1.
+void Interpreter::Program::place_values() {
+  std::vector<int> owner(values.size(), -1);
+  std::vector<char> lives_on(values.size(), 0);  // a later stage reads it
+  for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
+    const jit::Stage& stage = nest.stages[number];
+    const auto use = [&](int id) { lives_on[id] |= owner[id] != number; };
+    for (const auto& step : stages[number].steps) {
+      owner[step.instr] = number;
+      for (int arg : step.args)
+        if (arg >= 0) use(arg);
+    }
+    for (const auto& reduction : stage.reductions) use(reduction.value);
+    for (const auto& keep : stage.keeps) use(keep.value);
+    for (const auto& store : stage.stores) use(store.value);
+  }
+
+  std::vector<int> free_tiles;
+  for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
+    const jit::Stage& stage = nest.stages[number];
+    auto& steps = stages[number].steps;
+    const int end = static_cast<int>(steps.size());
+    std::vector<int> last_use(values.size(), -1);  // number of a step, or `end`
+    for (int k = 0; k < end; ++k) {
+      last_use[steps[k].instr] = k;
+      for (int arg : steps[k].args)
+        if (arg >= 0) last_use[arg] = k;
+    }
+    for (const auto& reduction : stage.reductions) last_use[reduction.value] = end;
+    for (const auto& keep : stage.keeps) last_use[keep.value] = end;
+    for (const auto& store : stage.stores) last_use[store.value] = end;
+
+    const auto release = [&](int after) {
+      for (const auto& step : steps) {
+        const int id = step.instr;
+        if (values[id].varying && values[id].place >= 0 && last_use[id] == after && !lives_on[id])
+          free_tiles.push_back(values[id].place);
+      }
+    };
+    for (int k = 0; k < end; ++k) {
+      Value& value = values[steps[k].instr];
+      // An output may share an input's buffer, so what is read after a store is a copy.
+      steps[k].in_place = !lives_on[steps[k].instr] && stage.stores.size() < 2;
+      if (value.varying && !free_tiles.empty()) {
+        value.place = free_tiles.back();
+        free_tiles.pop_back();
+      } else {
+        value.place = place_of(value.varying);
+      }
+      release(k);
+    }
+    release(end);
+    for (const auto& fold : stages[number].folds) values[fold.result].place = place_of(values[fold.result].varying);
+  }
+}
+
+namespace {
+
+/// Memory of one thread, kept from run to run.
+struct Workspace {
+  char* reserve(std::int64_t bytes) {
+    if (static_cast<std::int64_t>(memory.size()) < bytes + 64) memory.resize(bytes + 64);
+    return reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+  }
+  std::vector<char> memory;
+  std::vector<std::int64_t> axis, base, slope;
+  std::vector<const void*> values;
+};
+thread_local Workspace workspace;
+
+}  // namespace
+
+// One run: the values of the axes and where each value lies now.
+class Interpreter::Frame {
+ public:
+  Frame(const Program& program, const Arguments& arguments) : p_(program), nest_(program.nest), arguments_(arguments) {
+    for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ *= ints(axis);
+    lanes_ = p_.lanes;
+    if (!p_.lanes_are_rows && p_.slot_bytes * row_points_ > 0)
+      lanes_ = std::clamp<std::int64_t>(kSlotBudget / (p_.slot_bytes * row_points_), 16, lanes_);
+    slot_lanes_ = p_.lanes_are_rows ? 1 : lanes_;
+    const std::int64_t fixed = p_.tiles * kTileBytes + p_.cells * 8;
+    tiles_ = workspace.reserve(fixed + row_points_ * slot_lanes_ * 8 * static_cast<std::int64_t>(nest_.slots.size()));
+    cells_ = tiles_ + p_.tiles * kTileBytes;
+    slots_ = cells_ + p_.cells * 8;
+    workspace.axis.assign(nest_.axes(), 0);
+    workspace.base.assign(nest_.indices.size(), 0);
+    workspace.slope.assign(nest_.indices.size(), 0);
+    workspace.values.assign(nest_.instrs.size(), nullptr);
+    axis_ = workspace.axis.data();
+    base_ = workspace.base.data();
+    slope_ = workspace.slope.data();
+    values_ = workspace.values.data();
+  }
+
+  void run(std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
+    const int outer_axes = p_.lanes_are_rows ? nest_.parallel : nest_.parallel - 1;
+    std::int64_t rest = outer_begin;
+    for (int axis = outer_axes - 1; axis >= 0; --axis) {
+      axis_[axis] = rest % ints(axis);
+      rest /= ints(axis);
+    }
+    for (std::int64_t outer = outer_begin; outer < outer_end; ++outer) {
+      if (p_.lanes_are_rows) {
+        n_ = 1;
+        run_point();
+      } else {
+        for (std::int64_t begin = inner_begin; begin < inner_end; begin += lanes_) {
+          axis_[nest_.vector_axis] = begin;
+          n_ = std::min(lanes_, inner_end - begin);
+          run_point();
+        }
+      }
+      advance(0, outer_axes);
+    }
+  }
+
+ private:
+  using StageProgram = Program::StageProgram;
+  using Step = Program::Step;
+  using Walk = Program::Walk;
+
+  std::int64_t ints(int number) const { return arguments_.ints[number]; }
+  std::int64_t factor(int number) const { return number == kOne ? 1 : ints(number); }
+  char* tile(int place) const { return tiles_ + place * kTileBytes; }
+  char* cell(int place) const { return cells_ + place * 8; }
+  char* place(const Program::Value& value) const { return value.varying ? tile(value.place) : cell(value.place); }
+  /// Slots have 8 bytes a value here, whatever their type, but neighbours lie next to each other in their own size.
+  char* slot(int number, std::int64_t row) const {
+    return slots_ + row_points_ * slot_lanes_ * 8 * number + row * slot_lanes_ * bytes(nest_.slots[number]);
+  }
+  static int bytes(DType dtype) { return static_cast<int>(itemsize(dtype)); }
+
+  /// Steps the axes [first, last) as an odometer; false when it wrapped around.
+  bool advance(int first, int last) {
+    for (int axis = last - 1; axis >= first; --axis) {
+      if (++axis_[axis] < ints(axis)) return true;
+      axis_[axis] = 0;
+    }
+    return false;
+  }
+
+  void run_point() {
+    for (std::size_t k = 0; k < p_.stages.size(); ++k) {
+      if (p_.stages[k].row) run_rows(p_.stages[k], nest_.stages[k]);
+      else run_body(p_.stages[k], nest_.stages[k]);
+    }
+  }
+
+  void run_rows(const StageProgram& program, const jit::Stage& stage) {
+    const std::int64_t point_lanes = n_;
+    for (const auto& fold : program.folds) fold.kernels.start(point_lanes, tile(fold.place));
+    const int first = nest_.parallel, last = p_.lanes_are_rows ? nest_.axes() - 1 : nest_.axes();
+    const std::int64_t first_extent = first_row_extent();
+    std::fill(axis_ + first, axis_ + nest_.axes(), 0);
+    row_ = 0;
+    for (bool more = row_points_ > 0 && first_extent > 0; more; more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
+      if (p_.lanes_are_rows) {
+        const int inner = nest_.vector_axis;
+        const std::int64_t extent = inner == first ? first_extent : ints(inner);
+        for (std::int64_t begin = 0; begin < extent; begin += p_.lanes) {
+          axis_[inner] = begin;
+          n_ = std::min(p_.lanes, extent - begin);
+          run_body(program, stage);
+          row_ += n_;
+        }
+        axis_[inner] = 0;
+      } else {
+        n_ = lanes_in_row(point_lanes);
+        if (n_ > 0) run_body(program, stage);
+        ++row_;
+      }
+    }
+    n_ = point_lanes;
+    for (const auto& fold : program.folds) {
+      char* out = place(p_.values[fold.result]);
+      fold.kernels.finish(n_, tile(fold.place), out);
+      values_[fold.result] = out;
+    }
+  }
+
+  /// The first row axis' extent, less what a chunk cuts off.
+  std::int64_t first_row_extent() const {
+    const std::int64_t size = ints(nest_.parallel);
+    if (nest_.chunk_axis < 0) return size;
+    return std::clamp<std::int64_t>(ints(nest_.chunk_total) - axis_[nest_.chunk_axis] * size, 0, size);
+  }
+  /// When chunks are lanes, those that still have this row: the chunks before the one that is cut short.
+  std::int64_t lanes_in_row(std::int64_t lanes) const {
+    if (nest_.chunk_axis != nest_.vector_axis) return lanes;
+    const std::int64_t size = ints(nest_.chunk_row), row = axis_[nest_.chunk_row];
+    const std::int64_t chunks = (ints(nest_.chunk_total) - row + size - 1) / size;
+    return std::clamp<std::int64_t>(chunks - axis_[nest_.vector_axis], 0, lanes);
+  }
+
+  void run_body(const StageProgram& program, const jit::Stage& stage) {
+    for (int index : program.indices) evaluate(index);
+    for (const Step& step : program.steps) execute(step);
+    for (const auto& fold : program.folds) {
+      const void* values = as_tile(fold.value, 0);
+      if (p_.lanes_are_rows) fold.kernels.fold(n_, values, tile(fold.place));
+      else fold.kernels.lanes(n_, values, tile(fold.place));
+    }
+    for (const auto& keep : stage.keeps) {
+      const int size = bytes(nest_.slots[keep.slot]);
+      if (p_.values[keep.value].varying) std::memcpy(slot(keep.slot, row_), values_[keep.value], n_ * size);
+      else fill(size, n_, values_[keep.value], slot(keep.slot, row_));
+    }
+    for (const auto& put : stage.stores) store(put);
+  }
+
+  void evaluate(int number) {
+    const Index& index = nest_.indices[number];
+    std::int64_t base = index.constant == kNone ? 0 : ints(index.constant), slope = 0;
+    for (const auto& term : index.terms) {
+      const std::int64_t coeff = factor(term.coeff);
+      if (term.axis >= 0) {
+        base += coeff * axis_[term.axis];
+        if (term.axis == nest_.vector_axis) slope += coeff;
+      } else if (p_.walks[term.inner] == Walk::constant) {
+        std::int64_t value = base_[term.inner] / factor(term.div);
+        if (term.mod != kNone) value %= factor(term.mod);
+        base += coeff * value;
+      } else if (adds_linearly(term)) {
+        base += coeff * base_[term.inner];
+        slope += coeff * slope_[term.inner];
+      }
+    }
+    base_[number] = base;
+    slope_[number] = slope;
+    if (p_.walks[number] != Walk::irregular) return;
+    auto* out = irregular(number);
+    for (std::int64_t k = 0; k < n_; ++k) out[k] = base + k * slope;
+    for (const auto& term : index.terms)
+      if (term.inner >= 0 && p_.walks[term.inner] != Walk::constant && !adds_linearly(term)) add_irregular(term, out);
+  }
+  bool adds_linearly(const Index::Term& term) const {
+    return p_.walks[term.inner] == Walk::linear && term.div == kOne && term.mod == kNone;
+  }
+  std::int64_t* irregular(int index) const { return reinterpret_cast<std::int64_t*>(tile(p_.irregular_tile[index])); }
+
+  void add_irregular(const Index::Term& term, std::int64_t* out) const {
+    const std::int64_t coeff = factor(term.coeff), div = factor(term.div);
+    const std::int64_t mod = term.mod == kNone ? INT64_MAX : factor(term.mod);
+    if (p_.walks[term.inner] == Walk::irregular) {
+      const std::int64_t* inner = irregular(term.inner);
+      for (std::int64_t k = 0; k < n_; ++k) out[k] += coeff * (inner[k] / div % mod);
+    } else if (slope_[term.inner] == 1) {  // count instead of dividing
+      std::int64_t within = base_[term.inner] % div, value = base_[term.inner] / div % mod;
+      for (std::int64_t k = 0; k < n_; ++k) {
+        out[k] += coeff * value;
+        if (++within == div) {
+          within = 0;
+          if (++value == mod) value = 0;
+        }
+      }
+    } else {
+      std::int64_t inner = base_[term.inner];
+      for (std::int64_t k = 0; k < n_; ++k, inner += slope_[term.inner]) out[k] += coeff * (inner / div % mod);
+    }
+  }
+
+  void execute(const Step& step) {
+    const Instr& instr = nest_.instrs[step.instr];
+    const Program::Value& value = p_.values[step.instr];
+    const void*& result = values_[step.instr];
+    switch (instr.kind) {
+      case Kind::load: return load(step, instr, value);
+      case Kind::scalar: result = &arguments_.scalars[instr.input]; return;
+      case Kind::index: {
+        auto* out = reinterpret_cast<std::int64_t*>(place(value));
+        result = out;
+        if (!value.varying) *out = base_[instr.input];
+        else if (p_.walks[instr.input] == Walk::irregular) std::memcpy(out, irregular(instr.input), n_ * sizeof *out);
+        else for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[instr.input] + k * slope_[instr.input];
+        return;
+      }
+      case Kind::slot: result = slot(instr.input, row_); return;
+      case Kind::reduced: return;
+      case Kind::op: {
+        const void* operands[3] = {};
+        for (int k = 0; k < 3 && step.args[k] >= 0; ++k)
+          operands[k] = step.expand[k] ? as_tile(step.args[k], k) : values_[step.args[k]];
+        char* out = place(value);
+        step.kernel(value.varying ? n_ : 1, operands, out);
+        result = out;
+        return;
+      }
+    }
+  }
+
+  void load(const Step& step, const Instr& instr, const Program::Value& value) {
+    const int index = nest_.inputs[instr.input].index;
+    const char* from = static_cast<const char*>(arguments_.pointers[instr.input]);
+    const bool neighbours = !value.varying || (p_.walks[index] == Walk::linear && slope_[index] == 1);
+    if (neighbours && step.in_place) {
+      values_[step.instr] = from + base_[index] * value.bytes;
+      return;
+    }
+    char* out = place(value);
+    if (neighbours) std::memcpy(out, from + base_[index] * value.bytes, (value.varying ? n_ : 1) * value.bytes);
+    else if (p_.walks[index] == Walk::irregular) gather(value.bytes, n_, from, irregular(index), out);
+    else gather(value.bytes, n_, from, base_[index], slope_[index], out);
+    values_[step.instr] = out;
+  }
+
+  void store(const jit::Store& put) {
+    const int index = nest_.outputs[put.output].index, size = p_.values[put.value].bytes;
+    char* to = static_cast<char*>(arguments_.pointers[nest_.inputs.size() + put.output]);
+    const bool varying = p_.values[put.value].varying;
+    if (p_.walks[index] == Walk::irregular) {
+      scatter(size, n_, as_tile(put.value, 0), to, irregular(index));
+    } else if (slope_[index] != 1) {
+      scatter(size, n_, as_tile(put.value, 0), to, base_[index], slope_[index]);
+    } else if (varying) {
+      std::memmove(to + base_[index] * size, values_[put.value], n_ * size);
+    } else {
+      fill(size, n_, values_[put.value], to + base_[index] * size);
+    }
+  }
+
+  /// The value's tile; a single value is repeated in scratch tile `k`.
+  const void* as_tile(int id, int k) const {
+    if (p_.values[id].varying || n_ == 1) return values_[id];
+    char* out = tile(p_.scratch_tile + k);
+    fill(p_.values[id].bytes, n_, values_[id], out);
+    return out;
+  }
+
+  const Program& p_;
+  const LoopNest& nest_;
+  const Arguments& arguments_;
+  char *tiles_ = nullptr, *cells_ = nullptr, *slots_ = nullptr;
+  std::int64_t *axis_ = nullptr, *base_ = nullptr, *slope_ = nullptr;
+  const void** values_ = nullptr;
+  std::int64_t row_points_ = 1;
+  std::int64_t lanes_ = 0;       // of a tile of parallel points
+  std::int64_t slot_lanes_ = 1;  // elements of a slot at one row point
+  std::int64_t n_ = 1;           // elements of the current tile
+  std::int64_t row_ = 0;         // row-major number of the tile's first row point
+};
+
+Interpreter::Interpreter(const LoopNest& nest) : program_(std::make_unique<Program>(nest)) {}
+Interpreter::~Interpreter() = default;
+Interpreter::Interpreter(Interpreter&&) noexcept = default;
+Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
+
+void Interpreter::run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end,
+                      std::int64_t inner_begin, std::int64_t inner_end) const {
+  if (outer_begin >= outer_end || inner_begin >= inner_end) return;
+  Frame(*program_, arguments).run(outer_begin, outer_end, inner_begin, inner_end);
+}
+
+}  // namespace sinter::device

@@ -1,0 +1,43 @@
+// The interpreter's inner loops: one elementwise op, or one step of a reduction, over a tile of neighbouring elements.
+#pragma once
+#include <cstdint>
+
+#include "sinter/dtype.hpp"
+#include "trace/primitives.hpp"
+
+namespace sinter::device {
+
+using trace::Op;
+
+/// Elements of a tile at most; tiles of this many float32 values keep several operands in L1.
+inline constexpr std::int64_t kTile = 1024;
+
+/// out[i] = op(args[0][i], args[1][i], args[2][i]) for i < n.
+using TileFn = void (*)(std::int64_t n, const void* const* args, void* out);
+
+/// Of the operands of a binary op, the one that is a single value instead of a tile.
+enum class Uniform : std::uint8_t { none, first, second };
+
+/// The loop for an op over operands of type `operand` (for where: of args[1] and args[2]); null when the op does not take
+/// that type. Only binary ops come with a uniform operand.
+TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform = Uniform::none);
+
+/// A reduction's accumulators: one for a whole row, or one per lane. float32 accumulates in double, so that the order of
+/// its fixed steps hardly shows in the result.
+struct ReductionKernels {
+  std::int64_t accumulator_bytes;
+  void (*start)(std::int64_t n, void* accumulators);                              // the neutral element
+  void (*fold)(std::int64_t n, const void* values, void* accumulator);            // a tile into one accumulator
+  void (*lanes)(std::int64_t n, const void* values, void* accumulators);          // a tile into as many accumulators
+  void (*finish)(std::int64_t n, const void* accumulators, void* results);
+};
+ReductionKernels reduction_kernels(Op reduction, DType dtype);
+
+// Moving elements of itemsize `bytes` between a tile and memory; indices count elements.
+void fill(int bytes, std::int64_t n, const void* value, void* out);
+void gather(int bytes, std::int64_t n, const void* from, std::int64_t start, std::int64_t stride, void* out);
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, void* out);
+void scatter(int bytes, std::int64_t n, const void* values, void* to, std::int64_t start, std::int64_t stride);
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices);
+
+}  // namespace sinter::device

@@ -1,0 +1,95 @@
+#include "device/host/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/host/matmul_block.hpp"
+#include "device/host/threads.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::device {
+namespace {
+
+// Blocks of c. Multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each
+// block costs little, small enough for many threads.
+constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
+/// Fewer multiplications than this are done sooner than another thread wakes up.
+constexpr double kWorthThreads = 64 << 10;
+
+struct Kernel {
+  const char* name;
+  MatmulBlockFn run;
+};
+const Kernel& kernel() {
+  static const Kernel chosen = [] {
+#if defined(SINTER_MATMUL_X86)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+      return Kernel{"avx512", &matmul_block_avx512};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Kernel{"avx2", &matmul_block_avx2};
+#endif
+    return Kernel{"baseline", &matmul_block_baseline};
+  }();
+  return chosen;
+}
+
+/// An or of ands, a row of c at a time.
+void multiply_bool(const MatmulBlock& p) {
+  const auto* a = static_cast<const std::uint8_t*>(p.a);
+  const auto* b = static_cast<const std::uint8_t*>(p.b);
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    auto* c = static_cast<std::uint8_t*>(p.c) + i * p.c_leading;
+    std::memset(c, 0, static_cast<std::size_t>(p.columns));
+    for (std::int64_t l = 0; l < p.depth; ++l) {
+      if (!a[p.a_transposed ? l * p.a_leading + i : i * p.a_leading + l]) continue;
+      const auto* row = b + (p.b_transposed ? l : l * p.b_leading);
+      const std::int64_t step = p.b_transposed ? p.b_leading : 1;
+      for (std::int64_t j = 0; j < p.columns; ++j) c[j] |= row[j * step];
+    }
+  }
+}
+
+const char* advance(const MatmulOperand& operand, std::size_t size, std::int64_t batch, std::int64_t row, std::int64_t column) {
+  const std::int64_t within = operand.transposed ? column * operand.leading + row : row * operand.leading + column;
+  return static_cast<const char*>(operand.data) + (batch * operand.batch_stride + within) * static_cast<std::int64_t>(size);
+}
+
+}  // namespace
+
+void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m,
+            std::int64_t n, std::int64_t k, int threads) {
+  if (!is_computable(dtype)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
+  if (batch == 0 || m == 0 || n == 0) return;
+  const std::size_t size = itemsize(dtype);
+  if (k == 0) {
+    std::memset(c, 0, static_cast<std::size_t>(batch * m * n) * size);
+    return;
+  }
+  const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + kBlockColumns - 1) / kBlockColumns;
+  const auto run_block = [&](std::int64_t task) {
+    const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
+    const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * kBlockColumns;
+    const MatmulBlock block{advance(a, size, element, row, 0),
+                            advance(b, size, element, 0, column),
+                            static_cast<char*>(c) + ((element * m + row) * n + column) * static_cast<std::int64_t>(size),
+                            std::min(kBlockRows, m - row),
+                            std::min(kBlockColumns, n - column),
+                            k,
+                            a.leading,
+                            b.leading,
+                            n,
+                            a.transposed,
+                            b.transposed};
+    if (dtype == DType::bool_) multiply_bool(block);
+    else kernel().run(dtype, block);
+  };
+  const double work = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  run_tasks(work < kWorthThreads ? 1 : thread_count(threads), batch * row_blocks * column_blocks, run_block);
+}
+
+const char* matmul_instruction_set() { return kernel().name; }
+
+}  // namespace sinter::device

@@ -1,0 +1,60 @@
+// The public functions over the engine.
+#include "engine/engine.hpp"
+#include "sinter/errors.hpp"
+#include "trace/host_access.hpp"
+
+namespace sinter {
+namespace {
+
+std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
+  std::vector<trace::RecordedPtr> nodes;
+  for (const auto& tensor : tensors) nodes.push_back(tensor.node());
+  return nodes;
+}
+
+// A loop that records without end is evaluated piece by piece.
+const bool hooked = [] {
+  trace::set_evaluate_hook([](const trace::RecordedPtr& node) { engine::Engine::get().evaluate({node}); });
+  return true;
+}();
+
+}  // namespace
+
+void eval(const std::vector<Tensor>& tensors) {
+  (void)hooked;
+  engine::Engine::get().evaluate(nodes_of(tensors));
+}
+
+std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
+  const auto history = engine::Engine::get().history_of(nodes_of(tensors), target);
+  return format == Format::json ? engine::explain_json(history) : engine::explain_text(history);
+}
+std::string explain(const Tensor& tensor, Format format, std::string_view target) {
+  return explain(std::vector<Tensor>{tensor}, format, target);
+}
+
+std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target, bool assembly) {
+  const auto history = engine::Engine::get().history_of(nodes_of(tensors), target);
+  std::vector<std::string> paths;
+  for (const auto& step : history.planned->steps) {
+    if (step.nest.name.empty()) continue;  // a library call
+    const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, assembly);
+    paths.insert(paths.end(), written.begin(), written.end());
+  }
+  return paths;
+}
+std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target, bool assembly) {
+  return dump_kernels(std::vector<Tensor>{tensor}, directory, target, assembly);
+}
+
+Counters counters() { return engine::Engine::get().counters(); }
+void reset_peak() { engine::Engine::get().reset_peak(); }
+Options options() { return engine::Engine::get().options(); }
+void configure(const Options& options) { engine::Engine::get().configure(options); }
+std::string_view version() { return SINTER_VERSION; }
+
+}  // namespace sinter
+
+namespace sinter::trace {
+const void* host_data(const RecordedPtr& node) { return engine::Engine::get().host_data(node); }
+}  // namespace sinter::trace

@@ -1,0 +1,145 @@
+#include "engine/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace sinter::engine {
+namespace {
+
+using fuse::Step;
+using trace::Graph;
+
+std::string describe(const Graph& graph, int node) {
+  return fmt::format("{} {}", name(graph.nodes[node].dtype), to_string(graph.nodes[node].shape));
+}
+
+const char* origin_name(const Made& made, bool reused) {
+  if (made.interpreted) return "interpreted";
+  if (reused) return "memory";
+  switch (made.origin) {
+    case jit::Origin::memory: return "memory";
+    case jit::Origin::disk: return "disk";
+    case jit::Origin::compiled: return "compiled";
+  }
+  return "?";
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes < 1e4) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1e7) return fmt::format("{:.1f} KB", bytes / 1e3);
+  if (bytes < 1e10) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+std::string listed(const Graph& graph, const std::vector<int>& nodes) {
+  std::string text;
+  for (int node : nodes) text += (text.empty() ? "" : ", ") + describe(graph, node);
+  return text;
+}
+
+// "multiply, add x3, exp": in order of first appearance.
+std::string ops_text(const std::vector<std::string>& ops) {
+  std::vector<std::pair<std::string, int>> counted;
+  for (const auto& op : ops) {
+    auto found = std::find_if(counted.begin(), counted.end(), [&](const auto& c) { return c.first == op; });
+    if (found == counted.end()) counted.push_back({op, 1});
+    else ++found->second;
+  }
+  std::string text;
+  for (const auto& [op, times] : counted) text += (text.empty() ? "" : ", ") + op + (times > 1 ? fmt::format(" x{}", times) : "");
+  return text.empty() ? "copy" : text;
+}
+
+std::string matmul_text(const fuse::MatmulCall& call) {
+  return fmt::format("matmul {}x{}x{}{}", call.m, call.k, call.n, call.batch.empty() ? "" : fmt::format(", batch {}", to_string(call.batch)));
+}
+
+}  // namespace
+
+std::string explain_text(const History& history) {
+  const auto& plan = history.planned->plan;
+  const Graph& graph = plan.graph;
+  int kernels = 0, calls = 0;
+  for (const auto& step : plan.steps) ++(step.kind == Step::Kind::kernel ? kernels : calls);
+  std::string text = fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
+                                 calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device,
+                                 bytes_text(plan.bytes_moved));
+  if (plan.bytes_unfused > plan.bytes_moved)
+    text += fmt::format("; unfused: {} ({:.1f}x)", bytes_text(plan.bytes_unfused), plan.bytes_unfused / plan.bytes_moved);
+  text += "\n";
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (step.kind == Step::Kind::matmul) {
+      text += fmt::format("{}. {}\n   in   {}\n   out  {}\n   moves {}\n   ends: {}\n", s + 1, matmul_text(step.matmul),
+                          listed(graph, step.reads()), listed(graph, step.writes()), bytes_text(step.bytes_moved), fuse::to_string(step.cut()));
+      continue;
+    }
+    const PlannedStep& planned = history.planned->steps[s];
+    const Made& made = planned.made;
+    const auto reads = step.reads();
+    text += fmt::format("{}. {}\n", s + 1, planned.nest.name);
+    text += fmt::format("   ops  {}\n", ops_text(planned.nest.ops));
+    text += fmt::format("   in   {}\n   out  {}\n", reads.empty() ? "nothing" : listed(graph, reads), listed(graph, step.writes()));
+    text += fmt::format("   moves {}, unfused {}\n", bytes_text(step.bytes_moved), bytes_text(step.bytes_unfused));
+    for (const auto& note : step.kernel.notes) text += fmt::format("   {}\n", note);
+    if (made.report.registers >= 0)
+      text += fmt::format("   {} registers, {} bytes spilled, {} bytes of static shared memory\n", made.report.registers,
+                          std::max(made.report.spill_bytes, 0), std::max(made.report.shared_bytes, 0));
+    text += fmt::format("   from {}", origin_name(made, history.reused));
+    if (made.origin == jit::Origin::compiled && !history.reused && !made.interpreted) text += fmt::format(" in {:.1f} ms", made.report.compile_ms);
+    if (!made.why_interpreted.empty()) text += fmt::format(": {}", made.why_interpreted);
+    text += fmt::format("\n   ends: {}\n", fuse::to_string(step.cut()));
+  }
+  if (plan.steps.empty()) text += "nothing to compute: the value is in memory\n";
+  return text;
+}
+
+std::string explain_json(const History& history) {
+  using nlohmann::json;
+  const auto& plan = history.planned->plan;
+  const Graph& graph = plan.graph;
+  json kernels = json::array(), calls = json::array();
+  const auto described = [&](const std::vector<int>& nodes) {
+    json list = json::array();
+    for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", graph.nodes[node].shape}});
+    return list;
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    json entry{{"step", s},
+               {"inputs", described(step.reads())},
+               {"outputs", described(step.writes())},
+               {"cut", {{"reason", std::string(fuse::name(step.cut().reason))}, {"detail", step.cut().detail}}},
+               {"bytes_moved", step.bytes_moved},
+               {"bytes_unfused", step.bytes_unfused}};
+    if (step.kind == Step::Kind::matmul) {
+      entry["name"] = matmul_text(step.matmul);
+      calls.push_back(entry);
+      continue;
+    }
+    const PlannedStep& planned = history.planned->steps[s];
+    const Made& made = planned.made;
+    const auto known = [](int figure) { return figure < 0 ? json() : json(figure); };
+    entry["name"] = planned.nest.name;
+    entry["ops"] = planned.nest.ops;
+    entry["registers"] = known(made.report.registers);
+    entry["spill_bytes"] = known(made.report.spill_bytes);
+    entry["shared_bytes"] = known(made.report.shared_bytes);
+    entry["origin"] = origin_name(made, history.reused);
+    entry["compile_ms"] = history.reused ? 0 : made.report.compile_ms;
+    entry["notes"] = step.kernel.notes;
+    if (!made.why_interpreted.empty()) entry["why_interpreted"] = made.why_interpreted;
+    kernels.push_back(entry);
+  }
+  return json{{"device", history.device},
+              {"kernels", kernels},
+              {"library_calls", calls},
+              {"bytes_moved", plan.bytes_moved},
+              {"bytes_unfused", plan.bytes_unfused}}
+      .dump(2);
+}
+
+}  // namespace sinter::engine

@@ -1,0 +1,95 @@
+#include "engine/options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "sinter/errors.hpp"
+#include "trace/log.hpp"
+
+namespace sinter::engine {
+namespace {
+
+bool parse_switch(const std::string& text) {
+  if (text == "on" || text == "1" || text == "true") return true;
+  if (text == "off" || text == "0" || text == "false") return false;
+  throw ValueError(fmt::format("'{}' is neither on nor off", text));
+}
+
+int parse_count(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) throw ValueError(fmt::format("'{}' is not a number of threads", text));
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t parse_size(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  int shift = -1;
+  if (unit.empty()) shift = 0;
+  else if (unit == "K" || unit == "k") shift = 10;
+  else if (unit == "M" || unit == "m") shift = 20;
+  else if (unit == "G" || unit == "g") shift = 30;
+  if (error != std::errc() || shift < 0 || value > (std::uint64_t{1} << 50) >> shift)
+    throw ValueError(fmt::format("'{}' is not a size; write bytes, or 512M, 2G", text));
+  return value << shift;
+}
+
+int cuda_ordinal(const Options& options) {
+  const std::string& device = options.device;
+  if (device == "cpu") return -1;
+  if (device == "cuda") return 0;
+  if (device.rfind("cuda:", 0) == 0) {
+    int ordinal = -1;
+    const char* end = device.data() + device.size();
+    const auto [stop, error] = std::from_chars(device.data() + 5, end, ordinal);
+    if (error == std::errc() && stop == end && ordinal >= 0) return ordinal;
+  }
+  throw ValueError(fmt::format("unknown device '{}'; known are cpu, cuda and cuda:N", device));
+}
+
+void check(const Options& options) {
+  cuda_ordinal(options);
+  if (options.backend != "llvm" && options.backend != "interpreter")
+    throw ValueError(fmt::format("unknown backend '{}'; known are llvm and interpreter", options.backend));
+  if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
+  parse_size(options.cache_size);
+  if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
+    throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));
+}
+
+Options options_from_environment() {
+  Options options;
+  // Each variable is tried alone, so that one typing mistake does not void the others.
+  const auto read = [&](const char* name, auto set) {
+    const char* text = std::getenv(name);
+    if (!text || !*text) return;
+    Options changed = options;
+    try {
+      set(changed, std::string(text));
+      check(changed);
+      options = changed;
+    } catch (const ValueError& error) {
+      log().warn("{}={} is ignored: {}", name, text, error.what());
+    }
+  };
+  read("SINTER_DEVICE", [](Options& o, const std::string& text) { o.device = text; });
+  read("SINTER_BACKEND", [](Options& o, const std::string& text) { o.backend = text; });
+  read("SINTER_FUSE", [](Options& o, const std::string& text) { o.fuse = parse_switch(text); });
+  read("SINTER_FAST_MATH", [](Options& o, const std::string& text) { o.fast_math = parse_switch(text); });
+  read("SINTER_THREADS", [](Options& o, const std::string& text) { o.threads = parse_count(text); });
+  read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
+  read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });
+  read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });
+  read("SINTER_CACHE_SIZE", [](Options& o, const std::string& text) { o.cache_size = text; });
+  return options;
+}
+
+void apply_log_level(const std::string& level) { log().set_level(spdlog::level::from_str(level)); }
+
+}  // namespace sinter::engine

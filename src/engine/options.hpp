@@ -1,0 +1,18 @@
+// Settings: environment variables read once, and configure().
+#pragma once
+#include "sinter/engine.hpp"
+
+namespace sinter::engine {
+
+/// The settings that the environment asks for. A variable with a meaningless value is reported and left out.
+Options options_from_environment();
+/// Throws ValueError for a value out of range.
+void check(const Options& options);
+/// "cuda:1" -> 1, "cuda" -> 0, "cpu" -> -1.
+int cuda_ordinal(const Options& options);
+/// "512M" -> 536870912. Throws ValueError.
+std::uint64_t parse_size(const std::string& text);
+/// Sets the level of sinter's logger.
+void apply_log_level(const std::string& level);
+
+}  // namespace sinter::engine

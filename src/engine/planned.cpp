@@ -1,0 +1,61 @@
+#include "engine/planned.hpp"
+
+#include <fmt/format.h>
+
+#include "jit/lower.hpp"
+#include "trace/log.hpp"
+
+namespace sinter::engine {
+namespace {
+
+constexpr int kMaxRecuts = 16;
+
+// Constants keep their order when a graph is rewritten, so an ordinal names the same literal before and after.
+std::vector<int> constant_ordinals(const trace::Graph& graph) {
+  std::vector<int> ordinals(graph.nodes.size(), -1);
+  int next = 0;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id)
+    if (graph.nodes[id].op == trace::Op::constant) ordinals[id] = next++;
+  return ordinals;
+}
+
+}  // namespace
+
+std::vector<trace::Scalar> constants_of(const trace::Graph& graph) {
+  std::vector<trace::Scalar> constants;
+  for (const auto& node : graph.nodes)
+    if (node.op == trace::Op::constant) constants.push_back(node.scalar);
+  return constants;
+}
+
+std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels) {
+  const trace::Graph prepared = fuse::prepare(graph, target.limits);
+  fuse::Forced forced;
+  for (int recuts = 0;; ++recuts) {
+    auto planned = std::make_shared<Planned>();
+    planned->plan = fuse::schedule(prepared, target.limits, forced);
+    const auto ordinals = constant_ordinals(planned->plan.graph);
+    bool cut_again = false;
+    for (const auto& step : planned->plan.steps) {
+      PlannedStep made;
+      if (step.kind == fuse::Step::Kind::kernel) {
+        made.nest = jit::lower(planned->plan.graph, step.kernel, target.limits, {fast_math});
+        for (const auto& scalar : made.nest.scalars) made.constants.push_back(ordinals[scalar.node]);
+        made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
+        const auto& report = made.made.report;
+        const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;
+        if (node >= 0) {
+          forced[node] = {fuse::CutReason::measured_spill,
+                          fmt::format("{} used {} registers and spilled {} bytes as one kernel", made.nest.name, report.registers, report.spill_bytes)};
+          log().info("{} spills {} bytes and is cut again", made.nest.name, report.spill_bytes);
+          cut_again = true;
+          break;
+        }
+      }
+      planned->steps.push_back(std::move(made));
+    }
+    if (!cut_again) return planned;
+  }
+}
+
+}  // namespace sinter::engine

@@ -1,0 +1,35 @@
+// Why a kernel ends where it does. Every step of a plan carries one Cut; the text holds the figures that decided it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sinter::fuse {
+
+enum class CutReason : std::uint8_t {
+  output_wanted,         // the value was asked for
+  reduction_dependency,  // a reduced value is needed at points that its own kernel does not have
+  parallelism,           // a reduction with few results is split in two stages
+  row_too_long,          // a row does not fit in the cache that would keep it (CPU)
+  recompute_cost,        // computing again costs more than a round trip to memory
+  registers,             // too many values live at once
+  shared_memory,         // a row does not fit in a block's shared memory (CUDA)
+  parameters,            // too many kernel parameters
+  kernel_size,           // too many ops for one kernel
+  library_call,          // a library call takes or gives this value in memory
+  contiguous_copy,       // the user asked for a contiguous copy
+  measured_spill,        // the compiler reported spills
+  fuse_off,              // fusion is switched off
+};
+std::string_view name(CutReason reason);
+
+struct Cut {
+  CutReason reason = CutReason::output_wanted;
+  std::string detail;  // "128 ops reach the limit of 128"
+};
+inline std::string to_string(const Cut& cut) {
+  std::string text(name(cut.reason));
+  return cut.detail.empty() ? text : text + ": " + cut.detail;
+}
+
+}  // namespace sinter::fuse

@@ -1,0 +1,556 @@
+// Builds one kernel: from its roots down through everything that may be computed at the same points, pushing index maps through
+// the views it meets, until it reaches memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "fuse/kernel.hpp"
+#include "fuse/walk.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+using trace::Graph;
+using trace::Node;
+using trace::Op;
+
+constexpr int kMaxSplits = 8;
+// A value that costs less than this is computed again in a later pass; a slot costs about a store and a load.
+constexpr double kKeepCost = 4;
+
+struct NeedsMemory { Demand demand; };
+
+class Walker {
+ public:
+  Walker(const WalkContext& context, const std::vector<RootRequest>& requests, const Shape& parallel, const Shape& row)
+      : context_(context), graph_(*context.graph), limits_(*context.limits), requests_(requests), parallel_(parallel), row_(row) {
+    kernel_.parallel = static_cast<int>(parallel.size());
+    for (auto size : parallel) kernel_.sizes.push_back(size);
+    for (auto size : row) kernel_.sizes.push_back(size);
+    for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis) dims_.push_back(IndexExpr::of_axis(axis));
+  }
+
+  WalkResult run() {
+    for (int splits = 0;; ++splits) {
+      try {
+        may_split_ = splits < kMaxSplits;
+        build();
+        return {std::move(kernel_), std::nullopt};
+      } catch (const SplitAxis& split) {
+        split_axis(split);
+      } catch (NeedsMemory& needs) {
+        return {{}, std::move(needs.demand)};
+      }
+    }
+  }
+
+ private:
+  // ---- maps, interned: most nodes share their consumer's ------------------------------------------------------------
+
+  struct MapInfo {
+    Map map;
+    std::vector<char> axes;  // which axes it depends on
+    bool row = false;
+    std::int64_t distinct = 1;  // points of the axes it depends on
+  };
+
+  int intern(Map map) {
+    auto [found, fresh] = map_ids_.try_emplace(to_string(map), static_cast<int>(maps_.size()));
+    if (fresh) {
+      MapInfo info;
+      info.axes.resize(kernel_.sizes.size());
+      for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
+        for (const auto& expr : map)
+          if (depends_on(expr, axis)) {
+            info.axes[axis] = 1;
+            info.row |= axis >= kernel_.parallel;
+            info.distinct *= kernel_.sizes[axis];
+            break;
+          }
+      info.map = std::move(map);
+      maps_.push_back(std::move(info));
+    }
+    return found->second;
+  }
+
+  // Every dimension is one axis of its own and no axis of the level is left out.
+  bool covers_all(int map_id, std::int64_t points) const {
+    const MapInfo& info = maps_[map_id];
+    std::set<int> seen;
+    std::int64_t covered = 1;
+    for (const auto& expr : info.map) {
+      if (expr.terms.empty() && expr.constant == 0) continue;
+      // A dimension over a split axis is inner * outer + inner axis: several axes, each once.
+      if (expr.constant != 0) return false;
+      for (const auto& term : expr.terms) {
+        if (term.axis < 0 || term.coeff < 0 || !seen.insert(term.axis).second) return false;
+        covered *= kernel_.sizes[term.axis];
+      }
+    }
+    return covered == points;
+  }
+
+  // ---- the walk -------------------------------------------------------------------------------------------------------
+
+  void build() {
+    kernel_.values.clear();
+    kernel_.roots.clear();
+    memo_.clear();
+    maps_.clear();
+    map_ids_.clear();
+    root_maps_.clear();
+    occurrences_.clear();
+    for (const auto& request : requests_) {
+      Map map;
+      const Shape& shape = graph_.nodes[request.node].shape;
+      for (std::size_t k = 0; k < shape.size(); ++k)
+        map.push_back(request.axes[k] < 0 ? IndexExpr::of(0) : dims_[request.axes[k]]);
+      root_maps_[request.node] = intern(std::move(map));
+    }
+    for (const auto& request : requests_) {
+      const int map = root_maps_[request.node];
+      const int value = eval(request.node, map);
+      kernel_.roots.push_back({request.node, value, linear(maps_[map].map, graph_.nodes[request.node].shape)});
+    }
+    for (const auto& [node, map] : absorbed_in_order_) {
+      const int value = eval(node, map);
+      kernel_.roots.push_back({node, value, linear(maps_[map].map, graph_.nodes[node].shape)});
+    }
+    absorbed_in_order_.clear();
+    choose_slots();
+    check_limits();
+  }
+
+  int add(Value value) {
+    kernel_.values.push_back(std::move(value));
+    return static_cast<int>(kernel_.values.size()) - 1;
+  }
+
+  [[noreturn]] void demand(int node, CutReason reason, std::string detail) {
+    throw NeedsMemory{{node, {reason, std::move(detail)}}};
+  }
+
+  int eval(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    if (node.op == Op::constant) {  // one parameter per use: equal literals must not change the structure
+      Value value{Value::Kind::scalar, node.op, node.dtype, node.dtype, {-1, -1, -1}, id};
+      return add(std::move(value));
+    }
+    const auto key = std::pair(id, map);
+    if (auto found = memo_.find(key); found != memo_.end()) return found->second;
+    const int value = compute(id, map);
+    memo_[key] = value;
+    return value;
+  }
+
+  int compute(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const auto root = root_maps_.find(id);
+    const bool is_root = root != root_maps_.end() && root->second == map;
+    if (!is_root) {
+      if (node.op == Op::data || (*context_.materialized)[id] || root != root_maps_.end()) return load(id, map);
+      if ((*context_.absorbable)[id]) {
+        const bool at_rows = maps_[map].row;
+        if (at_rows ? !covers_all(map, kernel_.parallel_points() * kernel_.row_points())
+                    : !covers_all(map, kernel_.parallel_points()))
+          return load(id, map);
+        root_maps_[id] = map;
+        absorbed_in_order_.push_back({id, map});
+      }
+    }
+    if (trace::is_view(node.op)) return view(id, map);
+    if (trace::is_reduction(node.op)) return reduction(id, map);
+    switch (node.op) {
+      case Op::iota: {
+        Value value{Value::Kind::index, node.op, node.dtype, node.dtype, {-1, -1, -1}, id, maps_[map].map[0]};
+        value.row = maps_[map].row;
+        value.cost = 1;
+        return add(std::move(value));
+      }
+      case Op::contiguous:
+        if (!is_root) demand(id, CutReason::contiguous_copy, "a contiguous copy was asked for");
+        return eval(node.inputs[0], map);
+      case Op::matmul: demand(id, CutReason::library_call, "matmul gives its result in memory");
+      default: return elementwise(id, map);
+    }
+  }
+
+  int load(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    Value value{Value::Kind::load, node.op, node.dtype, node.dtype, {-1, -1, -1}, id, linear(maps_[map].map, node.shape)};
+    value.row = maps_[map].row;
+    value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
+    return add(std::move(value));
+  }
+
+  int view(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const int input = node.inputs[0];
+    const int below = intern(through(node, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_));
+    const int value = eval(input, below);
+    if (node.op == Op::broadcast) check_amplification(value, below);
+    return value;
+  }
+
+  int elementwise(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {-1, -1, -1}, id};
+    value.cost = trace::primitive(node.op).cost;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const int arg = eval(node.inputs[k], map);
+      value.args[k] = arg;
+      value.row |= kernel_.values[arg].row;
+      value.ready = std::max(value.ready, kernel_.values[arg].ready);
+    }
+    const int result = add(std::move(value));
+    check_repetition(id, result);
+    return result;
+  }
+
+  int reduction(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const Node& input = graph_.nodes[node.inputs[0]];
+    const bool is_root = root_maps_.count(id) && root_maps_[id] == map;
+    Shape reduced;
+    for (auto axis : node.ints) reduced.push_back(input.shape[axis]);
+    Map inner(input.shape.size());
+    if (node.chunk > 0) {
+      if (!is_root) demand(id, CutReason::parallelism, two_stage_detail(graph_, node));
+      kernel_.chunk = node.chunk;
+      kernel_.chunk_total = reduced[0];
+      const Map& outer = maps_[map].map;
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < input.shape.size(); ++k)
+        inner[k] = static_cast<std::int64_t>(k) == node.ints[0] ? outer.back() * node.chunk + dims_.back() : outer[kept++];
+    } else {
+      const std::int64_t results = element_count(node.shape), extent = element_count(reduced);
+      if (maps_[map].row)
+        demand(id, CutReason::reduction_dependency,
+               fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
+                           trace::name(node.op), to_string(reduced), kernel_.row_points()));
+      if (kernel_.row_axes() == 0 || extent != kernel_.row_points() || results != kernel_.parallel_points() || kernel_.chunk)
+        demand(id, CutReason::reduction_dependency,
+               fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op),
+                           to_string(reduced), results, kernel_.parallel_points(), kernel_.row_points()));
+      const Map rows = reshape_map(Map(dims_.begin() + static_cast<long>(parallel_.size()), dims_.end()), row_, reduced, kernel_.sizes,
+                                   may_split_);
+      std::size_t kept = 0, gone = 0;
+      for (std::size_t k = 0; k < input.shape.size(); ++k) {
+        const bool is_reduced = gone < node.ints.size() && node.ints[gone] == static_cast<std::int64_t>(k);
+        inner[k] = is_reduced ? rows[gone++] : maps_[map].map[kept++];
+      }
+    }
+    const int source = eval(node.inputs[0], intern(std::move(inner)));
+    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source, -1, -1}, id};
+    value.ready = kernel_.values[source].ready + 1;
+    value.cost = 1;
+    return add(std::move(value));
+  }
+
+  // ---- cost decisions -------------------------------------------------------------------------------------------------
+
+  // Cost of computing a value from memory, each value it needs counted once.
+  double cone_cost(int value) const {
+    double cost = 0;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v]) continue;
+      seen[v] = 1;
+      const Value& here = kernel_.values[v];
+      if (here.kind == Value::Kind::reduced) continue;
+      cost += here.cost;
+      for (int arg : here.args) stack.push_back(arg);
+    }
+    return cost;
+  }
+
+  double round_trip_seconds(double elements, DType dtype) const {
+    return limits_.launch_seconds + 2 * elements * static_cast<double>(itemsize(dtype)) / limits_.bandwidth;
+  }
+
+  // A value below a broadcast is computed again at every repeated point.
+  void check_amplification(int value, int map) {
+    const Value& here = kernel_.values[value];
+    if (here.kind != Value::Kind::op || here.ready > 0) return;
+    const auto points = static_cast<double>(kernel_.parallel_points() * (here.row ? kernel_.row_points() : 1));
+    const auto distinct = static_cast<double>(std::max<std::int64_t>(maps_[map].distinct, 1));
+    if (distinct <= 1 || points <= distinct) return;
+    const double cost = cone_cost(value);
+    if (cost <= kKeepCost) return;
+    const double again = (points - distinct) * cost / limits_.throughput, trip = round_trip_seconds(distinct, here.dtype);
+    if (again > trip)
+      demand(here.node, CutReason::recompute_cost,
+             fmt::format("{:.0f} elements of cost {:.0f} would be computed {:.0f} times each: {:.1f} us against {:.1f} us through memory",
+                         distinct, cost, points / distinct, again * 1e6, trip * 1e6));
+  }
+
+  // A node met under several index maps (a stencil over a computed value) is computed once per map.
+  void check_repetition(int id, int value) {
+    const int times = ++occurrences_[id];
+    const int ops = static_cast<int>(kernel_.values.size());
+    if (times < 2) return;
+    const Node& node = graph_.nodes[id];
+    const double elements = static_cast<double>(element_count(node.shape));
+    const double cost = cone_cost(value);
+    const double again = (times - 1) * elements * cost / limits_.throughput, trip = round_trip_seconds(elements, node.dtype);
+    if ((cost > kKeepCost && again > trip) || ops > 4 * limits_.max_ops)
+      demand(id, CutReason::recompute_cost,
+             fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory",
+                         trace::name(node.op), times, cost, again * 1e6, trip * 1e6));
+  }
+
+  // Which row values a later pass reads from a slot. Without room for them the later pass computes them again, if that is cheaper
+  // than a round trip to memory; else the value is cut out.
+  void choose_slots() {
+    kernel_.kept.clear();
+    kernel_.notes.clear();
+    const int passes = kernel_.passes();
+    if (passes < 2) return;
+    std::vector<int> computed(kernel_.values.size(), -1);  // first pass that computes it
+    std::vector<char> kept(kernel_.values.size());
+    for (int pass = 0; pass < passes; ++pass) {
+      std::vector<int> stack;
+      for (int v = 0; v < static_cast<int>(kernel_.values.size()); ++v) {
+        const Value& value = kernel_.values[v];
+        if (value.kind == Value::Kind::reduced && value.ready == pass + 1) stack.push_back(value.args[0]);
+      }
+      for (const auto& root : kernel_.roots)
+        if (root_pass(kernel_, root) == pass) stack.push_back(root.value);
+      std::vector<char> seen(kernel_.values.size());
+      while (!stack.empty()) {
+        const int v = stack.back();
+        stack.pop_back();
+        if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
+        seen[v] = 1;
+        if (computed[v] >= 0 && computed[v] < pass && (kept[v] || row_cost(v, kept) >= kKeepCost)) {
+          if (!kept[v]) kernel_.kept.push_back(v);
+          kept[v] = 1;
+          continue;
+        }
+        if (computed[v] < 0) computed[v] = pass;
+        for (int arg : kernel_.values[v].args) stack.push_back(arg);
+      }
+    }
+    std::sort(kernel_.kept.begin(), kernel_.kept.end());
+    double bytes = 0;
+    for (int v : kernel_.kept) bytes += static_cast<double>(itemsize(kernel_.values[v].dtype)) * static_cast<double>(kernel_.row_points());
+    if (bytes <= static_cast<double>(limits_.row_bytes)) {
+      if (!kernel_.kept.empty())
+        kernel_.notes.push_back(fmt::format("keeps {} value(s) of a row between passes: {:.0f} of {} bytes", kernel_.kept.size(), bytes,
+                                            limits_.row_bytes));
+      return;
+    }
+    for (int v : kernel_.kept) {
+      const Value& value = kernel_.values[v];
+      if (value.kind != Value::Kind::op || value.ready > 0) continue;
+      const double elements = static_cast<double>(element_count(graph_.nodes[value.node].shape));
+      const double again = (passes - 1) * elements * cone_cost(v) / limits_.throughput;
+      const double trip = round_trip_seconds(elements, value.dtype);
+      if (again > trip)
+        demand(value.node, limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
+               fmt::format("a row of {} needs {:.0f} bytes kept against {}; computing it again costs {:.1f} us, a round trip {:.1f} us",
+                           kernel_.row_points(), bytes, limits_.row_bytes, again * 1e6, trip * 1e6));
+    }
+    kernel_.kept.clear();
+    kernel_.notes.push_back(fmt::format("a row would need {:.0f} bytes against {}: every pass reads it again", bytes, limits_.row_bytes));
+  }
+
+  double row_cost(int value, const std::vector<char>& kept) const {
+    double cost = 0;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v] || !kernel_.values[v].row || (kept[v] && v != value)) continue;
+      seen[v] = 1;
+      cost += kernel_.values[v].cost;
+      for (int arg : kernel_.values[v].args) stack.push_back(arg);
+    }
+    return cost;
+  }
+
+  void check_limits() {
+    if (requests_.size() == 1 && kernel_.ops() > limits_.max_ops) {
+      const int node = halving_node(kernel_);
+      if (node >= 0)
+        demand(node, CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), limits_.max_ops));
+    }
+    const int bytes = parameter_bytes(kernel_);
+    if (bytes > limits_.parameter_bytes) {
+      const int node = halving_node(kernel_);
+      if (node >= 0)
+        demand(node, CutReason::parameters, fmt::format("{} bytes of kernel parameters against {}", bytes, limits_.parameter_bytes));
+    }
+    if (limits_.is_cuda()) {
+      const int registers = live_registers(kernel_, 1);
+      if (registers > limits_.registers) {
+        const int node = halving_node(kernel_);
+        if (node >= 0)
+          demand(node, CutReason::registers, fmt::format("about {} registers live at once against {}", registers, limits_.registers));
+      }
+    }
+  }
+
+  void split_axis(const SplitAxis& split) {
+    const IndexExpr by = IndexExpr::of_axis(split.axis) * split.inner + IndexExpr::of_axis(split.axis + 1);
+    const int last = static_cast<int>(kernel_.sizes.size()) - 1;
+    for (auto& dim : dims_) {
+      // Make room from the last axis down, then cut.
+      for (int axis = last; axis > split.axis; --axis) dim = substitute(dim, axis, IndexExpr::of_axis(axis + 1));
+      dim = substitute(dim, split.axis, by);
+    }
+    const std::int64_t size = kernel_.sizes[split.axis];
+    kernel_.sizes[split.axis] = size / split.inner;
+    kernel_.sizes.insert(kernel_.sizes.begin() + split.axis + 1, split.inner);
+    if (split.axis < kernel_.parallel) ++kernel_.parallel;
+    absorbed_in_order_.clear();
+  }
+
+  const WalkContext& context_;
+  const Graph& graph_;
+  const Limits& limits_;
+  const std::vector<RootRequest>& requests_;
+  const Shape parallel_, row_;
+  Map dims_;  // the domain's dimensions over the kernel's axes (which splits refine)
+  Kernel kernel_;
+  bool may_split_ = true;
+  std::vector<MapInfo> maps_;
+  std::unordered_map<std::string, int> map_ids_;
+  std::map<std::pair<int, int>, int> memo_;
+  std::map<int, int> root_maps_;
+  std::vector<std::pair<int, int>> absorbed_in_order_;
+  std::map<int, int> occurrences_;
+};
+
+}  // namespace
+
+std::string two_stage_detail(const Graph& graph, const Node& node) {
+  const Node& input = graph.nodes[node.inputs[0]];
+  return fmt::format("{} elements to {} results would keep few workers busy; partial results of {} elements first",
+                     element_count(input.shape), element_count(node.shape) / std::max<std::int64_t>(node.shape.back(), 1), node.chunk);
+}
+
+WalkResult walk(const WalkContext& context, const std::vector<RootRequest>& roots, const Shape& parallel, const Shape& row) {
+  return Walker(context, roots, parallel, row).run();
+}
+
+std::int64_t Kernel::parallel_points() const {
+  std::int64_t points = 1;
+  for (int axis = 0; axis < parallel; ++axis) points *= sizes[axis];
+  return points;
+}
+std::int64_t Kernel::row_points() const {
+  std::int64_t points = 1;
+  for (std::size_t axis = parallel; axis < sizes.size(); ++axis) points *= sizes[axis];
+  return points;
+}
+
+int root_pass(const Kernel& kernel, const Root& root) {
+  // A root whose index walks the rows is stored in a row pass, any other after the passes it waits for.
+  for (int axis = kernel.parallel; axis < static_cast<int>(kernel.sizes.size()); ++axis)
+    if (depends_on(root.index, axis)) return kernel.values[root.value].ready;
+  return -1;
+}
+
+int Kernel::passes() const {
+  int passes = 0;
+  for (const auto& value : values)
+    if (value.kind == Value::Kind::reduced) passes = std::max(passes, value.ready);
+  for (const auto& root : roots) passes = std::max(passes, root_pass(*this, root) + 1);
+  return passes;
+}
+
+int Kernel::ops() const {
+  return static_cast<int>(std::count_if(values.begin(), values.end(), [](const Value& v) {
+    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced;
+  }));
+}
+
+int parameter_bytes(const Kernel& kernel) {
+  int loads = 0, scalars = 0;
+  for (const auto& value : kernel.values) {
+    loads += value.kind == Value::Kind::load;
+    scalars += value.kind == Value::Kind::scalar;
+  }
+  const int accesses = loads + static_cast<int>(kernel.roots.size());
+  // A pointer each, up to one stride per further axis, the axis sizes, 8 bytes per literal.
+  const int axes = static_cast<int>(kernel.sizes.size());
+  return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
+}
+
+int live_registers(const Kernel& kernel, int vector) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<int> last_use(count, -1);
+  for (int v = 0; v < count; ++v)
+    for (int arg : kernel.values[v].args)
+      if (arg >= 0) last_use[arg] = v;
+  for (const auto& root : kernel.roots) last_use[root.value] = std::max(last_use[root.value], root.value);
+  int live = 0, most = 0;
+  std::vector<int> weight(count);
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind == Value::Kind::scalar) continue;  // read from the parameter bank
+    weight[v] = (itemsize(value.dtype) == 8 ? 2 : 1) * vector;
+    live += weight[v];
+    most = std::max(most, live);
+    std::set<int> ended;
+    for (int arg : value.args)
+      if (arg >= 0 && last_use[arg] == v) ended.insert(arg);
+    for (int arg : ended) live -= weight[arg];
+    if (last_use[v] <= v) live -= weight[v];
+  }
+  return most + 24;  // addresses, indices and what the compiler needs for itself
+}
+
+int halving_node(const Kernel& kernel) {
+  // Ops in the cone of each value; the op nearest to half of the total that depends on no reduction and is no root.
+  const int total = kernel.ops();
+  int best = -1, best_distance = 1 << 30;
+  for (int v = 0; v < static_cast<int>(kernel.values.size()); ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind != Value::Kind::op || value.ready > 0) continue;
+    if (std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) continue;
+    std::set<int> cone;
+    std::vector<int> stack{v};
+    while (!stack.empty()) {
+      const int u = stack.back();
+      stack.pop_back();
+      if (u < 0 || !cone.insert(u).second) continue;
+      for (int arg : kernel.values[u].args) stack.push_back(arg);
+    }
+    const auto ops = static_cast<int>(std::count_if(cone.begin(), cone.end(), [&](int u) { return kernel.values[u].kind == Value::Kind::op; }));
+    if (ops < 2 || std::abs(2 * ops - total) >= best_distance) continue;
+    best = value.node;
+    best_distance = std::abs(2 * ops - total);
+  }
+  return best;
+}
+
+double bytes_moved(const Graph& graph, const Kernel& kernel) {
+  std::map<int, double> read;
+  for (const auto& value : kernel.values) {
+    if (value.kind != Value::Kind::load) continue;
+    double elements = 1;
+    for (int axis = 0; axis < static_cast<int>(kernel.sizes.size()); ++axis)
+      if (depends_on(value.index, axis)) elements *= static_cast<double>(kernel.sizes[axis]);
+    read[value.node] += elements;
+  }
+  double bytes = 0;
+  for (const auto& [node, elements] : read)
+    bytes += std::min(elements, static_cast<double>(element_count(graph.nodes[node].shape))) *
+             static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (const auto& root : kernel.roots)
+    bytes += static_cast<double>(element_count(graph.nodes[root.node].shape)) *
+             static_cast<double>(itemsize(graph.nodes[root.node].dtype));
+  return bytes;
+}
+
+}  // namespace sinter::fuse

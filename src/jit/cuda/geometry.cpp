@@ -1,0 +1,113 @@
+#include "jit/cuda/geometry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit::cuda {
+namespace {
+
+// Enough blocks that the last round of them is short against the whole, few enough that each has some work.
+constexpr std::int64_t kBlocksPerSm = 32;
+
+void mark_index(const LoopNest& nest, int index, std::vector<bool>& ints, std::vector<bool>& seen) {
+  if (seen[index]) return;
+  seen[index] = true;
+  auto mark = [&](int parameter) {
+    if (parameter >= 0) ints[parameter] = true;
+  };
+  mark(nest.indices[index].constant);
+  for (const Index::Term& term : nest.indices[index].terms) {
+    mark(term.coeff);
+    if (term.inner < 0) continue;
+    mark(term.div);
+    mark(term.mod);
+    mark_index(nest, term.inner, ints, seen);
+  }
+}
+
+std::int64_t product(std::span<const std::int64_t> sizes) {
+  std::int64_t n = 1;
+  for (std::int64_t s : sizes) n *= s;
+  return n;
+}
+
+void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
+  const std::int64_t walked = ints[nest.vector_axis];
+  if (nest.vector > 1 && points > 0 && walked % nest.vector != 0)
+    throw InternalError(fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name,
+                                    nest.vector_axis, walked, nest.vector));
+  if (nest.vector > 1 && nest.chunk_row == nest.vector_axis && nest.chunk_row >= 0 &&
+      ints[nest.chunk_total] % nest.vector != 0)
+    throw InternalError(fmt::format("kernel {}: {} elements cut in chunks are walked in vectors of {}", nest.name,
+                                    ints[nest.chunk_total], nest.vector));
+  constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
+  if (nest.wide_index) return;
+  for (int i : used_ints(nest))
+    if (ints[i] > limit || ints[i] < -limit)
+      throw InternalError(fmt::format("kernel {}: parameter {} is {}, the kernel takes 32 bits", nest.name, i, ints[i]));
+  if (points > limit || row > limit)
+    throw InternalError(fmt::format("kernel {}: {} points of {} row points, the kernel counts in 32 bits", nest.name,
+                                    points, row));
+}
+
+}  // namespace
+
+Form form_of(const LoopNest& nest) {
+  if (nest.rows == 0) return Form::pointwise;
+  return nest.vector_axis >= nest.parallel ? Form::rows : Form::columns;
+}
+
+bool warp_per_row(const LoopNest& nest) { return form_of(nest) == Form::rows && nest.row_threads == kWarp; }
+
+int block_threads(const LoopNest& nest) {
+  if (form_of(nest) == Form::pointwise) return kPointwiseThreads;
+  return warp_per_row(nest) ? kWarp * kWarpsPerBlock : nest.row_threads;
+}
+
+std::vector<int> used_ints(const LoopNest& nest) {
+  std::vector<bool> used(nest.ints.size(), false), seen(nest.indices.size(), false);
+  std::fill_n(used.begin(), nest.axes(), true);
+  if (nest.chunk_total >= 0) used[nest.chunk_total] = true;
+  for (const Access& a : nest.inputs) mark_index(nest, a.index, used, seen);
+  for (const Access& a : nest.outputs) mark_index(nest, a.index, used, seen);
+  for (const Instr& instr : nest.instrs)
+    if (instr.kind == Instr::Kind::index) mark_index(nest, instr.input, used, seen);
+  std::vector<int> list;
+  for (int i = 0; i < static_cast<int>(used.size()); ++i)
+    if (used[i]) list.push_back(i);
+  return list;
+}
+
+int parameter_bytes(const LoopNest& nest) {
+  std::size_t bytes = 8 * (nest.inputs.size() + nest.outputs.size());
+  bytes += (nest.wide_index ? 8 : 4) * used_ints(nest).size();
+  for (const Scalar& s : nest.scalars) {
+    const std::size_t size = itemsize(s.dtype);
+    bytes = (bytes + size - 1) / size * size + size;
+  }
+  return static_cast<int>(bytes);
+}
+
+Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int sm_count) {
+  const std::int64_t points = product(ints.first(nest.parallel));
+  const std::int64_t row = product(ints.subspan(nest.parallel, nest.rows));
+  check_promises(nest, ints, points, row);
+
+  const Form form = form_of(nest);
+  Geometry g;
+  g.block_x = static_cast<unsigned>(form == Form::columns ? kWarp : block_threads(nest));
+  g.block_y = static_cast<unsigned>(form == Form::columns ? nest.row_threads / kWarp : 1);
+  const std::int64_t points_per_block = form == Form::rows ? (warp_per_row(nest) ? kWarpsPerBlock : 1)
+                                                           : static_cast<std::int64_t>(g.block_x) * nest.vector;
+  g.grid = static_cast<unsigned>(
+      std::min((points + points_per_block - 1) / points_per_block, std::max(sm_count, 1) * kBlocksPerSm));
+  for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
+  if (warp_per_row(nest)) g.shared *= kWarpsPerBlock;
+  return g;
+}
+
+}  // namespace sinter::jit::cuda

@@ -1,0 +1,46 @@
+// How a loop nest is laid over a GPU's threads, and what its kernel takes: shared by the printer, which writes the
+// text, and the launcher, which must agree with it. Plain values, no GPU needed.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/loop_nest.hpp"
+
+namespace sinter::jit::cuda {
+
+enum class Form : std::uint8_t {
+  pointwise,  // no row stages: a thread per vector of points
+  rows,       // neighbouring threads walk a row: a block, or a warp, per point
+  columns,    // neighbouring threads walk the last parallel axis; the block's second dimension shares the rows
+};
+Form form_of(const LoopNest& nest);
+
+inline constexpr int kWarp = 32;
+inline constexpr int kPointwiseThreads = 256;
+inline constexpr int kWarpsPerBlock = 8;  // of the warp-per-row form: rows a block has in flight
+
+/// Rows form with a warp to each row.
+bool warp_per_row(const LoopNest& nest);
+/// Threads of a block, its two dimensions multiplied.
+int block_threads(const LoopNest& nest);
+
+/// The kernel's parameters, in this order:
+///   1. a pointer for each input, then for each output, offsets added;
+///   2. the numbers of LoopNest::ints listed by used_ints(), as long long (int when !nest.wide_index);
+///   3. every scalar of LoopNest::scalars, in its own type.
+/// An entry of ints that the generated text does not need is no parameter.
+std::vector<int> used_ints(const LoopNest& nest);
+/// Bytes of the kernel's parameters, each aligned to its own size.
+int parameter_bytes(const LoopNest& nest);
+
+struct Geometry {
+  unsigned grid = 0;           // blocks; 0: nothing to do
+  unsigned block_x = 1, block_y = 1;
+  std::size_t shared = 0;      // dynamic shared memory, bytes
+};
+/// `ints`: values for LoopNest::ints. Throws InternalError where they break what the nest promised (a size that is no
+/// multiple of the vector width, an index that 32 bits do not hold).
+Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int sm_count);
+
+}  // namespace sinter::jit::cuda

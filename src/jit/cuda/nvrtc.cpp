@@ -1,0 +1,133 @@
+// CUDA C++ -> cubin through NVRTC, which needs no GPU. The library is opened at the first compile.
+#include "jit/cuda/nvrtc.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <vector>
+
+#include "jit/compiler.hpp"
+#include "jit/cuda/report.hpp"
+#include "jit/library.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace cuda {
+namespace {
+
+/// Opens the library and finds every function, or says what is missing.
+Nvrtc open_nvrtc(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw CompileError(fmt::format("cannot open NVRTC: {}", dlerror()));
+  Nvrtc api;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (!function) throw CompileError(fmt::format("{} has no {}: NVRTC 11.2 or later is needed", path, name));
+  };
+  find(api.version, "nvrtcVersion");
+  find(api.error_string, "nvrtcGetErrorString");
+  find(api.create_program, "nvrtcCreateProgram");
+  find(api.destroy_program, "nvrtcDestroyProgram");
+  find(api.compile_program, "nvrtcCompileProgram");
+  find(api.cubin_size, "nvrtcGetCUBINSize");
+  find(api.cubin, "nvrtcGetCUBIN");
+  find(api.log_size, "nvrtcGetProgramLogSize");
+  find(api.log, "nvrtcGetProgramLog");
+  return api;
+}
+
+std::vector<std::string> split_options(const Source& source) {
+  std::vector<std::string> options;
+  std::istringstream words(source.options);
+  for (std::string word; words >> word;) options.push_back(word);
+  return options;
+}
+
+class NvrtcCompiler : public Compiler {
+ public:
+  explicit NvrtcCompiler(std::string path) : path_(std::move(path)), identity_(library_identity(path_)) {}
+
+  std::string identity() const override { return identity_; }
+  std::string path() const override { return path_; }
+
+  Binary compile(const Source& source) override {
+    const Nvrtc& api = opened();
+    const auto start = std::chrono::steady_clock::now();
+
+    std::vector<std::string> options = split_options(source);
+    options.push_back("--ptxas-options=-v");          // the resource report
+    if (has_own_cache_) options.push_back("--no-cache");  // a hit there would give no report
+    std::vector<const char*> option_pointers;
+    for (const std::string& option : options) option_pointers.push_back(option.c_str());
+
+    const std::string file = source.entry + ".cu";
+    Nvrtc::Program raw = nullptr;
+    if (int r = api.create_program(&raw, source.text.c_str(), file.c_str(), 0, nullptr, nullptr))
+      throw CompileError(fmt::format("kernel {}: NVRTC made no program: {}", source.entry, api.error_string(r)));
+    const auto destroy = [&api](Nvrtc::Program p) { api.destroy_program(&p); };
+    const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(raw, destroy);
+
+    const int result = api.compile_program(raw, static_cast<int>(option_pointers.size()), option_pointers.data());
+    const std::string log = read_log(api, raw);
+    if (result != 0)
+      throw CompileError(fmt::format("kernel {} does not compile for {} ({}):\n{}\n{}", source.entry, source.target,
+                                     api.error_string(result), log, source_around_errors(source.text, log)));
+    Binary binary;
+    binary.entry = source.entry;
+    std::size_t size = 0;
+    if (int r = api.cubin_size(raw, &size); r != 0 || size == 0)
+      throw CompileError(fmt::format("kernel {}: NVRTC gave no cubin for {}: {}", source.entry, source.target, api.error_string(r)));
+    binary.image.resize(size);
+    if (int r = api.cubin(raw, reinterpret_cast<char*>(binary.image.data())))
+      throw CompileError(fmt::format("kernel {}: the cubin cannot be read: {}", source.entry, api.error_string(r)));
+    binary.report = parse_report(log);
+    binary.report.compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return binary;
+  }
+
+ private:
+  const Nvrtc& opened() {
+    const std::scoped_lock lock(mutex_);
+    if (api_.version) return api_;
+    const Nvrtc api = open_nvrtc(path_);
+    int major = 0, minor = 0;
+    api.version(&major, &minor);
+    has_own_cache_ = major > 12 || (major == 12 && minor >= 9);
+    spdlog::debug("NVRTC {}.{} opened from {}", major, minor, path_);
+    return api_ = api;
+  }
+
+  static std::string read_log(const Nvrtc& api, Nvrtc::Program program) {
+    std::size_t size = 0;
+    if (api.log_size(program, &size) != 0 || size <= 1) return {};
+    std::string log(size, '\0');
+    if (api.log(program, log.data()) != 0) return {};
+    log.resize(size - 1);  // the size counts the terminating zero
+    return log;
+  }
+
+  const std::string path_, identity_;
+  std::mutex mutex_;
+  Nvrtc api_;
+  bool has_own_cache_ = false;
+};
+
+}  // namespace
+}  // namespace cuda
+
+CompilerPtr find_nvrtc() {
+  std::vector<std::string> places;
+  if (const char* home = std::getenv("CUDA_HOME")) places.push_back(std::string(home) + "/lib64");
+  for (const char* place : {"/usr/local/cuda/lib64", "/usr/local/cuda*/lib64", "/opt/cuda/lib64"}) places.push_back(place);
+  const std::string path = find_library("SINTER_NVRTC", {"libnvrtc.so.*", "libnvrtc.so"}, places, 11);
+  return path.empty() ? nullptr : std::make_shared<cuda::NvrtcCompiler>(path);
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,570 @@
+// Loop nest -> CUDA C++. One self-contained kernel in one of three forms (see geometry.hpp); the text holds no
+// parameter value, so that another literal or another size is the same text.
+//
+// Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, slots slot0; values have
+// the names of their instructions.
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+
+#include "jit/compiler.hpp"
+#include "jit/cuda/geometry.hpp"
+#include "jit/cuda/spelling.hpp"
+#include "jit/loop_nest.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace cuda {
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(const LoopNest& nest)
+      : nest_(nest),
+        form_(form_of(nest)),
+        width_(nest.vector),
+        int_(nest.wide_index ? "long long" : "int"),
+        count_(nest.wide_index ? "long long" : "unsigned int"),
+        helpers_(nest.fast_math),
+        value_(nest.instrs.size()) {}
+
+  std::string print() {
+    check();
+    switch (form_) {
+      case Form::pointwise: pointwise(); break;
+      case Form::rows: rows(); break;
+      case Form::columns: columns(); break;
+    }
+    return header() + helpers_.text() + "\n" + signature() + body_ + "}\n";
+  }
+
+ private:
+  // ---- output -------------------------------------------------------------------------------------------------
+
+  template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
+    body_.append(2 * depth_, ' ');
+    body_ += fmt::format(format, std::forward<Args>(args)...);
+    body_ += '\n';
+  }
+  template <class... Args> void open(fmt::format_string<Args...> format, Args&&... args) {
+    line("{} {{", fmt::format(format, std::forward<Args>(args)...));
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    line("}}");
+  }
+  /// Prints `inside` once per element of a vector, or as it is where there is no vector.
+  void lanes(bool wanted, const std::function<void()>& inside) {
+    if (!wanted) return inside();
+    line("#pragma unroll");
+    open("for (int lane = 0; lane < {}; ++lane)", width_);
+    inside();
+    close();
+  }
+
+  std::string header() const {
+    std::string text;
+    for (std::string op : nest_.ops) {
+      for (char& c : op)
+        if (c == '\n' || c == '\r' || c == '\\') c = ' ';  // any of these would end or extend the comment
+      text += "// " + op + "\n";
+    }
+    switch (form_) {
+      case Form::pointwise: text += "// a thread per point"; break;
+      case Form::rows: text += warp_per_row(nest_) ? "// a warp per row" : "// a block per row"; break;
+      case Form::columns: text += "// a thread per column, the block's y shares its rows"; break;
+    }
+    return text + (width_ > 1 ? fmt::format("; vectors of {}\n", width_) : "\n");
+  }
+
+  std::string signature() const {
+    std::vector<std::string> parameters;
+    for (const Access& a : nest_.inputs)
+      parameters.push_back(fmt::format("const {}* __restrict__ {}", cpp_type(a.dtype), a.name));
+    for (const Access& a : nest_.outputs)
+      parameters.push_back(fmt::format("{}* __restrict__ {}", cpp_type(a.dtype), a.name));
+    for (int i : used_ints(nest_)) parameters.push_back(fmt::format("const {} s{}", int_, i));
+    for (std::size_t i = 0; i < nest_.scalars.size(); ++i)
+      parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
+    return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(\n    {}) {{\n", block_threads(nest_),
+                       nest_.name, fmt::join(parameters, ",\n    "));
+  }
+
+  void check() const {
+    verify(nest_);
+    auto fail = [&](std::string_view what) { throw InternalError(fmt::format("CUDA kernel {}: {}", nest_.name, what)); };
+    if (width_ != 1 && width_ != 2 && width_ != 4) fail(fmt::format("vectors of {} elements", width_));
+    if (nest_.row_threads % kWarp != 0 || nest_.row_threads < kWarp || nest_.row_threads > 1024)
+      fail(fmt::format("{} threads to a row", nest_.row_threads));
+    if (!nest_.slots.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no row slots");
+    if (!nest_.slots.empty() && !nest_.slots_in_shared) fail("row slots have no place but shared memory");
+  }
+
+  // ---- axes and indices ---------------------------------------------------------------------------------------
+
+  std::string axis(int a) const {
+    return a < nest_.parallel ? fmt::format("p{}", a) : fmt::format("r{}", a - nest_.parallel);
+  }
+  std::string int_or_one(int parameter) const { return parameter == kOne ? "1" : fmt::format("s{}", parameter); }
+
+  /// The index as an expression. Its value at lane 0 of a vector, or (per_lane) at the lane at hand.
+  std::string index(int number, bool per_lane) const {
+    const Index& x = nest_.indices[number];
+    std::string text;
+    for (const Index::Term& term : x.terms) {
+      std::string factor;
+      if (term.axis >= 0) {
+        factor = per_lane && term.axis == nest_.vector_axis ? fmt::format("({} + lane)", axis(term.axis)) : axis(term.axis);
+      } else {
+        const bool named = !(per_lane && depends_on(nest_, term.inner, nest_.vector_axis));
+        factor = named && index_names_.count(term.inner) ? fmt::format("i{}", term.inner)
+                                                         : fmt::format("({})", index(term.inner, per_lane));
+        if (term.div != kOne) factor += fmt::format(" / s{}", term.div);
+        if (term.mod != kNone) factor = fmt::format("({} % {})", factor, int_or_one(term.mod));
+        if (term.div != kOne && term.mod == kNone) factor = "(" + factor + ")";
+      }
+      if (term.coeff != kOne) factor += fmt::format(" * s{}", term.coeff);
+      text += (text.empty() ? "" : " + ") + factor;
+    }
+    if (x.constant != kNone) text += (text.empty() ? "" : " + ") + int_or_one(x.constant);
+    return text.empty() ? "0" : text;
+  }
+
+  bool moves_along_rows(int number) const {
+    for (int a = nest_.parallel; a < nest_.axes(); ++a)
+      if (depends_on(nest_, number, a)) return true;
+    return false;
+  }
+
+  /// Names the inner indices that `number` is made of, those that (do not) move along the rows, before their first use.
+  void name_inner(int number, bool row, std::vector<int>& named) {
+    for (const Index::Term& term : nest_.indices[number].terms) {
+      if (term.inner < 0) continue;
+      name_inner(term.inner, row, named);
+      if (moves_along_rows(term.inner) != row || index_names_.count(term.inner)) continue;
+      line("const {} i{} = {};", int_, term.inner, index(term.inner, false));
+      index_names_.insert({term.inner, true});
+      named.push_back(term.inner);
+    }
+  }
+  template <class Visit> void each_index(const Stage& stage, Visit visit) const {
+    for (int id : stage.body) {
+      const Instr& instr = nest_.instrs[id];
+      if (instr.kind == Instr::Kind::load) visit(nest_.inputs[instr.input].index);
+      if (instr.kind == Instr::Kind::index) visit(instr.input);
+    }
+    for (const Store& store : stage.stores) visit(nest_.outputs[store.output].index);
+  }
+  /// Names what does not move along the rows, once per point, ahead of the stage's loop.
+  void name_point_indices(const Stage& stage) {
+    std::vector<int> named;
+    each_index(stage, [&](int number) { name_inner(number, false, named); });
+  }
+
+  bool is_used(int a, const Stage& stage) const {
+    bool used = false;
+    each_index(stage, [&](int number) { used |= depends_on(nest_, number, a); });
+    return used;
+  }
+  bool is_used(int a) const {
+    bool used = a == nest_.chunk_axis;
+    for (const Stage& stage : nest_.stages) used |= is_used(a, stage);
+    return used;
+  }
+  /// Axis values from a flat count, the last axis innermost; those that nothing uses have no name.
+  template <class IsUsed> void unflatten(const std::string& flat, int first, int end, IsUsed is_wanted) {
+    std::string rest = flat;
+    for (int a = end - 1; a >= first; --a) {
+      const bool outermost = a == first;
+      if (is_wanted(a)) line("const {} {} = ({})({}{});", int_, axis(a), int_, rest, outermost ? "" : fmt::format(" % s{}", a));
+      bool more = false;
+      for (int outer = first; outer < a; ++outer) more |= is_wanted(outer);
+      if (!more) return;
+      line("const {} {}_rest = {} / s{};", count_, axis(a), rest, a);
+      rest = axis(a) + "_rest";
+    }
+  }
+  void unflatten_point() {
+    unflatten("point", 0, nest_.parallel, [&](int a) { return is_used(a); });
+  }
+  void unflatten_row(const Stage& stage) {
+    unflatten("row", nest_.parallel, nest_.axes(), [&](int a) { return is_used(a, stage); });
+  }
+
+  void print_points() {
+    std::string product;
+    for (int a = 0; a < nest_.parallel; ++a) product += fmt::format("{}({})s{}", a ? " * " : "", count_, a);
+    line("const {} points = {};", count_, product);
+  }
+
+  /// The number of row points of this parallel point; the chunk's part of it where rows are cut in chunks.
+  void print_row_points() {
+    std::string product;
+    if (nest_.chunk_axis >= 0) {
+      const std::string left = fmt::format("s{} - {} * s{}", nest_.chunk_total, axis(nest_.chunk_axis), nest_.chunk_row);
+      line("const {} left = {};", int_, left);
+      line("const {} cut = left < s{} ? (left > 0 ? left : 0) : s{};", int_, nest_.chunk_row, nest_.chunk_row);
+      product = fmt::format("({})cut", count_);
+    } else {
+      product = fmt::format("({})s{}", count_, nest_.parallel);
+    }
+    for (int a = nest_.parallel + 1; a < nest_.axes(); ++a) product += fmt::format(" * ({})s{}", count_, a);
+    line("const {} row_points = {};", count_, product);
+  }
+
+  // ---- bodies -------------------------------------------------------------------------------------------------
+
+  /// True where the stage's values differ from lane to lane.
+  bool stage_has_lanes(const Stage& stage) const {
+    return width_ > 1 && (form_ == Form::pointwise || form_ == Form::columns || stage.row);
+  }
+  /// Values of a stage outside the row loops are used beyond it: in a column kernel with vectors they are arrays.
+  bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
+
+  bool is_vector(int index) const { return coefficient(nest_, index, nest_.vector_axis) == kOne; }
+  bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.vector_axis); }
+
+  std::string vector_at(std::string_view pointer, DType dtype, const std::string& offset, bool constant) {
+    return fmt::format("*({}{}*)({} + {})", constant ? "const " : "", helpers_.vector_type(dtype, width_), pointer, offset);
+  }
+
+  /// Declares what a vector stage reads before its lanes: whole vectors, and what all lanes share.
+  void load_ahead(const Stage& stage) {
+    for (int id : stage.body) {
+      const Instr& instr = nest_.instrs[id];
+      const std::string type(cpp_type(instr.dtype));
+      if (instr.kind == Instr::Kind::slot) {
+        line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
+             vector_at(fmt::format("slot{}", instr.input), instr.dtype, "row", true));
+        value_[id] = instr.name + ".at[lane]";
+      } else if (instr.kind == Instr::Kind::load && is_vector(nest_.inputs[instr.input].index)) {
+        const Access& input = nest_.inputs[instr.input];
+        line("const {} {} = {};", helpers_.vector_type(input.dtype, width_), instr.name,
+             vector_at(input.name, input.dtype, index(input.index, false), true));
+        value_[id] = instr.name + ".at[lane]";
+      } else if (instr.kind == Instr::Kind::load && is_uniform(nest_.inputs[instr.input].index)) {
+        const Access& input = nest_.inputs[instr.input];
+        line("const {} {} = {}[{}];", type, instr.name, input.name, index(input.index, false));
+        value_[id] = instr.name;
+      }
+    }
+  }
+
+  std::string expression(const Instr& instr, bool per_lane) {
+    switch (instr.kind) {
+      case Instr::Kind::load:
+        return fmt::format("{}[{}]", nest_.inputs[instr.input].name, index(nest_.inputs[instr.input].index, per_lane));
+      case Instr::Kind::index: return fmt::format("(long long)({})", index(instr.input, per_lane));
+      case Instr::Kind::slot: return fmt::format("slot{}[row]", instr.input);
+      case Instr::Kind::op: break;
+      default: throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
+    }
+    auto arg = [&](int i) { return instr.args[i] >= 0 ? value_[instr.args[i]] : std::string(); };
+    if (instr.op == Op::cast) return helpers_.cast(instr.operand, instr.dtype, arg(0));
+    return helpers_.spell(instr.op, instr.operand, arg(0), arg(1), arg(2));
+  }
+
+  void compute(const Stage& stage, bool per_lane) {
+    for (int id : stage.body) {
+      const Instr& instr = nest_.instrs[id];
+      if (instr.kind == Instr::Kind::scalar) {
+        value_[id] = fmt::format("c{}", instr.input);
+        continue;
+      }
+      if (per_lane && instr.kind != Instr::Kind::op && !value_[id].empty()) continue;  // loaded ahead
+      if (keeps_arrays(stage)) {
+        line("{}[lane] = {};", instr.name, expression(instr, per_lane));
+        value_[id] = instr.name + "[lane]";
+      } else {
+        line("const {} {} = {};", cpp_type(instr.dtype), instr.name, expression(instr, per_lane));
+        value_[id] = instr.name;
+      }
+    }
+  }
+
+  /// One stage at one row point (or one parallel point). `owner`: the condition under which a thread stores, or "".
+  void stage_body(const Stage& stage, const std::string& owner) {
+    std::vector<int> named;
+    if (stage.row) each_index(stage, [&](int number) { name_inner(number, true, named); });
+    const bool per_lane = stage_has_lanes(stage);
+    if (per_lane) load_ahead(stage);
+    if (keeps_arrays(stage))
+      for (int id : stage.body)
+        if (value_[id].empty() && nest_.instrs[id].kind != Instr::Kind::scalar)
+          line("{} {}[{}];", cpp_type(nest_.instrs[id].dtype), nest_.instrs[id].name, width_);
+    if (per_lane) {
+      for (const Store& store : stage.stores)
+        if (is_vector(nest_.outputs[store.output].index))
+          line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
+      for (const SlotStore& keep : stage.keeps)
+        line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
+    }
+    const bool guarded = !owner.empty() && !stage.stores.empty();
+    lanes(per_lane, [&] {
+      compute(stage, per_lane);
+      for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane);
+      for (const SlotStore& keep : stage.keeps)
+        line("slot{}{} = {};", keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
+      if (!per_lane) return;
+      for (const Store& store : stage.stores) {
+        const Access& output = nest_.outputs[store.output];
+        if (is_vector(output.index)) line("{}_at.at[lane] = {};", output.name, value_[store.value]);
+        else line("{}{}[{}] = {};", guarded ? "if (" + owner + ") " : "", output.name, index(output.index, true), value_[store.value]);
+      }
+    });
+    if (per_lane)
+      for (const SlotStore& keep : stage.keeps)
+        line("{} = slot{}_at;", vector_at(fmt::format("slot{}", keep.slot), nest_.slots[keep.slot], "row", false), keep.slot);
+    for (const Store& store : stage.stores) {
+      const Access& output = nest_.outputs[store.output];
+      const std::string when = guarded ? "if (" + owner + ") " : "";
+      if (!per_lane) line("{}{}[{}] = {};", when, output.name, index(output.index, false), value_[store.value]);
+      else if (is_vector(output.index))
+        line("{}{} = {}_at;", when, vector_at(output.name, output.dtype, index(output.index, false), false), output.name);
+    }
+    for (int number : named) index_names_.erase(number);
+  }
+
+  // ---- reductions ---------------------------------------------------------------------------------------------
+
+  const Instr& result(const Reduction& reduction) const { return nest_.instrs[reduction.result]; }
+  std::string combine(const Reduction& reduction, const std::string& a, const std::string& b) {
+    return helpers_.spell(trace::primitive(reduction.op).combine, result(reduction).dtype, a, b);
+  }
+
+  void declare_accumulators(const Stage& stage) {
+    for (const Reduction& reduction : stage.reductions) {
+      const Instr& r = result(reduction);
+      const std::string neutral = helpers_.neutral(reduction.op, r.dtype);
+      if (width_ == 1) {
+        line("{} {}_part = {};", cpp_type(r.dtype), r.name, neutral);
+      } else {
+        std::string list = neutral;
+        for (int i = 1; i < width_; ++i) list += ", " + neutral;
+        line("{} {}_part[{}] = {{{}}};", cpp_type(r.dtype), r.name, width_, list);
+      }
+    }
+  }
+  void accumulate(const Reduction& reduction, bool per_lane) {
+    const std::string part = result(reduction).name + (per_lane ? "_part[lane]" : "_part");
+    line("{} = {};", part, combine(reduction, part, value_[reduction.value]));
+  }
+
+  /// Number of stages that end in a block-wide combination.
+  int reducing_stages() const {
+    int n = 0;
+    for (const Stage& stage : nest_.stages) n += !stage.reductions.empty();
+    return n;
+  }
+  /// A part in shared memory is written again at the next point. With two or more reducing stages a barrier of another
+  /// stage lies between; a single one needs its own.
+  void guard_reuse(bool shared_parts) {
+    if (shared_parts && reducing_stages() == 1) line("__syncthreads();  // before the next point writes its parts");
+  }
+
+  /// Each thread's parts of a row become one value that all threads of the row know.
+  void combine_row(const Stage& stage) {
+    const int warps = nest_.row_threads / kWarp;
+    for (const Reduction& reduction : stage.reductions) {
+      const Instr& r = result(reduction);
+      std::string part = r.name + "_part";
+      if (width_ > 1) {
+        line("#pragma unroll");
+        line("for (int lane = 1; lane < {1}; ++lane) {0}[0] = {2};", part, width_,
+             combine(reduction, part + "[0]", part + "[lane]"));
+        part += "[0]";
+      }
+      const std::string warp = helpers_.warp_reduce(reduction.op, r.dtype, part);
+      if (warps == 1) {
+        line("const {} {} = {};", cpp_type(r.dtype), r.name, warp);
+        value_[reduction.result] = r.name;
+      } else {
+        line("const {} {}_warp = {};", cpp_type(r.dtype), r.name, warp);
+        line("if ((threadIdx.x & {}) == 0) {}_parts[threadIdx.x / {}] = {}_warp;", kWarp - 1, r.name, kWarp, r.name);
+      }
+    }
+    if (warps == 1 || stage.reductions.empty()) return;
+    line("__syncthreads();");
+    for (const Reduction& reduction : stage.reductions) {
+      const Instr& r = result(reduction);
+      line("{} {} = {}_parts[0];", cpp_type(r.dtype), r.name, r.name);
+      line("#pragma unroll");
+      line("for (int warp = 1; warp < {}; ++warp) {} = {};", warps, r.name,
+           combine(reduction, r.name, r.name + "_parts[warp]"));
+      value_[reduction.result] = r.name;
+    }
+  }
+
+  /// Each thread's part of a column, likewise.
+  void combine_column(const Stage& stage) {
+    const int threads = nest_.row_threads / kWarp;
+    const auto element = [&](const Reduction& reduction, std::string_view y) {
+      return fmt::format("{}_parts[{}][{}threadIdx.x]", result(reduction).name, y,
+                         width_ > 1 ? fmt::format("lane * {} + ", kWarp) : "");
+    };
+    const auto name = [&](const Reduction& reduction, std::string_view tail) {
+      return fmt::format("{}{}{}", result(reduction).name, tail, width_ > 1 ? "[lane]" : "");
+    };
+    for (const Reduction& reduction : stage.reductions) value_[reduction.result] = name(reduction, "");
+    if (stage.reductions.empty()) return;
+    if (threads > 1) {
+      lanes(width_ > 1, [&] {
+        for (const Reduction& reduction : stage.reductions)
+          line("{} = {};", element(reduction, "threadIdx.y"), name(reduction, "_part"));
+      });
+      line("__syncthreads();");
+    }
+    for (const Reduction& reduction : stage.reductions)
+      line("{} {};", cpp_type(result(reduction).dtype), result(reduction).name + (width_ > 1 ? fmt::format("[{}]", width_) : ""));
+    lanes(width_ > 1, [&] {
+      for (const Reduction& reduction : stage.reductions) {
+        const std::string value = name(reduction, "");
+        if (threads == 1) {
+          line("{} = {};", value, name(reduction, "_part"));
+          continue;
+        }
+        line("{} = {};", value, element(reduction, "0"));
+        line("#pragma unroll");
+        line("for (int y = 1; y < {}; ++y) {} = {};", threads, value, combine(reduction, value, element(reduction, "y")));
+      }
+    });
+  }
+
+  void declare_parts(const std::string& extent) {
+    for (const Stage& stage : nest_.stages)
+      for (const Reduction& reduction : stage.reductions)
+        line("__shared__ {} {}_parts{};", cpp_type(result(reduction).dtype), result(reduction).name, extent);
+  }
+
+  // ---- the three forms ----------------------------------------------------------------------------------------
+
+  void pointwise() {
+    print_points();
+    const std::string thread = fmt::format("({})blockIdx.x * {} + threadIdx.x", count_, kPointwiseThreads);
+    if (width_ > 1)
+      open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_,
+           kPointwiseThreads);
+    else
+      open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, kPointwiseThreads);
+    if (width_ > 1) line("const {} point = vector * {};", count_, width_);
+    unflatten_point();
+    // Without rows the stages are one: a vector's values stay in its lanes.
+    Stage all;
+    for (const Stage& stage : nest_.stages) {
+      all.body.insert(all.body.end(), stage.body.begin(), stage.body.end());
+      all.stores.insert(all.stores.end(), stage.stores.begin(), stage.stores.end());
+    }
+    name_point_indices(all);
+    stage_body(all, "");
+    close();
+  }
+
+  void rows() {
+    const bool warp = warp_per_row(nest_);
+    print_points();
+    if (!warp && nest_.row_threads > kWarp) declare_parts(fmt::format("[{}]", nest_.row_threads / kWarp));
+    if (warp) line("const unsigned int thread = threadIdx.x & {};", kWarp - 1);
+    else line("const unsigned int thread = threadIdx.x;");
+    declare_slots(warp);
+    if (warp)
+      open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})",
+           count_, kWarpsPerBlock, kWarp);
+    else
+      open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
+    unflatten_point();
+    print_row_points();
+    for (const Stage& stage : nest_.stages) {
+      name_point_indices(stage);
+      if (!stage.row) {
+        stage_body(stage, "thread == 0");
+        continue;
+      }
+      declare_accumulators(stage);
+      if (width_ > 1) open("for ({} row = thread * {}; row < row_points; row += {})", count_, width_, nest_.row_threads * width_);
+      else open("for ({} row = thread; row < row_points; row += {})", count_, nest_.row_threads);
+      unflatten_row(stage);
+      stage_body(stage, "");
+      close();
+      combine_row(stage);
+    }
+    guard_reuse(nest_.row_threads > kWarp);
+    close();
+  }
+
+  /// A region of dynamic shared memory for each slot (of each warp that has a row of its own). Threads read back only
+  /// what they wrote themselves, so that slots need no barrier.
+  void declare_slots(bool warp) {
+    if (nest_.slots.empty()) return;
+    line("extern __shared__ __align__(16) unsigned char sn_shared[];");
+    std::string product;
+    for (int a = nest_.parallel; a < nest_.axes(); ++a) product += fmt::format("{}(unsigned int)s{}", product.empty() ? "" : " * ", a);
+    line("const unsigned int longest_row = {};", product);
+    const auto bytes = [&](std::size_t i) { return fmt::format("(longest_row * {} + 15) / 16 * 16", itemsize(nest_.slots[i])); };
+    std::string at = "sn_shared";
+    if (warp) {
+      std::string all;
+      for (std::size_t i = 0; i < nest_.slots.size(); ++i) all += (i ? " + " : "") + bytes(i);
+      at += fmt::format(" + threadIdx.x / {} * ({})", kWarp, all);
+    }
+    for (std::size_t i = 0; i < nest_.slots.size(); ++i) {
+      line("{0}* const slot{1} = ({0}*)({2});", cpp_type(nest_.slots[i]), i, at);
+      at = fmt::format("(unsigned char*)slot{} + {}", i, bytes(i));
+    }
+  }
+
+  void columns() {
+    const int threads_y = nest_.row_threads / kWarp;
+    print_points();
+    if (threads_y > 1) declare_parts(fmt::format("[{}][{}]", threads_y, kWarp * width_));
+    // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last
+    // point computes the last one again, over no rows, and stores nothing.
+    open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, kWarp * width_);
+    line("const bool inside = first + threadIdx.x * {} < points;", width_);
+    line("const {} point = inside ? first + threadIdx.x * {} : points - {};", count_, width_, width_);
+    unflatten_point();
+    print_row_points();
+    line("const {} own_row_points = inside ? row_points : 0;", count_);
+    for (const Stage& stage : nest_.stages) {
+      name_point_indices(stage);
+      if (!stage.row) {
+        stage_body(stage, "inside && threadIdx.y == 0");
+        continue;
+      }
+      declare_accumulators(stage);
+      open("for ({} row = threadIdx.y; row < own_row_points; row += {})", count_, threads_y);
+      unflatten_row(stage);
+      stage_body(stage, "");
+      close();
+      combine_column(stage);
+    }
+    guard_reuse(threads_y > 1);
+    close();
+  }
+
+  const LoopNest& nest_;
+  const Form form_;
+  const int width_;
+  const std::string int_, count_;  // types of axis values and of flat counts
+  Helpers helpers_;
+  std::string body_;
+  int depth_ = 1;
+  std::vector<std::string> value_;    // how an instruction's value is referred to, where it has one
+  std::map<int, bool> index_names_;   // inner indices that have a name here
+};
+
+}  // namespace
+}  // namespace cuda
+
+Source generate_cuda(const LoopNest& nest, int sm) {
+  Source source;
+  source.target = fmt::format("sm_{}", sm);
+  source.options = fmt::format("--gpu-architecture=sm_{} --std=c++17 {}", sm,
+                               nest.fast_math ? "--use_fast_math" : "--fmad=false");
+  source.entry = nest.name;
+  source.text = cuda::Printer(nest).print();
+  return source;
+}
+
+}  // namespace sinter::jit

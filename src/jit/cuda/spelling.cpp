@@ -1,0 +1,270 @@
+#include "jit/cuda/spelling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit::cuda {
+namespace {
+
+using trace::Op;
+using namespace trace::accepts;
+
+// @T is the operands' type, @U its unsigned twin, @f the suffix of CUDA's functions on that type.
+struct Function {
+  std::string_view name;
+  int accepts;            // dtype classes this text serves
+  std::string_view text;  // body and result: "@T name(@T a) { ... }"
+};
+
+// Integers wrap: their arithmetic is done in the unsigned twin. Division and remainder follow NumPy: by zero they
+// give 0, and the remainder takes the divisor's sign. For bool, add is or and multiply is and, as in NumPy.
+// Functions that go through double are those whose float version may be off by more than 2 ULP by the table of
+// maximum errors in the CUDA C++ Programming Guide ("Mathematical Functions").
+constexpr Function kFunctions[] = {
+    {"sn_abs", I, "@T sn_abs(@T a) { return a < 0 ? (@T)(0 - (@U)a) : a; }"},
+    {"sn_abs", B, "@T sn_abs(@T a) { return a; }"},
+    {"sn_sign", F, "@T sn_sign(@T a) { return a != a ? a : (@T)((a > 0) - (a < 0)); }"},
+    {"sn_sign", I, "@T sn_sign(@T a) { return (@T)((a > 0) - (a < 0)); }"},
+    {"sn_not", I, "@T sn_not(@T a) { return ~a; }"},
+    {"sn_not", B, "@T sn_not(@T a) { return !a; }"},
+    {"sn_add", I, "@T sn_add(@T a, @T b) { return (@T)((@U)a + (@U)b); }"},
+    {"sn_add", B, "@T sn_add(@T a, @T b) { return a || b; }"},
+    {"sn_sub", I, "@T sn_sub(@T a, @T b) { return (@T)((@U)a - (@U)b); }"},
+    {"sn_mul", I, "@T sn_mul(@T a, @T b) { return (@T)((@U)a * (@U)b); }"},
+    {"sn_mul", B, "@T sn_mul(@T a, @T b) { return a && b; }"},
+    // A NaN on either side is the result.
+    {"sn_min", F, "@T sn_min(@T a, @T b) { return a < b || a != a ? a : b; }"},
+    {"sn_min", I | B, "@T sn_min(@T a, @T b) { return a < b ? a : b; }"},
+    {"sn_max", F, "@T sn_max(@T a, @T b) { return a > b || a != a ? a : b; }"},
+    {"sn_max", I | B, "@T sn_max(@T a, @T b) { return a > b ? a : b; }"},
+    // The quotient is rounded from (a - mod) / b, which is within rounding of an integer.
+    {"sn_floor_divide", F, R"(@T sn_floor_divide(@T a, @T b) {
+  if (b == 0) return a / b;
+  const @T mod = fmod@f(a, b);
+  @T quotient = (a - mod) / b;
+  if (mod != 0 && (b < 0) != (mod < 0)) quotient -= 1;
+  if (quotient == 0) return copysign@f(0, a / b);
+  const @T whole = floor@f(quotient);
+  return quotient - whole > (@T)0.5 ? whole + 1 : whole;
+})"},
+    {"sn_floor_divide", I, R"(@T sn_floor_divide(@T a, @T b) {
+  if (b == 0) return 0;
+  if (b == -1) return (@T)(0 - (@U)a);
+  const @T quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+})"},
+    {"sn_remainder", F, R"(@T sn_remainder(@T a, @T b) {
+  const @T mod = fmod@f(a, b);
+  if (mod == 0) return copysign@f(0, b);
+  return (b < 0) != (mod < 0) ? mod + b : mod;
+})"},
+    {"sn_remainder", I, R"(@T sn_remainder(@T a, @T b) {
+  if (b == 0 || b == -1) return 0;
+  const @T mod = a % b;
+  return mod != 0 && (mod < 0) != (b < 0) ? mod + b : mod;
+})"},
+    // A negative exponent truncates: 1 over the power, rounded to zero.
+    {"sn_ipow", I, R"(@T sn_ipow(@T a, @T b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+  @U power = 1, square = (@U)a;
+  for (@U n = (@U)b; n != 0; n >>= 1) {
+    if (n & 1) power *= square;
+    square *= square;
+  }
+  return (@T)power;
+})"},
+    // A count that is negative or too large shifts everything out.
+    {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : 0; }"},
+    {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? a >> b : a < 0 ? -1 : 0; }"},
+};
+
+struct FloatFunction {
+  std::string_view name, base;
+  int arity;
+};
+constexpr FloatFunction kThroughDouble[] = {
+    {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
+    {"sn_sinh", "sinh", 1}, {"sn_pow", "pow", 2},   {"sn_atan2", "atan2", 2},
+};
+
+// Constants as bits or hex: no header gives them to a kernel.
+std::string_view largest(DType t) { return t == DType::float32 ? "0x1.fffffep+127f" : "0x1.fffffffffffffp+1023"; }
+std::string_view infinity(DType t) {
+  return t == DType::float32 ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000LL)";
+}
+std::string_view smallest_int(DType t) {
+  return t == DType::int32 ? "(-2147483647 - 1)" : "(-9223372036854775807LL - 1)";
+}
+std::string_view largest_int(DType t) { return t == DType::int32 ? "2147483647" : "9223372036854775807LL"; }
+
+std::string_view suffix(DType t) { return t == DType::float32 ? "f" : ""; }
+std::string_view unsigned_twin(DType t) {
+  switch (t) {
+    case DType::int32: return "unsigned int";
+    case DType::int64: return "unsigned long long";
+    default: return cpp_type(t);
+  }
+}
+
+std::string instantiate(std::string_view text, DType t) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '@') {
+      out += text[i];
+      continue;
+    }
+    switch (text[++i]) {
+      case 'T': out += cpp_type(t); break;
+      case 'U': out += unsigned_twin(t); break;
+      default: out += suffix(t); break;
+    }
+  }
+  return out;
+}
+
+std::string special_text(std::string_view name, DType t, bool fast_math) {
+  const std::string_view T = cpp_type(t);
+  for (const FloatFunction& f : kThroughDouble) {
+    if (name != f.name) continue;
+    const bool wide = t == DType::float32 && !fast_math, two = f.arity == 2;
+    const std::string_view arguments = wide ? (two ? "(double)a, (double)b" : "(double)a") : (two ? "a, b" : "a");
+    const std::string call =
+        fmt::format("{}{}{}({})", wide ? "(float)" : "", f.base, wide ? "" : suffix(t), arguments);
+    return fmt::format("{} {}({} a{}) {{ return {}; }}", T, name, T, two ? fmt::format(", {} b", T) : "", call);
+  }
+  // The largest finite number is compared with: infinity needs a header or a bit cast.
+  if (name == "sn_isinf")
+    return fmt::format("bool sn_isinf({} a) {{ return fabs{}(a) > {}; }}", T, suffix(t), largest(t));
+  if (name == "sn_isfinite")
+    return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));
+  // NaN and everything out of range become the smallest integer, as an x86 conversion gives NumPy.
+  if (name == "sn_to_int")
+    return fmt::format("int sn_to_int({0} a) {{ return a >= -0x1p+31{1} && a < 0x1p+31{1} ? (int)a : {2}; }}", T, suffix(t),
+                       smallest_int(DType::int32));
+  if (name == "sn_to_long")
+    return fmt::format(
+        "long long sn_to_long({0} a) {{ return a >= -0x1p+63{1} && a < 0x1p+63{1} ? (long long)a : {2}; }}", T,
+        suffix(t), smallest_int(DType::int64));
+  return {};
+}
+
+std::string function_text(std::string_view name, DType t, bool fast_math) {
+  std::string text = special_text(name, t, fast_math);
+  for (const Function& f : kFunctions)
+    if (f.name == name && (f.accepts & trace::dtype_class(t))) text = instantiate(f.text, t);
+  if (text.empty()) throw InternalError(fmt::format("no CUDA helper {} for {}", name, sinter::name(t)));
+  return "__device__ __forceinline__ " + text + "\n";
+}
+
+std::string warp_function(Op reduction) {
+  return fmt::format("sn_warp_{}", trace::name(reduction).substr(sizeof("reduce_") - 1));
+}
+
+template <class List, class Item> void add_once(List& list, Item item) {
+  if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+}
+
+}  // namespace
+
+std::string_view cpp_type(DType dtype) {
+  switch (dtype) {
+    case DType::bool_: return "bool";
+    case DType::int32: return "int";
+    case DType::int64: return "long long";
+    case DType::float32: return "float";
+    case DType::float64: return "double";
+    default: throw InternalError(fmt::format("no kernel computes on {} yet", sinter::name(dtype)));
+  }
+}
+
+std::string_view type_word(DType dtype) { return dtype == DType::int64 ? "long" : cpp_type(dtype); }
+
+void Helpers::use(std::string_view name, DType dtype) { add_once(functions_, std::pair(std::string(name), dtype)); }
+
+void Helpers::use_all_in(const std::string& expression, DType dtype) {
+  for (std::size_t at = expression.find("sn_"); at != std::string::npos; at = expression.find("sn_", at + 1)) {
+    if (at > 0 && (std::isalnum(static_cast<unsigned char>(expression[at - 1])) || expression[at - 1] == '_')) continue;
+    const std::size_t end = expression.find('(', at);
+    if (end != std::string::npos) use(expression.substr(at, end - at), dtype);
+  }
+}
+
+std::string Helpers::spell(Op op, DType operand, const std::string& a, const std::string& b, const std::string& c) {
+  const trace::Primitive& row = trace::primitive(op);
+  const std::string_view column = is_floating(operand) ? row.cuda_float : row.cuda_int;
+  if (row.kind != trace::OpKind::elementwise || column.empty())
+    throw InternalError(fmt::format("{} on {} has no CUDA spelling", row.name, sinter::name(operand)));
+  use_all_in(std::string(column), operand);
+  return fmt::format(fmt::runtime(column), a, b, c, fmt::arg("f", suffix(operand)), fmt::arg("T", cpp_type(operand)),
+                     fmt::arg("U", unsigned_twin(operand)));
+}
+
+std::string Helpers::cast(DType from, DType to, const std::string& a) {
+  if (from == to) return a;
+  if (is_bool(to)) return fmt::format("{} != 0", a);
+  if (is_floating(from) && is_integer(to)) {
+    const std::string_view name = to == DType::int32 ? "sn_to_int" : "sn_to_long";
+    use(name, from);
+    return fmt::format("{}({})", name, a);
+  }
+  return fmt::format("({}){}", cpp_type(to), a);
+}
+
+std::string Helpers::neutral(Op reduction, DType t) {
+  switch (reduction) {
+    case Op::reduce_sum: return is_bool(t) ? "false" : "0";
+    case Op::reduce_prod: return is_bool(t) ? "true" : "1";
+    case Op::reduce_min:
+      return is_floating(t) ? std::string(infinity(t)) : is_bool(t) ? "true" : std::string(largest_int(t));
+    default:
+      return is_floating(t) ? fmt::format("-{}", infinity(t)) : is_bool(t) ? "false" : std::string(smallest_int(t));
+  }
+}
+
+std::string Helpers::warp_reduce(Op reduction, DType dtype, const std::string& a) {
+  add_once(reductions_, std::pair(reduction, dtype));
+  spell(trace::primitive(reduction).combine, dtype, "a", "b");  // asks for the helper that it calls
+  return fmt::format("{}({})", warp_function(reduction), a);
+}
+
+std::string Helpers::vector_type(DType dtype, int width) {
+  add_once(vectors_, std::pair(dtype, width));
+  return fmt::format("sn_{}{}", type_word(dtype), width);
+}
+
+std::string Helpers::text() const {
+  std::string out;
+  auto vectors = vectors_;
+  std::sort(vectors.begin(), vectors.end());
+  for (auto [t, width] : vectors)
+    out += fmt::format("struct __align__({}) sn_{}{} {{ {} at[{}]; }};\n",
+                       std::min<std::size_t>(16, width * itemsize(t)), type_word(t), width, cpp_type(t), width);
+  auto functions = functions_;
+  std::sort(functions.begin(), functions.end());
+  for (const auto& [name, t] : functions) out += function_text(name, t, fast_math_);
+  auto reductions = reductions_;
+  std::sort(reductions.begin(), reductions.end());
+  Helpers spelling(fast_math_);
+  for (auto [reduction, t] : reductions) {
+    // The butterfly gives every lane the same tree; where equal values can differ in their bits (-0 and +0, NaNs) lane 0 decides.
+    const bool same_bits = !is_floating(t) || reduction == Op::reduce_sum || reduction == Op::reduce_prod;
+    out += fmt::format(R"(__device__ __forceinline__ {0} {1}({0} a) {{
+  for (int distance = 16; distance > 0; distance >>= 1) {{
+    const {0} b = __shfl_xor_sync(0xffffffffu, a, distance);
+    a = {2};
+  }}
+  return {3};
+}}
+)",
+                       cpp_type(t), warp_function(reduction),
+                       spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
+                       same_bits ? "a" : "__shfl_sync(0xffffffffu, a, 0)");
+  }
+  return out;
+}
+
+}  // namespace sinter::jit::cuda

@@ -1,0 +1,47 @@
+// How types and primitives are spelled in CUDA C++, and the sn_ helper functions those spellings call.
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sinter/dtype.hpp"
+#include "trace/primitives.hpp"
+
+namespace sinter::jit::cuda {
+
+/// "float", "long long", ... Throws InternalError for a type that no primitive computes on.
+std::string_view cpp_type(DType dtype);
+/// A word for identifiers: "float", "long", ...
+std::string_view type_word(DType dtype);
+
+/// The helper functions one kernel uses. Spelling an op asks for them; text() defines those asked for, and what they
+/// call, in a fixed order.
+class Helpers {
+ public:
+  explicit Helpers(bool fast_math) : fast_math_(fast_math) {}
+
+  /// An elementwise op other than cast on operands of one dtype, as an expression.
+  std::string spell(trace::Op op, DType operand, const std::string& a, const std::string& b = {},
+                    const std::string& c = {});
+  std::string cast(DType from, DType to, const std::string& a);
+  /// The neutral element of a reduction.
+  std::string neutral(trace::Op reduction, DType dtype);
+  /// Combines a value over the lanes of a warp; every lane has the result.
+  std::string warp_reduce(trace::Op reduction, DType dtype, const std::string& a);
+  /// The name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
+  std::string vector_type(DType dtype, int width);
+
+  std::string text() const;
+
+ private:
+  void use(std::string_view name, DType dtype);
+  void use_all_in(const std::string& expression, DType dtype);
+
+  bool fast_math_;
+  std::vector<std::pair<std::string, DType>> functions_;
+  std::vector<std::pair<DType, int>> vectors_;
+  std::vector<std::pair<trace::Op, DType>> reductions_;
+};
+
+}  // namespace sinter::jit::cuda

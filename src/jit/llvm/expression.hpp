@@ -1,0 +1,75 @@
+// Lets math functions be written as formulas: an Expr is a value together with the writer of its function.
+#pragma once
+#include <cstddef>
+#include <type_traits>
+
+#include "jit/llvm/ir_writer.hpp"
+
+namespace sinter::jit::llvm {
+
+struct Expr {
+  Ir* ir;
+  Value v;
+
+  DType dtype() const { return v.dtype; }
+  Expr with(Value value) const { return {ir, std::move(value)}; }
+  /// A literal of this expression's element type.
+  template <class T> Expr like(T value) const {
+    if constexpr (std::is_floating_point_v<T>) return with(ir->real(v.dtype, value));
+    else return with(ir->integer(v.dtype, value));
+  }
+};
+
+#define SINTER_EXPR_BINARY(symbol, method)                                                                       \
+  inline Expr operator symbol(const Expr& a, const Expr& b) { return a.with(a.ir->method(a.v, b.v)); }           \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                          \
+  Expr operator symbol(const Expr& a, T b) { return a symbol a.like(b); }                                        \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                          \
+  Expr operator symbol(T a, const Expr& b) { return b.like(a) symbol b; }
+SINTER_EXPR_BINARY(+, add)
+SINTER_EXPR_BINARY(-, sub)
+SINTER_EXPR_BINARY(*, mul)
+SINTER_EXPR_BINARY(/, div)
+SINTER_EXPR_BINARY(<, lt)
+SINTER_EXPR_BINARY(<=, le)
+SINTER_EXPR_BINARY(==, eq)
+SINTER_EXPR_BINARY(!=, ne)
+SINTER_EXPR_BINARY(&, bit_and)
+SINTER_EXPR_BINARY(|, bit_or)
+SINTER_EXPR_BINARY(^, bit_xor)
+#undef SINTER_EXPR_BINARY
+template <class T> Expr operator>(const Expr& a, T b) { return a.like(b) < a; }
+inline Expr operator>(const Expr& a, const Expr& b) { return b < a; }
+template <class T> Expr operator>=(const Expr& a, T b) { return a.like(b) <= a; }
+inline Expr operator-(const Expr& a) { return a.with(a.ir->neg(a.v)); }
+
+inline Expr fma(const Expr& a, const Expr& b, const Expr& c) { return a.with(a.ir->fma(a.v, b.v, c.v)); }
+inline Expr fma(const Expr& a, double b, const Expr& c) { return fma(a, a.like(b), c); }
+inline Expr fma(const Expr& a, const Expr& b, double c) { return fma(a, b, a.like(c)); }
+inline Expr fma(const Expr& a, double b, double c) { return fma(a, a.like(b), a.like(c)); }
+inline Expr select(const Expr& c, const Expr& a, const Expr& b) { return a.with(c.ir->select(c.v, a.v, b.v)); }
+inline Expr select(const Expr& c, double a, const Expr& b) { return select(c, b.like(a), b); }
+inline Expr select(const Expr& c, const Expr& a, double b) { return select(c, a, a.like(b)); }
+inline Expr abs(const Expr& a) { return a.with(a.ir->abs(a.v)); }
+inline Expr sqrt(const Expr& a) { return a.with(a.ir->sqrt(a.v)); }
+inline Expr trunc(const Expr& a) { return a.with(a.ir->trunc(a.v)); }
+inline Expr floor(const Expr& a) { return a.with(a.ir->floor(a.v)); }
+inline Expr rint(const Expr& a) { return a.with(a.ir->rint(a.v)); }
+inline Expr isnan(const Expr& a) { return a.with(a.ir->isnan(a.v)); }
+inline Expr copysign(const Expr& a, const Expr& b) { return a.with(a.ir->copysign(a.v, b.v)); }
+inline Expr cast(const Expr& a, DType to) { return a.with(a.ir->cast(a.v, to)); }
+/// The same bits as an integer of that width, and back.
+inline Expr bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype() == DType::float32 ? DType::int32 : DType::int64)); }
+inline Expr from_bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype() == DType::int32 ? DType::float32 : DType::float64)); }
+/// Shifts by a constant smaller than the width.
+inline Expr shift_left(const Expr& a, int n) { return a.with(a.ir->binary("shl", a.v, a.like(n).v)); }
+inline Expr shift_right(const Expr& a, int n) { return a.with(a.ir->binary("ashr", a.v, a.like(n).v)); }
+
+/// c[0] + c[1] x + c[2] x^2 + ...
+template <std::size_t N> Expr polynomial(const Expr& x, const double (&c)[N]) {
+  Expr sum = x.like(c[N - 1]);
+  for (std::size_t k = N - 1; k-- > 0;) sum = fma(sum, x, x.like(c[k]));
+  return sum;
+}
+
+}  // namespace sinter::jit::llvm

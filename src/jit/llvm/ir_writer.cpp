@@ -1,0 +1,338 @@
+#include "jit/llvm/ir_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "jit/llvm/math.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::jit::llvm {
+namespace {
+
+std::string_view element_type(DType dtype) {
+  switch (dtype) {
+    case DType::bool_: return "i1";
+    case DType::int32: return "i32";
+    case DType::int64: return "i64";
+    case DType::float32: return "float";
+    case DType::float64: return "double";
+    default: throw CompileError(fmt::format("no machine code for element type {}: cast it first", name(dtype)));
+  }
+}
+
+/// "f32", "v16f32": how intrinsics and helpers spell a type in their names.
+std::string mangled(DType dtype, int lanes) {
+  const std::string element = dtype == DType::float32 ? "f32" : dtype == DType::float64 ? "f64" : std::string(element_type(dtype));
+  return lanes == 1 ? element : fmt::format("v{}{}", lanes, element);
+}
+
+int widest(const std::vector<Value>& values) {
+  int lanes = 1;
+  for (const Value& v : values) lanes = std::max(lanes, v.lanes);
+  return lanes;
+}
+
+}  // namespace
+
+std::string type_name(DType dtype, int lanes) {
+  return lanes == 1 ? std::string(element_type(dtype)) : fmt::format("<{} x {}>", lanes, element_type(dtype));
+}
+
+std::string_view memory_type(DType dtype) { return dtype == DType::bool_ ? "i8" : element_type(dtype); }
+
+Module::Module(const CpuTarget& cpu) : fma_((cpu.features + ",").find("+fma,") != std::string::npos) {}
+
+std::string Module::text() const {
+  std::string text = helpers_;
+  for (const std::string& declaration : declarations_) text += declaration + "\n";
+  return text;
+}
+
+// ---- literals and single instructions
+
+Value Ir::integer(DType dtype, std::int64_t value) {
+  if (dtype == DType::bool_) return {value ? "true" : "false", dtype, 1, true};
+  return {fmt::format("{}", value), dtype, 1, true};
+}
+
+Value Ir::real(DType dtype, double value) {
+  // LLVM writes a float as the hexadecimal bits of the double of the same value.
+  if (dtype == DType::float32) value = static_cast<float>(value);
+  return {fmt::format("0x{:016X}", std::bit_cast<std::uint64_t>(value)), dtype, 1, true};
+}
+
+Value Ir::number(DType dtype, double value) {
+  return is_floating(dtype) ? real(dtype, value) : integer(dtype, static_cast<std::int64_t>(value));
+}
+
+Value Ir::iota(int lanes) {
+  if (lanes == 1) return integer(DType::int64, 0);
+  std::string text = "<";
+  for (int i = 0; i < lanes; ++i) text += fmt::format("{}i64 {}", i ? ", " : "", i);
+  return {text + ">", DType::int64, lanes, true};
+}
+
+std::string Ir::fresh(const std::string& stem) {
+  const int n = names_[stem]++;
+  return n == 0 ? stem : fmt::format("{}.{}", stem, n);
+}
+
+Value Ir::emit(DType dtype, int lanes, const std::string& instruction) {
+  Value v{"%" + fresh(stem_), dtype, lanes};
+  line(v.ref + " = " + instruction);
+  return v;
+}
+
+Value Ir::broadcast(const Value& v, int lanes) {
+  if (v.lanes == lanes) return v;
+  if (v.lanes != 1) throw InternalError(fmt::format("cannot widen {} lanes to {}", v.lanes, lanes));
+  const std::string wide = type_name(v.dtype, lanes), narrow = type_name(v.dtype, 1);
+  if (v.literal)
+    return {fmt::format("shufflevector ({0} insertelement ({0} poison, {1} {2}, i64 0), {0} poison, <{3} x i32> "
+                        "zeroinitializer)", wide, narrow, v.ref, lanes),
+            v.dtype, lanes, true};
+  const Value first = emit(v.dtype, lanes, fmt::format("insertelement {} poison, {} {}, i64 0", wide, narrow, v.ref));
+  return emit(v.dtype, lanes,
+              fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> zeroinitializer", wide, first.ref, lanes));
+}
+
+Value Ir::lane(const Value& v, int lane) {
+  if (v.lanes == 1) return v;
+  return emit(v.dtype, 1, fmt::format("extractelement {} {}, i64 {}", type_name(v.dtype, v.lanes), v.ref, lane));
+}
+
+Value Ir::binary(const char* opcode, const Value& a, const Value& b) {
+  const int lanes = std::max(a.lanes, b.lanes);
+  const Value x = broadcast(a, lanes), y = broadcast(b, lanes);
+  return emit(a.dtype, lanes, fmt::format("{} {} {}, {}", opcode, type_name(a.dtype, lanes), x.ref, y.ref));
+}
+
+Value Ir::compare(const char* predicate, const Value& a, const Value& b) {
+  Value v = binary(predicate, a, b);
+  v.dtype = DType::bool_;
+  return v;
+}
+
+Value Ir::convert(const char* opcode, const Value& v, DType to) {
+  return emit(to, v.lanes, fmt::format("{} {} {} to {}", opcode, type_name(v.dtype, v.lanes), v.ref, type_name(to, v.lanes)));
+}
+
+Value Ir::intrinsic(const char* name, const std::vector<Value>& args) {
+  const int lanes = widest(args);
+  const DType dtype = args[0].dtype;
+  const std::string type = type_name(dtype, lanes);
+  const std::string symbol = fmt::format("@llvm.{}.{}", name, mangled(dtype, lanes));
+  std::string types, operands;
+  for (const Value& arg : args) {
+    const Value wide = broadcast(arg, lanes);
+    types += fmt::format("{}{}", types.empty() ? "" : ", ", type);
+    operands += fmt::format("{}{} {}", operands.empty() ? "" : ", ", type, wide.ref);
+  }
+  module_.declare(fmt::format("declare {} {}({})", type, symbol, types));
+  return emit(dtype, lanes, fmt::format("call {} {}({})", type, symbol, operands));
+}
+
+Value Ir::fma(const Value& a, const Value& b, const Value& c) {
+  return module_.has_fma() ? intrinsic("fma", {a, b, c}) : add(mul(a, b), c);
+}
+
+Value Ir::any(const Value& mask) {
+  if (mask.lanes == 1) return mask;
+  const std::string type = type_name(DType::bool_, mask.lanes);
+  const std::string symbol = fmt::format("@llvm.vector.reduce.or.{}", mangled(DType::bool_, mask.lanes));
+  module_.declare(fmt::format("declare i1 {}({})", symbol, type));
+  return emit(DType::bool_, 1, fmt::format("call i1 {}({} {})", symbol, type, mask.ref));
+}
+
+std::string Ir::alloca_of(DType dtype, int lanes) {
+  const std::string ref = "%" + fresh(stem_);
+  allocas_ += fmt::format("  {} = alloca {}\n", ref, type_name(dtype, lanes));
+  return ref;
+}
+
+Value Ir::load(const std::string& pointer, DType dtype, int lanes) {
+  return emit(dtype, lanes, fmt::format("load {}, ptr {}", type_name(dtype, lanes), pointer));
+}
+
+void Ir::store(const std::string& pointer, const Value& v) {
+  line(fmt::format("store {} {}, ptr {}", type_name(v.dtype, v.lanes), v.ref, pointer));
+}
+
+// ---- control flow and helpers
+
+void Ir::loop(const char* stem, const Value& begin, const Value& end, int step, const std::function<void(Value)>& body) {
+  // Rotated, so that whatever does not change inside may be hoisted without asking whether the loop runs at all.
+  const std::string head = label(stem), latch = head + ".next", exit = head + ".end", before = block_;
+  const std::string counter = fmt::format("%{}.i", head);
+  line(fmt::format("%{}.runs = icmp slt i64 {}, {}", head, begin.ref, end.ref));
+  line(fmt::format("br i1 %{0}.runs, label %{0}, label %{1}", head, exit));
+  begin_block(head);
+  line(fmt::format("{} = phi i64 [ {}, %{} ], [ {}.next, %{} ]", counter, begin.ref, before, counter, latch));
+  body({counter, DType::int64, 1});
+  line(fmt::format("br label %{}", latch));
+  begin_block(latch);
+  line(fmt::format("{0}.next = add nsw i64 {0}, {1}", counter, step));
+  line(fmt::format("{0}.more = icmp slt i64 {0}.next, {1}", counter, end.ref));
+  line(fmt::format("br i1 {}.more, label %{}, label %{}", counter, head, exit));
+  begin_block(exit);
+}
+
+Value Ir::call(const std::string& name, std::vector<Value> args, const Body& body) {
+  const int lanes = widest(args);
+  const std::string symbol = fmt::format("@{}_{}", name, mangled(args[0].dtype, lanes));
+  static const char* const kNames[] = {"%x", "%y", "%z"};
+  std::vector<Value> parameters;
+  std::string declared, operands;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    args[i] = broadcast(args[i], lanes);
+    const std::string type = type_name(args[i].dtype, lanes);
+    parameters.push_back({kNames[i], args[i].dtype, lanes});
+    declared += fmt::format("{}{} {}", i ? ", " : "", type, kNames[i]);
+    operands += fmt::format("{}{} {}", i ? ", " : "", type, args[i].ref);
+  }
+  const std::string result = type_name(args[0].dtype, lanes);
+  if (module_.claim(symbol)) {
+    Ir inner(module_);
+    const Value v = inner.broadcast(body(inner, parameters), lanes);
+    module_.add_helper(fmt::format("define internal {} {}({}) alwaysinline #0 {{\nentry:\n{}  ret {} {}\n}}\n\n", result,
+                                   symbol, declared, inner.text(), result, v.ref));
+  }
+  return emit(args[0].dtype, lanes, fmt::format("call {} {}({})", result, symbol, operands));
+}
+
+Value Ir::libm(const char* name, std::vector<Value> args) {
+  const int lanes = widest(args);
+  const DType dtype = args[0].dtype;
+  const std::string symbol = fmt::format("@sinter_libm_{}_{}", name, mangled(dtype, 1));
+  std::string types, operands, first;
+  for (const Value& arg : args) {
+    const std::string place = alloca_of(dtype, lanes);
+    store(place, broadcast(arg, lanes));
+    if (first.empty()) first = place;
+    types += "ptr, ";
+    operands += fmt::format("ptr {}, ", place);
+  }
+  module_.declare(fmt::format("declare void {}({}i64)", symbol, types));
+  line(fmt::format("call void {}({}i64 {})", symbol, operands, lanes));
+  return load(first, dtype, lanes);
+}
+
+Value Ir::or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& args) {
+  const std::string slow = label("slow"), done = label("done"), before = block_;
+  const Value asked = any(mask);
+  line(fmt::format("br i1 {}, label %{}, label %{}", asked.ref, slow, done));
+  begin_block(slow);
+  const Value fixed = select(mask, libm(name, args), fast);
+  line(fmt::format("br label %{}", done));
+  begin_block(done);
+  return emit(fast.dtype, fast.lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes),
+                                                  fast.ref, before, fixed.ref, slow));
+}
+
+Value Ir::math(const char* name, std::vector<Value> args) {
+  return call(name, std::move(args), [name](Ir& ir, const std::vector<Value>& x) {
+    if (x[0].dtype == DType::float32) return emit_math32(ir, name, x);
+    return ir.libm(name, x);
+  });
+}
+
+// ---- primitives
+
+Value Ir::arithmetic(const char* floating, const char* integral, const char* boolean, const Value& a, const Value& b) {
+  if (is_bool(a.dtype)) return binary(boolean, a, b);
+  if (!is_floating(a.dtype)) return binary(integral, a, b);
+  return binary(flags_.empty() ? floating : fmt::format("{} {}", floating, flags_).c_str(), a, b);
+}
+
+Value Ir::ordered(const char* order, const Value& a, const Value& b) {
+  const char* kind = is_floating(a.dtype) ? "fcmp o" : is_bool(a.dtype) ? "icmp u" : "icmp s";
+  return compare(fmt::format("{}{}", kind, order).c_str(), a, b);
+}
+
+Value Ir::extremum(const Value& a, const Value& b, bool least) {
+  if (is_bool(a.dtype)) return binary(least ? "and" : "or", a, b);
+  const Value chosen = select(least ? lt(a, b) : lt(b, a), a, b);
+  // The comparison is false when either is NaN and then chooses b, which leaves only a NaN in a to put right.
+  return is_floating(a.dtype) ? select(isnan(a), a, chosen) : chosen;
+}
+
+Value Ir::select(const Value& condition, const Value& a, const Value& b) {
+  const int lanes = std::max({condition.lanes, a.lanes, b.lanes});
+  const Value c = condition.lanes == 1 ? condition : broadcast(condition, lanes);
+  const Value x = broadcast(a, lanes), y = broadcast(b, lanes);
+  const std::string type = type_name(a.dtype, lanes);
+  return emit(a.dtype, lanes, fmt::format("select {} {}, {} {}, {} {}", type_name(DType::bool_, c.lanes), c.ref, type,
+                                          x.ref, type, y.ref));
+}
+
+Value Ir::neg(const Value& a) {
+  if (!is_floating(a.dtype)) return binary("sub", integer(a.dtype, 0), a);
+  return emit(a.dtype, a.lanes, fmt::format("fneg {} {}", type_name(a.dtype, a.lanes), a.ref));
+}
+
+Value Ir::abs(const Value& a) {
+  if (is_bool(a.dtype)) return a;
+  if (is_floating(a.dtype)) return intrinsic("fabs", {a});
+  return select(lt(a, zero(a.dtype)), neg(a), a);
+}
+
+Value Ir::sign(const Value& a) {
+  const Value zero = this->zero(a.dtype);
+  const Value one = number(a.dtype, 1), minus_one = number(a.dtype, -1);
+  const Value signed_one = select(lt(zero, a), one, select(lt(a, zero), minus_one, zero));
+  return is_floating(a.dtype) ? select(isnan(a), a, signed_one) : signed_one;
+}
+
+Value Ir::isinf(const Value& a) {
+  return compare("fcmp oeq", intrinsic("fabs", {a}), real(a.dtype, std::numeric_limits<double>::infinity()));
+}
+
+Value Ir::isfinite(const Value& a) {
+  return compare("fcmp olt", intrinsic("fabs", {a}), real(a.dtype, std::numeric_limits<double>::infinity()));
+}
+
+Value Ir::cast(const Value& a, DType to) {
+  const DType from = a.dtype;
+  if (from == to) return a;
+  if (is_bool(to)) return ne(a, zero(from));
+  if (is_bool(from)) return convert(is_floating(to) ? "uitofp" : "zext", a, to);
+  if (is_floating(from) && is_floating(to)) return convert(to == DType::float64 ? "fpext" : "fptrunc", a, to);
+  if (is_floating(to)) return convert("sitofp", a, to);
+  if (!is_floating(from)) return convert(to == DType::int64 ? "sext" : "trunc", a, to);
+  // Out of range, NaN included, gives the least integer, as the processor's own conversion does; in IR it would be poison.
+  const bool narrow = to == DType::int32;
+  const double limit = narrow ? 0x1p31 : 0x1p63;
+  const bool fraction_below = narrow && from == DType::float64;  // -2147483648.5 truncates into range
+  const Value above = fraction_below ? compare("fcmp ogt", a, real(from, -limit - 1)) : compare("fcmp oge", a, real(from, -limit));
+  const Value fits = binary("and", above, compare("fcmp olt", a, real(from, limit)));
+  const Value converted = convert("fptosi", select(fits, a, real(from, 0)), to);
+  return select(fits, converted, integer(to, narrow ? INT32_MIN : INT64_MIN));
+}
+
+Value Ir::shl(const Value& a, const Value& b) {
+  const Value width = integer(a.dtype, static_cast<std::int64_t>(itemsize(a.dtype) * 8));
+  return select(compare("icmp ult", b, width), binary("shl", a, b), integer(a.dtype, 0));
+}
+
+Value Ir::shr(const Value& a, const Value& b) {
+  const std::int64_t bits = static_cast<std::int64_t>(itemsize(a.dtype) * 8);
+  const Value amount = select(compare("icmp ult", b, integer(a.dtype, bits)), b, integer(a.dtype, bits - 1));
+  return binary("ashr", a, amount);
+}
+
+Value Ir::floor_divide(const Value& a, const Value& b) {
+  return call("floor_divide", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_floor_divide(ir, x[0], x[1]); });
+}
+
+Value Ir::remainder(const Value& a, const Value& b) {
+  return call("remainder", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_remainder(ir, x[0], x[1]); });
+}
+
+Value Ir::pow(const Value& a, const Value& b) {
+  if (is_floating(a.dtype)) return math("pow", {a, b});
+  return call("ipow", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_integer_power(ir, x[0], x[1]); });
+}
+
+}  // namespace sinter::jit::llvm

@@ -1,0 +1,329 @@
+#include "jit/llvm/kernel_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace llvm {
+namespace {
+
+/// A slot's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
+constexpr int kSlotLanes = 64;
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
+    : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? "nsz arcp contract afn" : "") {
+  std::size_t widest = 1;
+  for (const Instr& instr : nest.instrs) {
+    widest = std::max(widest, itemsize(instr.dtype));
+    if (instr.kind == Instr::Kind::op) widest = std::max(widest, itemsize(instr.operand));
+  }
+  native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / static_cast<int>(widest));
+  axes_.resize(nest.axes());
+  values_.resize(nest.instrs.size());
+}
+
+std::string KernelWriter::write() {
+  write_parameters();
+  write_outer_loop();
+  std::string text = fmt::format("; kernel {}\n", nest_.name);
+  for (const std::string& ops : nest_.ops) text += fmt::format("; fuses {}\n", one_line(ops));
+  text += "target triple = \"x86_64-unknown-linux-gnu\"\n\n";
+  text += fmt::format(
+      "define void @{}(ptr %pointers, ptr %ints, ptr %scalars, ptr %scratch, i64 %outer_begin, i64 %outer_end, "
+      "i64 %inner_begin, i64 %inner_end) #0 {{\nentry:\n{}  ret void\n}}\n\n{}",
+      nest_.name, ir_.text(), module_.text());
+  const int bits = cpu_.vector_bytes * 8;
+  text += fmt::format(
+      "\nattributes #0 = {{ nounwind \"no-builtins\" \"target-cpu\"=\"x86-64\" \"target-features\"=\"{}\" "
+      "\"prefer-vector-width\"=\"{}\" \"min-legal-vector-width\"=\"{}\" }}\n",
+      cpu_.features, bits, bits);
+  return text;
+}
+
+void KernelWriter::write_parameters() {
+  for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin",
+                               "inner_end"})
+    ir_.label(reserved);
+  // A pointer is a value that is only ever written by its name; its type does not matter.
+  const auto load = [&](const std::string& name, const char* array, DType dtype, std::size_t slot, std::string_view type) {
+    ir_.set_name(name + ".at");
+    const Value at = ir_.emit(DType::int64, 1, fmt::format("getelementptr i64, ptr %{}, i64 {}", array, slot));
+    ir_.set_name(name);
+    return ir_.emit(dtype, 1, fmt::format("load {}, ptr {}", type, at.ref));
+  };
+  for (std::size_t k = 0; k < nest_.ints.size(); ++k)
+    ints_.push_back(load(fmt::format("s{}", k), "ints", DType::int64, k, "i64"));
+  for (std::size_t k = 0; k < nest_.scalars.size(); ++k) {
+    const DType dtype = nest_.scalars[k].dtype;
+    Value v = load(fmt::format("c{}", k), "scalars", dtype, k, memory_type(dtype));
+    if (is_bool(dtype)) v = ir_.emit(dtype, 1, fmt::format("icmp ne i8 {}, 0", v.ref));
+    scalars_.push_back(v);
+  }
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    inputs_.push_back(load(nest_.inputs[k].name, "pointers", DType::int64, k, "ptr"));
+  for (std::size_t k = 0; k < nest_.outputs.size(); ++k)
+    outputs_.push_back(load(nest_.outputs[k].name, "pointers", DType::int64, nest_.inputs.size() + k, "ptr"));
+
+  sizes_.assign(ints_.begin(), ints_.begin() + nest_.axes());
+  if (nest_.slots.empty()) return;
+  ir_.set_name("row_points");
+  row_points_ = ir_.integer(DType::int64, 1);
+  for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ = ir_.mul(row_points_, sizes_[axis]);
+  ir_.set_name("slot_bytes");
+  slot_stride_ = ir_.mul(row_points_, ir_.integer(DType::int64, 8 * (rows_are_lanes() ? 1 : kSlotLanes)));
+  if (rows_are_lanes())
+    slot_stride_ = ir_.bit_and(ir_.add(slot_stride_, ir_.integer(DType::int64, 63)), ir_.integer(DType::int64, -64));
+}
+
+// ---- loops over parallel points
+
+void KernelWriter::write_outer_loop() {
+  const Value begin{"%outer_begin", DType::int64}, end{"%outer_end", DType::int64};
+  const int outer = rows_are_lanes() ? nest_.parallel : nest_.parallel - 1;
+  // An empty range must not reach the divisions by sizes that may be zero.
+  const std::string work = ir_.label("work"), none = ir_.label("none");
+  ir_.set_name("any");
+  const Value some = ir_.lt(begin, end);
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", some.ref, work, none));
+  ir_.begin_block(none);
+  ir_.line("ret void");
+  ir_.begin_block(work);
+  Value rest = begin;
+  counters_.resize(outer);
+  for (int axis = outer - 1; axis >= 0; --axis) {
+    ir_.set_name(fmt::format("p{}.first", axis));
+    const Value first = axis == 0 ? rest : ir_.binary("urem", rest, sizes_[axis]);
+    if (axis != 0) rest = ir_.binary("udiv", rest, sizes_[axis]);
+    ir_.set_name(fmt::format("p{}.counter", axis));
+    counters_[axis] = ir_.alloca_of(DType::int64, 1);
+    ir_.store(counters_[axis], first);
+  }
+  ir_.loop("outer", begin, end, 1, [&](const Value&) {
+    indices_.clear();
+    for (int axis = 0; axis < outer; ++axis) {
+      ir_.set_name(fmt::format("p{}", axis));
+      axes_[axis] = ir_.load(counters_[axis], DType::int64, 1);
+    }
+    if (rows_are_lanes()) write_point(1);
+    else write_lanes_of_parallel_axis();
+    advance_outer_axes();
+  });
+}
+
+/// Adds one to the last outer axis and carries.
+void KernelWriter::advance_outer_axes() {
+  const Value one = ir_.integer(DType::int64, 1), zero = ir_.integer(DType::int64, 0);
+  Value carry = one;
+  for (int axis = static_cast<int>(counters_.size()) - 1; axis >= 0; --axis) {
+    ir_.set_name(fmt::format("p{}.next", axis));
+    const Value next = ir_.add(axes_[axis], carry);
+    if (axis == 0) {
+      ir_.store(counters_[0], next);
+      break;
+    }
+    const Value full = ir_.eq(next, sizes_[axis]);
+    ir_.store(counters_[axis], ir_.select(full, zero, next));
+    carry = ir_.select(full, one, zero);
+  }
+}
+
+std::vector<int> KernelWriter::widths(int vectors) const {
+  std::vector<int> all;
+  if (nest_.chunk_axis != nest_.vector_axis) {  // neighbouring chunks may differ in length: one at a time
+    const int wide = std::min(kSlotLanes, native_lanes_ * vectors);
+    all.push_back(wide);
+    if (wide > native_lanes_) all.push_back(native_lanes_);
+  }
+  if (all.empty() || all.back() != 1) all.push_back(1);
+  return all;
+}
+
+int KernelWriter::cost_of(const Stage& stage) const {
+  int cost = 0;
+  for (int number : stage.body)
+    if (nest_.instrs[number].kind == Instr::Kind::op) cost += trace::primitive(nest_.instrs[number].op).cost;
+  return cost;
+}
+
+void KernelWriter::write_lanes_of_parallel_axis() {
+  int cost = 0;
+  bool rows = false;
+  for (const Stage& stage : nest_.stages) {
+    cost += cost_of(stage);
+    rows |= stage.row;
+  }
+  // Column kernels: whole cache lines of each row, and several chains of additions at once.
+  const int vectors = rows ? 4 : cost <= 40 ? 2 : 1;
+  Value begin{"%inner_begin", DType::int64};
+  const Value end{"%inner_end", DType::int64};
+  for (int width : widths(vectors)) {
+    ir_.set_name("inner.stop");
+    const Value stop =
+        width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
+    ir_.loop(fmt::format("inner{}", width).c_str(), begin, stop, width, [&](const Value& i) {
+      indices_.clear();
+      axes_[nest_.vector_axis] = i;
+      write_point(width);
+    });
+    begin = stop;
+  }
+  indices_.clear();
+}
+
+void KernelWriter::write_point(int lanes) {
+  if (nest_.chunk_axis >= 0) cut_rows();
+  for (const Stage& stage : nest_.stages) {
+    if (stage.row) write_row_stage(stage, lanes);
+    else write_body(stage, lanes);
+  }
+}
+
+/// The rows of this point's chunk: the last one may be shorter, or empty.
+void KernelWriter::cut_rows() {
+  ir_.set_name("chunk_rows");
+  const Value full = ints_[nest_.chunk_row], zero = ir_.integer(DType::int64, 0);
+  const Value left = ir_.sub(ints_[nest_.chunk_total], ir_.mul(axes_[nest_.chunk_axis], full));
+  sizes_[nest_.chunk_row] = ir_.max(zero, ir_.min(full, left));
+}
+
+// ---- row stages
+
+void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
+  const int cost = cost_of(stage);
+  const std::vector<int> row_widths =
+      rows_are_lanes() ? widths(cost <= 8 ? 4 : cost <= 40 ? 2 : 1) : std::vector<int>{lanes};
+  for (const Reduction& reduction : stage.reductions)
+    for (int width : row_widths) {
+      ir_.set_name(nest_.instrs[reduction.result].name + ".sum");
+      const std::string place = ir_.alloca_of(nest_.instrs[reduction.result].dtype, width);
+      ir_.store(place, ir_.broadcast(neutral(reduction), width));
+      accumulators_[{reduction.result, width}] = place;
+    }
+  write_rows(stage, nest_.parallel, row_widths);
+  indices_.clear();
+  for (const Reduction& reduction : stage.reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    ir_.set_name(result.name);
+    Value total;
+    for (int width : row_widths) {
+      Value part = ir_.load(accumulators_[{reduction.result, width}], result.dtype, width);
+      if (rows_are_lanes()) part = horizontal(reduction, part);
+      total = total.ref.empty() ? part : combine(reduction, total, part);
+    }
+    values_[reduction.result] = total;
+  }
+}
+
+void KernelWriter::write_rows(const Stage& stage, int axis, const std::vector<int>& row_widths) {
+  const Value zero = ir_.integer(DType::int64, 0);
+  if (axis < nest_.axes() - 1) {
+    ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), zero, sizes_[axis], 1, [&](const Value& i) {
+      indices_.clear();
+      axes_[axis] = i;
+      write_rows(stage, axis + 1, row_widths);
+    });
+    return;
+  }
+  Value begin = zero;
+  for (int width : row_widths) {
+    const bool whole = width == 1 || !rows_are_lanes();
+    ir_.set_name("rows.stop");
+    const Value stop = whole ? sizes_[axis] : ir_.bit_and(sizes_[axis], ir_.integer(DType::int64, -width));
+    const int step = rows_are_lanes() ? width : 1;
+    ir_.loop(fmt::format("row{}", width).c_str(), begin, stop, step, [&](const Value& i) {
+      indices_.clear();
+      axes_[axis] = i;
+      write_body(stage, width);
+    });
+    begin = stop;
+  }
+}
+
+void KernelWriter::write_body(const Stage& stage, int lanes) {
+  for (int number : stage.body) {
+    const Instr& instr = nest_.instrs[number];
+    ir_.set_name(instr.name);
+    values_[number] = value_of(instr, lanes);
+  }
+  for (const SlotStore& keep : stage.keeps) {
+    ir_.set_name(fmt::format("slot{}", keep.slot));
+    store_memory(slot_pointer(keep.slot, lanes), ir_.broadcast(values_[keep.value], lanes));
+  }
+  for (const Store& store : stage.stores) {
+    const Access& access = nest_.outputs[store.output];
+    ir_.set_name(access.name);
+    store_access(access, values_[store.value], lanes);
+  }
+  for (const Reduction& reduction : stage.reductions) {
+    ir_.set_name(nest_.instrs[reduction.result].name);
+    const std::string& place = accumulators_[{reduction.result, lanes}];
+    const Value before = ir_.load(place, nest_.instrs[reduction.result].dtype, lanes);
+    ir_.store(place, combine(reduction, before, ir_.broadcast(values_[reduction.value], lanes)));
+  }
+}
+
+// ---- reductions
+
+Value KernelWriter::combine(const Reduction& reduction, const Value& a, const Value& b) {
+  switch (reduction.op) {
+    case Op::reduce_sum: return ir_.add(a, b);
+    case Op::reduce_prod: return ir_.mul(a, b);
+    case Op::reduce_min: return ir_.min(a, b);
+    case Op::reduce_max: return ir_.max(a, b);
+    default: throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
+  }
+}
+
+Value KernelWriter::neutral(const Reduction& reduction) {
+  const DType dtype = nest_.instrs[reduction.result].dtype;
+  if (reduction.op == Op::reduce_sum) return ir_.zero(dtype);
+  if (reduction.op == Op::reduce_prod) return ir_.number(dtype, 1);
+  const bool least = reduction.op == Op::reduce_min;
+  if (is_bool(dtype)) return ir_.integer(dtype, least);
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  if (is_floating(dtype)) return ir_.real(dtype, least ? kInf : -kInf);
+  if (dtype == DType::int32)
+    return ir_.integer(dtype, least ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int32_t>::min());
+  return ir_.integer(dtype, least ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min());
+}
+
+/// Halves the vector until one lane is left: a fixed tree.
+Value KernelWriter::horizontal(const Reduction& reduction, Value v) {
+  while (v.lanes > 1) {
+    const int half = v.lanes / 2;
+    const auto part = [&](int first) {
+      std::string mask;
+      for (int i = 0; i < half; ++i) mask += fmt::format("{}i32 {}", i ? ", " : "", first + i);
+      const std::string type = type_name(v.dtype, v.lanes);
+      if (half == 1) return ir_.lane(v, first);
+      return ir_.emit(v.dtype, half, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> <{3}>", type, v.ref, half, mask));
+    };
+    const Value low = part(0), high = part(half);
+    v = combine(reduction, low, high);
+  }
+  return v;
+}
+
+}  // namespace llvm
+
+Source generate_llvm(const LoopNest& nest, const CpuTarget& cpu) {
+  Source source;
+  source.target = fmt::format("cpu:{} {}", cpu.arch, cpu.features);
+  source.options = "O2 pic vectors=explicit";
+  source.entry = nest.name;
+  source.text = llvm::KernelWriter(nest, cpu).write();
+  return source;
+}
+
+}  // namespace sinter::jit

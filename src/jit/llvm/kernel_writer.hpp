@@ -1,0 +1,73 @@
+// Writes the one function of a kernel: the loops of a nest around its body, for vectors of W lanes along the vector axis, then
+// narrower vectors, then single elements for what is left over. All of them run the same operations in the same order on each
+// element, so that a result does not depend on where a thread's share begins.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jit/llvm/ir_writer.hpp"
+#include "jit/loop_nest.hpp"
+
+namespace sinter::jit::llvm {
+
+class KernelWriter {
+ public:
+  KernelWriter(const LoopNest& nest, const CpuTarget& cpu);
+  /// The whole module's text.
+  std::string write();
+
+ private:
+  // Loops (kernel_writer.cpp).
+  void write_parameters();
+  void write_outer_loop();
+  void write_lanes_of_parallel_axis();
+  void advance_outer_axes();
+  void write_point(int lanes);
+  void write_row_stage(const Stage& stage, int lanes);
+  void write_rows(const Stage& stage, int axis, const std::vector<int>& widths);
+  void write_body(const Stage& stage, int lanes);
+  void cut_rows();
+  Value combine(const Reduction& reduction, const Value& a, const Value& b);
+  Value neutral(const Reduction& reduction);
+  Value horizontal(const Reduction& reduction, Value v);
+
+  // Values and memory (kernel_memory.cpp).
+  Value value_of(const Instr& instr, int lanes);
+  Value apply(const Instr& instr);
+  Value load_access(const Access& access, int lanes);
+  void store_access(const Access& access, const Value& value, int lanes);
+  /// The index for the first lane, or for every lane.
+  Value index_value(int index, int lanes);
+  Value divide_index(const Value& a, const Value& b);
+  Value slot_pointer(int slot, int lanes);
+  Value element_pointer(const Value& base, DType dtype, const Value& index);
+  Value load_memory(const Value& pointer, DType dtype, int lanes);
+  void store_memory(const Value& pointer, const Value& value);
+  Value lane_offsets(int coefficient, int lanes);
+  Value gather(const Value& pointers, DType dtype);
+  void scatter(const Value& pointers, const Value& value);
+
+  bool rows_are_lanes() const { return nest_.vector_axis >= nest_.parallel; }
+  int cost_of(const Stage& stage) const;
+  /// Vector widths to loop over, widest first, ending in 1.
+  std::vector<int> widths(int vectors) const;
+
+  const LoopNest& nest_;
+  const CpuTarget& cpu_;
+  Module module_;
+  Ir ir_;
+  int native_lanes_ = 1;              // elements of the widest type in one vector register
+  std::vector<Value> ints_;           // parameters
+  std::vector<Value> scalars_;
+  std::vector<Value> inputs_, outputs_;  // base pointers (ref only)
+  std::vector<Value> sizes_;          // of each axis, the first row axis cut to the chunk
+  std::vector<std::string> counters_; // of the outer axes
+  std::vector<Value> axes_;           // current value of each axis: of the first lane
+  std::map<std::pair<int, int>, Value> indices_;  // already computed in this block, by (index, lanes)
+  Value row_points_, slot_stride_;
+  std::vector<Value> values_;         // by instruction
+  std::map<std::pair<int, int>, std::string> accumulators_;  // by (reduction's result, lanes)
+};
+
+}  // namespace sinter::jit::llvm

@@ -1,0 +1,180 @@
+// LLVM, opened at the first compile, as a Compiler.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "jit/compiler.hpp"
+#include "jit/library.hpp"
+#include "jit/llvm/llvm_c.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace llvm {
+
+Api open_llvm(const char* path) {
+  // Never closed: compiled code does not need it, but LLVM does not survive being unloaded.
+  void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (!library) throw CompileError(fmt::format("cannot open {}: {}", path, dlerror()));
+  Api api;
+#define SINTER_LLVM_LOOKUP(name, result, parameters)                                                                \
+  api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "LLVM" #name));                                  \
+  if (!api.name) throw CompileError(fmt::format("{} has no LLVM" #name ": LLVM 16 or later with the X86 target is needed", path));
+  SINTER_LLVM_API(SINTER_LLVM_LOOKUP)
+#undef SINTER_LLVM_LOOKUP
+  return api;
+}
+
+namespace {
+
+constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
+/// Vectors are explicit in the text, so that all there is to do is to inline the helpers and to clean up.
+constexpr char kPasses[] =
+    "always-inline,globaldce,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),"
+    "early-cse,simplifycfg)";
+constexpr char kPassesUpTo17[] =
+    "always-inline,globaldce,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse,simplifycfg)";
+
+/// LLVM calls this where it would end the process; leaving by an exception is the only other way out.
+void throw_fatal(const char* reason) { throw CompileError(fmt::format("LLVM gave up: {}", reason)); }
+
+/// Owns one LLVM object; disposes of it by the function of the opened library.
+template <class T> class Owned {
+ public:
+  Owned(T object, void (*dispose)(T)) : object_(object), dispose_(dispose) {}
+  Owned(const Owned&) = delete;
+  ~Owned() { if (object_) dispose_(object_); }
+  T get() const { return object_; }
+  T* out() { return &object_; }
+
+ private:
+  T object_;
+  void (*dispose_)(T);
+};
+
+class LlvmCompiler final : public Compiler {
+ public:
+  LlvmCompiler(std::string path, std::string identity) : path_(std::move(path)), identity_(std::move(identity)) {}
+  std::string identity() const override { return identity_; }
+  std::string path() const override { return path_; }
+
+  Binary compile(const Source& source) override {
+    const auto start = std::chrono::steady_clock::now();
+    const std::string object = emit(source, kEmitObject);
+    Binary binary;
+    binary.entry = source.entry;
+    binary.image.assign(object.begin(), object.end());
+    binary.report.compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return binary;
+  }
+
+  std::string emit(const Source& source, int kind) {
+    std::call_once(opened_, [this] { open(); });
+    const Api& api = api_;
+    Diagnostics diagnostics{api, {}};
+    Owned<Context> context(api.ContextCreate(), api.ContextDispose);
+    api.ContextSetDiagnosticHandler(context.get(), &LlvmCompiler::collect, &diagnostics);
+
+    Owned<ModuleRef> module(nullptr, api.DisposeModule);
+    char* message = nullptr;
+    // The parser takes the buffer over.
+    const MemoryBuffer text =
+        api.CreateMemoryBufferWithMemoryRangeCopy(source.text.data(), source.text.size(), source.entry.c_str());
+    if (api.ParseIRInContext(context.get(), text, module.out(), &message)) fail(source, "does not parse", message);
+    message = nullptr;
+    if (api.VerifyModule(module.get(), kVerifierReturnStatus, &message)) fail(source, "is not valid IR", message);
+    api.DisposeMessage(message);
+
+    Target target = nullptr;
+    message = nullptr;
+    if (api.GetTargetFromTriple(kTriple, &target, &message)) fail(source, "has no target", message);
+    Owned<TargetMachine> machine(api.CreateTargetMachine(target, kTriple, "x86-64", features(source).c_str(),
+                                                         kCodeGenDefault, kRelocPic, kCodeModelSmall),
+                                 api.DisposeTargetMachine);
+    Owned<TargetData> layout(api.CreateTargetDataLayout(machine.get()), api.DisposeTargetData);
+    api.SetTarget(module.get(), kTriple);
+    api.SetModuleDataLayout(module.get(), layout.get());
+
+    Owned<PassOptions> options(api.CreatePassBuilderOptions(), api.DisposePassBuilderOptions);
+    if (ErrorRef error = api.RunPasses(module.get(), passes_, machine.get(), options.get())) {
+      char* why = api.GetErrorMessage(error);
+      const std::string text = why;
+      api.DisposeErrorMessage(why);
+      throw CompileError(fmt::format("LLVM rejects the passes for kernel {}: {}", source.entry, text));
+    }
+    Owned<MemoryBuffer> output(nullptr, api.DisposeMemoryBuffer);
+    message = nullptr;
+    if (api.TargetMachineEmitToMemoryBuffer(machine.get(), module.get(), kind, &message, output.out()))
+      fail(source, "cannot be emitted", message);
+    if (!diagnostics.errors.empty())
+      throw CompileError(fmt::format("LLVM rejects kernel {}: {}", source.entry, diagnostics.errors));
+    return {api.GetBufferStart(output.get()), api.GetBufferSize(output.get())};
+  }
+
+ private:
+  struct Diagnostics {
+    const Api& api;
+    std::string errors;
+  };
+
+  static void collect(DiagnosticInfo info, void* to) {
+    auto& diagnostics = *static_cast<Diagnostics*>(to);
+    if (diagnostics.api.GetDiagInfoSeverity(info) != kSeverityError) return;
+    char* description = diagnostics.api.GetDiagInfoDescription(info);
+    diagnostics.errors += fmt::format("{}\n", description);
+    diagnostics.api.DisposeMessage(description);
+  }
+
+  /// What follows the architecture in "cpu:x86-64 +avx2,+fma".
+  static std::string features(const Source& source) {
+    const std::size_t space = source.target.find(' ');
+    return space == std::string::npos ? "" : source.target.substr(space + 1);
+  }
+
+  [[noreturn]] void fail(const Source& source, const char* what, char* message) {
+    const std::string text = message ? message : "no reason given";
+    if (message) api_.DisposeMessage(message);
+    throw CompileError(fmt::format("kernel {} {}: {}", source.entry, what, text));
+  }
+
+  void open() {
+    api_ = open_llvm(path_.c_str());
+    api_.InstallFatalErrorHandler(throw_fatal);
+    api_.InitializeX86TargetInfo();
+    api_.InitializeX86Target();
+    api_.InitializeX86TargetMC();
+    api_.InitializeX86AsmPrinter();
+    // instcombine's option came with LLVM 18; without it some builds stop at a harmless remark.
+    const bool old = path_.find("LLVM-16") != std::string::npos || path_.find("LLVM-17") != std::string::npos;
+    passes_ = old ? kPassesUpTo17 : kPasses;
+  }
+
+  std::string path_, identity_;
+  std::once_flag opened_;
+  Api api_;
+  const char* passes_ = kPasses;
+};
+
+}  // namespace
+}  // namespace llvm
+
+CompilerPtr find_llvm() {
+#if defined(__x86_64__)
+  const std::string path = find_library("SINTER_LLVM", {"libLLVM.so.*", "libLLVM-*.so", "libLLVM-*.so.*"}, {}, 16);
+  if (path.empty()) return nullptr;
+  return std::make_shared<llvm::LlvmCompiler>(path, library_identity(path));
+#else
+  return nullptr;  // the object loader knows x86-64 alone: other processors interpret
+#endif
+}
+
+std::string llvm_assembly(Compiler& compiler, const Source& source) {
+  auto* const llvm = dynamic_cast<llvm::LlvmCompiler*>(&compiler);
+  if (!llvm) throw CompileError("assembly of a CPU kernel needs LLVM, not " + compiler.identity());
+  return llvm->emit(source, llvm::kEmitAssembly);
+}
+
+}  // namespace sinter::jit

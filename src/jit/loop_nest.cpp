@@ -1,0 +1,189 @@
+#include "jit/loop_nest.hpp"
+
+#include <fmt/format.h>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace {
+
+std::string axis_name(const LoopNest& nest, int axis) {
+  return axis < nest.parallel ? fmt::format("p{}", axis) : fmt::format("r{}", axis - nest.parallel);
+}
+std::string parameter(int number) { return fmt::format("s{}", number); }
+
+std::string to_string(const LoopNest& nest, const Index& index) {
+  std::string text;
+  for (const auto& term : index.terms) {
+    if (!text.empty()) text += " + ";
+    if (term.coeff != kOne) text += parameter(term.coeff) + "*";
+    if (term.axis >= 0) {
+      text += axis_name(nest, term.axis);
+    } else {
+      std::string inner = fmt::format("i{}", term.inner);
+      if (term.div != kOne) inner += "/" + parameter(term.div);
+      if (term.mod != kNone) inner += "%" + parameter(term.mod);
+      text += "(" + inner + ")";
+    }
+  }
+  if (index.constant != kNone) text += (text.empty() ? "" : " + ") + parameter(index.constant);
+  return text.empty() ? "0" : text;
+}
+
+std::string access_text(const LoopNest& nest, const Access& access) {
+  return fmt::format("{}[{}]", access.name, to_string(nest, nest.indices[access.index]));
+}
+
+std::string instr_text(const LoopNest& nest, const Instr& instr) {
+  const auto arg = [&](int k) -> const std::string& { return nest.instrs[instr.args[k]].name; };
+  switch (instr.kind) {
+    case Instr::Kind::load: return access_text(nest, nest.inputs[instr.input]);
+    case Instr::Kind::scalar: return fmt::format("c{}", instr.input);
+    case Instr::Kind::index: return to_string(nest, nest.indices[instr.input]);
+    case Instr::Kind::slot: return fmt::format("slot{}", instr.input);
+    case Instr::Kind::reduced: return "(reduced)";
+    case Instr::Kind::op: break;
+  }
+  std::string text = fmt::format("{}(", trace::name(instr.op));
+  for (int k = 0; k < 3 && instr.args[k] >= 0; ++k) text += (k ? ", " : "") + arg(k);
+  return text + ")";
+}
+
+[[noreturn]] void broken(const LoopNest& nest, const std::string& what) {
+  throw InternalError(fmt::format("loop nest {}: {}", nest.name, what));
+}
+
+}  // namespace
+
+std::string to_string(const LoopNest& nest) {
+  std::string text = fmt::format("nest {}\n", nest.name);
+  for (const auto& op : nest.ops) text += fmt::format("  # {}\n", op);
+  for (const auto& access : nest.inputs)
+    text += fmt::format("  input  {} {}\n", name(access.dtype), access_text(nest, access));
+  for (const auto& access : nest.outputs)
+    text += fmt::format("  output {} {}\n", name(access.dtype), access_text(nest, access));
+  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
+    bool used = false;
+    for (const auto& index : nest.indices)
+      for (const auto& term : index.terms) used |= term.inner == static_cast<int>(k);
+    if (used) text += fmt::format("  index  i{} = {}\n", k, to_string(nest, nest.indices[k]));
+  }
+  for (std::size_t k = 0; k < nest.scalars.size(); ++k)
+    text += fmt::format("  scalar {} c{}\n", name(nest.scalars[k].dtype), k);
+  for (std::size_t k = 0; k < nest.slots.size(); ++k)
+    text += fmt::format("  slot   {} slot{}[row]\n", name(nest.slots[k]), k);
+  std::string axes;
+  for (int axis = 0; axis < nest.parallel; ++axis)
+    axes += fmt::format("{}{} < s{}", axis ? ", " : "", axis_name(nest, axis), axis);
+  text += fmt::format("  parallel {}   # lanes along {}\n", axes, axis_name(nest, nest.vector_axis));
+  axes.clear();
+  for (int axis = nest.parallel; axis < nest.axes(); ++axis) {
+    axes += fmt::format("{}{} < s{}", axes.empty() ? "" : ", ", axis_name(nest, axis), axis);
+    if (nest.chunk_axis >= 0 && axis == nest.chunk_row)
+      axes += fmt::format(" while {}*s{} + {} < s{}", axis_name(nest, nest.chunk_axis), axis, axis_name(nest, axis),
+                          nest.chunk_total);
+  }
+  for (const auto& stage : nest.stages) {
+    std::string indent = "    ";
+    if (stage.row) {
+      text += fmt::format("    for {}\n", axes);
+      indent += "  ";
+    }
+    for (int id : stage.body)
+      text += fmt::format("{}{} {} = {}\n", indent, name(nest.instrs[id].dtype), nest.instrs[id].name,
+                          instr_text(nest, nest.instrs[id]));
+    for (const auto& keep : stage.keeps) text += fmt::format("{}slot{} = {}\n", indent, keep.slot, nest.instrs[keep.value].name);
+    for (const auto& reduction : stage.reductions)
+      text += fmt::format("{}{} {} = {}({})\n", indent, name(nest.instrs[reduction.result].dtype),
+                          nest.instrs[reduction.result].name, trace::name(reduction.op), nest.instrs[reduction.value].name);
+    for (const auto& store : stage.stores)
+      text += fmt::format("{}{} = {}\n", indent, access_text(nest, nest.outputs[store.output]), nest.instrs[store.value].name);
+  }
+  return text;
+}
+
+void verify(const LoopNest& nest) {
+  const int instrs = static_cast<int>(nest.instrs.size());
+  if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
+  if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
+  if (nest.vector_axis != nest.parallel - 1 && nest.vector_axis != nest.axes() - 1) broken(nest, "vector axis is not innermost");
+  const auto check_int = [&](int number, const char* what) {
+    if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
+  };
+  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
+    for (const auto& term : nest.indices[k].terms) {
+      check_int(term.coeff, "a coefficient");
+      check_int(term.div, "a divisor");
+      check_int(term.mod, "a modulus");
+      if ((term.axis >= 0) == (term.inner >= 0)) broken(nest, "a term is of an axis or of an index");
+      if (term.axis >= nest.axes()) broken(nest, "a term's axis is out of range");
+      if (term.inner >= static_cast<int>(k)) broken(nest, "an index refers to a later one");
+    }
+    check_int(nest.indices[k].constant, "a constant");
+  }
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (const auto& access : *accesses)
+      if (access.index < 0 || access.index >= static_cast<int>(nest.indices.size())) broken(nest, "an access has no index");
+
+  // 0: not defined; 1: of a parallel point, visible to later stages; 2: of the current row stage
+  std::vector<char> state(instrs, 0);
+  std::vector<char> kept(nest.slots.size(), 0);
+  for (const auto& stage : nest.stages) {
+    if (stage.row && nest.rows == 0) broken(nest, "a row stage without row axes");
+    const auto use = [&](int id, const char* by) {
+      if (id < 0 || id >= instrs || !state[id]) broken(nest, fmt::format("{} uses a value that is not defined here", by));
+    };
+    for (int id : stage.body) {
+      if (id < 0 || id >= instrs) broken(nest, "a body's instruction is out of range");
+      const Instr& instr = nest.instrs[id];
+      if (instr.row != stage.row) broken(nest, instr.name + " stands in a stage of the other kind");
+      switch (instr.kind) {
+        case Instr::Kind::load:
+          if (instr.input < 0 || instr.input >= static_cast<int>(nest.inputs.size())) broken(nest, instr.name + ": no such input");
+          break;
+        case Instr::Kind::scalar:
+          if (instr.input < 0 || instr.input >= static_cast<int>(nest.scalars.size())) broken(nest, instr.name + ": no such scalar");
+          break;
+        case Instr::Kind::index:
+          if (instr.input < 0 || instr.input >= static_cast<int>(nest.indices.size())) broken(nest, instr.name + ": no such index");
+          break;
+        case Instr::Kind::slot:
+          if (instr.input < 0 || instr.input >= static_cast<int>(nest.slots.size()) || !kept[instr.input] || !stage.row)
+            broken(nest, instr.name + ": the slot holds nothing here");
+          break;
+        case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
+        case Instr::Kind::op:
+          for (int k = 0; k < trace::primitive(instr.op).arity; ++k) use(instr.args[k], instr.name.c_str());
+          break;
+      }
+      state[id] = stage.row ? 2 : 1;
+    }
+    for (const auto& keep : stage.keeps) use(keep.value, "a slot");
+    for (const auto& store : stage.stores) {
+      use(store.value, "a store");
+      if (store.output < 0 || store.output >= static_cast<int>(nest.outputs.size())) broken(nest, "a store has no output");
+    }
+    if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages keep and reduce");
+    for (const auto& reduction : stage.reductions) use(reduction.value, "a reduction");
+    if (stage.row)
+      for (int id : stage.body) state[id] = 0;
+    for (const auto& keep : stage.keeps) kept.at(keep.slot) = 1;
+    for (const auto& reduction : stage.reductions) state.at(reduction.result) = 1;
+  }
+}
+
+bool depends_on(const LoopNest& nest, int index, int axis) { return coefficient(nest, index, axis) != kNone; }
+
+int coefficient(const LoopNest& nest, int index, int axis) {
+  int found = kNone;
+  for (const auto& term : nest.indices[index].terms) {
+    int here = kNone;
+    if (term.axis == axis) here = term.coeff;
+    else if (term.inner >= 0 && depends_on(nest, term.inner, axis)) here = kIrregular;
+    if (here == kNone) continue;
+    found = found == kNone ? here : kIrregular;
+  }
+  return found;
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,363 @@
+#include "jit/lower.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace {
+
+using fuse::IndexExpr;
+using fuse::Kernel;
+using fuse::Root;
+using fuse::Value;
+
+// ---- axes: order and merging, on a copy of the kernel ---------------------------------------------------------------------
+
+template <class Visit> void each_index(Kernel& kernel, Visit visit) {
+  for (auto& value : kernel.values)
+    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) visit(value.index);
+  for (auto& root : kernel.roots) visit(root.index);
+}
+
+IndexExpr renumber(const IndexExpr& expr, const std::vector<int>& to) {
+  IndexExpr result = IndexExpr::of(expr.constant);
+  for (auto term : expr.terms) {
+    if (term.axis >= 0) term.axis = to[term.axis];
+    else term.inner = std::make_shared<const IndexExpr>(renumber(*term.inner, to));
+    result = result + IndexExpr{0, {term}};
+  }
+  return result;
+}
+
+std::int64_t direct_coefficient(const IndexExpr& expr, int axis) {
+  for (const auto& term : expr.terms)
+    if (term.axis == axis) return term.coeff;
+  return 0;
+}
+
+// Bytes that neighbouring points along the axis access side by side; stores count twice since they cannot be cached away.
+std::int64_t unit_stride_score(const trace::Graph& graph, const Kernel& kernel, int axis) {
+  std::int64_t score = 0;
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::load && direct_coefficient(value.index, axis) == 1)
+      score += static_cast<std::int64_t>(itemsize(value.dtype));
+  for (const auto& root : kernel.roots)
+    if (direct_coefficient(root.index, axis) == 1) score += 2 * static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
+  return score;
+}
+
+// Moves the axis with the most side-by-side accesses to the end of [first, last).
+void order_axes(const trace::Graph& graph, Kernel& kernel, int first, int last) {
+  int best = last - 1;
+  for (int axis = first; axis < last; ++axis)
+    if (unit_stride_score(graph, kernel, axis) > unit_stride_score(graph, kernel, best)) best = axis;
+  if (best == last - 1 || last - first < 2) return;
+  std::vector<int> to(kernel.sizes.size());
+  for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] = static_cast<int>(axis);
+  for (int axis = best + 1; axis < last; ++axis) to[axis] = axis - 1;
+  to[best] = last - 1;
+  std::vector<std::int64_t> sizes(kernel.sizes.size());
+  for (std::size_t axis = 0; axis < to.size(); ++axis) sizes[to[axis]] = kernel.sizes[axis];
+  kernel.sizes = sizes;
+  each_index(kernel, [&](IndexExpr& index) { index = renumber(index, to); });
+}
+
+bool merges(const IndexExpr& expr, int axis, std::int64_t inner_size) {
+  if (direct_coefficient(expr, axis) != direct_coefficient(expr, axis + 1) * inner_size) return false;
+  return std::all_of(expr.terms.begin(), expr.terms.end(),
+                     [&](const IndexExpr::Term& term) { return !term.inner || merges(*term.inner, axis, inner_size); });
+}
+
+IndexExpr without_axis(const IndexExpr& expr, int axis) {
+  IndexExpr result = IndexExpr::of(expr.constant);
+  for (auto term : expr.terms) {
+    if (term.axis == axis) continue;
+    if (term.inner) term.inner = std::make_shared<const IndexExpr>(without_axis(*term.inner, axis));
+    if (term.axis > axis) --term.axis;
+    result.terms.push_back(term);
+  }
+  return result;
+}
+
+// Two neighbouring axes that every access walks as one become one.
+void merge_axes(Kernel& kernel) {
+  for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
+    if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
+    if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
+    const std::int64_t inner = kernel.sizes[axis + 1];
+    bool all = true;
+    each_index(kernel, [&](IndexExpr& index) { all = all && merges(index, axis, inner); });
+    if (!all) continue;
+    kernel.sizes[axis + 1] *= kernel.sizes[axis];
+    kernel.sizes.erase(kernel.sizes.begin() + axis);
+    if (axis < kernel.parallel) --kernel.parallel;
+    each_index(kernel, [&](IndexExpr& index) { index = without_axis(index, axis); });
+  }
+}
+
+// ---- the nest -------------------------------------------------------------------------------------------------------------
+
+class Lowering {
+ public:
+  Lowering(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options)
+      : graph_(graph), limits_(limits), kernel_(kernel) {
+    nest_.fast_math = options.fast_math;
+  }
+
+  LoopNest run() {
+    order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
+    order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
+    merge_axes(kernel_);
+    nest_.parallel = kernel_.parallel;
+    nest_.rows = kernel_.row_axes();
+    nest_.ints = kernel_.sizes;
+    if (kernel_.chunk > 0) {
+      nest_.chunk_axis = 0;
+      nest_.chunk_row = nest_.parallel;
+      nest_.chunk_total = parameter(kernel_.chunk_total);
+    }
+    choose_vector_axis();
+    if (column_form_on_cuda()) kernel_.kept.clear();
+    make_stages();
+    if (limits_.is_cuda()) choose_cuda_form();
+    name_it();
+    verify(nest_);
+    return std::move(nest_);
+  }
+
+ private:
+  int parameter(std::int64_t value) {
+    nest_.ints.push_back(value);
+    return static_cast<int>(nest_.ints.size()) - 1;
+  }
+
+  int index_of(const IndexExpr& expr, bool with_constant) {
+    const std::string key = to_string(expr) + (with_constant ? "c" : "");
+    // Accesses of one layout share their numbers.
+    if (auto found = indices_.find(key); found != indices_.end()) return found->second;
+    Index index;
+    for (const auto& term : expr.terms) {
+      Index::Term out;
+      if (term.coeff != 1) out.coeff = parameter(term.coeff);
+      if (term.axis >= 0) {
+        out.axis = term.axis;
+      } else {
+        out.inner = index_of(*term.inner, true);
+        if (term.div != 1) out.div = parameter(term.div);
+        if (term.mod != 0) out.mod = parameter(term.mod);
+      }
+      index.terms.push_back(out);
+    }
+    if (with_constant && expr.constant != 0) index.constant = parameter(expr.constant);
+    nest_.indices.push_back(std::move(index));
+    return indices_[key] = static_cast<int>(nest_.indices.size()) - 1;
+  }
+
+  Access access(int node, const IndexExpr& expr, std::string name) {
+    IndexExpr walk = expr;
+    walk.constant = 0;  // goes into the pointer
+    return {graph_.nodes[node].dtype, index_of(walk, false), node, expr.constant, std::move(name)};
+  }
+
+  int input_of(const Value& value) {
+    const std::string key = fmt::format("{}:{}", value.node, to_string(value.index));
+    if (auto found = inputs_.find(key); found != inputs_.end()) return found->second;
+    nest_.inputs.push_back(access(value.node, value.index, fmt::format("in{}", nest_.inputs.size())));
+    return inputs_[key] = static_cast<int>(nest_.inputs.size()) - 1;
+  }
+
+  void choose_vector_axis() {
+    const int last_parallel = nest_.parallel - 1, last_row = nest_.axes() - 1;
+    nest_.vector_axis = last_parallel;
+    if (nest_.rows == 0) return;
+    const auto parallel_score = unit_stride_score(graph_, kernel_, last_parallel), row_score = unit_stride_score(graph_, kernel_, last_row);
+    // Very short rows leave most lanes idle; neighbouring rows fill them.
+    const bool short_rows = kernel_.row_points() <= 8 && kernel_.sizes[last_parallel] >= 64;
+    if (!short_rows && (row_score >= parallel_score || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
+  }
+
+  bool column_form_on_cuda() const {
+    return limits_.is_cuda() && nest_.rows > 0 && nest_.vector_axis < nest_.parallel;
+  }
+
+  std::string instr_name(const Value& value) {
+    std::string base(value.kind == Value::Kind::load     ? "load"
+                     : value.kind == Value::Kind::scalar ? "literal"
+                                                         : trace::name(value.op));
+    return fmt::format("{}_{}", base, nest_.instrs.size());
+  }
+
+  int emit(const Value& value, bool row, const std::vector<int>& at) {
+    Instr instr;
+    instr.op = value.op;
+    instr.dtype = value.dtype;
+    instr.operand = value.operand;
+    instr.row = row;
+    instr.name = instr_name(value);
+    switch (value.kind) {
+      case Value::Kind::load:
+        instr.kind = Instr::Kind::load;
+        instr.input = input_of(value);
+        break;
+      case Value::Kind::scalar:
+        instr.kind = Instr::Kind::scalar;
+        instr.input = static_cast<int>(nest_.scalars.size());
+        nest_.scalars.push_back({value.dtype, value.node});
+        break;
+      case Value::Kind::index:
+        instr.kind = Instr::Kind::index;
+        instr.input = index_of(value.index, true);
+        break;
+      case Value::Kind::op:
+        instr.kind = Instr::Kind::op;
+        for (int k = 0; k < 3; ++k) instr.args[k] = value.args[k] < 0 ? -1 : at[value.args[k]];
+        break;
+      case Value::Kind::reduced: instr.kind = Instr::Kind::reduced; break;
+    }
+    nest_.instrs.push_back(std::move(instr));
+    return static_cast<int>(nest_.instrs.size()) - 1;
+  }
+
+  void make_stages() {
+    const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
+    std::vector<int> at(count, -1);        // value -> instruction, of parallel-level values
+    std::vector<int> slot(count, -1);
+    std::vector<char> stored(count);       // its slot is filled
+    for (int v : kernel_.kept) {
+      slot[v] = static_cast<int>(nest_.slots.size());
+      nest_.slots.push_back(kernel_.values[v].dtype);
+    }
+    for (const auto& root : kernel_.roots)
+      nest_.outputs.push_back(access(root.node, root.index, fmt::format("out{}", nest_.outputs.size())));
+
+    for (int pass = 0; pass <= passes; ++pass) {
+      Stage once;
+      for (int v = 0; v < count; ++v) {
+        const Value& value = kernel_.values[v];
+        if (value.row || value.ready != pass || value.kind == Value::Kind::reduced) continue;
+        at[v] = emit(value, false, at);
+        once.body.push_back(at[v]);
+      }
+      for (std::size_t r = 0; r < kernel_.roots.size(); ++r)
+        if (fuse::root_pass(kernel_, kernel_.roots[r]) < 0 && kernel_.values[kernel_.roots[r].value].ready == pass)
+          once.stores.push_back({static_cast<int>(r), at[kernel_.roots[r].value]});
+      if (!once.body.empty() || !once.stores.empty()) nest_.stages.push_back(std::move(once));
+      if (pass == passes) break;
+
+      Stage rows;
+      rows.row = true;
+      std::vector<int> here = at;  // row values live in their pass alone
+      const auto need = [&](auto& self, int v) -> int {
+        if (here[v] >= 0) return here[v];
+        const Value& value = kernel_.values[v];
+        if (slot[v] >= 0 && stored[v]) {
+          Instr instr;
+          instr.kind = Instr::Kind::slot;
+          instr.dtype = instr.operand = value.dtype;
+          instr.input = slot[v];
+          instr.row = true;
+          instr.name = fmt::format("kept_{}", nest_.instrs.size());
+          nest_.instrs.push_back(std::move(instr));
+          here[v] = static_cast<int>(nest_.instrs.size()) - 1;
+        } else {
+          for (int arg : value.args)
+            if (arg >= 0) self(self, arg);
+          here[v] = emit(value, true, here);
+        }
+        rows.body.push_back(here[v]);
+        if (slot[v] >= 0 && !stored[v]) rows.keeps.push_back({slot[v], here[v]});
+        return here[v];
+      };
+      std::vector<std::pair<int, int>> results;
+      for (int v = 0; v < count; ++v) {
+        const Value& value = kernel_.values[v];
+        if (value.kind != Value::Kind::reduced || value.ready != pass + 1) continue;
+        const int source = need(need, value.args[0]);
+        rows.reductions.push_back({value.op, source, -1});
+        results.push_back({v, static_cast<int>(rows.reductions.size()) - 1});
+      }
+      for (std::size_t r = 0; r < kernel_.roots.size(); ++r)
+        if (fuse::root_pass(kernel_, kernel_.roots[r]) == pass)
+          rows.stores.push_back({static_cast<int>(r), need(need, kernel_.roots[r].value)});
+      for (const auto& [v, number] : results) {
+        at[v] = emit(kernel_.values[v], false, at);
+        rows.reductions[number].result = at[v];
+      }
+      for (int v = 0; v < count; ++v) stored[v] |= slot[v] >= 0 && here[v] >= 0;
+      if (!rows.stores.empty() || !rows.reductions.empty()) nest_.stages.push_back(std::move(rows));
+    }
+  }
+
+  // ---- CUDA: index width, vector accesses, threads per row ------------------------------------------------------------------
+
+  void choose_cuda_form() {
+    std::int64_t largest = kernel_.parallel_points() * std::max<std::int64_t>(kernel_.row_points(), 1);
+    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
+      for (const auto& a : *accesses) largest = std::max(largest, element_count(graph_.nodes[a.buffer].shape));
+    // A grid-stride loop may step past the end by one grid before it stops.
+    nest_.wide_index = largest > (std::int64_t{1} << 30);
+    std::size_t widest = 1;
+    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
+      for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
+    const int lanes = widest == 8 ? 2 : 4;
+    nest_.vector = !column_form_on_cuda() && vector_fits(lanes) ? lanes : 1;
+    std::int64_t slot_bytes = 0;
+    for (auto dtype : nest_.slots) slot_bytes += static_cast<std::int64_t>(itemsize(dtype)) * kernel_.row_points();
+    nest_.row_threads = kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes ? 32 : 256;
+  }
+
+  bool vector_fits(int lanes) const {
+    const int axis = nest_.vector_axis;
+    if (nest_.ints[axis] % lanes) return false;
+    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
+      for (const auto& a : *accesses) {
+        const int c = coefficient(nest_, a.index, axis);
+        if (c == kNone) continue;
+        if (c != kOne || a.offset % lanes) return false;
+        for (const auto& term : nest_.indices[a.index].terms) {
+          if (term.axis == axis) continue;
+          if (term.coeff == kOne || nest_.ints[term.coeff] % lanes) return false;
+        }
+      }
+    return true;
+  }
+
+  void name_it() {
+    std::vector<std::string> seen;
+    for (const auto& value : kernel_.values) {
+      if (value.kind != Value::Kind::op && value.kind != Value::Kind::reduced) continue;
+      nest_.ops.push_back(std::string(trace::name(value.op)));
+      if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest_.ops.back()) == seen.end()) seen.push_back(nest_.ops.back());
+    }
+    const bool column = nest_.rows > 0 && nest_.vector_axis < nest_.parallel;
+    std::string name = nest_.rows == 0 ? "map" : kernel_.chunk > 0 ? "chunk" : column ? "column" : "row";
+    for (const auto& op : seen) name += "_" + op;
+    if (seen.empty()) name += "_copy";
+    nest_.name = name;
+    // Kernels of equal ops and different structure get different names; FNV-1a of the readable form.
+    std::uint32_t hash = 2166136261u;
+    for (unsigned char c : to_string(nest_) + (nest_.wide_index ? "w" : "") + std::to_string(nest_.vector) + std::to_string(nest_.row_threads) +
+                               (nest_.fast_math ? "f" : ""))
+      hash = (hash ^ c) * 16777619u;
+    nest_.name += fmt::format("_{:08x}", hash);
+  }
+
+  const trace::Graph& graph_;
+  const fuse::Limits& limits_;
+  Kernel kernel_;
+  LoopNest nest_;
+  std::map<std::string, int> indices_, inputs_;
+};
+
+}  // namespace
+
+LoopNest lower(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
+  return Lowering(graph, kernel, limits, options).run();
+}
+
+}  // namespace sinter::jit

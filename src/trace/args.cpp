@@ -1,0 +1,118 @@
+// From what the user passed to nodes: literals, broadcasting, axes, and what is wrong with them.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "trace/build.hpp"
+
+namespace sinter::trace {
+
+const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
+  if (tensor.node() == nullptr) fail<ValueError>(site, "an empty Tensor handle was passed; assign it a value first");
+  return tensor.node();
+}
+
+const Shape& shape_of(const Site& site, const Arg& arg) {
+  static const Shape scalar;
+  return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar;
+}
+
+Scalar literal(const Site& site, const Arg& arg, DType dtype) {
+  const bool too_large = arg.kind() == Arg::Kind::too_large;
+  if (arg.kind() == Arg::Kind::floating) return make_scalar(dtype, arg.floating());
+  const bool fits = dtype != DType::int32 || (arg.integer() >= std::numeric_limits<std::int32_t>::min() &&
+                                              arg.integer() <= std::numeric_limits<std::int32_t>::max());
+  if (too_large || !fits) {
+    const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
+    fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; {}", value, name(dtype),
+                                       too_large ? "no integer type that sinter computes in holds it"
+                                                 : "convert the tensor with astype(DType::int64) first"));
+  }
+  return make_scalar_int(dtype, arg.integer());
+}
+
+RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape) {
+  if (!arg.is_tensor()) return make_constant(site, literal(site, arg, dtype), shape);
+  const RecordedPtr& x = node_of(site, arg.tensor());
+  if (x->dtype == dtype && x->shape == shape) return x;
+  return make_broadcast(site, make_cast(site, x, dtype), shape);
+}
+
+RecordedPtr as_node(const Site& site, const Arg& arg) {
+  switch (arg.kind()) {
+    case Arg::Kind::tensor: return node_of(site, arg.tensor());
+    case Arg::Kind::boolean: return make_constant(site, literal(site, arg, DType::bool_), {});
+    case Arg::Kind::floating: return make_constant(site, literal(site, arg, DType::float64), {});
+    default: return make_constant(site, literal(site, arg, DType::int64), {});
+  }
+}
+
+Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {
+  const Shape* longest = shapes.front();
+  for (const Shape* s : shapes) {
+    if (s->size() > longest->size()) longest = s;
+  }
+  Shape result = *longest;
+  for (const Shape* s : shapes) {
+    const std::size_t skip = result.size() - s->size();
+    for (std::size_t k = 0; k < s->size(); ++k) {
+      std::int64_t& size = result[skip + k];
+      const std::int64_t mine = (*s)[k];
+      if (mine == size || mine == 1) continue;
+      if (size == 1) {
+        size = mine;
+        continue;
+      }
+      std::string all;
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        all += (i == 0 ? "" : i + 1 == shapes.size() ? " and " : ", ") + to_string(*shapes[i]);
+      }
+      fail<ShapeError>(site, fmt::format("shapes {} do not broadcast (axis {}: {} against {})", all,
+                                         static_cast<std::int64_t>(skip + k) - static_cast<std::int64_t>(result.size()),
+                                         size, mine));
+    }
+  }
+  check_shape(site, result, DType::float64);
+  return result;
+}
+
+std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim) {
+  if (axis < -ndim || axis >= ndim) {
+    fail<AxisError>(site, ndim == 0 ? fmt::format("axis {} is out of bounds: the tensor is 0-d", axis)
+                                    : fmt::format("axis {} is out of bounds for {} axes (use {} to {})", axis, ndim, -ndim,
+                                                  ndim - 1));
+  }
+  return axis < 0 ? axis + ndim : axis;
+}
+
+std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim) {
+  std::vector<std::int64_t> list;
+  if (axes.all()) {
+    for (std::int64_t k = 0; k < ndim; ++k) list.push_back(k);
+    return list;
+  }
+  for (const std::int64_t axis : axes.list()) list.push_back(checked_axis(site, axis, ndim));
+  std::sort(list.begin(), list.end());
+  if (const auto twice = std::adjacent_find(list.begin(), list.end()); twice != list.end()) {
+    fail<AxisError>(site, fmt::format("axis {} is given twice", *twice));
+  }
+  return list;
+}
+
+void check_shape(const Site& site, const Shape& shape, DType dtype) {
+  std::int64_t bytes = static_cast<std::int64_t>(itemsize(dtype));
+  bool empty = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) fail<ShapeError>(site, fmt::format("shape {} has a negative size", to_string(shape)));
+    empty |= size == 0;
+  }
+  for (const std::int64_t size : shape) {
+    if (!empty && size > (std::int64_t{1} << 62) / bytes) {
+      fail<ShapeError>(site, fmt::format("shape {} of {} is more than 2^62 bytes", to_string(shape), name(dtype)));
+    }
+    if (!empty) bytes *= size;
+  }
+}
+
+}  // namespace sinter::trace

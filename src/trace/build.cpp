@@ -1,0 +1,189 @@
+#include "trace/build.hpp"
+
+#include <array>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace sinter::trace {
+namespace {
+
+RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
+  auto node = std::make_shared<Recorded>();
+  node->op = op;
+  node->dtype = dtype;
+  node->shape = std::move(shape);
+  node->where = site.node_where();
+  return node;
+}
+
+/// The operand of a one-operand node of this op that is not evaluated yet; null otherwise.
+RecordedPtr operand_of(const RecordedPtr& x, Op op) {
+  if (x->op != op) return nullptr;
+  const std::vector<RecordedPtr> inputs = x->inputs();
+  return inputs.empty() ? nullptr : inputs.front();
+}
+
+bool is_constant(const RecordedPtr& x) { return x->op == Op::constant; }
+
+bool is_zero(const RecordedPtr& x) {
+  if (!is_constant(x)) return false;
+  return is_floating(x->dtype) ? std::bit_cast<std::uint64_t>(x->scalar.f) == 0 : x->scalar.i == 0;  // +0.0 only
+}
+bool is_one(const RecordedPtr& x) { return is_constant(x) && x->scalar.as_double() == 1; }
+
+/// The operand that the op returns unchanged because the other one is its identity; null when there is none.
+RecordedPtr identity(const Primitive& row, const std::vector<RecordedPtr>& x) {
+  if (x.size() != 2) return nullptr;
+  const bool integral = !is_floating(x[0]->dtype);
+  switch (row.identity) {
+    case Identity::none: return nullptr;
+    case Identity::int_zero:
+      if (integral && is_zero(x[1])) return x[0];
+      return integral && is_zero(x[0]) ? x[1] : nullptr;
+    case Identity::right_zero: return is_zero(x[1]) ? x[0] : nullptr;
+    case Identity::right_one: return is_one(x[1]) ? x[0] : nullptr;
+    case Identity::both_one:
+      if (is_one(x[1])) return x[0];
+      return is_one(x[0]) ? x[1] : nullptr;
+    case Identity::right_one_int: return integral && is_one(x[1]) ? x[0] : nullptr;
+  }
+  return nullptr;
+}
+
+/// A node with the same value as the op on these operands, if there is a simpler one.
+RecordedPtr simplified(const Site& site, Op op, const std::vector<RecordedPtr>& x) {
+  if (RecordedPtr same = identity(primitive(op), x)) return same;
+  if (op == Op::negative || op == Op::bitwise_not) {
+    if (RecordedPtr inner = operand_of(x[0], op)) return inner;
+  }
+  if (op == Op::absolute && x[0]->op == op) return x[0];
+  if (op == Op::where) return is_constant(x[0]) ? x[x[0]->scalar.i != 0 ? 1 : 2] : nullptr;
+  std::array<Scalar, 3> literals;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!is_constant(x[i])) return nullptr;
+    literals[i] = x[i]->scalar;
+  }
+  Scalar value;
+  if (!fold(op, std::span(literals.data(), x.size()), value)) return nullptr;
+  return make_constant(site, value, x[0]->shape);
+}
+
+}  // namespace
+
+RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage) {
+  RecordedPtr node = new_node(site, Op::data, dtype, std::move(shape));
+  node->symbolic = storage == nullptr;
+  node->storage = std::move(storage);
+  return node;
+}
+
+RecordedPtr make_constant(const Site& site, Scalar value, Shape shape) {
+  RecordedPtr node = new_node(site, Op::constant, value.dtype, std::move(shape));
+  node->scalar = value;
+  return node;
+}
+
+RecordedPtr make_iota(const Site& site, std::int64_t count) { return new_node(site, Op::iota, DType::int64, {count}); }
+
+RecordedPtr make_elementwise(const Site& site, Op op, std::vector<RecordedPtr> inputs) {
+  if (RecordedPtr simpler = simplified(site, op, inputs)) return simpler;
+  const RecordedPtr& typed = op == Op::where ? inputs[1] : inputs[0];
+  const DType dtype = primitive(op).result == Result::boolean ? DType::bool_ : typed->dtype;
+  RecordedPtr node = new_node(site, op, dtype, typed->shape);
+  return record(std::move(node), std::move(inputs));
+}
+
+RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
+  if (x->dtype == dtype) return x;
+  if (is_constant(x)) {
+    Scalar value;
+    if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape);
+  }
+  // The value before a lossless cast is the same value, so casting that one gives the same result.
+  if (const RecordedPtr inner = operand_of(x, Op::cast); inner && lossless(inner->dtype, x->dtype)) {
+    return make_cast(site, inner, dtype);
+  }
+  return record(new_node(site, Op::cast, dtype, x->shape), {x});
+}
+
+RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) {
+  if (x->shape == shape) return x;
+  if (is_constant(x)) return make_constant(site, x->scalar, shape);
+  if (const RecordedPtr inner = operand_of(x, Op::reshape)) return make_reshape(site, inner, shape);
+  return record(new_node(site, Op::reshape, x->dtype, shape), {x});
+}
+
+RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vector<std::int64_t>& axes) {
+  Shape shape(axes.size());
+  bool identity = true;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    shape[k] = x->shape[static_cast<std::size_t>(axes[k])];
+    identity &= axes[k] == static_cast<std::int64_t>(k);
+  }
+  if (identity) return x;
+  if (is_constant(x)) return make_constant(site, x->scalar, shape);
+  if (const RecordedPtr inner = operand_of(x, Op::permute)) {
+    std::vector<std::int64_t> both(axes.size());
+    for (std::size_t k = 0; k < axes.size(); ++k) both[k] = x->ints[static_cast<std::size_t>(axes[k])];
+    return make_permute(site, inner, both);
+  }
+  RecordedPtr node = new_node(site, Op::permute, x->dtype, std::move(shape));
+  node->ints = axes;
+  return record(std::move(node), {x});
+}
+
+RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape) {
+  if (x->shape == shape) return x;
+  if (is_constant(x)) return make_constant(site, x->scalar, shape);
+  if (const RecordedPtr inner = operand_of(x, Op::broadcast)) return make_broadcast(site, inner, shape);
+  return record(new_node(site, Op::broadcast, x->dtype, shape), {x});
+}
+
+RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape) {
+  bool full = true;
+  for (std::size_t k = 0; k < shape.size(); ++k) {  // one way to write each slice
+    if (shape[k] == 0) start_step[2 * k] = 0;
+    if (shape[k] <= 1) start_step[2 * k + 1] = 1;
+    full &= shape[k] == x->shape[k] && start_step[2 * k] == 0 && start_step[2 * k + 1] == 1;
+  }
+  if (full) return x;
+  if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
+  if (const RecordedPtr inner = operand_of(x, Op::slice)) {
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      start_step[2 * k] = x->ints[2 * k] + start_step[2 * k] * x->ints[2 * k + 1];
+      start_step[2 * k + 1] *= x->ints[2 * k + 1];
+    }
+    return make_slice(site, inner, std::move(start_step), std::move(shape));
+  }
+  RecordedPtr node = new_node(site, Op::slice, x->dtype, std::move(shape));
+  node->ints = std::move(start_step);
+  return record(std::move(node), {x});
+}
+
+RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x) {
+  if (x->op == Op::contiguous || x->op == Op::data) return x;
+  return record(new_node(site, Op::contiguous, x->dtype, x->shape), {x});
+}
+
+RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes) {
+  Shape shape;
+  for (std::size_t k = 0, next = 0; k < x->shape.size(); ++k) {
+    if (next < axes.size() && axes[next] == static_cast<std::int64_t>(k)) {
+      ++next;
+    } else {
+      shape.push_back(x->shape[k]);
+    }
+  }
+  RecordedPtr node = new_node(site, op, x->dtype, std::move(shape));
+  node->ints = axes;
+  return record(std::move(node), {x});
+}
+
+RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b) {
+  Shape shape = a->shape;
+  shape.back() = b->shape.back();
+  return record(new_node(site, Op::matmul, a->dtype, std::move(shape)), {a, b});
+}
+
+}  // namespace sinter::trace

@@ -1,0 +1,66 @@
+// Making nodes: every function returns the simplest node with the value asked for, which may be one that exists already.
+// Operands fit (types, shapes, axes were checked); public functions check and then call these.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+#include "trace/record.hpp"
+#include "trace/site.hpp"
+
+namespace sinter::trace {
+
+/// Links a new node to its operands and asks for an evaluation when the chain is long.
+RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs);
+
+// --- leaves
+RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage);
+RecordedPtr make_constant(const Site& site, Scalar value, Shape shape);
+RecordedPtr make_iota(const Site& site, std::int64_t count);
+
+// --- elementwise: inputs of the node's shape and of one type (but where's condition)
+RecordedPtr make_elementwise(const Site& site, Op op, std::vector<RecordedPtr> inputs);
+RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype);
+
+// --- views
+RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape);
+RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
+RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape);
+/// start_step: [2k] start, [2k+1] step of axis k.
+RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape);
+RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
+
+// --- reductions and library calls
+/// axes ascending, not empty.
+RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
+RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b);
+
+// --- from arguments
+/// The node of a tensor argument; ValueError for an empty handle.
+const RecordedPtr& node_of(const Site& site, const Tensor& tensor);
+/// The shape of an argument; () for a scalar.
+const Shape& shape_of(const Site& site, const Arg& arg);
+/// The argument as a literal of the type; ValueError for an integer that does not fit.
+Scalar literal(const Site& site, const Arg& arg, DType dtype);
+/// The argument cast to a type and broadcast to a shape.
+RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape);
+/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 or float64.
+RecordedPtr as_node(const Site& site, const Arg& arg);
+/// The shape that operands broadcast to; ShapeError naming the axis where they do not.
+Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
+/// The axes, checked, ascending and counted from the front; `all` gives all of them.
+std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim);
+/// One axis, checked and counted from the front.
+std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim);
+/// Throws ShapeError for a negative size or for a count of elements beyond 2^62 bytes.
+void check_shape(const Site& site, const Shape& shape, DType dtype);
+
+/// The value of an op on literals of its operand type, when it is certain to the last bit what an executor computes.
+/// Returns false otherwise. `result` has the type the op gives.
+bool fold(Op op, std::span<const Scalar> operands, Scalar& result);
+bool fold_cast(const Scalar& x, DType dtype, Scalar& result);
+/// True if every value of `from` is a value of `to`.
+bool lossless(DType from, DType to);
+
+}  // namespace sinter::trace

@@ -1,0 +1,177 @@
+// Tensors from nothing and from memory.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/promote.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace trace;
+
+StoragePtr host_storage(std::size_t bytes) {
+  auto storage = std::make_shared<Storage>();
+  storage->host = allocate_host(bytes);
+  storage->bytes = bytes;
+  return storage;
+}
+
+Tensor filled(const Site& site, const Shape& shape, Scalar value) {
+  check_computable(site, value.dtype);
+  check_shape(site, shape, value.dtype);
+  return Tensor(make_constant(site, value, shape));
+}
+
+/// Copies a strided block, innermost axis last.
+void gather(std::byte* out, const std::byte* in, std::size_t item, const Shape& shape, const std::vector<std::int64_t>& strides) {
+  const std::int64_t count = element_count(shape);
+  std::vector<std::int64_t> at(shape.size(), 0);
+  std::int64_t offset = 0;
+  for (std::int64_t i = 0; i < count; ++i, out += item) {
+    std::memcpy(out, in + offset * static_cast<std::int64_t>(item), item);
+    for (std::size_t k = shape.size(); k-- > 0;) {
+      offset += strides[k];
+      if (++at[k] < shape[k]) break;
+      offset -= strides[k] * shape[k];
+      at[k] = 0;
+    }
+  }
+}
+
+DType arange_type(const Arg& start, const Arg& stop, const Arg& step) {
+  DType type = DType::bool_;
+  for (const Arg* x : {&start, &stop, &step}) {
+    if (x->kind() == Arg::Kind::floating) type = promote(type, x->native());
+  }
+  return is_bool(type) ? DType::int64 : type;
+}
+
+Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype) {
+  const Site site = site_of("arange", stop.where());
+  for (const Arg* x : {&start, &stop, &step}) {
+    if (x->is_tensor()) fail<ValueError>(site, "start, stop and step are C++ numbers; read one from a tensor with item<T>()");
+  }
+  const DType computed = arange_type(start, stop, step);
+  const DType type = dtype.value_or(computed);
+  check_computable(site, type);
+  if (step.as_double() == 0) fail<ValueError>(site, "the step cannot be zero");
+  std::int64_t count = 0;
+  if (computed == DType::int64) {
+    const auto first = literal(site, start, computed).i, last = literal(site, stop, computed).i;
+    const auto by = literal(site, step, computed).i;
+    using U = std::uint64_t;
+    const U length = by > 0 ? (last > first ? U(last) - U(first) : 0) : (first > last ? U(first) - U(last) : 0);
+    const U stride = by > 0 ? U(by) : U{0} - U(by);
+    count = length == 0 ? 0 : static_cast<std::int64_t>(std::min<U>((length - 1) / stride + 1, U{1} << 62));
+  } else {
+    const double length = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
+    if (!(std::fabs(length) < 0x1p62)) {
+      fail<ValueError>(site, fmt::format("{} to {} by {} has no end", start.as_double(), stop.as_double(), step.as_double()));
+    }
+    count = length > 0 ? static_cast<std::int64_t>(length) : 0;
+  }
+  check_shape(site, {count}, type);
+  const Scope scope("arange", stop.where());
+  // Computed in int64 or float64 and rounded once, so that float32 does not accumulate error along the range.
+  const Tensor steps{make_iota(scope.site(), count)};
+  const DType wide = computed == DType::int64 ? DType::int64 : DType::float64;
+  return astype(add(multiply(astype(steps, wide), step), start), type);
+}
+
+}  // namespace
+
+Tensor zeros(const Shape& shape, DType dtype, Location where) {
+  return filled(site_of("zeros", where), shape, make_scalar_int(dtype, 0));
+}
+Tensor ones(const Shape& shape, DType dtype, Location where) {
+  return filled(site_of("ones", where), shape, make_scalar_int(dtype, 1));
+}
+Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype) {
+  const Site site = site_of("full", value.where());
+  if (value.is_tensor()) return broadcast_to(dtype ? astype(value, *dtype) : value.tensor(), shape);
+  const DType type = dtype.value_or(value.native());
+  check_computable(site, type);
+  return filled(site, shape, literal(site, value, type));
+}
+
+Tensor arange(const Arg& stop, std::optional<DType> dtype) { return ranged(Arg(0, stop.where()), stop, Arg(1, stop.where()), dtype); }
+Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype) {
+  return ranged(start, stop, Arg(1, stop.where()), dtype);
+}
+Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype) {
+  return ranged(start, stop, step, dtype);
+}
+
+Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DType dtype, Location where) {
+  const Scope scope("linspace", where);
+  if (count < 0) fail<ValueError>(scope.site(), fmt::format("the count {} is negative", count));
+  check_computable(scope.site(), dtype);
+  check_shape(scope.site(), {count}, DType::float64);
+  const std::int64_t intervals = endpoint ? count - 1 : count;
+  if (intervals <= 0) return filled(scope.site(), {count}, make_scalar(DType::float64, start)).astype(dtype, where);
+  const Tensor i = astype(Tensor(make_iota(scope.site(), count)), DType::float64);
+  Tensor points = add(multiply(i, (stop - start) / static_cast<double>(intervals)), start);
+  if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one exactly
+  return astype(is_integer(dtype) ? floor(points) : points, dtype);
+}
+
+Tensor placeholder(const Shape& shape, DType dtype, Location where) {
+  const Site site = site_of("placeholder", where);
+  check_shape(site, shape, dtype);
+  return Tensor(make_data(site, dtype, shape, nullptr));
+}
+
+Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides, Location where) {
+  const Site site = site_of("from_pointer", where);
+  check_shape(site, shape, dtype);
+  if (!strides.empty() && strides.size() != shape.size()) {
+    fail<ShapeError>(site, fmt::format("{} strides for shape {}", strides.size(), to_string(shape)));
+  }
+  const auto bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
+  if (data == nullptr && bytes != 0) fail<ValueError>(site, "the pointer is null");
+  StoragePtr storage = host_storage(bytes);
+  if (strides.empty()) {
+    if (bytes != 0) std::memcpy(storage->host.get(), data, bytes);
+  } else {
+    gather(static_cast<std::byte*>(storage->host.get()), static_cast<const std::byte*>(data), itemsize(dtype), shape, strides);
+  }
+  return Tensor(make_data(site, dtype, shape, std::move(storage)));
+}
+
+Tensor from_bytes(const void* data, DType dtype, std::size_t count, const std::optional<Shape>& shape, Location where) {
+  const Shape wanted = shape.value_or(Shape{static_cast<std::int64_t>(count)});
+  const Site site = site_of("from_span", where);
+  check_shape(site, wanted, dtype);
+  if (element_count(wanted) != static_cast<std::int64_t>(count)) {
+    fail<ShapeError>(site, fmt::format("{} elements do not fill shape {}", count, to_string(wanted)));
+  }
+  return from_pointer(data, dtype, wanted, {}, where);
+}
+
+namespace detail {
+
+ListReader::ListReader(DType dtype, int ndim) : dtype_(dtype), shape_(static_cast<std::size_t>(ndim), -1) {}
+
+void ListReader::open(int level, std::size_t count) {
+  std::int64_t& size = shape_[static_cast<std::size_t>(level)];
+  if (size == -1) size = static_cast<std::int64_t>(count);
+  if (size != static_cast<std::int64_t>(count)) {
+    throw ShapeError(fmt::format("Tensor: the nested lists are ragged: axis {} has {} items, then {}", level, size, count));
+  }
+}
+void ListReader::append(const void* values, std::size_t count) {
+  const auto* first = static_cast<const unsigned char*>(values);
+  bytes_.insert(bytes_.end(), first, first + count * itemsize(dtype_));
+}
+Tensor ListReader::finish() {
+  for (std::int64_t& size : shape_) size = size == -1 ? 0 : size;  // below an empty list
+  return from_pointer(bytes_.data(), dtype_, shape_, {}, Location{});
+}
+
+}  // namespace detail
+}  // namespace sinter

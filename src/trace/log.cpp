@@ -1,0 +1,18 @@
+#include "trace/log.hpp"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace sinter {
+
+spdlog::logger& log() {
+  static const std::shared_ptr<spdlog::logger> logger = [] {
+    auto made = std::make_shared<spdlog::logger>("sinter", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    made->set_pattern("%n: %^%l%$: %v");
+    made->set_level(spdlog::level::warn);
+    return made;
+  }();
+  return *logger;
+}
+
+}  // namespace sinter

@@ -1,0 +1,54 @@
+// Matrix products by NumPy's rules, down to a library call on operands of equal rank.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/promote.hpp"
+
+namespace sinter {
+
+using namespace trace;
+
+Tensor matmul(const Arg& a, const Arg& b) {
+  const Site site = site_of("matmul", a.where());
+  const Shape sa = shape_of(site, a), sb = shape_of(site, b);
+  if (sa.empty() || sb.empty()) {
+    fail<ShapeError>(site, fmt::format("shapes {} and {}: 0-d operands are not allowed; use * instead", to_string(sa), to_string(sb)));
+  }
+  const std::array operands{&a, &b};
+  for (const Arg* x : operands) check_computable(site, x->tensor().dtype());
+  const DType result = common_type(operands);
+  const DType type = is_bool(result) ? DType::int64 : result;  // a bool product is whether a path exists: count, then ask
+
+  const Shape ma = sa.size() == 1 ? Shape{1, sa[0]} : sa;
+  const Shape mb = sb.size() == 1 ? Shape{sb[0], 1} : sb;
+  const std::int64_t m = ma[ma.size() - 2], k = ma.back(), n = mb.back();
+  if (k != mb[mb.size() - 2]) {
+    fail<ShapeError>(site, fmt::format("shapes {} and {}: the inner sizes {} and {} differ", to_string(sa), to_string(sb), k,
+                                       mb[mb.size() - 2]));
+  }
+  const Shape batch_a(ma.begin(), ma.end() - 2), batch_b(mb.begin(), mb.end() - 2);
+  const std::array batches{&batch_a, &batch_b};
+  const Shape batch = broadcast_shape(site, batches);
+  const auto with = [&](std::int64_t rows, std::int64_t columns) {
+    Shape shape = batch;
+    shape.insert(shape.end(), {rows, columns});
+    return shape;
+  };
+  const auto prepared = [&](const Arg& x, const Shape& matrix, std::int64_t rows, std::int64_t columns) {
+    const RecordedPtr typed = make_cast(site, node_of(site, x.tensor()), type);
+    return make_broadcast(site, make_reshape(site, typed, matrix), with(rows, columns));
+  };
+  check_shape(site, with(m, n), type);
+  RecordedPtr product = k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n))
+                               : make_matmul(site, prepared(a, ma, m, k), prepared(b, mb, k, n));
+  Shape shape = batch;
+  if (sa.size() > 1) shape.push_back(m);
+  if (sb.size() > 1) shape.push_back(n);
+  product = make_reshape(site, product, shape);
+  return Tensor(make_cast(site, product, result));
+}
+
+}  // namespace sinter

@@ -1,0 +1,283 @@
+// Printing as NumPy 2.4 prints: the layout rules are those of its arrayprint module, numbers are the shortest digits that
+// read back, cut at 8 after the point.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <ostream>
+
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/half.hpp"
+#include "trace/host_access.hpp"
+
+namespace sinter {
+namespace {
+
+constexpr int kPrecision = 8;
+constexpr std::int64_t kThreshold = 1000, kEdge = 3;
+constexpr std::size_t kLineWidth = 75;
+
+/// What is printed: elements by their row-major position.
+struct Contents {
+  const unsigned char* first;
+  DType dtype;
+  Shape shape;
+
+  double floating(std::int64_t i) const {
+    switch (dtype) {
+      case DType::float64: return get<double>(i);
+      case DType::float16: return trace::half_to_float(get<std::uint16_t>(i));
+      case DType::bfloat16: return trace::bfloat_to_float(get<std::uint16_t>(i));
+      default: return get<float>(i);
+    }
+  }
+  std::string integer(std::int64_t i) const {
+    switch (dtype) {
+      case DType::bool_: return get<std::uint8_t>(i) != 0 ? "True" : "False";
+      case DType::int8: return std::to_string(get<std::int8_t>(i));
+      case DType::uint8: return std::to_string(get<std::uint8_t>(i));
+      case DType::int16: return std::to_string(get<std::int16_t>(i));
+      case DType::uint16: return std::to_string(get<std::uint16_t>(i));
+      case DType::int32: return std::to_string(get<std::int32_t>(i));
+      case DType::uint32: return std::to_string(get<std::uint32_t>(i));
+      case DType::uint64: return std::to_string(get<std::uint64_t>(i));
+      default: return std::to_string(get<std::int64_t>(i));
+    }
+  }
+
+ private:
+  template <class T> T get(std::int64_t i) const {
+    T value;
+    std::memcpy(&value, first + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+    return value;
+  }
+};
+
+/// A number cut at its point: "-1" and "25"; the exponent apart ("+03"), empty where there is none.
+struct Digits {
+  std::string whole, fraction, exponent;
+};
+
+Digits split(const char* first, const char* last) {
+  std::string text(first, last);
+  Digits d;
+  if (const auto e = text.find('e'); e != std::string::npos) {
+    d.exponent = text.substr(e + 1);
+    text.resize(e);
+  }
+  const auto point = text.find('.');
+  d.whole = text.substr(0, point);
+  if (point != std::string::npos) d.fraction = text.substr(point + 1);
+  return d;
+}
+
+class Number {
+ public:
+  explicit Number(bool single) : single_(single) {}
+
+  /// Shortest digits that read back, at most `precision` after the point.
+  Digits shortest(double x, std::chars_format format, int precision) const {
+    char text[400];
+    char* const end = text + sizeof text;
+    const auto done = single_ ? std::to_chars(text, end, static_cast<float>(x), format) : std::to_chars(text, end, x, format);
+    Digits d = split(text, done.ptr);
+    if (d.fraction.size() > static_cast<std::size_t>(precision)) {
+      d = exact(x, format, precision);
+      d.fraction.resize(d.fraction.find_last_not_of('0') + 1);
+    }
+    return d;
+  }
+  /// Exactly `precision` digits after the point, rounded from the exact value.
+  Digits exact(double x, std::chars_format format, int precision) const {
+    char text[400];
+    return split(text, std::to_chars(text, text + sizeof text, x, format, precision).ptr);
+  }
+
+ private:
+  bool single_;
+};
+
+std::string nonfinite(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
+
+/// How the elements of one array are written: chosen from all that will be shown, so that columns align.
+class Format {
+ public:
+  Format(const Contents& contents, const std::vector<std::int64_t>& shown)
+      : contents_(contents), number_(contents.dtype != DType::float64) {
+    if (is_floating(contents.dtype)) {
+      fit_floats(shown);
+    } else if (is_bool(contents.dtype)) {
+      width_ = 5;
+    } else {
+      for (const std::int64_t i : shown) width_ = std::max(width_, contents.integer(i).size());
+    }
+  }
+
+  std::string operator()(std::int64_t i) const {
+    if (!is_floating(contents_.dtype)) return right(contents_.integer(i), width_);
+    const double x = contents_.floating(i);
+    if (!std::isfinite(x)) return right(nonfinite(x), left_ + right_ + 1);
+    if (scientific_) {
+      Digits d = number_.exact(x, std::chars_format::scientific, precision_);
+      d.exponent.insert(1, exponent_ - (d.exponent.size() - 1), '0');
+      return right(d.whole, left_) + '.' + d.fraction + 'e' + d.exponent;
+    }
+    Digits d = number_.shortest(x, std::chars_format::fixed, kPrecision);
+    d.fraction.resize(right_, ' ');
+    return right(d.whole, left_) + '.' + d.fraction;
+  }
+
+ private:
+  static std::string right(const std::string& text, std::size_t width) {
+    return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+  }
+
+  void fit_floats(const std::vector<std::int64_t>& shown) {
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    for (const std::int64_t i : shown) {
+      const double x = std::fabs(contents_.floating(i));
+      if (!std::isfinite(x) || x == 0) continue;
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+    const bool single = contents_.dtype != DType::float64;
+    const double ratio = single ? static_cast<double>(static_cast<float>(high) / static_cast<float>(low)) : high / low;
+    scientific_ = high > 0 && (high >= (single ? 1e6 : 1e8) || low < 0.0001 || ratio > 1000);
+    const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
+    bool negative_infinity = false, all_finite = true;
+    for (const std::int64_t i : shown) {
+      const double x = contents_.floating(i);
+      if (!std::isfinite(x)) {
+        all_finite = false;
+        negative_infinity |= x < 0;
+        continue;
+      }
+      const Digits d = number_.shortest(x, format, kPrecision);
+      left_ = std::max(left_, d.whole.size());
+      right_ = std::max(right_, d.fraction.size());
+      if (scientific_) exponent_ = std::max(exponent_, d.exponent.size() - 1);
+    }
+    if (scientific_) {
+      precision_ = static_cast<int>(right_);
+      right_ += exponent_ + 2;
+    }
+    if (all_finite) return;
+    const std::size_t word = negative_infinity ? 4 : 3;
+    if (word > right_ + 1) left_ = std::max(left_, word - (right_ + 1));
+  }
+
+  const Contents& contents_;
+  Number number_;
+  std::size_t width_ = 0;                            // integers and bool
+  std::size_t left_ = 0, right_ = 0, exponent_ = 0;  // floats: characters before and after the point, of the exponent
+  int precision_ = 0;
+  bool scientific_ = false;
+};
+
+/// The positions that are printed, all or the corners only.
+void collect(const Shape& shape, std::size_t axis, std::int64_t base, bool summary, std::vector<std::int64_t>& shown) {
+  if (axis == shape.size()) {
+    shown.push_back(base);
+    return;
+  }
+  const std::int64_t size = shape[axis];
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (summary && size > 2 * kEdge && i == kEdge) i = size - kEdge;
+    collect(shape, axis + 1, base * size + i, summary, shown);
+  }
+}
+
+class Layout {
+ public:
+  Layout(const Contents& contents, const Format& format, bool summary)
+      : shape_(contents.shape), format_(format), summary_(summary) {}
+
+  std::string nested(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
+    if (axis == shape_.size()) return format_(base);
+    const std::string text = axis + 1 == shape_.size() ? row(axis, base, indent, width) : rows(axis, base, indent, width);
+    return '[' + text.substr(indent.size()) + ']';
+  }
+
+ private:
+  bool summarised(std::size_t axis) const { return summary_ && shape_[axis] > 2 * kEdge; }
+
+  std::string row(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
+    std::string text, line = indent;
+    const auto extend = [&](const std::string& word) {
+      if (line.size() + word.size() > width - 1 && line.size() > indent.size()) {
+        line.resize(line.find_last_not_of(' ') + 1);
+        text += line + '\n';
+        line = indent;
+      }
+      line += word;
+    };
+    const std::int64_t size = shape_[axis];
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (summarised(axis) && i == kEdge) {
+        extend("...");
+        line += ' ';
+        i = size - kEdge;
+      }
+      extend(format_(base * size + i));
+      if (i + 1 < size) line += ' ';
+    }
+    return text + line;
+  }
+
+  std::string rows(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
+    const std::string separator(shape_.size() - axis - 1, '\n');
+    const std::int64_t size = shape_[axis];
+    std::string text;
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (summarised(axis) && i == kEdge) {
+        text += indent + "..." + separator;
+        i = size - kEdge;
+      }
+      text += indent + nested(axis + 1, base * size + i, indent + ' ', width - 1);
+      if (i + 1 < size) text += separator;
+    }
+    return text;
+  }
+
+  const Shape& shape_;
+  const Format& format_;
+  bool summary_;
+};
+
+/// A 0-d tensor prints as a scalar: all its digits.
+std::string scalar(const Contents& contents) {
+  if (!is_floating(contents.dtype)) return contents.integer(0);
+  const double x = contents.floating(0), size = std::fabs(x);
+  if (!std::isfinite(x)) return nonfinite(x);
+  const bool single = contents.dtype != DType::float64;
+  const Number number(single);
+  constexpr int kAll = 400;
+  if (size != 0 && (size < 1e-4 || size >= (single ? 1e6 : 1e16))) {
+    const Digits d = number.shortest(x, std::chars_format::scientific, kAll);
+    return d.whole + (d.fraction.empty() ? "" : "." + d.fraction) + 'e' + d.exponent;
+  }
+  const Digits d = number.shortest(x, std::chars_format::fixed, kAll);
+  return d.whole + '.' + (d.fraction.empty() ? "0" : d.fraction);
+}
+
+}  // namespace
+
+std::string to_string(const Tensor& tensor) {
+  const trace::Site site{"to_string", {}};
+  const trace::RecordedPtr& node = trace::node_of(site, tensor);
+  const std::int64_t count = element_count(node->shape);
+  if (count == 0) return "[]";
+  const Contents contents{static_cast<const unsigned char*>(trace::host_data(node)), node->dtype, node->shape};
+  if (node->shape.empty()) return scalar(contents);
+  const bool summary = count > kThreshold;
+  std::vector<std::int64_t> shown;
+  collect(contents.shape, 0, 0, summary, shown);
+  const Format format(contents, shown);
+  return Layout(contents, format, summary).nested(0, 0, " ", kLineWidth);
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
+
+}  // namespace sinter

@@ -1,0 +1,26 @@
+// NumPy 2's type promotion, and what each primitive makes of its operands' types.
+#pragma once
+#include <span>
+
+#include "sinter/tensor.hpp"
+#include "trace/primitives.hpp"
+#include "trace/site.hpp"
+
+namespace sinter::trace {
+
+/// The common type of two tensors. bfloat16, which NumPy has not, behaves as float16 does; the two together give float32.
+DType promote(DType a, DType b);
+
+/// The common type of operands of which some may be weak scalars: a scalar alone is bool, int64 or float64, beside a tensor
+/// it takes the tensor's type unless its kind is higher.
+DType common_type(std::span<const Arg* const> operands);
+
+/// The type an op computes its operands in (they are cast to it). Throws DTypeError for types the op does not take.
+DType operand_type(Op op, const Site& site, std::span<const Arg* const> operands);
+/// The same from the common type alone.
+DType operand_type(Op op, const Site& site, DType common);
+
+/// Throws DTypeError unless primitives compute on the type today.
+void check_computable(const Site& site, DType type);
+
+}  // namespace sinter::trace

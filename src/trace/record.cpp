@@ -1,0 +1,76 @@
+#include "trace/record.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "trace/build.hpp"
+
+namespace sinter::trace {
+namespace {
+
+std::atomic<EvaluateHook> evaluate_hook{nullptr};
+
+/// Drops a chain without recursion: what nobody else holds gives up its own operands first.
+void drop(std::vector<RecordedPtr> nodes) {
+  while (!nodes.empty()) {
+    const RecordedPtr node = std::move(nodes.back());
+    nodes.pop_back();
+    if (node.use_count() != 1) continue;
+    std::lock_guard guard(node->lock);
+    for (RecordedPtr& input : node->pending) nodes.push_back(std::move(input));
+    node->pending.clear();
+  }
+}
+
+/// Below this depth destructors may recurse.
+constexpr std::uint32_t kShallow = 64;
+
+}  // namespace
+
+Recorded::~Recorded() {
+  if (depth > kShallow && !pending.empty()) drop(std::move(pending));
+}
+
+std::vector<RecordedPtr> Recorded::inputs() const {
+  std::lock_guard guard(lock);
+  return pending;
+}
+
+StoragePtr Recorded::result() const {
+  std::lock_guard guard(lock);
+  return storage;
+}
+
+void Recorded::materialize(StoragePtr contents, std::shared_ptr<void> history) {
+  std::vector<RecordedPtr> operands;
+  {
+    std::lock_guard guard(lock);
+    storage = std::move(contents);
+    made_by = std::move(history);
+    operands.swap(pending);
+  }
+  drop(std::move(operands));
+}
+
+std::shared_ptr<void> Recorded::history() const {
+  std::lock_guard guard(lock);
+  return made_by;
+}
+
+void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
+
+RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs) {
+  std::uint32_t below = 0;
+  for (const RecordedPtr& input : inputs) {
+    node->symbolic |= input->symbolic;
+    if (input->depth > below && input->result() == nullptr) below = input->depth;
+  }
+  node->depth = below + 1;
+  node->pending = std::move(inputs);
+  if (node->depth >= kMaxPendingDepth && !node->symbolic) {
+    if (const EvaluateHook hook = evaluate_hook) hook(node);
+  }
+  return node;
+}
+
+}  // namespace sinter::trace

@@ -1,0 +1,65 @@
+// What the emulated NVRTC hands out as a cubin and the emulated driver takes: the real cubin, if there is a real
+// compiler, and with it the very text it was made from.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace cuda_emulator {
+
+struct Container {
+  int sm = 0;
+  int registers = -1, stack_bytes = -1, shared_bytes = -1;
+  std::string entry, source, cubin;
+};
+
+inline constexpr char kMagic[16] = "SINTEREMULATOR1";
+
+inline void put(std::string& to, const std::string& text) {
+  const std::uint64_t size = text.size();
+  to.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  to += text;
+}
+
+/// Magic, whole size, five numbers and three texts.
+inline std::string pack(const Container& c) {
+  std::string body;
+  for (std::int64_t number : {c.sm, c.registers, c.stack_bytes, c.shared_bytes})
+    body.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  for (const std::string* text : {&c.entry, &c.source, &c.cubin}) put(body, *text);
+  const std::uint64_t size = sizeof(kMagic) + sizeof(std::uint64_t) + body.size();
+  std::string image(kMagic, sizeof(kMagic));
+  image.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  return image + body;
+}
+
+/// Nothing for anything that is not one. The driver's interface passes no size: the image tells its own.
+inline std::optional<Container> unpack(const void* image) {
+  const char* p = static_cast<const char*>(image);
+  if (std::memcmp(p, kMagic, sizeof(kMagic)) != 0) return {};
+  std::uint64_t size;
+  std::memcpy(&size, p + sizeof(kMagic), sizeof(size));
+  const char* const end = p + size;
+  p += sizeof(kMagic) + sizeof(size);
+  Container c;
+  for (int* number : {&c.sm, &c.registers, &c.stack_bytes, &c.shared_bytes}) {
+    std::int64_t value;
+    if (end - p < static_cast<std::ptrdiff_t>(sizeof(value))) return {};
+    std::memcpy(&value, p, sizeof(value));
+    *number = static_cast<int>(value);
+    p += sizeof(value);
+  }
+  for (std::string* text : {&c.entry, &c.source, &c.cubin}) {
+    std::uint64_t length;
+    if (end - p < static_cast<std::ptrdiff_t>(sizeof(length))) return {};
+    std::memcpy(&length, p, sizeof(length));
+    p += sizeof(length);
+    if (static_cast<std::uint64_t>(end - p) < length) return {};
+    text->assign(p, length);
+    p += length;
+  }
+  return c;
+}
+
+}  // namespace cuda_emulator

@@ -1,0 +1,21 @@
+// What a kernel compiled for the host and the emulator that runs it know of each other. Included by both, so it
+// includes nothing itself: a kernel's compilation must stay short.
+#pragma once
+
+namespace cuda_emulator {
+
+struct Index3 {
+  unsigned x, y, z;
+};
+
+struct Hooks {
+  Index3 thread, block, block_size, grid_size;  // of the thread that runs now
+  void (*barrier)();
+  void (*warp_barrier)(unsigned mask);
+  /// Every lane of the mask gives a value; each gets the value of the lane it asks for.
+  unsigned long long (*shuffle)(unsigned mask, unsigned long long value, int source_lane);
+  /// Before each access of memory, where the kernel was compiled with checks.
+  void (*access)(const void* address, unsigned long bytes, bool write);
+};
+
+}  // namespace cuda_emulator

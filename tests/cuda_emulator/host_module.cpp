@@ -1,0 +1,188 @@
+#include "host_module.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+extern char** environ;
+
+namespace cuda_emulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where compiled kernels are kept: SINTER_EMULATOR_CACHE, else a private folder that goes with the process.
+const fs::path& directory() {
+  struct Place {
+    fs::path path;
+    bool temporary = false;
+    pid_t owner = getpid();
+    Place() {
+      if (const char* kept = std::getenv("SINTER_EMULATOR_CACHE"); kept && *kept) {
+        path = kept;
+        fs::create_directories(path);
+        return;
+      }
+      std::string name = (fs::temp_directory_path() / "cuda_emulator.XXXXXX").string();
+      if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder for emulated kernels");
+      path = name;
+      temporary = true;
+    }
+    ~Place() {
+      std::error_code ignored;
+      if (temporary && owner == getpid()) fs::remove_all(path, ignored);
+    }
+  };
+  static const Place place;
+  return place.path;
+}
+
+bool checks_wanted() {
+  const char* checks = std::getenv("SINTER_EMULATOR_CHECKS");
+  return !checks || std::string(checks) != "off";
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string host_source(const Container& c) {
+  std::string text = c.source;
+  std::smatch match;
+  static const std::regex dynamic(R"(extern\s+__shared__[^;]*?(\w+)\s*\[\s*\]\s*;)");
+  const bool has_dynamic = std::regex_search(c.source, match, dynamic);
+  const std::string name = has_dynamic ? match[1].str() : "";
+  text += "\n#line 1 \"emulator\"\n";
+  if (has_dynamic)
+    text += "__attribute__((aligned(1024))) thread_local unsigned char " + name + "[" + std::to_string(kLargestDynamicShared) + "];\n";
+  text += "extern \"C\" unsigned char* cuda_emulator_dynamic() { return " + (has_dynamic ? name : "nullptr") + "; }\n";
+  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) void cuda_emulator_call(void** p) { cuda_emulator::call(&" +
+          c.entry + ", p); }\n";
+  return text;
+}
+
+/// Runs a command with its messages in a file; true when it succeeds.
+bool run(const std::vector<std::string>& command, const fs::path& messages) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, messages.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// The shared library of a text, compiled unless it already was; empty, with the reason, when it does not compile.
+fs::path compile(const Container& c, std::string* why_not) {
+  const char* compiler = std::getenv("SINTER_EMULATOR_CXX");
+  std::vector<std::string> command{compiler ? compiler : "c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-nostdlib",
+                                   "-fno-exceptions", "-fno-asynchronous-unwind-tables", "-fno-strict-aliasing",
+                                   "-ffp-contract=off", "-w", "-x", "c++", "-include", CUDA_EMULATOR_PRELUDE};
+  if (checks_wanted()) command.insert(command.end(), {"-fsanitize=thread", "-DCUDA_EMULATOR_CHECKS"});
+  const std::string text = host_source(c);
+  std::string identity = text + read_file(CUDA_EMULATOR_PRELUDE);
+  for (const std::string& word : command) identity += "\n" + word;
+
+  char name[64];
+  std::snprintf(name, sizeof(name), "%016zx%08zx", std::hash<std::string>()(identity), identity.size());
+  const fs::path library = directory() / (std::string(name) + ".so");
+  if (fs::exists(library)) return library;
+
+  static std::atomic<int> number{0};
+  const fs::path draft = directory() / (std::string(name) + "." + std::to_string(getpid()) + "." + std::to_string(number++));
+  const fs::path source = draft.string() + ".cpp", messages = draft.string() + ".log", output = draft.string() + ".so";
+  std::ofstream(source, std::ios::binary) << text;
+  command.insert(command.end(), {source.string(), "-o", output.string(), "-lm", "-lc"});
+  std::error_code ignored;
+  const bool compiled = run(command, messages);
+  if (compiled) fs::rename(output, library);
+  else *why_not = "the host compiler rejects kernel " + c.entry + ":\n" + read_file(messages);
+  for (const fs::path& file : {source, messages, output}) fs::remove(file, ignored);
+  return compiled ? library : fs::path();
+}
+
+}  // namespace
+
+std::unique_ptr<HostModule> HostModule::load(const Container& container, Hooks* hooks, std::string* why_not) {
+  const fs::path path = compile(container, why_not);
+  if (path.empty()) return nullptr;
+  std::unique_ptr<HostModule> module(new HostModule);
+  module->container_ = container;
+  module->library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!module->library_) {
+    *why_not = dlerror();
+    return nullptr;
+  }
+  module->call_ = reinterpret_cast<void (*)(void**)>(dlsym(module->library_, "cuda_emulator_call"));
+  module->dynamic_ = reinterpret_cast<unsigned char* (*)()>(dlsym(module->library_, "cuda_emulator_dynamic"));
+  auto** slot = static_cast<Hooks**>(dlsym(module->library_, "cuda_emulator_hooks"));
+  if (!module->call_ || !module->dynamic_ || !slot) {
+    *why_not = "the compiled kernel lacks the emulator's functions";
+    return nullptr;
+  }
+  *slot = hooks;
+  const std::string& text = container.source;
+  for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_"})
+    module->synchronises_ |= text.find(word) != std::string::npos;
+
+  link_map* map = nullptr;
+  dlinfo(module->library_, RTLD_DI_LINKMAP, &map);
+  struct Search {
+    HostModule* module;
+    ElfW(Addr) base;
+  } search{module.get(), map->l_addr};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& found = *static_cast<Search*>(data);
+        if (info->dlpi_addr != found.base) return 0;
+        std::size_t extent = 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& header = info->dlpi_phdr[i];
+          if (header.p_type == PT_LOAD) extent = std::max<std::size_t>(extent, header.p_vaddr + header.p_memsz);
+          if (header.p_type == PT_TLS) found.module->tls_bytes_ = header.p_memsz;
+        }
+        found.module->image_begin_ = reinterpret_cast<const char*>(info->dlpi_addr);
+        found.module->image_end_ = found.module->image_begin_ + extent;
+        found.module->tls_module_ = info->dlpi_tls_modid;
+        return 1;
+      },
+      &search);
+  return module;
+}
+
+HostModule::~HostModule() {
+  if (library_) dlclose(library_);
+}
+
+HostModule::Shared HostModule::shared() const {
+  if (tls_bytes_ == 0) return {};
+  // Thread-local storage of a loaded library comes into being at its first use on each thread; this call is one.
+  struct tls_index {
+    unsigned long module, offset;
+  } index{tls_module_, 0};
+  extern void* tls_get_addr(tls_index*) __asm__("__tls_get_addr");
+  auto* begin = static_cast<unsigned char*>(tls_get_addr(&index));
+  return {begin, begin + tls_bytes_, dynamic_()};
+}
+
+}  // namespace cuda_emulator

@@ -1,0 +1,47 @@
+// A kernel's text compiled for the host and loaded.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "container.hpp"
+#include "hooks.hpp"
+
+namespace cuda_emulator {
+
+class HostModule {
+ public:
+  /// Null, with the reason, when the text does not compile.
+  static std::unique_ptr<HostModule> load(const Container& container, Hooks* hooks, std::string* why_not);
+  ~HostModule();
+  HostModule(const HostModule&) = delete;
+  HostModule& operator=(const HostModule&) = delete;
+
+  const Container& container() const { return container_; }
+  void call(void** parameters) const { call_(parameters); }
+  /// Whether its threads wait for each other: otherwise they can run one after the other.
+  bool synchronises() const { return synchronises_; }
+
+  /// This host thread's copy of the kernel's shared memory: static arrays and, if it has any, the dynamic one.
+  struct Shared {
+    unsigned char *begin = nullptr, *end = nullptr, *dynamic = nullptr;
+  };
+  Shared shared() const;
+  /// Whether the address lies in the module's own constants and variables.
+  bool owns(const void* address) const { return address >= image_begin_ && address < image_end_; }
+
+ private:
+  HostModule() = default;
+  Container container_;
+  void* library_ = nullptr;
+  void (*call_)(void**) = nullptr;
+  unsigned char* (*dynamic_)() = nullptr;
+  bool synchronises_ = false;
+  const char *image_begin_ = nullptr, *image_end_ = nullptr;
+  std::size_t tls_module_ = 0, tls_bytes_ = 0;
+};
+
+/// The largest dynamic shared memory a kernel can be given.
+inline constexpr std::size_t kLargestDynamicShared = 232448;
+
+}  // namespace cuda_emulator

@@ -1,0 +1,90 @@
+#include "memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace cuda_emulator {
+namespace {
+
+constexpr std::size_t kPage = 4096, kAlignment = 256;
+constexpr std::size_t kReserved = std::size_t{64} << 30;  // addresses, not memory
+constexpr int kPoison = 0xff;                             // a NaN as a float, -1 as an integer
+
+std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+Memory::Memory(std::size_t capacity) : capacity_(capacity) {
+  void* p = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  next_ = reinterpret_cast<std::uintptr_t>(p);
+  end_ = next_ + kReserved;
+}
+
+std::uintptr_t Memory::allocate(std::size_t bytes) {
+  if (bytes == 0 || bytes > capacity_ - used_) return 0;
+  const std::size_t pages = round_up(bytes, kPage);
+  std::uintptr_t base = 0;
+  if (const auto it = free_.find(pages); it != free_.end()) {
+    base = it->second;
+    free_.erase(it);
+  } else {
+    if (pages + 2 * kPage > end_ - next_) return 0;
+    base = next_ + kPage;
+    next_ = base + pages;
+  }
+  // At the end of its pages, so that a step past the end meets the closed page that follows.
+  const std::uintptr_t address = base + pages - round_up(bytes, kAlignment);
+  live_[address] = {bytes, base, pages};
+  used_ += bytes;
+  const Open open(*this, address);
+  std::memset(reinterpret_cast<void*>(address), kPoison, bytes);
+  return address;
+}
+
+bool Memory::release(std::uintptr_t address) {
+  const auto it = live_.find(address);
+  if (it == live_.end()) return false;
+  madvise(reinterpret_cast<void*>(it->second.base), it->second.pages_bytes, MADV_DONTNEED);
+  free_.insert({it->second.pages_bytes, it->second.base});
+  used_ -= it->second.bytes;
+  live_.erase(it);
+  last_begin_ = 1;
+  last_end_ = 0;
+  return true;
+}
+
+bool Memory::contains(std::uintptr_t address, std::size_t bytes) const {
+  if (address >= last_begin_ && address <= last_end_ && bytes <= last_end_ - address) return true;
+  auto it = live_.upper_bound(address);
+  if (it == live_.begin()) return false;
+  --it;
+  if (address - it->first > it->second.bytes || bytes > it->second.bytes - (address - it->first)) return false;
+  last_begin_ = it->first;
+  last_end_ = it->first + it->second.bytes;
+  return true;
+}
+
+Memory::Open::Open(Memory& memory) : memory_(memory) {
+  for (const auto& [address, block] : memory_.live_) open(address);
+}
+Memory::Open::Open(Memory& memory, std::uintptr_t address) : memory_(memory) {
+  auto it = memory_.live_.upper_bound(address);
+  if (it != memory_.live_.begin()) open((--it)->first);
+}
+Memory::Open::~Open() {
+  for (std::uintptr_t address : opened_) {
+    const Block& block = memory_.live_.at(address);
+    mprotect(reinterpret_cast<void*>(block.base), block.pages_bytes, PROT_NONE);
+  }
+}
+void Memory::Open::open(std::uintptr_t address) {
+  const Block& block = memory_.live_.at(address);
+  mprotect(reinterpret_cast<void*>(block.base), block.pages_bytes, PROT_READ | PROT_WRITE);
+  opened_.push_back(address);
+}
+
+}  // namespace cuda_emulator

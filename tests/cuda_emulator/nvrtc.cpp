@@ -1,0 +1,167 @@
+// A stand-in for libnvrtc. Where the real one is found it compiles, and its log, its report and its errors are handed
+// on; the "cubin" holds the text too, which the stand-in for the driver compiles for the host.
+//   SINTER_EMULATOR_NVRTC  the real library's file; "none" does without
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <mutex>
+#include <regex>
+#include <string>
+
+#include "container.hpp"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using cuda_emulator::Container;
+
+constexpr int kInvalidInput = 3, kInvalidOption = 5, kCompilation = 6;  // nvrtcResult
+
+struct Real {
+  int (*version)(int*, int*) = nullptr;
+  const char* (*error_string)(int) = nullptr;
+  int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*destroy)(void**) = nullptr;
+  int (*compile)(void*, int, const char* const*) = nullptr;
+  int (*cubin_size)(void*, std::size_t*) = nullptr;
+  int (*cubin)(void*, char*) = nullptr;
+  int (*log_size)(void*, std::size_t*) = nullptr;
+  int (*log)(void*, char*) = nullptr;
+};
+
+std::string real_path() {
+  if (const char* file = std::getenv("SINTER_EMULATOR_NVRTC")) return file;
+  std::string found;
+  for (const char* pattern : {"/usr/local/cuda/lib64/libnvrtc.so.[0-9]*", "/usr/local/cuda*/lib64/libnvrtc.so.[0-9]*"}) {
+    glob_t files;
+    if (glob(pattern, 0, nullptr, &files) == 0 && files.gl_pathc > 0) found = files.gl_pathv[files.gl_pathc - 1];
+    globfree(&files);
+    if (!found.empty()) break;
+  }
+  return found;
+}
+
+/// The real library, opened once; null without one.
+const Real* real() {
+  static const Real* opened = []() -> const Real* {
+    void* library = dlopen(real_path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library || real_path().empty()) return nullptr;
+    static Real api;
+    const auto find = [&](auto& f, const char* name) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
+      return f != nullptr;
+    };
+    const bool complete = find(api.version, "nvrtcVersion") && find(api.error_string, "nvrtcGetErrorString") &&
+                          find(api.create, "nvrtcCreateProgram") && find(api.destroy, "nvrtcDestroyProgram") &&
+                          find(api.compile, "nvrtcCompileProgram") && find(api.cubin_size, "nvrtcGetCUBINSize") &&
+                          find(api.cubin, "nvrtcGetCUBIN") && find(api.log_size, "nvrtcGetProgramLogSize") &&
+                          find(api.log, "nvrtcGetProgramLog");
+    return complete ? &api : nullptr;
+  }();
+  return opened;
+}
+
+std::string entry_of(const std::string& source) {
+  static const std::regex pattern(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
+  std::smatch match;
+  return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
+}
+
+int figure(const std::string& log, const char* pattern) {
+  std::smatch match;
+  return std::regex_search(log, match, std::regex(pattern)) ? std::atoi(match[1].str().c_str()) : -1;
+}
+
+}  // namespace
+
+struct _nvrtcProgram {
+  std::string source, name, log, image;
+};
+
+EXPORT int nvrtcVersion(int* major, int* minor) {
+  if (real()) return real()->version(major, minor);
+  *major = 12;
+  *minor = 0;
+  return 0;
+}
+
+EXPORT const char* nvrtcGetErrorString(int result) {
+  if (real()) return real()->error_string(result);
+  return result == 0 ? "NVRTC_SUCCESS" : "NVRTC_ERROR";
+}
+
+EXPORT int nvrtcCreateProgram(_nvrtcProgram** program, const char* source, const char* name, int headers,
+                              const char* const*, const char* const*) {
+  if (!program || !source || headers != 0) return kInvalidInput;
+  *program = new _nvrtcProgram{source, name ? name : "default_program", {}, {}};
+  return 0;
+}
+
+EXPORT int nvrtcDestroyProgram(_nvrtcProgram** program) {
+  delete *program;
+  *program = nullptr;
+  return 0;
+}
+
+EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* const* options) {
+  Container c;
+  for (int i = 0; i < count; ++i) {
+    std::smatch match;
+    const std::string option = options[i];
+    if (std::regex_search(option, match, std::regex(R"(^--gpu-architecture=sm_(\d+)$)"))) c.sm = std::atoi(match[1].str().c_str());
+  }
+  if (c.sm == 0) {
+    program->log = "the emulator needs a real architecture, --gpu-architecture=sm_XX\n";
+    return kInvalidOption;
+  }
+  if (const Real* api = real()) {
+    void* actual = nullptr;
+    if (int r = api->create(&actual, program->source.c_str(), program->name.c_str(), 0, nullptr, nullptr)) return r;
+    const int result = api->compile(actual, count, options);
+    std::size_t size = 0;
+    if (api->log_size(actual, &size) == 0 && size > 1) {
+      program->log.resize(size);
+      api->log(actual, program->log.data());
+      program->log.resize(size - 1);
+    }
+    if (result == 0 && api->cubin_size(actual, &size) == 0) {
+      c.cubin.resize(size);
+      api->cubin(actual, c.cubin.data());
+    }
+    api->destroy(&actual);
+    if (result != 0) return result;
+  } else {
+    program->log = "emulator: there is no NVRTC, the kernel was not compiled for the GPU\n";
+  }
+  c.registers = figure(program->log, R"(Used (\d+) registers)");
+  c.stack_bytes = figure(program->log, R"((\d+) bytes stack frame)");
+  c.shared_bytes = figure(program->log, R"((\d+) bytes smem)");
+  c.entry = entry_of(program->source);
+  c.source = program->source;
+  if (c.entry.empty()) {
+    program->log += "emulator: the source has no __global__ entry\n";
+    return kCompilation;
+  }
+  program->image = cuda_emulator::pack(c);
+  return 0;
+}
+
+EXPORT int nvrtcGetCUBINSize(_nvrtcProgram* program, std::size_t* size) {
+  *size = program->image.size();
+  return 0;
+}
+EXPORT int nvrtcGetCUBIN(_nvrtcProgram* program, char* image) {
+  std::memcpy(image, program->image.data(), program->image.size());
+  return 0;
+}
+EXPORT int nvrtcGetProgramLogSize(_nvrtcProgram* program, std::size_t* size) {
+  *size = program->log.size() + 1;
+  return 0;
+}
+EXPORT int nvrtcGetProgramLog(_nvrtcProgram* program, char* log) {
+  std::memcpy(log, program->log.c_str(), program->log.size() + 1);
+  return 0;
+}

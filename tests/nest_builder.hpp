@@ -1,0 +1,120 @@
+// Building loop nests by hand, for tests.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "jit/loop_nest.hpp"
+
+namespace sinter::testing {
+
+using jit::Instr;
+using jit::kNone;
+using jit::kOne;
+using trace::Op;
+
+class NestBuilder {
+ public:
+  /// Sizes of the parallel axes, then of the row axes; lanes walk the last axis of either.
+  NestBuilder(std::vector<std::int64_t> parallel, std::vector<std::int64_t> rows = {}, bool lanes_are_rows = false) {
+    nest.name = "test";
+    nest.parallel = static_cast<int>(parallel.size());
+    nest.rows = static_cast<int>(rows.size());
+    nest.ints = parallel;
+    nest.ints.insert(nest.ints.end(), rows.begin(), rows.end());
+    nest.vector_axis = lanes_are_rows ? nest.axes() - 1 : nest.parallel - 1;
+  }
+
+  int parameter(std::int64_t value) {
+    nest.ints.push_back(value);
+    return static_cast<int>(nest.ints.size()) - 1;
+  }
+  /// Sum of stride * axis over all axes; a stride of 0 leaves the axis out, 1 is structural.
+  int affine(std::vector<std::int64_t> strides) {
+    jit::Index index;
+    for (int axis = 0; axis < static_cast<int>(strides.size()); ++axis)
+      if (strides[axis] != 0) index.terms.push_back({strides[axis] == 1 ? kOne : parameter(strides[axis]), axis});
+    return add(index);
+  }
+  int add(jit::Index index) {
+    nest.indices.push_back(std::move(index));
+    return static_cast<int>(nest.indices.size()) - 1;
+  }
+
+  /// Instructions go to the stage begun last.
+  void stage(bool row) {
+    nest.stages.emplace_back();
+    nest.stages.back().row = row;
+  }
+  int load(DType dtype, int index) {
+    jit::Access access;
+    access.dtype = dtype;
+    access.index = index;
+    access.name = "in" + std::to_string(nest.inputs.size());
+    nest.inputs.push_back(access);
+    return emit(Instr::Kind::load, dtype, static_cast<int>(nest.inputs.size()) - 1);
+  }
+  int load_again(int input) { return emit(Instr::Kind::load, nest.inputs[input].dtype, input); }
+  int scalar(DType dtype) {
+    nest.scalars.push_back({dtype, -1});
+    return emit(Instr::Kind::scalar, dtype, static_cast<int>(nest.scalars.size()) - 1);
+  }
+  int index_value(int index) { return emit(Instr::Kind::index, DType::int64, index); }
+  int slot(int number) { return emit(Instr::Kind::slot, nest.slots[number], number); }
+  int op(Op op, DType result, std::initializer_list<int> args) {
+    const int id = emit(Instr::Kind::op, result, -1);
+    Instr& instr = nest.instrs[id];
+    instr.op = op;
+    int k = 0;
+    for (int arg : args) instr.args[k++] = arg;
+    instr.operand = nest.instrs[args.size() == 3 ? instr.args[1] : instr.args[0]].dtype;
+    return id;
+  }
+  int op(Op name, std::initializer_list<int> args) { return op(name, nest.instrs[*args.begin()].dtype, args); }
+  int reduce(Op op, int value) {
+    Instr result;
+    result.kind = Instr::Kind::reduced;
+    result.dtype = nest.instrs[value].dtype;
+    result.name = "r" + std::to_string(nest.instrs.size());
+    nest.instrs.push_back(result);
+    const int id = static_cast<int>(nest.instrs.size()) - 1;
+    nest.stages.back().reductions.push_back({op, value, id});
+    return id;
+  }
+  int keep(int value) {
+    nest.slots.push_back(nest.instrs[value].dtype);
+    nest.stages.back().keeps.push_back({static_cast<int>(nest.slots.size()) - 1, value});
+    return static_cast<int>(nest.slots.size()) - 1;
+  }
+  void store(int value, int index) {
+    jit::Access access;
+    access.dtype = nest.instrs[value].dtype;
+    access.index = index;
+    access.name = "out" + std::to_string(nest.outputs.size());
+    nest.outputs.push_back(access);
+    nest.stages.back().stores.push_back({static_cast<int>(nest.outputs.size()) - 1, value});
+  }
+  void chunks(int axis, std::int64_t total) {
+    nest.chunk_axis = axis;
+    nest.chunk_row = nest.parallel;
+    nest.chunk_total = parameter(total);
+  }
+
+  jit::LoopNest nest;
+
+ private:
+  int emit(Instr::Kind kind, DType dtype, int input) {
+    Instr instr;
+    instr.kind = kind;
+    instr.dtype = dtype;
+    instr.input = input;
+    instr.row = nest.stages.back().row;
+    instr.name = "v" + std::to_string(nest.instrs.size());
+    nest.instrs.push_back(instr);
+    nest.stages.back().body.push_back(static_cast<int>(nest.instrs.size()) - 1);
+    return static_cast<int>(nest.instrs.size()) - 1;
+  }
+};
+
+}  // namespace sinter::testing

@@ -1,0 +1,281 @@
+// The host device: memory, launches over threads, matrix products.
+#include "device/host/host_device.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device/host/matmul.hpp"
+#include "device/host/partition.hpp"
+#include "device/host/threads.hpp"
+#include "nest_builder.hpp"
+#include "sinter/errors.hpp"
+
+using namespace sinter;
+using testing::NestBuilder;
+using testing::Op;
+
+namespace {
+
+std::uint64_t fresh_seed() { return std::random_device{}(); }
+
+template <class T> std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (auto& value : values) {
+    if constexpr (std::is_floating_point_v<T>) value = std::uniform_real_distribution<T>(-1, 1)(random);
+    else value = static_cast<T>(random());
+  }
+  return values;
+}
+
+/// Row sums, times a column scale: something combined, something split.
+jit::LoopNest sum_rows(std::int64_t points, std::int64_t rows, bool lanes_are_rows) {
+  NestBuilder b({points}, {rows}, lanes_are_rows);
+  b.stage(true);
+  const int x = b.load(DType::float32, lanes_are_rows ? b.affine({rows, 1}) : b.affine({1, points}));
+  const int slot = b.keep(b.op(Op::exp, {x}));
+  const int sum = b.reduce(Op::reduce_sum, x);
+  b.stage(true);
+  const int again = b.reduce(Op::reduce_sum, b.op(Op::multiply, {b.slot(slot), sum}));
+  b.stage(false);
+  b.store(again, b.affine({1}));
+  return b.nest;
+}
+
+std::vector<float> launch(int threads, const jit::LoopNest& nest, std::vector<float>& in, std::int64_t outputs) {
+  auto device = device::open_host(threads);
+  auto kernel = device->load(nest, {});
+  std::vector<float> out(static_cast<std::size_t>(outputs), std::numeric_limits<float>::quiet_NaN());
+  void* pointers[] = {in.data(), out.data()};
+  device->launch(*kernel, nest, {pointers, nest.ints, {}});
+  device->synchronize();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("memory: aligned, counted as asked for, used again, given back") {
+  auto device = device::open_host(1);
+  CHECK(device->name() == "cpu");
+  CHECK(device->memory().now == 0);
+  void* first = nullptr;
+  for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{1000}, std::size_t{5} << 20}) {
+    auto buffer = device->allocate(bytes);
+    REQUIRE(buffer->data());
+    CHECK(buffer->bytes() == bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(buffer->data()) % 64 == 0);
+    std::memset(buffer->data(), 0x5a, bytes);
+    CHECK(device->memory().now == bytes);
+    first = buffer->data();
+    buffer.reset();
+    CHECK(device->memory().now == 0);
+    CHECK(device->allocate(bytes)->data() == first);  // the same block serves again
+  }
+  CHECK(device->memory().peak == std::size_t{5} << 20);
+  {
+    auto a = device->allocate(1000), b = device->allocate(3000);
+    CHECK(a->data() != b->data());
+    CHECK(device->memory().now == 4000);
+  }
+  CHECK(device->memory().peak == std::size_t{5} << 20);
+  device->reset_peak();
+  CHECK(device->memory().peak == 0);
+  device->trim();
+  auto late = device->allocate(100);
+  device.reset();  // a buffer outlives its device
+  std::memset(late->data(), 1, 100);
+}
+
+TEST_CASE("memory: what cannot be had is an error that names the size") {
+  auto device = device::open_host(1);
+  auto kept = device->allocate(128);
+  for (std::size_t bytes : {std::size_t{1} << 60, std::numeric_limits<std::size_t>::max()}) {
+    std::string message;
+    try {
+      device->allocate(bytes);
+    } catch (const DeviceError& error) {
+      message = error.what();
+    }
+    CHECK(message.find(std::to_string(bytes)) != std::string::npos);
+    CHECK(message.find("128 bytes are in use") != std::string::npos);
+  }
+  CHECK(device->memory().now == 128);
+}
+
+TEST_CASE("memory: every size gets a block that holds it") {
+  auto device = device::open_host(1);
+  std::vector<device::BufferPtr> held;
+  for (std::size_t power = 6; power < 23; ++power)
+    for (std::size_t extra : {std::size_t{0}, std::size_t{1}, (std::size_t{1} << power) / 3}) {
+      held.push_back(device->allocate((std::size_t{1} << power) + extra));
+      std::memset(held.back()->data(), static_cast<int>(held.size()), held.back()->bytes());
+    }
+  for (std::size_t k = 0; k < held.size(); ++k) {  // none overlaps another
+    const auto* data = static_cast<const unsigned char*>(held[k]->data());
+    CHECK(data[0] == static_cast<unsigned char>(k + 1));
+    CHECK(data[held[k]->bytes() - 1] == static_cast<unsigned char>(k + 1));
+  }
+}
+
+TEST_CASE("host memory becomes a buffer, and a buffer host memory, without a copy") {
+  auto device = device::open_host(1);
+  auto data = std::make_shared<std::vector<float>>(16, 3.f);
+  auto memory = std::shared_ptr<void>(data, data->data());
+  auto wrapped = device::wrap_host(memory, 64);
+  CHECK(wrapped->data() == data->data());
+  CHECK(device::host_memory(wrapped) == memory);
+  CHECK(device->memory().now == 0);
+
+  auto pooled = device->allocate(64);
+  auto shared = device::host_memory(pooled);
+  CHECK(shared.get() == pooled->data());
+  pooled.reset();
+  CHECK(device->memory().now == 64);  // held by `shared`
+  shared.reset();
+  CHECK(device->memory().now == 0);
+
+  auto other = device->allocate(64);
+  device->copy(*other, *wrapped, 64);
+  float back[16] = {};
+  device->download(back, *other, 64);
+  CHECK(back[15] == 3.f);
+  back[0] = 7;
+  device->upload(*other, back, 64);
+  CHECK(static_cast<float*>(other->data())[0] == 7);
+  CHECK_THROWS_AS(device->upload(*other, back, 65), InternalError);
+}
+
+TEST_CASE("partition: every point once, cuts at multiples of the unit") {
+  std::mt19937_64 random(fresh_seed());
+  for (int round = 0; round < 300; ++round) {
+    const std::int64_t outer = random() % 50, inner = random() % 2 ? random() % 100 : random() % 100'000;
+    const int threads = 1 + static_cast<int>(random() % 16);
+    NestBuilder b({outer, inner});
+    b.stage(false);
+    b.store(b.op(Op::exp, {b.load(DType::float32, b.affine({inner, 1}))}), b.affine({inner, 1}));
+    const auto p = device::partition(b.nest, b.nest.ints, threads);
+    INFO("outer ", outer, " inner ", inner, " threads ", threads);
+    std::int64_t points = 0;
+    for (std::int64_t piece = 0; piece < p.pieces(); ++piece) {
+      const std::int64_t o = piece / p.inner_pieces * p.outer_step, i = piece % p.inner_pieces * p.inner_step;
+      REQUIRE(o < outer);
+      REQUIRE(i < inner);
+      CHECK(i % device::kInnerUnit == 0);
+      points += (std::min(o + p.outer_step, outer) - o) * (std::min(i + p.inner_step, inner) - i);
+    }
+    CHECK(points == outer * inner);
+    if (threads == 1 || outer * inner < 1000) CHECK(p.pieces() <= 1);
+    if (threads > 1 && outer * inner > 200'000 && inner > 2 * device::kInnerUnit) CHECK(p.pieces() > 1);
+  }
+}
+
+TEST_CASE("a launch gives the same bits on any number of threads") {
+  for (bool lanes_are_rows : {true, false})
+    for (std::int64_t points : {1, 3, 1025, 5000}) {
+      const std::int64_t rows = 200'000 / points;
+      const auto seed = fresh_seed();
+      INFO("points ", points, " seed ", seed);
+      const auto nest = sum_rows(points, rows, lanes_are_rows);
+      auto in = random_values<float>(points * rows, seed);
+      const auto one = launch(1, nest, in, points);
+      for (float value : one) CHECK(!std::isnan(value));
+      for (int threads : {2, 4, 7}) CHECK(launch(threads, nest, in, points) == one);
+    }
+}
+
+TEST_CASE("threads: each task once, exceptions reach the caller") {
+  for (int threads : {1, 4}) {
+    std::vector<std::atomic<int>> count(500);
+    device::run_tasks(threads, 500, [&](std::int64_t k) { ++count[k]; });
+    for (const auto& c : count) CHECK(c == 1);
+    CHECK_THROWS_AS(device::run_tasks(threads, 100, [](std::int64_t k) { if (k == 57) throw DeviceError("task 57"); }), DeviceError);
+  }
+  CHECK(device::thread_count(3) == 3);
+  CHECK(device::thread_count(0) >= 1);
+}
+
+TEST_CASE("a kernel of another device, or broken machine code, is refused") {
+  auto device = device::open_host(1);
+  struct Foreign : device::Kernel {} foreign;
+  NestBuilder b({4});
+  b.stage(false);
+  b.store(b.load(DType::float32, b.affine({1})), b.affine({1}));
+  CHECK_THROWS_AS(device->launch(foreign, b.nest, {{}, b.nest.ints, {}}), InternalError);
+  jit::Binary broken;
+  broken.image = {1, 2, 3};
+  CHECK_THROWS_AS(device->load(b.nest, broken), CompileError);
+}
+
+// ---- matmul
+
+namespace {
+
+/// Random operands in every layout, with gaps between rows and between matrices, against long double or wrapped sums.
+template <class T> void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool a_t, bool b_t, bool shared_b) {
+  const auto seed = fresh_seed();
+  INFO(name(dtype_of<T>), " ", batch, "x", m, "x", n, "x", k, " transposed ", a_t, b_t, " shared ", shared_b, " seed ", seed);
+  const std::int64_t a_leading = (a_t ? m : k) + 3, b_leading = (b_t ? k : n) + 1;
+  const std::int64_t a_stride = (a_t ? k : m) * a_leading + 5, b_stride = shared_b ? 0 : (b_t ? n : k) * b_leading + 2;
+  using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+  auto a = random_values<Stored>(batch * a_stride + 1, seed), b = random_values<Stored>((shared_b ? (b_t ? n : k) * b_leading : batch * b_stride) + 1, seed + 1);
+  if (std::is_same_v<T, bool>) {
+    for (auto& v : a) v = static_cast<std::uint64_t>(v) % 8 == 0;
+    for (auto& v : b) v = static_cast<std::uint64_t>(v) % 8 == 0;
+  }
+  std::vector<Stored> c(static_cast<std::size_t>(batch * m * n), static_cast<Stored>(77)), again(c);
+  const device::MatmulOperand left{a.data(), a_leading, a_stride, a_t}, right{b.data(), b_leading, b_stride, b_t};
+  device::matmul(dtype_of<T>, left, right, c.data(), batch, m, n, k, 1);
+  device::matmul(dtype_of<T>, left, right, again.data(), batch, m, n, k, 4);
+  CHECK((c == again));
+  double worst = 0;
+  for (std::int64_t s = 0; s < batch; ++s)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        long double sum = 0;
+        std::uint64_t wrapped = 0, any = 0;
+        for (std::int64_t l = 0; l < k; ++l) {
+          const Stored x = a[s * a_stride + (a_t ? l * a_leading + i : i * a_leading + l)];
+          const Stored y = b[s * b_stride + (b_t ? j * b_leading + l : l * b_leading + j)];
+          sum += static_cast<long double>(x) * y;
+          wrapped += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+          any |= x && y;
+        }
+        const Stored got = c[(s * m + i) * n + j];
+        if constexpr (std::is_floating_point_v<T>) worst = std::max<double>(worst, std::fabs(static_cast<double>(got - sum)));
+        else if constexpr (std::is_same_v<T, bool>) worst += got != any;
+        else worst += got != static_cast<Stored>(wrapped);
+      }
+  CHECK(worst <= (std::is_floating_point_v<T> ? std::numeric_limits<double>::epsilon() * (sizeof(T) == 4 ? std::ldexp(1, 29) : 1) * static_cast<double>(k) : 0));
+}
+
+template <class T> void check_matmul_layouts() {
+  for (bool a_t : {false, true})
+    for (bool b_t : {false, true}) {
+      check_matmul<T>(1, 1, 1, 1, a_t, b_t, false);
+      check_matmul<T>(1, 1, 400, 70, a_t, b_t, false);
+      check_matmul<T>(1, 400, 1, 70, a_t, b_t, false);
+      check_matmul<T>(3, 17, 23, 31, a_t, b_t, false);
+      check_matmul<T>(2, 5, 9, 300, a_t, b_t, true);
+      check_matmul<T>(1, 193, 385, 50, a_t, b_t, false);  // one more than a block
+      check_matmul<T>(2, 3, 4, 0, a_t, b_t, false);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("matmul: every type and layout") {
+  MESSAGE("matmul runs on ", std::string(device::matmul_instruction_set()));
+  check_matmul_layouts<float>();
+  check_matmul_layouts<double>();
+  check_matmul_layouts<std::int32_t>();
+  check_matmul_layouts<std::int64_t>();
+  check_matmul_layouts<bool>();
+  CHECK_THROWS_AS(device::matmul(DType::float16, {}, {}, nullptr, 1, 1, 1, 1, 1), DTypeError);
+}

@@ -1,0 +1,1 @@
+sinter_test(test_llvm_math jit trace)

@@ -1,0 +1,193 @@
+#include "arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lexer.hpp"
+
+namespace sinter::tools {
+namespace {
+
+std::string signature(const std::vector<Parameter>& parameters) {
+  std::string text;
+  for (const Parameter& parameter : parameters)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", parameter.name, parameter.optional ? "=…" : "");
+  return text;
+}
+
+}  // namespace
+
+std::string_view kind_name(const Value& value) {
+  constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
+                                        "a dtype", "a string",      "...",        "a tuple"};
+  return names[value.is.index()];
+}
+
+Arg operand(const Value& value, std::string_view user) {
+  const Location nowhere{};  // the expression has its own way to point at a place
+  if (const auto* tensor = value.as<Tensor>()) return {*tensor, nowhere};
+  if (const auto* b = value.as<bool>()) return {*b, nowhere};
+  if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
+  if (const auto* f = value.as<double>()) return {*f, nowhere};
+  throw Fault{value.offset, fmt::format("{} takes tensors and numbers, not {}", user, kind_name(value))};
+}
+
+std::vector<Parameter> parameters_of(const Function& function) {
+  std::vector<Parameter> parameters;
+  bool keyword_only = false;
+  std::string_view rest = function.parameters;
+  while (!rest.empty()) {
+    std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (word == "*") {
+      keyword_only = true;
+      continue;
+    }
+    Parameter parameter{.keyword_only = keyword_only};
+    if ((parameter.optional = word.ends_with('?'))) word.remove_suffix(1);
+    if ((parameter.takes_rest = word.ends_with('+'))) word.remove_suffix(1);
+    const std::size_t bar = word.find('|');
+    parameter.name = word.substr(0, bar);
+    if (bar != std::string_view::npos) parameter.other_name = word.substr(bar + 1);
+    parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
+Arguments::Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset)
+    : function_(function), parameters_(parameters_of(function)), values_(parameters_.size()), offset_(offset) {
+  std::size_t position = 0;
+  Tuple rest;
+  for (Argument& argument : arguments) {
+    std::size_t at = 0;
+    if (argument.keyword.empty()) {
+      at = position;
+      if (at >= parameters_.size() || parameters_[at].keyword_only)
+        throw Fault{argument.value.offset, fmt::format("{}() takes {}: too many positional arguments", function.name,
+                                                       signature(parameters_))};
+      if (parameters_[at].takes_rest) {
+        rest.push_back(std::move(argument.value));
+        continue;
+      }
+      ++position;
+    } else {
+      while (at < parameters_.size() && parameters_[at].name != argument.keyword &&
+             (parameters_[at].other_name.empty() || parameters_[at].other_name != argument.keyword))
+        ++at;
+      if (at == parameters_.size()) {
+        std::vector<std::string_view> names;
+        for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
+        const std::string near = nearest(argument.keyword, names);
+        throw Fault{argument.value.offset,
+                    fmt::format("{}() has no parameter '{}'{}; it takes {}", function.name, argument.keyword,
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_))};
+      }
+    }
+    if (values_[at]) throw Fault{argument.value.offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[at].name)};
+    values_[at] = std::move(argument.value);
+  }
+  if (!rest.empty()) {
+    if (values_[position])
+      throw Fault{rest[0].offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[position].name)};
+    const std::size_t at = rest[0].offset;
+    const bool as_it_is = rest.size() == 1 && !rest[0].as<std::int64_t>();
+    values_[position] = as_it_is ? std::move(rest[0]) : Value{std::move(rest), at};
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (!values_[i] && !parameters_[i].optional)
+      throw Fault{offset, fmt::format("{}() needs '{}'; it takes {}", function.name, parameters_[i].name, signature(parameters_))};
+}
+
+const Value* Arguments::given(int parameter) const {
+  const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
+  return value && !value->as<None>() ? &*value : nullptr;
+}
+
+void Arguments::fail(int parameter, const std::string& message) const {
+  const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
+  throw Fault{value ? value->offset : offset_, message};
+}
+
+void Arguments::wrong_kind(int parameter, std::string_view wanted) const {
+  const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
+  fail(parameter, fmt::format("{} of {}() is {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name,
+                              function_.name, wanted, value ? kind_name(*value) : "None"));
+}
+
+Arg Arguments::operand(int parameter) const {
+  const Value* value = given(parameter);
+  if (!value || !value->is_operand()) wrong_kind(parameter, "a tensor or a number");
+  return tools::operand(*value, function_.name);
+}
+
+Tensor Arguments::tensor(int parameter) const {
+  const Value* value = given(parameter);
+  if (value && !value->as<Tensor>()) wrong_kind(parameter, "a tensor");
+  if (!value && !parameters_[static_cast<std::size_t>(parameter)].optional) wrong_kind(parameter, "a tensor");
+  return value ? *value->as<Tensor>() : Tensor();
+}
+
+std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wanted) const {
+  const Value* value = given(parameter);
+  if (value && value->as<std::int64_t>()) return {*value->as<std::int64_t>()};
+  if (!value || !value->as<Tuple>()) wrong_kind(parameter, wanted);
+  std::vector<std::int64_t> result;
+  for (const Value& item : *value->as<Tuple>()) {
+    if (!item.as<std::int64_t>()) throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}",
+                                              parameters_[static_cast<std::size_t>(parameter)].name, function_.name,
+                                              wanted, kind_name(item))};
+    result.push_back(*item.as<std::int64_t>());
+  }
+  return result;
+}
+
+Axes Arguments::axes(int parameter, const Axes& otherwise) const {
+  return given(parameter) ? Axes(integers(parameter, "an integer or a tuple of integers")) : otherwise;
+}
+
+Shape Arguments::shape(int parameter) const { return integers(parameter, "an integer or a tuple of integers"); }
+
+bool Arguments::flag(int parameter, bool otherwise) const {
+  const Value* value = given(parameter);
+  if (!value) return otherwise;
+  if (const auto* b = value->as<bool>()) return *b;
+  wrong_kind(parameter, "True or False");
+}
+
+std::int64_t Arguments::integer(int parameter, std::int64_t otherwise) const {
+  const Value* value = given(parameter);
+  if (!value) return otherwise;
+  if (const auto* i = value->as<std::int64_t>()) return *i;
+  wrong_kind(parameter, "an integer");
+}
+
+double Arguments::number(int parameter, double otherwise) const {
+  const Value* value = given(parameter);
+  if (!value) return otherwise;
+  if (!value->is_number()) wrong_kind(parameter, "a number");
+  return tools::operand(*value, function_.name).as_double();
+}
+
+std::string Arguments::text(int parameter, std::string_view otherwise) const {
+  const Value* value = given(parameter);
+  if (!value) return std::string(otherwise);
+  if (const auto* text = value->as<std::string>()) return *text;
+  wrong_kind(parameter, "a string");
+}
+
+std::optional<DType> Arguments::dtype(int parameter) const {
+  const Value* value = given(parameter);
+  if (!value) return std::nullopt;
+  if (const auto* dtype = value->as<DType>()) return *dtype;
+  if (const auto* text = value->as<std::string>())
+    if (const auto dtype = find_dtype(*text)) return dtype;
+  wrong_kind(parameter, "a dtype such as float32 or 'float32'");
+}
+
+Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  Value result = function.build(Arguments(function, std::move(arguments), offset));
+  result.offset = offset;
+  return result;
+}
+
+}  // namespace sinter::tools

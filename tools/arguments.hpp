@@ -1,0 +1,48 @@
+// The arguments of one call, bound to a function's parameters.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "functions.hpp"
+
+namespace sinter::tools {
+
+struct Parameter {
+  std::string_view name, other_name;
+  bool optional = false, takes_rest = false, keyword_only = false;
+};
+std::vector<Parameter> parameters_of(const Function& function);
+
+/// Reads arguments by parameter number; an absent one (or None) gives the default. Throws Fault, at the argument, for a
+/// value of the wrong kind.
+class Arguments {
+ public:
+  Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset);
+
+  /// The value, or null when it was left out or is None.
+  const Value* given(int parameter) const;
+  Arg operand(int parameter) const;
+  Tensor tensor(int parameter) const;  // absent: an empty handle
+  Axes axes(int parameter, const Axes& otherwise = {}) const;
+  Shape shape(int parameter) const;    // an integer or a tuple of integers
+  bool flag(int parameter, bool otherwise = false) const;
+  std::int64_t integer(int parameter, std::int64_t otherwise) const;
+  double number(int parameter, double otherwise) const;
+  std::string text(int parameter, std::string_view otherwise) const;
+  std::optional<DType> dtype(int parameter) const;
+
+  [[noreturn]] void fail(int parameter, const std::string& message) const;
+
+ private:
+  [[noreturn]] void wrong_kind(int parameter, std::string_view wanted) const;
+  std::vector<std::int64_t> integers(int parameter, std::string_view wanted) const;
+
+  const Function& function_;
+  std::vector<Parameter> parameters_;
+  std::vector<std::optional<Value>> values_;
+  std::size_t offset_;
+};
+
+}  // namespace sinter::tools

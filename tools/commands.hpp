@@ -1,0 +1,44 @@
+// The commands, apart from how their arguments are spelt. Each returns the exit code and throws sinter's errors.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cache/disk_cache.hpp"
+
+namespace sinter::tools {
+
+struct EvalRequest {
+  std::string expression;
+  std::vector<std::string> bindings;
+  std::string out;                 // .npy file; empty: print
+  std::string device, backend;     // empty: as the environment says
+  std::string fuse;                // "on", "off", empty
+  std::string explain;             // "text", "json", empty: none
+  std::string dump;                // folder; empty: none
+  int time = 0;                    // evaluations to time; 0: none
+};
+int run_eval(const EvalRequest& request);
+
+struct KernelsRequest {
+  std::string expression;
+  std::vector<std::string> bindings;
+  std::string target, dump;
+  bool json = false;
+};
+int run_kernels(const KernelsRequest& request);
+
+int run_info();
+
+int run_cache_stats();
+int run_cache_clear();
+int run_cache_verify();
+
+/// What every command that takes an expression warns of.
+void warn_unused(const std::vector<std::string>& names);
+
+/// The cache that the engine uses.
+cache::Settings cache_settings();
+/// "340.2 KiB"
+std::string readable_bytes(std::uint64_t bytes);
+
+}  // namespace sinter::tools

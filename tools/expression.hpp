@@ -1,0 +1,26 @@
+// The expression language of the command: NumPy's syntax, recorded as it is read.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "value.hpp"
+
+namespace sinter::tools {
+
+/// What names stand for: tensors, or numbers that stay weak scalars.
+using Bindings = std::map<std::string, Value, std::less<>>;
+
+struct Evaluated {
+  Tensor result;                    // of the last statement, recorded and not computed
+  std::vector<std::string> unused;  // bindings that the expression never mentions
+};
+
+/// Statements separated by `;` or newlines: `name = expression` binds a name, the last statement is the result.
+/// Throws ValueError for a fault in the expression and sinter's other errors for what does not fit; either message ends
+/// with the line and a caret under the column.
+Evaluated evaluate(std::string_view text, const Bindings& bindings);
+
+}  // namespace sinter::tools

@@ -1,0 +1,286 @@
+#include "functions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "arguments.hpp"
+#include "lexer.hpp"
+#include "sinter/ops.hpp"
+
+namespace sinter::tools {
+namespace {
+
+template <Tensor (*F)(const Arg&)> Value unary(const Arguments& a) { return {F(a.operand(0))}; }
+template <Tensor (*F)(const Arg&, const Arg&)> Value binary(const Arguments& a) {
+  return {F(a.operand(0), a.operand(1))};
+}
+template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Arguments& a) {
+  return {F(a.operand(0), a.axes(1), a.flag(2))};
+}
+template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>)> Value reduce_as(const Arguments& a) {
+  return {F(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
+}
+template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
+  const Arg x = a.operand(0);
+  const Value* dtype = a.given(2);
+  const Tensor cast = dtype ? astype(x, *a.dtype(2)) : Tensor();
+  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(a.integer(3, 0)))};
+}
+template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
+  return {F(a.operand(0), a.axes(1))};
+}
+template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Arguments& a) {
+  return {F(a.operand(0), a.axes(1, -1))};
+}
+template <int number> Value filled(const Arguments& a) {
+  return {full(a.shape(0), number, a.dtype(1).value_or(DType::float64))};
+}
+template <int number> Value filled_like(const Arguments& a) {
+  const Tensor like = a.tensor(0);
+  return {full(like.shape(), number, a.dtype(1).value_or(like.dtype()))};
+}
+
+Value round_(const Arguments& a) {
+  if (a.integer(1, 0) != 0) a.fail(1, "only decimals=0 is supported; scale, round and scale back");
+  return {round(a.operand(0))};
+}
+Value clip_(const Arguments& a) {
+  const Value *low = a.given(1), *high = a.given(2);
+  if (low && high) return {clip(a.operand(0), a.operand(1), a.operand(2))};
+  if (low) return {maximum(a.operand(0), a.operand(1))};
+  if (high) return {minimum(a.operand(0), a.operand(2))};
+  a.fail(0, "clip() needs a_min, a_max or both");
+}
+Value where_(const Arguments& a) { return {where(a.operand(0), a.operand(1), a.operand(2))}; }
+Value astype_(const Arguments& a) { return {astype(a.operand(0), a.dtype(1).value_or(DType::float64))}; }
+Value reshape_(const Arguments& a) { return {reshape(a.operand(0), a.shape(1))}; }
+Value ravel_(const Arguments& a) { return {reshape(a.operand(0), Shape{-1})}; }
+Value broadcast_to_(const Arguments& a) { return {broadcast_to(a.operand(0), a.shape(1))}; }
+Value transpose_(const Arguments& a) {
+  return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))};
+}
+Value swapaxes_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(x.ndim()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const auto place = [&](int parameter) -> std::int64_t& {
+    const std::int64_t axis = a.integer(parameter, 0), wrapped = axis < 0 ? axis + x.ndim() : axis;
+    if (wrapped < 0 || wrapped >= x.ndim())
+      throw AxisError(fmt::format("swapaxes: axis {} is out of range for shape {}", axis, to_string(x.shape())));
+    return axes[static_cast<std::size_t>(wrapped)];
+  };
+  std::swap(place(1), place(2));
+  return {permute(x, axes)};
+}
+Value gelu_(const Arguments& a) {
+  const std::string how = a.text(1, "none");
+  if (how != "none" && how != "tanh") a.fail(1, "approximate is 'none' or 'tanh'");
+  return {gelu(a.operand(0), how == "tanh" ? Approximate::tanh : Approximate::exact)};
+}
+Value layer_norm_(const Arguments& a) {
+  return {layer_norm(a.operand(0), a.tensor(1), a.tensor(2), a.number(3, 1e-5), a.axes(4, -1))};
+}
+Value rms_norm_(const Arguments& a) {
+  return {rms_norm(a.operand(0), a.tensor(1), a.number(2, 1e-6), a.axes(3, -1))};
+}
+Value full_(const Arguments& a) { return {full(a.shape(0), a.operand(1), a.dtype(2))}; }
+Value full_like_(const Arguments& a) {
+  const Tensor like = a.tensor(0);
+  return {full(like.shape(), a.operand(1), a.dtype(2).value_or(like.dtype()))};
+}
+Value arange_(const Arguments& a) {
+  const std::optional<DType> dtype = a.dtype(3);
+  if (a.given(2)) return {arange(a.operand(0), a.operand(1), a.operand(2), dtype)};
+  if (a.given(1)) return {arange(a.operand(0), a.operand(1), dtype)};
+  return {arange(a.operand(0), dtype)};
+}
+Value linspace_(const Arguments& a) {
+  return {linspace(a.number(0, 0), a.number(1, 0), a.integer(2, 50), a.flag(3, true), a.dtype(4).value_or(DType::float64))};
+}
+
+constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
+                           kSpread = "a axis? dtype? * ddof? keepdims?";
+
+constexpr Function kFunctions[] = {
+    {"abs", "x", unary<abs>},
+    {"absolute", "x", unary<absolute>},
+    {"acos", "x", unary<acos>},
+    {"add", "x1 x2", binary<add>},
+    {"all", kReduce, reduce<all>},
+    {"amax", kReduce, reduce<max>},
+    {"amin", kReduce, reduce<min>},
+    {"any", kReduce, reduce<any>},
+    {"arange", "start stop? step? dtype?", arange_},
+    {"arccos", "x", unary<acos>},
+    {"arcsin", "x", unary<asin>},
+    {"arctan", "x", unary<atan>},
+    {"arctan2", "x1 x2", binary<atan2>},
+    {"ascontiguousarray", "a", unary<contiguous>},
+    {"asin", "x", unary<asin>},
+    {"astype", "x dtype", astype_},
+    {"atan", "x", unary<atan>},
+    {"atan2", "x1 x2", binary<atan2>},
+    {"bitwise_and", "x1 x2", binary<bitwise_and>},
+    {"bitwise_not", "x", unary<bitwise_not>},
+    {"bitwise_or", "x1 x2", binary<bitwise_or>},
+    {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
+    {"broadcast_to", "array shape", broadcast_to_},
+    {"ceil", "x", unary<ceil>},
+    {"clip", "a a_min|min? a_max|max?", clip_},
+    {"contiguous", "a", unary<contiguous>},
+    {"copy", "a", unary<contiguous>},
+    {"cos", "x", unary<cos>},
+    {"cosh", "x", unary<cosh>},
+    {"divide", "x1 x2", binary<divide>},
+    {"equal", "x1 x2", binary<equal>},
+    {"erf", "x", unary<erf>},
+    {"exp", "x", unary<exp>},
+    {"exp2", "x", unary<exp2>},
+    {"expand_dims", "a axis", over_axes<expand_dims>},
+    {"expm1", "x", unary<expm1>},
+    {"fabs", "x", unary<abs>},
+    {"flatten", "a", ravel_},
+    {"flip", "m axis?", over_axes<flip>},
+    {"floor", "x", unary<floor>},
+    {"floor_divide", "x1 x2", binary<floor_divide>},
+    {"full", "shape fill_value dtype?", full_},
+    {"full_like", "a fill_value dtype?", full_like_},
+    {"gelu", "x approximate?", gelu_},
+    {"greater", "x1 x2", binary<greater>},
+    {"greater_equal", "x1 x2", binary<greater_equal>},
+    {"invert", "x", unary<bitwise_not>},
+    {"isfinite", "x", unary<isfinite>},
+    {"isinf", "x", unary<isinf>},
+    {"isnan", "x", unary<isnan>},
+    {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
+    {"left_shift", "x1 x2", binary<left_shift>},
+    {"less", "x1 x2", binary<less>},
+    {"less_equal", "x1 x2", binary<less_equal>},
+    {"linspace", "start stop num? endpoint? dtype?", linspace_},
+    {"log", "x", unary<log>},
+    {"log10", "x", unary<log10>},
+    {"log1p", "x", unary<log1p>},
+    {"log2", "x", unary<log2>},
+    {"log_softmax", "x axis?", over_last_axis<log_softmax>},
+    {"logical_and", "x1 x2", binary<logical_and>},
+    {"logical_not", "x", unary<logical_not>},
+    {"logical_or", "x1 x2", binary<logical_or>},
+    {"logical_xor", "x1 x2", binary<logical_xor>},
+    {"logsumexp", kReduce, reduce<logsumexp>},
+    {"matmul", "x1 x2", binary<matmul>},
+    {"max", kReduce, reduce<max>},
+    {"maximum", "x1 x2", binary<maximum>},
+    {"mean", kReduceAs, reduce_as<mean>},
+    {"min", kReduce, reduce<min>},
+    {"minimum", "x1 x2", binary<minimum>},
+    {"mod", "x1 x2", binary<remainder>},
+    {"multiply", "x1 x2", binary<multiply>},
+    {"negative", "x", unary<negative>},
+    {"not_equal", "x1 x2", binary<not_equal>},
+    {"ones", "shape dtype?", filled<1>},
+    {"ones_like", "a dtype?", filled_like<1>},
+    {"permute_dims", "a axes+", transpose_},
+    {"pow", "x1 x2", binary<power>},
+    {"power", "x1 x2", binary<power>},
+    {"prod", kReduceAs, reduce_as<prod>},
+    {"ravel", "a", ravel_},
+    {"reciprocal", "x", unary<reciprocal>},
+    {"relu", "x", unary<relu>},
+    {"remainder", "x1 x2", binary<remainder>},
+    {"reshape", "a shape+", reshape_},
+    {"right_shift", "x1 x2", binary<right_shift>},
+    {"rint", "x", unary<rint>},
+    {"rms_norm", "x weight? eps? axis?", rms_norm_},
+    {"round", "a decimals?", round_},
+    {"rsqrt", "x", unary<rsqrt>},
+    {"sigmoid", "x", unary<sigmoid>},
+    {"sign", "x", unary<sign>},
+    {"silu", "x", unary<silu>},
+    {"sin", "x", unary<sin>},
+    {"sinh", "x", unary<sinh>},
+    {"softmax", "x axis?", over_last_axis<softmax>},
+    {"sqrt", "x", unary<sqrt>},
+    {"square", "x", unary<square>},
+    {"squeeze", "a axis?", over_axes<squeeze>},
+    {"std", kSpread, spread<stddev>},
+    {"subtract", "x1 x2", binary<subtract>},
+    {"sum", kReduceAs, reduce_as<sum>},
+    {"swapaxes", "a axis1 axis2", swapaxes_},
+    {"tan", "x", unary<tan>},
+    {"tanh", "x", unary<tanh>},
+    {"transpose", "a axes+?", transpose_},
+    {"true_divide", "x1 x2", binary<divide>},
+    {"trunc", "x", unary<trunc>},
+    {"var", kSpread, spread<var>},
+    {"where", "condition x y", where_},
+    {"zeros", "shape dtype?", filled<0>},
+    {"zeros_like", "a dtype?", filled_like<0>},
+};
+static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
+                             [](const Function& a, const Function& b) { return a.name < b.name; }),
+              "find_function searches by halves");
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const Function> functions() { return kFunctions; }
+
+const Function* find_function(std::string_view name) {
+  const Function* end = std::end(kFunctions);
+  const Function* found = std::lower_bound(std::begin(kFunctions), end, name,
+                                           [](const Function& row, std::string_view key) { return row.name < key; });
+  return found != end && found->name == name ? found : nullptr;
+}
+
+std::optional<DType> find_dtype(std::string_view name) {
+  struct Alias {
+    std::string_view name;
+    DType dtype;
+  };
+  constexpr Alias aliases[] = {{"f16", DType::float16}, {"f32", DType::float32},   {"f64", DType::float64},
+                               {"i8", DType::int8},     {"i16", DType::int16},     {"i32", DType::int32},
+                               {"i64", DType::int64},   {"u8", DType::uint8},      {"u16", DType::uint16},
+                               {"u32", DType::uint32},  {"u64", DType::uint64},    {"bf16", DType::bfloat16},
+                               {"int", DType::int64},   {"float", DType::float64}, {"double", DType::float64},
+                               {"bool_", DType::bool_}};
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (sinter::name(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  for (const Alias& alias : aliases)
+    if (alias.name == name) return alias.dtype;
+  return std::nullopt;
+}
+
+std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
+  const std::size_t reach = name.size() < 4 ? 1 : 2;
+  std::size_t best = reach + 1;
+  std::vector<std::string> found;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance > reach || distance > best) continue;
+    if (distance < best) found.clear();
+    best = distance;
+    const std::string quoted = fmt::format("'{}'", candidate);
+    if (found.size() < 3 && std::find(found.begin(), found.end(), quoted) == found.end()) found.push_back(quoted);
+  }
+  return fmt::format("{}", fmt::join(found, " or "));
+}
+
+}  // namespace sinter::tools

@@ -1,0 +1,42 @@
+// The table of functions that expressions can call: one row per name.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "value.hpp"
+
+namespace sinter::tools {
+
+class Arguments;
+
+struct Function {
+  std::string_view name;
+  /// Parameter names in order. "axis?" may be left out; "shape+" takes what is left of the positional arguments too, as
+  /// in x.reshape(2, -1); what follows "*" goes by keyword only; "a_min|min" has two names.
+  std::string_view parameters;
+  Value (*build)(const Arguments&);
+};
+
+/// By name; null for an unknown one.
+const Function* find_function(std::string_view name);
+std::span<const Function> functions();
+
+struct Argument {
+  std::string_view keyword;  // empty: positional
+  Value value;
+};
+
+/// Binds the arguments to the parameters and records the call. Throws Fault for arguments that do not fit, sinter's own
+/// errors for shapes and types that do not.
+Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset);
+
+/// float32, "float32", f32, int, ...
+std::optional<DType> find_dtype(std::string_view name);
+
+/// The names most like `name`, for "did you mean"; empty when none is near.
+std::string nearest(std::string_view name, const std::vector<std::string_view>& known);
+
+}  // namespace sinter::tools

@@ -1,0 +1,36 @@
+// Text of an expression -> tokens, as Python reads it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter::tools {
+
+/// A fault in an expression, with the place it is at; evaluate() makes a ValueError of it that shows the line.
+struct Fault {
+  std::size_t offset;
+  std::string message;
+};
+
+enum class TokenKind : std::uint8_t { name, integer, floating, string, symbol, separator, end };
+
+struct Token {
+  TokenKind kind{};
+  std::size_t offset = 0;   // bytes from the start of the text
+  std::string_view text;    // as written; a string without its quotes
+  std::int64_t integer = 0;
+  double floating = 0;
+
+  bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
+};
+
+/// Comments and spaces are gone; `;` and newlines outside brackets are separators; the last token is `end`.
+/// Throws Fault.
+std::vector<Token> tokenize(std::string_view text);
+
+/// The message, then the line of `text` that holds `offset`, then a caret under its column.
+std::string point_at(std::string_view text, std::size_t offset, std::string_view message);
+
+}  // namespace sinter::tools

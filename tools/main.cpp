@@ -1,0 +1,145 @@
+// The `sinter` command: how its arguments are spelt, and what its exit codes are: 0, 1 for a fault in what the user gave
+// (on stderr, "sinter: error: ..."), 2 for arguments that make no sense.
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <new>
+
+#include "commands.hpp"
+#include "functions.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/errors.hpp"
+
+namespace {
+
+namespace tools = sinter::tools;
+
+constexpr const char* kExamples = R"(
+Examples:
+  sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain
+  sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (len - 1)' x=x.npy len=100
+  sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10
+  sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
+  sinter info
+  sinter cache verify
+)";
+
+std::string function_list() {
+  std::string text = "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
+                     "An expression that starts with - goes after --.\n\nFunctions:\n";
+  std::string line = " ";
+  for (const tools::Function& function : tools::functions()) {
+    if (line.size() + function.name.size() > 100) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += fmt::format(" {}", function.name);
+  }
+  return text + line + "\n";
+}
+
+std::string read_expression(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw sinter::IoError(fmt::format("{}: the expression's file cannot be read", path));
+  return text;
+}
+
+/// The first argument is the expression, unless -f gave it.
+void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression,
+           std::vector<std::string>& bindings) {
+  if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, or -f FILE");
+  expression = file.empty() ? positional[0] : read_expression(file);
+  bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("sinter: NumPy-like tensors that fuse themselves");
+  app.name("sinter");
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", [] { return fmt::format("sinter {}", sinter::version()); });
+
+  std::vector<std::string> positional;
+  std::string file;
+
+  tools::EvalRequest eval;
+  CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over .npy files and numbers");
+  eval_command->add_option("EXPR NAME=FILE.npy NAME=NUMBER", positional, "The expression, then what its names stand for")
+      ->type_name("...");
+  eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
+  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it")->type_name("OUT.npy");
+  eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
+  eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+  eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
+  eval_command->add_flag("--explain{text}", eval.explain, "Show the kernels, =json for programs")
+      ->check(CLI::IsMember({"text", "json"}));
+  eval_command->add_option("--dump", eval.dump, "Write every kernel's source into this folder")->type_name("DIR");
+  eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
+      ->type_name("N")->check(CLI::Range(1, 1000000));
+  eval_command->footer(function_list());
+
+  tools::KernelsRequest kernels;
+  CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
+  kernels_command->add_option("EXPR NAME=f32[4096,1024]", positional, "The expression, then the types of its names")->type_name("...");
+  kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
+  kernels_command->add_option("--target", kernels.target, "cpu, or sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120")->required();
+  kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
+  kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
+  kernels_command->footer(function_list());
+
+  CLI::App* info_command = app.add_subcommand("info", "Version, devices, compilers and cache of this machine");
+
+  CLI::App* cache_command = app.add_subcommand("cache", "Look after the kernels kept on disk");
+  cache_command->require_subcommand(1);
+  CLI::App* stats_command = cache_command->add_subcommand("stats", "Place, number of entries, size");
+  CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
+  CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
+
+  try {
+    app.parse(argc, argv);
+    if (*eval_command) {
+      split(positional, file, eval.expression, eval.bindings);
+      return tools::run_eval(eval);
+    }
+    if (*kernels_command) {
+      split(positional, file, kernels.expression, kernels.bindings);
+      return tools::run_kernels(kernels);
+    }
+    if (*info_command) return tools::run_info();
+    if (*stats_command) return tools::run_cache_stats();
+    if (*clear_command) return tools::run_cache_clear();
+    if (*verify_command) return tools::run_cache_verify();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    fmt::print(stderr, "sinter: error: {}\nRun `sinter --help` for what there is.\n", error.what());
+    return 2;
+  }
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    // The library warns through spdlog's default logger, which writes to stdout unless told otherwise.
+    auto logger = std::make_shared<spdlog::logger>("sinter", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    logger->set_pattern("sinter: %l: %v");
+    logger->set_level(spdlog::default_logger_raw()->level());
+    spdlog::set_default_logger(std::move(logger));
+    const int code = run(argc, argv);
+    if (std::fflush(stdout) != 0) throw sinter::IoError("the output cannot be written");
+    return code;
+  } catch (const std::bad_alloc&) {
+    std::fputs("sinter: error: not enough memory\n", stderr);
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "sinter: error: {}\n", error.what());
+  }
+  return 1;
+}

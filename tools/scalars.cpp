@@ -1,0 +1,143 @@
+#include "scalars.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lexer.hpp"
+
+namespace sinter::tools {
+namespace {
+
+using Int = std::int64_t;
+
+double as_double(const Value& value) {
+  if (const auto* f = value.as<double>()) return *f;
+  if (const auto* i = value.as<Int>()) return static_cast<double>(*i);
+  return *value.as<bool>();
+}
+Int as_integer(const Value& value) {
+  const auto* i = value.as<Int>();
+  return i ? *i : Int{*value.as<bool>()};
+}
+
+[[noreturn]] void overflow(std::string_view symbol, std::size_t offset) {
+  throw Fault{offset, fmt::format("the integer result of {} does not fit in 64 bits; make one side a float", symbol)};
+}
+[[noreturn]] void zero_division(std::string_view symbol, std::size_t offset) {
+  throw Fault{offset, fmt::format("{} by zero; divide a tensor where NumPy's inf and nan are wanted", symbol)};
+}
+
+double floor_divide(double a, double b) {
+  double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  return quotient == 0 ? std::copysign(0.0, a / b) : std::floor(quotient) + (quotient - std::floor(quotient) > 0.5);
+}
+double remainder(double a, double b) {
+  const double rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(0.0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+Int integer_power(Int base, Int exponent, std::size_t offset) {
+  Int result = 1;
+  while (exponent > 0) {
+    if ((exponent & 1) && __builtin_mul_overflow(result, base, &result)) overflow("**", offset);
+    exponent >>= 1;
+    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) overflow("**", offset);
+  }
+  return result;
+}
+
+Value integer_binary(std::string_view symbol, Int a, Int b, std::size_t offset) {
+  Int result = 0;
+  const auto checked = [&](bool overflowed) -> Value {
+    if (overflowed) overflow(symbol, offset);
+    return {result, offset};
+  };
+  if (symbol == "+") return checked(__builtin_add_overflow(a, b, &result));
+  if (symbol == "-") return checked(__builtin_sub_overflow(a, b, &result));
+  if (symbol == "*") return checked(__builtin_mul_overflow(a, b, &result));
+  if (symbol == "//" || symbol == "%") {
+    if (b == 0) zero_division(symbol, offset);
+    if (b == -1) {  // the one quotient that can overflow
+      if (symbol == "%") return {Int{0}, offset};
+      return checked(__builtin_sub_overflow(Int{0}, a, &result));
+    }
+    const bool down = a % b != 0 && (a % b < 0) != (b < 0);
+    return {symbol == "//" ? a / b - down : a % b + (down ? b : 0), offset};
+  }
+  if (symbol == "<<" || symbol == ">>") {
+    if (b < 0) throw Fault{offset, "negative shift count"};
+    if (symbol == ">>") return {a >> (b > 63 ? 63 : b), offset};
+    if (a == 0) return {Int{0}, offset};
+    if (b > 62 || ((a << b) >> b) != a) overflow(symbol, offset);
+    return {a << b, offset};
+  }
+  if (symbol == "&") return {a & b, offset};
+  if (symbol == "|") return {a | b, offset};
+  return {a ^ b, offset};
+}
+
+Value power(const Value& a, const Value& b, std::size_t offset) {
+  if (!a.as<double>() && !b.as<double>() && as_integer(b) >= 0)
+    return {integer_power(as_integer(a), as_integer(b), offset), offset};
+  const double base = as_double(a), exponent = as_double(b);
+  if (base == 0 && exponent < 0) throw Fault{offset, "0 cannot be raised to a negative power"};
+  if (base < 0 && std::isfinite(exponent) && exponent != std::floor(exponent))
+    throw Fault{offset, "a negative number to a fractional power is complex, which is not supported"};
+  return {std::pow(base, exponent), offset};
+}
+
+Value compare(std::string_view symbol, const auto& a, const auto& b, std::size_t offset) {
+  const bool result = symbol == "==" ? a == b : symbol == "!=" ? a != b : symbol == "<" ? a < b
+                    : symbol == "<=" ? a <= b : symbol == ">"  ? a > b : a >= b;
+  return {result, offset};
+}
+
+}  // namespace
+
+Value scalar_binary(std::string_view symbol, const Value& a, const Value& b, std::size_t offset) {
+  const bool floating = a.as<double>() || b.as<double>();
+  if (symbol == "==" || symbol == "!=" || symbol == "<" || symbol == "<=" || symbol == ">" || symbol == ">=")
+    return floating ? compare(symbol, as_double(a), as_double(b), offset)
+                    : compare(symbol, as_integer(a), as_integer(b), offset);
+  if (symbol == "@") throw Fault{offset, "@ multiplies matrices, not numbers; use *"};
+  if (symbol == "**") return power(a, b, offset);
+  if (symbol == "/") {
+    if (as_double(b) == 0) zero_division("division", offset);
+    return {as_double(a) / as_double(b), offset};
+  }
+  const bool bits = symbol == "&" || symbol == "|" || symbol == "^";
+  if (bits && a.as<bool>() && b.as<bool>()) {
+    const bool x = *a.as<bool>(), y = *b.as<bool>();
+    return {symbol == "&" ? (x && y) : symbol == "|" ? (x || y) : x != y, offset};
+  }
+  if (!floating) return integer_binary(symbol, as_integer(a), as_integer(b), offset);
+  const double x = as_double(a), y = as_double(b);
+  if (symbol == "+") return {x + y, offset};
+  if (symbol == "-") return {x - y, offset};
+  if (symbol == "*") return {x * y, offset};
+  if (symbol == "//" || symbol == "%") {
+    if (y == 0) zero_division(symbol, offset);
+    return {symbol == "//" ? floor_divide(x, y) : remainder(x, y), offset};
+  }
+  throw Fault{offset, fmt::format("{} takes integers, not floats", symbol)};
+}
+
+Value scalar_unary(std::string_view symbol, const Value& x, std::size_t offset) {
+  if (const auto* f = x.as<double>()) {
+    if (symbol == "~") throw Fault{offset, "~ takes integers, not floats"};
+    return {symbol == "-" ? -*f : *f, offset};
+  }
+  const Int i = as_integer(x);
+  // NumPy's meaning of ~ on truth values, which is what masks want.
+  if (symbol == "~") return x.as<bool>() ? Value{!*x.as<bool>(), offset} : Value{~i, offset};
+  if (symbol == "+") return {i, offset};
+  Int result = 0;
+  if (__builtin_sub_overflow(Int{0}, i, &result)) overflow("-", offset);
+  return {result, offset};
+}
+
+}  // namespace sinter::tools
