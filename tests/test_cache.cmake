@@ -1,1 +1,1 @@
-sinter_test(test_cache cache)
+sinter_test(test_cache cache trace)

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,7 +26,9 @@
 #include "cache/disk_cache.hpp"
 #include "cache/entry.hpp"
 #include "cache/temporary.hpp"
+#include "host_data_stub.hpp"
 #include "sinter/errors.hpp"
+#include "trace/log.hpp"
 
 namespace fs = std::filesystem;
 using namespace sinter;
@@ -106,15 +107,12 @@ mode_t mode_of(const fs::path& path) {
   return status.st_mode & 07777;
 }
 
-/// What is logged while it lives.
+/// What is logged while it lives, instead of on stderr.
 struct LogCapture {
   std::ostringstream text;
-  std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
-  LogCapture() {
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("capture", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)));
-  }
-  ~LogCapture() { spdlog::set_default_logger(before); }
+  std::vector<spdlog::sink_ptr> before = log().sinks();
+  LogCapture() { log().sinks() = {std::make_shared<spdlog::sinks::ostream_sink_mt>(text)}; }
+  ~LogCapture() { log().sinks() = before; }
   int count(const std::string& what) const {
     const std::string all = text.str();
     int n = 0;

@@ -14,6 +14,7 @@
 #include "device/host/matmul.hpp"
 #include "device/host/partition.hpp"
 #include "device/host/threads.hpp"
+#include "host_data_stub.hpp"
 #include "nest_builder.hpp"
 #include "sinter/errors.hpp"
 

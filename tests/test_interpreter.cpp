@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "host_data_stub.hpp"
 #include "nest_builder.hpp"
 
 using namespace sinter;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/host/interpreter_kernels.hpp"
+#include "host_data_stub.hpp"
 #include "sinter/dtype.hpp"
 
 using namespace sinter;
@@ -72,7 +73,7 @@ template <class R, class T> std::vector<R> run(Op op, const std::vector<T>& a, c
   if (!b.empty()) std::copy(b.begin(), b.end(), raw.get() + n);
   const void* args[] = {raw.get(), raw.get() + n, nullptr};
   std::memset(result.get(), 0x01, a.size() * sizeof(R));
-  const auto kernel = elementwise_kernel(op, dtype_of<T>, dtype_of<R>);
+  const device::TileFn kernel = elementwise_kernel(op, dtype_of<T>, dtype_of<R>);
   REQUIRE(static_cast<bool>(kernel));
   kernel(n, args, result.get());
   std::copy_n(result.get(), n, out.begin());
@@ -170,11 +171,11 @@ template <class T> void check_float() {
   }
 }
 
+__extension__ using Wide = __int128;
 /// The low bits of what the operation gives with as many bits as it needs.
-template <class T> T wrapped(__int128 x) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x)); }
+template <class T> T wrapped(Wide x) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x)); }
 
 template <class T> void check_int() {
-  using Wide = __int128;
   constexpr int bits = sizeof(T) * 8;
   check_unary<T>(Op::negative, [](T x) { return wrapped<T>(-Wide{x}); });
   check_unary<T>(Op::absolute, [](T x) { return wrapped<T>(x < 0 ? -Wide{x} : Wide{x}); });

@@ -296,7 +296,7 @@ class Parser {
                 fmt::format("unknown {} '{}'{}", call ? "function" : "name", token.text,
                             !near.empty() ? fmt::format(": did you mean {}?", near)
                             : call        ? "; sinter eval --help lists the functions"
-                                          : fmt::format("; give it a value: {}=FILE.npy or {}=NUMBER", token.text, token.text))};
+                                          : fmt::format("; give it a value on the command line: {}=…", token.text))};
   }
 
   std::vector<Argument> arguments(std::vector<Argument> list) {

@@ -224,19 +224,21 @@ static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
                              [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");
 
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return cost[a.size()][b.size()];
 }
 
 }  // namespace
@@ -269,12 +271,12 @@ std::optional<DType> find_dtype(std::string_view name) {
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  const std::size_t reach = name.size() < 4 ? 1 : 2;
-  std::size_t best = reach + 1;
+  const std::size_t reach = name.size() < 2 ? 0 : name.size() < 4 ? 1 : 2;
+  std::size_t best = reach;
   std::vector<std::string> found;
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance > reach || distance > best) continue;
+    if (distance > best) continue;
     if (distance < best) found.clear();
     best = distance;
     const std::string quoted = fmt::format("'{}'", candidate);

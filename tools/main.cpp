@@ -1,8 +1,6 @@
 // The `sinter` command: how its arguments are spelt, and what its exit codes are: 0, 1 for a fault in what the user gave
 // (on stderr, "sinter: error: ..."), 2 for arguments that make no sense.
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -70,8 +68,8 @@ int run(int argc, char** argv) {
 
   tools::EvalRequest eval;
   CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over .npy files and numbers");
-  eval_command->add_option("EXPR NAME=FILE.npy NAME=NUMBER", positional, "The expression, then what its names stand for")
-      ->type_name("...");
+  eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")
+      ->type_name("NAME=FILE.npy NAME=NUMBER");
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it")->type_name("OUT.npy");
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
@@ -86,7 +84,8 @@ int run(int argc, char** argv) {
 
   tools::KernelsRequest kernels;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
-  kernels_command->add_option("EXPR NAME=f32[4096,1024]", positional, "The expression, then the types of its names")->type_name("...");
+  kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")
+      ->type_name("NAME=f32[4096,1024]");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   kernels_command->add_option("--target", kernels.target, "cpu, or sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120")->required();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
@@ -127,11 +126,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    // The library warns through spdlog's default logger, which writes to stdout unless told otherwise.
-    auto logger = std::make_shared<spdlog::logger>("sinter", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-    logger->set_pattern("sinter: %l: %v");
-    logger->set_level(spdlog::default_logger_raw()->level());
-    spdlog::set_default_logger(std::move(logger));
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0) throw sinter::IoError("the output cannot be written");
     return code;

@@ -1,7 +1,6 @@
 #include "cache/disk_cache.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +12,7 @@
 #include "cache/directory.hpp"
 #include "cache/entry.hpp"
 #include "cache/temporary.hpp"
+#include "trace/log.hpp"
 
 namespace sinter::cache {
 namespace {
@@ -30,7 +30,7 @@ void warn_once(const Settings& settings, std::string_view kind, const std::strin
     const std::lock_guard lock(mutex);
     if (!said.insert(fmt::format("{}\n{}", kind, settings.directory.string())).second) return;
   }
-  spdlog::warn("disk cache: {}", message);
+  log().warn("disk cache: {}", message);
 }
 
 double age_seconds(const FileInfo& file) {

@@ -18,6 +18,8 @@
 #include <vector>
 
 extern char** environ;
+/// The C library's: the address of a loaded module's thread-local storage on this thread (ELF TLS, x86-64 and AArch64).
+extern "C" void* __tls_get_addr(std::size_t* module_and_offset);
 
 namespace cuda_emulator {
 namespace {
@@ -177,11 +179,8 @@ HostModule::~HostModule() {
 HostModule::Shared HostModule::shared() const {
   if (tls_bytes_ == 0) return {};
   // Thread-local storage of a loaded library comes into being at its first use on each thread; this call is one.
-  struct tls_index {
-    unsigned long module, offset;
-  } index{tls_module_, 0};
-  extern void* tls_get_addr(tls_index*) __asm__("__tls_get_addr");
-  auto* begin = static_cast<unsigned char*>(tls_get_addr(&index));
+  std::size_t module_and_offset[2] = {tls_module_, 0};
+  auto* begin = static_cast<unsigned char*>(__tls_get_addr(module_and_offset));
   return {begin, begin + tls_bytes_, dynamic_()};
 }
 

@@ -109,6 +109,7 @@ class Launch {
 };
 
 Launch* running = nullptr;
+thread_local bool launching = false;  // on this host thread
 
 std::vector<Stack>& stacks() {
   static std::vector<Stack> kept;
@@ -116,6 +117,10 @@ std::vector<Stack>& stacks() {
 }
 
 void on_signal(int number, siginfo_t* info, void*) {
+  if (!launching) {  // another thread's own fault: let it have its effect
+    signal(number, SIG_DFL);
+    return;
+  }
   char text[160];
   std::snprintf(text, sizeof(text), "%s at address %p", number == SIGFPE ? "an arithmetic trap" : "an access that the host refuses",
                 info->si_addr);
@@ -179,18 +184,18 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
                                          std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory");
     if (!current_) return;  // no thread waits for another: nothing is shared
     const Races::Actor actor{current_->number, barriers_, warps_[current_->number / kWarp].epoch};
-    const std::string race = races_.access(p - shared_.begin, bytes, write, actor);
+    // What the launch did not ask for is left out of the count, so that the book of accesses stays small.
+    const bool behind = shared_.dynamic && p >= shared_.dynamic + kLargestDynamicShared;
+    const std::size_t offset = p - shared_.begin - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
+    const std::string race = races_.access(offset, bytes, write, actor);
     if (!race.empty()) fail(Outcome::failed, place() + race);
     return;
   }
   const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
   if ((p >= hook && p < hook + sizeof(Hooks)) || module_.owns(address)) return;
-  if (current_ ? stacks()[current_->number].owns(address) : true) {
-    // Without fibers the threads run on the launch's own stack.
-    if (current_) return;
-    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    if (at >= here && at - here < (1u << 20)) return;
-  }
+  // A thread's own variables: on its fiber's stack, or above this call on the launch's.
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (current_ ? stacks()[current_->number].owns(address) : at >= here && at - here < kStackBytes) return;
   char text[128];
   std::snprintf(text, sizeof(text), " %s %zu bytes at %p, outside every allocation of the device", write ? "writes" : "reads",
                 bytes, address);
@@ -334,11 +339,12 @@ Outcome Launch::run(std::string* message) {
   hooks()->block_size = shape_.block;
   hooks()->grid_size = shape_.grid;
   shared_ = module_.shared();
-  races_.reset(shared_.end - shared_.begin);
+  races_.reset(shared_.end - shared_.begin - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
 
   const Memory::Open open(memory_);
   const Signals signals;
   running = this;
+  launching = true;
   if (sigsetjmp(escape_, 1) == 0) {
     for (unsigned z = 0; z < shape_.grid.z; ++z)
       for (unsigned y = 0; y < shape_.grid.y; ++y)
@@ -349,6 +355,7 @@ Outcome Launch::run(std::string* message) {
         }
   }
   running = nullptr;
+  launching = false;
   *message = message_;
   return outcome_;
 }

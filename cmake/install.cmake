@@ -1,0 +1,15 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS sinter EXPORT sinter-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY include/sinter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT sinter-targets NAMESPACE sinter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
+
+configure_package_config_file(cmake/sinter-config.cmake.in sinter-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
+write_basic_package_version_file(sinter-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sinter-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/sinter-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
+
+configure_file(cmake/sinter.pc.in sinter.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sinter.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,8 @@
+set(SINTER_SANITIZE "" CACHE STRING "address, undefined or thread: build everything with that sanitizer")
+if(SINTER_SANITIZE)
+  add_compile_options(-fsanitize=${SINTER_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SINTER_SANITIZE})
+  if(SINTER_SANITIZE STREQUAL "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs what building and testing need (Debian and Ubuntu, as root or through sudo). Elsewhere it names what is missing.
+# Quick when nothing is missing. LLVM and CUDA are optional at run time; LLVM is installed because the tests use it.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
+          libtbb-dev libcli11-dev doctest-dev libpng-dev libboost-context-dev)
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup: this is not Debian or Ubuntu. Install with your package manager what stands for:" >&2
+  echo "  ${packages[*]} and libLLVM 16 or later" >&2
+  exit 1
+fi
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+missing=()
+for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+
+# Any LLVM library from 16 on will do; the newest that the distribution has is installed when there is none.
+have_llvm=
+for version in 22 21 20 19 18 17 16; do
+  if installed "libllvm$version"; then have_llvm=$version; break; fi
+done
+
+if [ ${#missing[@]} -eq 0 ] && [ -n "$have_llvm" ]; then exit 0; fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: missing ${missing[*]} ${have_llvm:-a libllvm of 16 or later}; run this as root, or install sudo" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+if [ -z "$have_llvm" ]; then
+  for version in 20 19 18 17 16; do
+    if apt-cache show "libllvm$version" >/dev/null 2>&1; then missing+=("libllvm$version"); break; fi
+  done
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,89 @@
+// What a user's file sees: sinter.hpp alone, then what it promises at compile time.
+#include <sinter/sinter.hpp>
+
+#if defined(EIGEN_CORE_H) || defined(FMT_VERSION) || defined(_GLIBCXX_IOSTREAM) || defined(_GLIBCXX_MAP) || \
+    defined(_GLIBCXX_FILESYSTEM) || defined(_GLIBCXX_FUNCTIONAL)
+#error "sinter/sinter.hpp must stay light"
+#endif
+
+#include <doctest/doctest.h>
+
+#include <sinter/eigen.hpp>
+
+#include "host_data_stub.hpp"
+
+namespace sn = sinter;
+
+static_assert(std::is_nothrow_move_constructible_v<sn::Tensor>);
+static_assert(sizeof(sn::Tensor) == sizeof(std::shared_ptr<int>));
+static_assert(!std::is_convertible_v<sn::Tensor, bool>);
+static_assert(!std::is_constructible_v<sn::Axes, bool>, "sum(x, true) must not mean axis 1");
+static_assert(!std::is_convertible_v<const char*, sn::Arg>);
+
+template <class T>
+concept dangles = requires(T t) { std::move(t).template data<float>(); };
+static_assert(!dangles<sn::Tensor>, "the elements of a temporary must not be viewed");
+
+TEST_CASE("nested lists give shape and type") {
+  const sn::Tensor a = {1.f, 2.f};
+  const sn::Tensor b = {{1, 2, 3}, {4, 5, 6}};
+  const sn::Tensor c = {{{1.0}, {2.0}}, {{3.0}, {4.0}}, {{5.0}, {6.0}}};
+  const sn::Tensor d = {{{{true, false}}}};
+  CHECK(a.shape() == sn::Shape{2});
+  CHECK(a.dtype() == sn::DType::float32);
+  CHECK(b.shape() == sn::Shape{2, 3});
+  CHECK(b.dtype() == sn::DType::int32);
+  CHECK(b.to_vector<int>() == std::vector{1, 2, 3, 4, 5, 6});
+  CHECK(c.shape() == sn::Shape{3, 2, 1});
+  CHECK(c.to_vector<double>() == std::vector{1., 2., 3., 4., 5., 6.});
+  CHECK(d.shape() == sn::Shape{1, 1, 1, 2});
+  CHECK(d.to_vector<bool>() == std::vector{true, false});
+  CHECK_THROWS_AS((sn::Tensor{{1, 2}, {3}}), sn::ShapeError);
+}
+
+TEST_CASE("memory is copied in, strides and all") {
+  float values[] = {0, 1, 2, 3, 4, 5};
+  const sn::Tensor rows = sn::from_pointer(values, {2, 3});
+  const sn::Tensor columns = sn::from_pointer(values, {3, 2}, {1, 3});
+  const sn::Tensor backwards = sn::from_pointer(values + 5, {6}, {-1});
+  const sn::Tensor repeated = sn::from_pointer(values + 1, {2, 2}, {0, 1});
+  const sn::Tensor spanned = sn::from_span(values, sn::Shape{3, 2});
+  values[0] = 100;
+  CHECK(rows.to_vector<float>() == std::vector<float>{0, 1, 2, 3, 4, 5});
+  CHECK(columns.to_vector<float>() == std::vector<float>{0, 3, 1, 4, 2, 5});
+  CHECK(backwards.to_vector<float>() == std::vector<float>{5, 4, 3, 2, 1, 0});
+  CHECK(repeated.to_vector<float>() == std::vector<float>{1, 2, 1, 2});
+  CHECK(spanned.shape() == sn::Shape{3, 2});
+  CHECK_THROWS_AS(sn::from_span(values, sn::Shape{4}), sn::ShapeError);
+  CHECK_THROWS_AS(sn::from_pointer(values, {2, 3}, {1}), sn::ShapeError);
+  CHECK_THROWS_AS(sn::from_pointer(static_cast<float*>(nullptr), {2}), sn::ValueError);
+}
+
+TEST_CASE("elements come out as their own type only") {
+  const sn::Tensor x = {1.5f};
+  CHECK(x.item<float>() == 1.5f);
+  CHECK(x.data<float>().size() == 1);
+  float out[1] = {};
+  x.copy_to(std::span<float>(out));
+  CHECK(out[0] == 1.5f);
+  CHECK_THROWS_AS(x.item<double>(), sn::DTypeError);
+  CHECK_THROWS_AS(x.copy_to(std::span<float>()), sn::ShapeError);
+  CHECK_THROWS_AS((sn::Tensor{1, 2}.item<int>()), sn::ShapeError);
+  CHECK_THROWS_WITH_AS(sn::Tensor().to_vector<float>(),
+                       "to_vector: an empty Tensor handle was passed; assign it a value first", sn::ValueError);
+}
+
+TEST_CASE("Eigen in and out") {
+  Eigen::MatrixXf m(2, 3);
+  m << 1, 2, 3, 4, 5, 6;
+  const sn::Tensor t = sn::from_eigen(m);
+  CHECK(t.shape() == sn::Shape{2, 3});
+  CHECK(t.to_vector<float>() == std::vector<float>{1, 2, 3, 4, 5, 6});
+  CHECK(sn::to_eigen<Eigen::MatrixXf>(t) == m);
+  CHECK(sn::eigen_map<float>(t)(1, 0) == 4);
+  const sn::Tensor v = sn::from_eigen(Eigen::VectorXd(Eigen::Vector3d(1, 2, 3)));
+  CHECK(v.shape() == sn::Shape{3});
+  CHECK(sn::to_eigen<Eigen::VectorXd>(v) == Eigen::Vector3d(1, 2, 3));
+  CHECK(sn::to_eigen<Eigen::RowVectorXd>(v) == Eigen::RowVector3d(1, 2, 3));
+  CHECK_THROWS_AS(sn::to_eigen<Eigen::Matrix2f>(t), sn::ShapeError);
+}

@@ -1,0 +1,298 @@
+// Types and shapes against NumPy, and what each misuse says. The tables were printed by NumPy 2.4; one letter a type
+// (numpy.dtype.char), x where NumPy refuses or answers with a type that sinter does not compute in yet.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "host_data_stub.hpp"
+#include "sinter/sinter.hpp"
+#include "trace/promote.hpp"
+
+namespace sn = sinter;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+constexpr std::string_view kLetters = "?bBhHiIlLe.fd";  // in DType's order; bfloat16 has none
+DType of_letter(char c) { return static_cast<DType>(kLetters.find(c)); }
+constexpr std::string_view kComputable = "?ilfd";
+
+template <class Call> char type_letter(Call call) {
+  try {
+    return kLetters[static_cast<std::size_t>(call().dtype())];
+  } catch (const sn::DTypeError&) {
+    return 'x';
+  }
+}
+Tensor data(char letter, const Shape& shape = {3}) { return sn::placeholder(shape, of_letter(letter)); }
+
+using Unary = Tensor (*)(const sn::Arg&);
+using Binary = Tensor (*)(const sn::Arg&, const sn::Arg&);
+
+template <class E, class Call> std::string thrown(Call call) {
+  try {
+    call();
+  } catch (const E& e) {
+    return e.what();
+  } catch (const sn::Error& e) {
+    return std::string("another exception: ") + e.what();
+  }
+  return "nothing was thrown";
+}
+std::string at(int line) { return fmt::format(" at {}:{}", __FILE__, line); }
+
+}  // namespace
+
+TEST_CASE("promotion of every pair of types") {
+  const std::string_view letters = "?bBhHiIlLefd";
+  constexpr std::array table{"?bBhHiIlLefd", "bbhhiilldefd", "BhBhHiIlLefd", "hhhhiilldffd", "HiHiHiIlLffd", "iiiiiilldddd",
+                             "IlIlIlIlLddd", "lllllllldddd", "LdLdLdLdLddd", "eeeffddddefd", "fffffddddffd", "dddddddddddd"};
+  for (std::size_t a = 0; a < letters.size(); ++a) {
+    for (std::size_t b = 0; b < letters.size(); ++b) {
+      CAPTURE(letters[a]);
+      CAPTURE(letters[b]);
+      CHECK(sn::trace::promote(of_letter(letters[a]), of_letter(letters[b])) == of_letter(table[a][b]));
+    }
+  }
+  CHECK(sn::trace::promote(DType::bfloat16, DType::float16) == DType::float32);
+  CHECK(sn::trace::promote(DType::bfloat16, DType::int32) == DType::float64);
+}
+
+TEST_CASE("types of binary functions, tensors and weak scalars") {
+  struct Row {
+    const char* name;
+    Binary call;
+    std::string_view tensors;  // five by five, a blank between rows
+    std::string_view scalars;  // with true, 2 and 2.5
+  };
+  const Row rows[] = {
+      {"add", sn::add, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
+      {"subtract", sn::subtract, "xilfd iildd llldd fddfd ddddd", "xld iid lld fff ddd"},
+      {"multiply", sn::multiply, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
+      {"divide", sn::divide, "dddfd ddddd ddddd fddfd ddddd", "ddd ddd ddd fff ddd"},
+      {"floor_divide", sn::floor_divide, "xilfd iildd llldd fddfd ddddd", "xld iid lld fff ddd"},
+      {"remainder", sn::remainder, "xilfd iildd llldd fddfd ddddd", "xld iid lld fff ddd"},
+      {"power", sn::power, "xilfd iildd llldd fddfd ddddd", "xld iid lld fff ddd"},
+      {"minimum", sn::minimum, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
+      {"maximum", sn::maximum, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
+      // float16 in NumPy for bool with bool; float64 here
+      {"atan2", sn::atan2, "dddfd ddddd ddddd fddfd ddddd", "ddd ddd ddd fff ddd"},
+      {"bitwise_and", sn::bitwise_and, "?ilxx iilxx lllxx xxxxx xxxxx", "?lx iix llx xxx xxx"},
+      {"left_shift", sn::left_shift, "xilxx iilxx lllxx xxxxx xxxxx", "xlx iix llx xxx xxx"},
+      {"less", sn::less, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
+      {"equal", sn::equal, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
+      {"logical_and", sn::logical_and, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
+      {"where", [](const sn::Arg& a, const sn::Arg& b) { return sn::where(data('?'), a, b); },
+       "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
+  };
+  for (const Row& row : rows) {
+    for (std::size_t a = 0; a < 5; ++a) {
+      const Tensor x = data(kComputable[a]);
+      for (std::size_t b = 0; b < 5; ++b) {
+        CAPTURE(row.name);
+        CAPTURE(kComputable[a]);
+        CAPTURE(kComputable[b]);
+        CHECK(type_letter([&] { return row.call(x, data(kComputable[b])); }) == row.tensors[6 * a + b]);
+      }
+      CAPTURE(row.name);
+      CAPTURE(kComputable[a]);
+      CHECK(type_letter([&] { return row.call(x, true); }) == row.scalars[4 * a]);
+      CHECK(type_letter([&] { return row.call(x, 2); }) == row.scalars[4 * a + 1]);
+      CHECK(type_letter([&] { return row.call(x, 2.5f); }) == row.scalars[4 * a + 2]);
+      CHECK(type_letter([&] { return row.call(x, 2.5); }) == row.scalars[4 * a + 2]);
+      CHECK(type_letter([&] { return row.call(2.5, x); }) == row.scalars[4 * a + 2]);
+    }
+  }
+}
+
+TEST_CASE("types of unary functions and reductions") {
+  struct Row {
+    const char* name;
+    std::function<Tensor(const Tensor&)> call;
+    std::string_view types;
+  };
+  const auto function = [](Unary f) { return [f](const Tensor& x) { return f(x); }; };
+  const Row rows[] = {
+      {"negative", function(sn::negative), "xilfd"},
+      {"absolute", function(sn::absolute), "?ilfd"},
+      {"sign", function(sn::sign), "xilfd"},
+      {"floor", function(sn::floor), "?ilfd"},
+      {"ceil", function(sn::ceil), "?ilfd"},
+      {"trunc", function(sn::trunc), "?ilfd"},
+      {"round", function(sn::round), "?ilfd"},
+      {"sqrt", function(sn::sqrt), "dddfd"},  // of bool: float16 in NumPy
+      {"exp", function(sn::exp), "dddfd"},
+      {"tanh", function(sn::tanh), "dddfd"},
+      {"isnan", function(sn::isnan), "?????"},
+      {"isfinite", function(sn::isfinite), "?????"},
+      {"bitwise_not", function(sn::bitwise_not), "?ilxx"},
+      {"logical_not", function(sn::logical_not), "?????"},
+      {"sum", [](const Tensor& x) { return sn::sum(x); }, "lllfd"},
+      {"prod", [](const Tensor& x) { return sn::prod(x); }, "lllfd"},
+      {"min", [](const Tensor& x) { return sn::min(x); }, "?ilfd"},
+      {"max", [](const Tensor& x) { return sn::max(x); }, "?ilfd"},
+      {"mean", [](const Tensor& x) { return sn::mean(x); }, "dddfd"},
+      {"var", [](const Tensor& x) { return sn::var(x); }, "dddfd"},
+      {"stddev", [](const Tensor& x) { return sn::stddev(x); }, "dddfd"},
+      {"any", [](const Tensor& x) { return sn::any(x); }, "?????"},
+      {"all", [](const Tensor& x) { return sn::all(x); }, "?????"},
+      {"softmax", [](const Tensor& x) { return sn::softmax(x); }, "dddfd"},
+      {"sum as float64", [](const Tensor& x) { return sn::sum(x, 0, false, DType::float64); }, "ddddd"},
+      {"matmul", [](const Tensor& x) { return sn::matmul(x, x); }, "?ilfd"},
+  };
+  for (const Row& row : rows) {
+    for (std::size_t a = 0; a < 5; ++a) {
+      CAPTURE(row.name);
+      CAPTURE(kComputable[a]);
+      CHECK(type_letter([&] { return row.call(data(kComputable[a])); }) == row.types[a]);
+    }
+    for (const char stored : {'b', 'B', 'h', 'H', 'I', 'L', 'e', '.'}) {
+      CAPTURE(row.name);
+      CAPTURE(stored);
+      CHECK(type_letter([&] { return row.call(data(stored)); }) == 'x');
+    }
+  }
+}
+
+TEST_CASE("types of created tensors") {
+  CHECK(sn::zeros({2}).dtype() == DType::float64);
+  CHECK(sn::full({2}, 1.f).dtype() == DType::float32);
+  CHECK(sn::full({2}, true).dtype() == DType::bool_);
+  CHECK(sn::full({2}, 1, DType::float32).dtype() == DType::float32);
+  CHECK(sn::arange(5).dtype() == DType::int64);
+  CHECK(sn::arange(0.f, 1.f, 0.25f).dtype() == DType::float32);
+  CHECK(sn::arange(0, 1, 0.25).dtype() == DType::float64);
+  CHECK(sn::arange(3, DType::int32).dtype() == DType::int32);
+  CHECK(sn::linspace(0, 1, 5).dtype() == DType::float64);
+  CHECK((Tensor(sn::add(1, 2))).dtype() == DType::int64);
+  CHECK(sn::add(1, 2.5f).dtype() == DType::float64);
+}
+
+TEST_CASE("shapes") {
+  const Tensor x = data('f', {2, 3, 4});
+  CHECK((x + data('f', {3, 1})).shape() == Shape{2, 3, 4});
+  CHECK((data('f', {5, 1}) + data('f', {6})).shape() == Shape{5, 6});
+  CHECK((data('f', {0, 1}) + data('f', {4})).shape() == Shape{0, 4});
+  CHECK((data('f', {}) + data('f', {})).shape() == Shape{});
+  CHECK(sn::where(data('?', {4, 1}), data('f', {3}), 1).shape() == Shape{4, 3});
+  CHECK(sn::sum(x).shape() == Shape{});
+  CHECK(sn::sum(x, {0, -1}).shape() == Shape{3});
+  CHECK(sn::sum(x, {0, -1}, true).shape() == Shape{1, 3, 1});
+  CHECK(sn::sum(x, std::vector<std::int64_t>{}).shape() == Shape{2, 3, 4});
+  CHECK(sn::max(data('f', {0, 3}), 1).shape() == Shape{0});
+  CHECK(sn::any(data('f', {2, 0}), 1).shape() == Shape{2});
+  CHECK(sn::logsumexp(x, 1).shape() == Shape{2, 4});
+  CHECK(sn::reshape(x, {4, -1}).shape() == Shape{4, 6});
+  CHECK(sn::reshape(x, {-1}).shape() == Shape{24});
+  CHECK(sn::reshape(data('f', {0, 3}), {3, -1}).shape() == Shape{3, 0});
+  CHECK(x.T().shape() == Shape{4, 3, 2});
+  CHECK(sn::permute(x, {1, -1, 0}).shape() == Shape{3, 4, 2});
+  CHECK(sn::expand_dims(x, {0, -1}).shape() == Shape{1, 2, 3, 4, 1});
+  CHECK(sn::squeeze(data('f', {1, 3, 1})).shape() == Shape{3});
+  CHECK(sn::squeeze(data('f', {1, 3, 1}), -1).shape() == Shape{1, 3});
+  CHECK(sn::broadcast_to(data('f', {3, 1}), {2, 3, 5}).shape() == Shape{2, 3, 5});
+  CHECK(x(0).shape() == Shape{3, 4});
+  CHECK(x(-1, 2, 3).shape() == Shape{});
+  CHECK(x(sn::ellipsis, 0).shape() == Shape{2, 3});
+  CHECK(x(sn::newaxis, sn::Slice{1, {}, {}}, sn::ellipsis, sn::newaxis).shape() == Shape{1, 1, 3, 4, 1});
+  CHECK(sn::arange(10).shape() == Shape{10});
+  CHECK(sn::arange(10, 0, -3).shape() == Shape{4});
+  CHECK(sn::arange(0, 1, 0.3).shape() == Shape{4});
+  CHECK(sn::arange(5, 0).shape() == Shape{0});
+  CHECK(sn::linspace(0, 1, 0).shape() == Shape{0});
+}
+
+TEST_CASE("slices clamp as Python's do") {
+  struct Row {
+    sn::Slice slice;
+    std::int64_t start, step, count;  // of slice.indices(10), as a range
+  };
+  const auto none = std::nullopt;
+  const Row rows[] = {
+      {{none, none, none}, 0, 1, 10}, {{2, 8, 3}, 2, 3, 2},      {{-3, none, none}, 7, 1, 3}, {{none, -3, none}, 0, 1, 7},
+      {{none, none, -1}, 9, -1, 10},  {{8, 2, -2}, 8, -2, 3},    {{100, none, -4}, 9, -4, 3}, {{-100, 100, 2}, 0, 2, 5},
+      {{5, 5, none}, 0, 1, 0},        {{8, 2, none}, 0, 1, 0},   {{none, -100, -1}, 9, -1, 10},
+      {{3, none, INT64_MAX}, 3, 1, 1}, {{none, none, INT64_MIN}, 9, 1, 1},
+  };
+  const Tensor x = data('f', {10});
+  for (const Row& row : rows) {
+    const Tensor y = x(row.slice);
+    CAPTURE(row.start);
+    CAPTURE(row.step);
+    REQUIRE(y.shape() == Shape{row.count});
+    if (y.node() == x.node()) continue;  // the full slice
+    CHECK(y.node()->ints == std::vector{row.start, row.step});
+  }
+}
+
+TEST_CASE("matmul shapes") {
+  const auto shape = [](const Shape& a, const Shape& b) { return sn::matmul(data('f', a), data('f', b)).shape(); };
+  CHECK(shape({3}, {3}) == Shape{});
+  CHECK(shape({2, 3}, {3}) == Shape{2});
+  CHECK(shape({3}, {3, 4}) == Shape{4});
+  CHECK(shape({2, 3}, {3, 4}) == Shape{2, 4});
+  CHECK(shape({5, 1, 2, 3}, {7, 3, 4}) == Shape{5, 7, 2, 4});
+  CHECK(shape({5, 2, 3}, {3}) == Shape{5, 2});
+  CHECK(shape({2, 0}, {0, 4}) == Shape{2, 4});
+  CHECK(thrown<sn::ShapeError>([&] { shape({2, 3}, {4, 3}); }).find("(2, 3) and (4, 3): the inner sizes 3 and 4 differ") !=
+        std::string::npos);
+  CHECK_THROWS_AS(sn::matmul(data('f', {2, 3}), 2), sn::ShapeError);
+}
+
+TEST_CASE("each misuse says what, where and what to do") {
+  const Tensor f = data('f', {3, 4}), i = data('i', {3}), b = data('?', {3}), half = data('e');
+  CHECK(thrown<sn::ShapeError>([&] { f + data('f', {5}); }) ==
+        "add: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)" + at(__LINE__ - 1));
+  CHECK(thrown<sn::DTypeError>([&] { b - b; }) ==
+        "subtract: subtract is not supported for bool and bool; use bitwise_xor (^) or logical_xor" + at(__LINE__ - 1));
+  CHECK(thrown<sn::DTypeError>([&] { f & 1; }) ==
+        "bitwise_and: bitwise_and is not supported for float32 and an integer literal; it works on integers and bool: "
+        "convert with astype first" +
+            at(__LINE__ - 3));
+  CHECK(thrown<sn::DTypeError>([&] { sn::exp(half); }) ==
+        "exp: float16 is a storage type only: nothing computes on it yet; load or create the data as bool, int32, int64, "
+        "float32 or float64" +
+            at(__LINE__ - 3));
+  CHECK(thrown<sn::ValueError>([&] { i + 3000000000; }) ==
+        "add: integer literal 3000000000 is out of bounds for int32; convert the tensor with astype(DType::int64) first" +
+            at(__LINE__ - 2));
+  CHECK((i < 3000000000).dtype() == DType::bool_);  // a comparison has an answer
+  CHECK(thrown<sn::ValueError>([&] { sn::pow(i, -1); }) ==
+        "power: integers to negative integer powers are not allowed (int32 ** -1); make one of them floating" +
+            at(__LINE__ - 2));
+  CHECK(thrown<sn::AxisError>([&] { sn::sum(f, 2); }) == "sum: axis 2 is out of bounds for 2 axes (use -2 to 1)" + at(__LINE__));
+  CHECK(thrown<sn::AxisError>([&] { sn::sum(f, {0, -2}); }) == "sum: axis 0 is given twice" + at(__LINE__));
+  CHECK(thrown<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); }) ==
+        "max: shape (0, 3) has no elements to reduce and max has no value for nothing" + at(__LINE__ - 1));
+  CHECK(thrown<sn::ShapeError>([&] { sn::reshape(f, {5, -1}); }) ==
+        "reshape: cannot reshape (3, 4) (12 elements) into (5, -1): the -1 has no size that fits" + at(__LINE__ - 1));
+  CHECK(thrown<sn::ShapeError>([&] { f.reshape({7}); }) ==
+        "reshape: cannot reshape (3, 4) (12 elements) into (7,) (7 elements)" + at(__LINE__ - 1));
+  CHECK(thrown<sn::AxisError>([&] { f(3); }) == "index: index 3 is out of bounds for axis 0 with size 3" + at(__LINE__));
+  CHECK(thrown<sn::AxisError>([&] { f(0, 0, 0); }) == "index: 3 indices for shape (3, 4) with 2 axes" + at(__LINE__));
+  CHECK(thrown<sn::ValueError>([&] { f(sn::Slice{0, 1, 0}); }) == "index: a slice step cannot be zero" + at(__LINE__));
+  CHECK(thrown<sn::ShapeError>([&] { sn::layer_norm(f, data('f', {5})); }) ==
+        "layer_norm (multiply): shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)" + at(__LINE__ - 1));
+  CHECK(thrown<sn::ValueError>([&] { f + Tensor(); }) == "add: an empty Tensor handle was passed; assign it a value first" +
+                                                             at(__LINE__ - 1));
+  CHECK(thrown<sn::ShapeError>([&] { sn::squeeze(f, 0); }) == "squeeze: axis 0 of shape (3, 4) has size 3, not 1" + at(__LINE__));
+  CHECK(thrown<sn::ShapeError>([&] { sn::broadcast_to(f, {4}); }) ==
+        "broadcast_to: shape (3, 4) does not broadcast to (4,): sizes match from the last axis on, or are 1" + at(__LINE__ - 1));
+  CHECK(thrown<sn::ShapeError>([&] { sn::zeros({-1}); }) == "zeros: shape (-1,) has a negative size" + at(__LINE__));
+  CHECK(thrown<sn::ShapeError>([&] { data('f', {1LL << 40, 1}) + data('f', {1, 1LL << 40}); }).find("2^62 bytes") !=
+        std::string::npos);
+  CHECK(thrown<sn::ValueError>([&] { sn::arange(0, 1, 0); }) == "arange: the step cannot be zero" + at(__LINE__));
+  CHECK(thrown<sn::ValueError>([&] { i * 18446744073709551615u; }).find("18446744073709551615 is out of bounds") !=
+        std::string::npos);
+  CHECK_THROWS_AS(sn::astype(f, DType::float16), sn::DTypeError);
+  CHECK_THROWS_AS(sn::permute(f, {0}), sn::AxisError);
+  CHECK_THROWS_AS(sn::permute(f, {0, 0}), sn::AxisError);
+  CHECK_THROWS_AS(f(sn::ellipsis, sn::ellipsis), sn::AxisError);
+  CHECK_THROWS_AS(sn::arange(0., std::numeric_limits<double>::infinity()), sn::ValueError);
+}
