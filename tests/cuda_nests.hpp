@@ -38,9 +38,9 @@ class NestBuilder {
       x.terms.push_back({strides[a] == 1 ? jit::kOne : number(strides[a]), static_cast<int>(a)});
     }
     if (constant != 0) x.constant = number(constant);
-    return index(x);
+    return general(x);
   }
-  int index(Index x) {
+  int general(Index x) {
     nest.indices.push_back(std::move(x));
     return static_cast<int>(nest.indices.size()) - 1;
   }

@@ -152,7 +152,7 @@ std::string in_child(const std::function<std::string()>& body) {
 
 bool skipped(const std::string& said) {
   if (!said.starts_with("skip: ")) return false;
-  std::cout << "[sinter skipped] " << said.substr(6) << std::endl;
+  MESSAGE("skipped: " << said.substr(6));
   return true;
 }
 
@@ -408,7 +408,7 @@ TEST_CASE("a directory that others may write is refused, with one warning") {
 
 TEST_CASE("a directory or an entry of another user is refused") {
   if (geteuid() != 0) {
-    std::cout << "[sinter skipped] foreign owner: needs root to give a directory away" << std::endl;
+    MESSAGE("skipped: foreign owner: needs root to give a directory away");
     return;
   }
   TemporaryFolder folder;

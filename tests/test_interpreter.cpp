@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "host_data_stub.hpp"
 #include "nest_builder.hpp"
@@ -22,7 +24,6 @@ namespace {
 
 constexpr DType kF32 = DType::float32, kI64 = DType::int64;
 const float kPoison = std::numeric_limits<float>::quiet_NaN();
-using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float from = -2, float to = 2) {
   std::mt19937_64 random(seed);
@@ -143,8 +144,11 @@ TEST_CASE("indices with division and remainder, nested") {
   const int twice = b.add(folded);
   jit::Index strided;  // (3 * j) / 7 % 100
   strided.terms = {{kOne, -1, b.affine({0, 3}), by7, by100}};
-  const int x = b.load(kF32, turned), y = b.load(kF32, twice), z = b.load(kF32, b.add(strided));
-  b.store(b.op(Op::add, {b.op(Op::add, {x, y}), z}), flat);
+  jit::Index wrapped;  // an index of an index, still affine: i * columns + j + 5
+  wrapped.terms = {{kOne, -1, flat}};
+  wrapped.constant = b.parameter(5);
+  const int x = b.load(kF32, turned), y = b.load(kF32, twice), z = b.load(kF32, b.add(strided)), w = b.load(kF32, b.add(wrapped));
+  b.store(b.op(Op::add, {b.op(Op::add, {x, y}), b.op(Op::add, {z, w})}), flat);
   b.store(b.index_value(twice), turned);
   b.store(b.index_value(flat), flat);
   b.store(b.index_value(b.affine({1, 0})), flat);
@@ -152,13 +156,14 @@ TEST_CASE("indices with division and remainder, nested") {
   const auto seed = fresh_seed();
   INFO("seed ", seed);
   auto in0 = random_values(rows * columns, seed), in1 = random_values(2000, seed + 1), in2 = random_values(100, seed + 2);
+  auto in3 = random_values(rows * columns + 5, seed + 3);
   std::vector<float> out(in0.size(), kPoison);
   std::vector<std::int64_t> where(in0.size(), -1), identity(in0.size(), -1), row(in0.size(), -1);
-  run(b.nest, {in0.data(), in1.data(), in2.data(), out.data(), where.data(), identity.data(), row.data()});
+  run(b.nest, {in0.data(), in1.data(), in2.data(), in3.data(), out.data(), where.data(), identity.data(), row.data()});
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       const std::int64_t t = i * columns + j, u = t % 15 * 1400 + t / 15, v = u / 7 % 100 + 100 * (j / 7 % 15) + i + 5;
-      CHECK(out[t] == in0[u] + in1[v] + in2[3 * j / 7 % 100]);
+      CHECK(out[t] == in0[u] + in1[v] + (in2[3 * j / 7 % 100] + in3[t + 5]));
       CHECK(where[u] == v);
       CHECK(identity[t] == t);
       CHECK(row[t] == i);
@@ -305,7 +310,7 @@ TEST_CASE("reductions of every type; NaN reaches minimum and maximum") {
 }
 
 TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk") {
-  for (std::int64_t total : {1, 99, 100, 101, 1000, 2049})
+  for (std::int64_t total : {1, 99, 100, 101, 1000, 2049, 15003})
     for (std::int64_t size : {1, 7, 100})
       for (int layout = 0; layout < 3; ++layout) {
         const std::int64_t chunks = (total + size - 1) / size, columns = 3;

@@ -65,6 +65,10 @@ void apply_settings(const EvalRequest& request) {
 
 }  // namespace
 
+void print_explanation(std::string_view text) {
+  fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+}
+
 void warn_unused(const std::vector<std::string>& names) {
   for (const std::string& name : names) fmt::print(stderr, "sinter: warning: '{}' is given and not used\n", name);
 }
@@ -90,7 +94,7 @@ int run_eval(const EvalRequest& request) {
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(result, request.dump)) fmt::print("wrote {}\n", path);
   if (!request.explain.empty())
-    fmt::print("{}\n", explain(result, request.explain == "json" ? Format::json : Format::text));
+    print_explanation(explain(result, request.explain == "json" ? Format::json : Format::text));
   return 0;
 }
 

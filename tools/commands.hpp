@@ -1,6 +1,7 @@
 // The commands, apart from how their arguments are spelt. Each returns the exit code and throws sinter's errors.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/disk_cache.hpp"
@@ -35,6 +36,8 @@ int run_cache_verify();
 
 /// What every command that takes an expression warns of.
 void warn_unused(const std::vector<std::string>& names);
+/// To stdout, ending in one newline.
+void print_explanation(std::string_view text);
 
 /// The cache that the engine uses.
 cache::Settings cache_settings();

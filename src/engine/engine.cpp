@@ -184,11 +184,10 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Sess
   const auto& device = session.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
   const auto constants = constants_of(linear.graph);
-  for (std::size_t id = 0; id < plan.graph.nodes.size(); ++id)
-    if (plan.graph.nodes[id].op == trace::Op::data && plan.last_use[id] >= 0)
-      buffers[id] = buffer_of(linear.leaves[plan.graph.nodes[id].leaf], device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto& step = plan.steps[s];
+    for (int node : step.reads())
+      if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
     for (int node : step.writes()) {
       const auto& n = plan.graph.nodes[node];
       buffers[node] = device->allocate(std::max<std::size_t>(static_cast<std::size_t>(element_count(n.shape)) * itemsize(n.dtype), 1));

@@ -24,15 +24,19 @@ Tensor unary(Op op, const char* name, const Arg& x) {
   return Tensor(make_elementwise(site, op, {operand(site, x, type, shape_of(site, x))}));
 }
 
-Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b) {
+/// With `swapped` the node takes b, then a; messages speak of them as the user wrote them.
+Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b, bool swapped = false) {
   const Shape& sa = shape_of(site, a);
   const Shape& sb = shape_of(site, b);
-  if (sa == sb || !b.is_tensor()) {
-    return Tensor(make_elementwise(site, op, {operand(site, a, type, sa), operand(site, b, type, sa)}));
-  }
+  const auto make = [&](const Shape& shape) {
+    RecordedPtr x = operand(site, a, type, shape), y = operand(site, b, type, shape);
+    if (swapped) std::swap(x, y);
+    return Tensor(make_elementwise(site, op, {std::move(x), std::move(y)}));
+  };
+  if (sa == sb || !b.is_tensor()) return make(sa);
+  if (!a.is_tensor()) return make(sb);
   const std::array shapes{&sa, &sb};
-  const Shape shape = a.is_tensor() ? broadcast_shape(site, shapes) : sb;
-  return Tensor(make_elementwise(site, op, {operand(site, a, type, shape), operand(site, b, type, shape)}));
+  return make(broadcast_shape(site, shapes));
 }
 
 Tensor binary(Op op, const char* name, const Arg& a, const Arg& b) {
@@ -44,7 +48,7 @@ Tensor binary(Op op, const char* name, const Arg& a, const Arg& b) {
 }
 
 /// As binary, but an integer literal beyond int32 compares by value instead of being refused.
-Tensor compare(Op op, const char* name, const Arg& a, const Arg& b) {
+Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped = false) {
   const Site site = site_of(name, a.where());
   require(site, a);
   require(site, b);
@@ -55,7 +59,7 @@ Tensor compare(Op op, const char* name, const Arg& a, const Arg& b) {
       type = DType::int64;
     }
   }
-  return binary_as(op, site, type, a, b);
+  return binary_as(op, site, type, a, b, swapped);
 }
 
 /// floor and its kind return integers and bool as they are.
@@ -137,8 +141,8 @@ Tensor equal(const Arg& a, const Arg& b) { return compare(Op::equal, "equal", a,
 Tensor not_equal(const Arg& a, const Arg& b) { return compare(Op::not_equal, "not_equal", a, b); }
 Tensor less(const Arg& a, const Arg& b) { return compare(Op::less, "less", a, b); }
 Tensor less_equal(const Arg& a, const Arg& b) { return compare(Op::less_equal, "less_equal", a, b); }
-Tensor greater(const Arg& a, const Arg& b) { return compare(Op::less, "greater", b, a); }
-Tensor greater_equal(const Arg& a, const Arg& b) { return compare(Op::less_equal, "greater_equal", b, a); }
+Tensor greater(const Arg& a, const Arg& b) { return compare(Op::less, "greater", a, b, true); }
+Tensor greater_equal(const Arg& a, const Arg& b) { return compare(Op::less_equal, "greater_equal", a, b, true); }
 
 Tensor logical_and(const Arg& a, const Arg& b) { return logical(Op::bitwise_and, "logical_and", a, b); }
 Tensor logical_or(const Arg& a, const Arg& b) { return logical(Op::bitwise_or, "logical_or", a, b); }

@@ -56,7 +56,7 @@ std::string list_types(std::span<const Arg* const> operands) {
   } else {
     advice = "; convert with astype(DType::int32) or another type first";
   }
-  fail<DTypeError>(site, fmt::format("{} is not supported for {}{}", name(op), types, advice));
+  fail<DTypeError>(site, fmt::format("not supported for {}{}", types, advice));
 }
 
 DType operand_type(Op op, const Site& site, DType common, std::span<const Arg* const> operands) {

@@ -79,6 +79,12 @@ class Printer {
     return text + (width_ > 1 ? fmt::format("; vectors of {}\n", width_) : "\n");
   }
 
+  /// Blocks of up to 256 threads fit whatever the kernel's registers (256 * 255 < 65536), and a bound would make ptxas
+  /// trade a few spilled registers for more blocks a multiprocessor.
+  std::string launch_bounds() const {
+    return block_threads(nest_) <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", block_threads(nest_));
+  }
+
   std::string signature() const {
     std::vector<std::string> parameters;
     for (const Access& a : nest_.inputs)
@@ -88,8 +94,8 @@ class Printer {
     for (int i : used_ints(nest_)) parameters.push_back(fmt::format("const {} s{}", int_, i));
     for (std::size_t i = 0; i < nest_.scalars.size(); ++i)
       parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
-    return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(\n    {}) {{\n", block_threads(nest_),
-                       nest_.name, fmt::join(parameters, ",\n    "));
+    return fmt::format("extern \"C\" __global__ void {}{}(\n    {}) {{\n", launch_bounds(), nest_.name,
+                       fmt::join(parameters, ",\n    "));
   }
 
   void check() const {

@@ -47,7 +47,7 @@ constexpr Function kFunctions[] = {
   const @T mod = fmod@f(a, b);
   @T quotient = (a - mod) / b;
   if (mod != 0 && (b < 0) != (mod < 0)) quotient -= 1;
-  if (quotient == 0) return copysign@f(0, a / b);
+  if (quotient == 0) return copysign@f((@T)0, a / b);
   const @T whole = floor@f(quotient);
   return quotient - whole > (@T)0.5 ? whole + 1 : whole;
 })"},
@@ -59,7 +59,7 @@ constexpr Function kFunctions[] = {
 })"},
     {"sn_remainder", F, R"(@T sn_remainder(@T a, @T b) {
   const @T mod = fmod@f(a, b);
-  if (mod == 0) return copysign@f(0, b);
+  if (mod == 0) return copysign@f((@T)0, b);
   return (b < 0) != (mod < 0) ? mod + b : mod;
 })"},
     {"sn_remainder", I, R"(@T sn_remainder(@T a, @T b) {

@@ -163,6 +163,13 @@ void Ir::store(const std::string& pointer, const Value& v) {
 // ---- control flow and helpers
 
 void Ir::loop(const char* stem, const Value& begin, const Value& end, int step, const std::function<void(Value)>& body) {
+  loop(stem, begin, end, [&](const Value& i) {
+    body(i);
+    return integer(DType::int64, step);
+  });
+}
+
+void Ir::loop(const char* stem, const Value& begin, const Value& end, const std::function<Value(Value)>& body) {
   // Rotated, so that whatever does not change inside may be hoisted without asking whether the loop runs at all.
   const std::string head = label(stem), latch = head + ".next", exit = head + ".end", before = block_;
   const std::string counter = fmt::format("%{}.i", head);
@@ -170,10 +177,10 @@ void Ir::loop(const char* stem, const Value& begin, const Value& end, int step, 
   line(fmt::format("br i1 %{0}.runs, label %{0}, label %{1}", head, exit));
   begin_block(head);
   line(fmt::format("{} = phi i64 [ {}, %{} ], [ {}.next, %{} ]", counter, begin.ref, before, counter, latch));
-  body({counter, DType::int64, 1});
+  const Value step = body({counter, DType::int64, 1});
   line(fmt::format("br label %{}", latch));
   begin_block(latch);
-  line(fmt::format("{0}.next = add nsw i64 {0}, {1}", counter, step));
+  line(fmt::format("{0}.next = add nsw i64 {0}, {1}", counter, step.ref));
   line(fmt::format("{0}.more = icmp slt i64 {0}.next, {1}", counter, end.ref));
   line(fmt::format("br i1 {}.more, label %{}, label %{}", counter, head, exit));
   begin_block(exit);

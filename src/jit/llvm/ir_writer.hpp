@@ -87,6 +87,8 @@ class Ir {
   const std::string& block() const { return block_; }
   /// for (i = begin; i < end; i += step) body(i)
   void loop(const char* stem, const Value& begin, const Value& end, int step, const std::function<void(Value)>& body);
+  /// The same, but the body returns the step, a value of its own.
+  void loop(const char* stem, const Value& begin, const Value& end, const std::function<Value(Value)>& body);
 
   /// Calls the helper `name` on operands of one width, writing it first where it is new.
   using Body = std::function<Value(Ir&, const std::vector<Value>&)>;

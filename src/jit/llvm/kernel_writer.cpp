@@ -13,6 +13,8 @@ namespace {
 
 /// A slot's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
 constexpr int kSlotLanes = 64;
+/// Points of the outer axis in a tile: a cache line of float32.
+constexpr int kTile = 64;
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -109,22 +111,42 @@ void KernelWriter::write_outer_loop() {
     counters_[axis] = ir_.alloca_of(DType::int64, 1);
     ir_.store(counters_[axis], first);
   }
-  ir_.loop("outer", begin, end, 1, [&](const Value&) {
+  ir_.loop("outer", begin, end, [&](const Value& first) {
     indices_.clear();
     for (int axis = 0; axis < outer; ++axis) {
       ir_.set_name(fmt::format("p{}", axis));
       axes_[axis] = ir_.load(counters_[axis], DType::int64, 1);
     }
+    const Value points = tiled() ? outer_points_at_once(first, end) : ir_.integer(DType::int64, 1);
     if (rows_are_lanes()) write_point(1);
-    else write_lanes_of_parallel_axis();
-    advance_outer_axes();
+    else write_lanes_of_parallel_axis(points);
+    advance_outer_axes(points);
+    return points;
   });
 }
 
-/// Adds one to the last outer axis and carries.
-void KernelWriter::advance_outer_axes() {
+bool KernelWriter::tiled() const {
+  if (nest_.rows != 0 || nest_.parallel < 2) return false;
+  const auto strided = [&](const Access& access) {
+    const int along = coefficient(nest_, access.index, nest_.vector_axis);
+    return along != kNone && along != kOne;
+  };
+  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(), strided) ||
+         std::any_of(nest_.outputs.begin(), nest_.outputs.end(), strided);
+}
+
+/// At most a tile, to the end of the last outer axis and of this call's share.
+Value KernelWriter::outer_points_at_once(const Value& first, const Value& end) {
+  const int axis = nest_.parallel - 2;
+  ir_.set_name("tile");
+  const Value left = ir_.min(ir_.sub(sizes_[axis], axes_[axis]), ir_.sub(end, first));
+  return ir_.min(left, ir_.integer(DType::int64, kTile));
+}
+
+/// Adds the step to the last outer axis, which it reaches the end of exactly, and carries.
+void KernelWriter::advance_outer_axes(const Value& step) {
   const Value one = ir_.integer(DType::int64, 1), zero = ir_.integer(DType::int64, 0);
-  Value carry = one;
+  Value carry = step;
   for (int axis = static_cast<int>(counters_.size()) - 1; axis >= 0; --axis) {
     ir_.set_name(fmt::format("p{}.next", axis));
     const Value next = ir_.add(axes_[axis], carry);
@@ -156,7 +178,7 @@ int KernelWriter::cost_of(const Stage& stage) const {
   return cost;
 }
 
-void KernelWriter::write_lanes_of_parallel_axis() {
+void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   int cost = 0;
   bool rows = false;
   for (const Stage& stage : nest_.stages) {
@@ -164,7 +186,7 @@ void KernelWriter::write_lanes_of_parallel_axis() {
     rows |= stage.row;
   }
   // Column kernels: whole cache lines of each row, and several chains of additions at once.
-  const int vectors = rows ? 4 : cost <= 40 ? 2 : 1;
+  const int vectors = rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
   for (int width : widths(vectors)) {
@@ -174,7 +196,19 @@ void KernelWriter::write_lanes_of_parallel_axis() {
     ir_.loop(fmt::format("inner{}", width).c_str(), begin, stop, width, [&](const Value& i) {
       indices_.clear();
       axes_[nest_.vector_axis] = i;
-      write_point(width);
+      if (!tiled()) {
+        write_point(width);
+        return;
+      }
+      const int outer = nest_.parallel - 2;
+      const Value corner = axes_[outer];
+      ir_.loop("tile", ir_.integer(DType::int64, 0), points, 1, [&](const Value& k) {
+        indices_.clear();
+        ir_.set_name(fmt::format("p{}", outer));
+        axes_[outer] = ir_.add(corner, k);
+        write_point(width);
+      });
+      axes_[outer] = corner;
     });
     begin = stop;
   }

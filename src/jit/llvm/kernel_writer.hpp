@@ -21,8 +21,9 @@ class KernelWriter {
   // Loops (kernel_writer.cpp).
   void write_parameters();
   void write_outer_loop();
-  void write_lanes_of_parallel_axis();
-  void advance_outer_axes();
+  void write_lanes_of_parallel_axis(const Value& points);
+  Value outer_points_at_once(const Value& first, const Value& end);
+  void advance_outer_axes(const Value& step);
   void write_point(int lanes);
   void write_row_stage(const Stage& stage, int lanes);
   void write_rows(const Stage& stage, int axis, const std::vector<int>& widths);
@@ -48,6 +49,9 @@ class KernelWriter {
   Value gather(const Value& pointers, DType dtype);
   void scatter(const Value& pointers, const Value& value);
 
+  /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
+  /// that what a strided access brings to the cache is used up (a transpose in tiles).
+  bool tiled() const;
   bool rows_are_lanes() const { return nest_.vector_axis >= nest_.parallel; }
   int cost_of(const Stage& stage) const;
   /// Vector widths to loop over, widest first, ending in 1.

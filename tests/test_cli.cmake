@@ -1,0 +1,6 @@
+if(TARGET sinter_command)
+  sinter_test(test_cli)
+  target_link_libraries(test_cli PRIVATE sinter::sinter fmt::fmt nlohmann_json::nlohmann_json)
+  target_compile_definitions(test_cli PRIVATE SINTER_COMMAND="$<TARGET_FILE:sinter_command>")
+  add_dependencies(test_cli sinter_command)
+endif()

@@ -1,0 +1,413 @@
+// The `sinter` command as a user runs it: a process of its own, its exit code, and what it says on which stream.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sinter/npy.hpp"
+#include "sinter/ops.hpp"
+
+namespace fs = std::filesystem;
+using namespace sinter;
+
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  REQUIRE(file.good());
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// A folder of its own, a cache of its own, and the command run inside.
+struct Sandbox {
+  fs::path path;
+  std::vector<std::string> environment;
+
+  Sandbox() {
+    std::string name = (fs::temp_directory_path() / "sinter-cli-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+    environment.push_back("SINTER_CACHE_DIR=" + (path / "cache").string());
+  }
+  ~Sandbox() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+
+  Outcome run(std::vector<std::string> arguments, std::vector<std::string> more_environment = {}) const {
+    const fs::path out = path / ".out", err = path / ".err";
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      const int to = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), errors = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (to < 0 || errors < 0 || dup2(to, 1) < 0 || dup2(errors, 2) < 0 || chdir(path.c_str()) != 0) _exit(126);
+      for (const char* name : {"SINTER_DEVICE", "SINTER_BACKEND", "SINTER_FUSE", "SINTER_DUMP", "SINTER_LOG", "SINTER_CACHE_SIZE"}) unsetenv(name);
+      for (auto* list : {&environment, const_cast<const std::vector<std::string>*>(&more_environment)})
+        for (const std::string& setting : *list) putenv(const_cast<char*>(setting.c_str()));
+      std::vector<char*> argv{const_cast<char*>("sinter")};
+      for (std::string& argument : arguments) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      execv(SINTER_COMMAND, argv.data());
+      _exit(127);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    Outcome outcome{.out = read_text(out), .err = read_text(err)};
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+    return outcome;
+  }
+  void save(const std::string& name, const Tensor& tensor) const { save_npy((path / name).string(), tensor); }
+  Tensor load(const std::string& name) const { return load_npy((path / name).string()); }
+};
+
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+std::uint64_t fresh_seed() { return (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}(); }
+
+/// softmax(gelu(x*s + b), axis=-1) in float64.
+std::vector<double> reference_chain(const std::vector<float>& x, const std::vector<float>& s, double b) {
+  std::vector<double> result(x.size());
+  for (std::size_t row = 0; row < x.size() / s.size(); ++row) {
+    double* out = result.data() + row * s.size();
+    double largest = -INFINITY, sum = 0;
+    for (std::size_t k = 0; k < s.size(); ++k) {
+      const double u = static_cast<double>(x[row * s.size() + k]) * s[k] + b;
+      out[k] = 0.5 * u * (1 + std::erf(u / std::sqrt(2.0)));
+      largest = std::max(largest, out[k]);
+    }
+    for (std::size_t k = 0; k < s.size(); ++k) sum += out[k] = std::exp(out[k] - largest);
+    for (std::size_t k = 0; k < s.size(); ++k) out[k] /= sum;
+  }
+  return result;
+}
+
+bool has_compiler(const Sandbox& box, const std::string& name) {
+  return !contains(box.run({"info"}).out, fmt::format("{:<7} none found", name));
+}
+
+}  // namespace
+
+TEST_CASE("--version and --help") {
+  const Sandbox box;
+  const Outcome version = box.run({"--version"});
+  CHECK(version.code == 0);
+  CHECK(version.out == "sinter 0.1.0\n");
+  const Outcome help = box.run({"--help"});
+  CHECK(help.code == 0);
+  CHECK(contains(help.out, "sinter eval 'softmax("));
+  const Outcome eval_help = box.run({"eval", "--help"});
+  CHECK(eval_help.code == 0);
+  CHECK(contains(eval_help.out, " logsumexp "));
+  CHECK_FALSE(fs::exists(box.path / "cache"));  // nothing was made for a look
+}
+
+TEST_CASE("eval prints as NumPy prints") {
+  const Sandbox box;
+  CHECK(box.run({"eval", "2**-1"}).out == "0.5\n");
+  CHECK(box.run({"eval", "7//2"}).out == "3\n");
+  CHECK(box.run({"eval", "arange(6).reshape(2, 3) * n", "n=10"}).out == "[[ 0 10 20]\n [30 40 50]]\n");
+  CHECK(box.run({"eval", "--", "-arange(3)"}).out == "[ 0 -1 -2]\n");
+  CHECK(box.run({"eval", "arange(3) > 1"}).out == "[False False  True]\n");
+}
+
+TEST_CASE("eval computes files, on every backend, fused and not, as float64 does") {
+  const Sandbox box;
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  const std::vector<float> x = random_floats(64 * 96, seed), s = random_floats(96, seed + 1);
+  box.save("x.npy", from_pointer(x.data(), {64, 96}));
+  box.save("s.npy", from_pointer(s.data(), {96}));
+  const std::vector<double> wanted = reference_chain(x, s, 0.25);
+  write_text(box.path / "chain.txt", "u = x*s + b   # scale and shift\nsoftmax(gelu(u), axis=-1)\n");
+  const std::vector<std::string> bindings = {"x=x.npy", "s=s.npy", "b=0.25", "-o", "y.npy"};
+  const std::vector<std::vector<std::string>> ways = {
+      {"eval", "softmax(gelu(x*s + b), axis=-1)"},
+      {"eval", "-f", "chain.txt"},
+      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--backend", "interpreter"},
+      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--fuse", "off"},
+      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--device", "cpu", "--backend", "llvm", "--fuse", "on"}};
+  for (std::vector<std::string> arguments : ways) {
+    CAPTURE(fmt::format("{} {}", arguments[1], arguments.back()));
+    arguments.insert(arguments.end(), bindings.begin(), bindings.end());
+    box.save("y.npy", full({1}, -1.0));  // an old result must not pass for the new one
+    const Outcome outcome = box.run(arguments);
+    REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    CHECK(outcome.out == "");
+    const Tensor y = box.load("y.npy");
+    REQUIRE(y.shape() == Shape{64, 96});
+    REQUIRE(y.dtype() == DType::float32);
+    const std::vector<float> got = y.to_vector<float>();
+    double worst = 0;
+    for (std::size_t k = 0; k < got.size(); ++k) worst = std::max(worst, std::abs(got[k] - wanted[k]) / wanted[k]);
+    CHECK(worst < 5e-6);
+  }
+}
+
+TEST_CASE("unused names are a warning on stderr, and the value is still computed") {
+  const Sandbox box;
+  const Outcome outcome = box.run({"eval", "a + 1", "a=2", "b=3"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == "3\n");
+  CHECK(outcome.err == "sinter: warning: 'b' is given and not used\n");
+}
+
+TEST_CASE("--explain, --dump and --time show what was done") {
+  const Sandbox box;
+  box.save("x.npy", astype(sin(arange(4096)), DType::float32));
+  const Outcome json = box.run({"eval", "(x*2 + 1).reshape(64, 64).sum(axis=1)", "x=x.npy", "-o", "y.npy", "--explain=json"});
+  REQUIRE_MESSAGE(json.code == 0, json.err);
+  const auto parsed = nlohmann::json::parse(json.out);
+  CHECK(parsed.at("kernels").size() == 1);
+  CHECK(parsed.at("bytes_moved").get<double>() == 4096 * 4 + 64 * 4);
+  CHECK(parsed.at("bytes_unfused").get<double>() > parsed.at("bytes_moved").get<double>());
+
+  const Outcome text = box.run({"eval", "x*2 + 1", "x=x.npy", "--explain"});
+  CHECK(text.code == 0);
+  CHECK(text.out.starts_with("["));  // the value first
+  CHECK(contains(text.out, "1 kernel on cpu"));
+  CHECK(contains(text.out, "ends: output wanted"));
+
+  const Outcome dump = box.run({"eval", "x*2 + 1", "x=x.npy", "--dump", "kernels", "-o", "y.npy"});
+  CHECK(dump.code == 0);
+  CHECK(std::distance(fs::directory_iterator(box.path / "kernels"), {}) >= 1);
+  for (const auto& item : fs::directory_iterator(box.path / "kernels")) CHECK(contains(dump.out, item.path().filename().string()));
+
+  const Outcome time = box.run({"eval", "x*2 + 1", "x=x.npy", "--time", "4", "-o", "y.npy"});
+  CHECK(time.code == 0);
+  CHECK(contains(time.out, "first "));
+  CHECK(contains(time.out, "median "));
+  CHECK(contains(time.out, "GB/s"));
+  CHECK(contains(time.out, "3 more, 32768 bytes moved"));
+}
+
+TEST_CASE("a second process compiles nothing and maps no compiler") {
+  const Sandbox box;
+  if (!has_compiler(box, "llvm")) {
+    MESSAGE("skipped: warm start: no LLVM");
+    return;
+  }
+  // The dynamic loader's own account of every library it opens.
+  const std::vector<std::string> loader = {"LD_DEBUG=files"};
+  const std::vector<std::string> arguments = {"eval", "sqrt(arange(100)*2).sum()", "--explain=json", "-o", "y.npy"};
+  const Outcome cold = box.run(arguments, loader), warm = box.run(arguments, loader);
+  REQUIRE(cold.code == 0);
+  REQUIRE(warm.code == 0);
+  CHECK(contains(cold.err, "libLLVM"));  // so the loader does tell
+  CHECK_FALSE(contains(warm.err, "libLLVM"));
+  CHECK_FALSE(contains(warm.err, "libnvrtc"));
+  CHECK(nlohmann::json::parse(cold.out).at("kernels")[0].at("origin") == "compiled");
+  CHECK(nlohmann::json::parse(warm.out).at("kernels")[0].at("origin") == "disk");
+  const Outcome info = box.run({"info"}, loader);
+  CHECK(contains(info.out, "libLLVM"));
+  CHECK_FALSE(contains(info.err, "calling init: /lib/x86_64-linux-gnu/libLLVM"));
+  CHECK_FALSE(contains(info.err, "file=libLLVM"));
+  CHECK_FALSE(contains(info.err, "libnvrtc"));
+}
+
+TEST_CASE("kernels plans and compiles for a target, with no data") {
+  const Sandbox box;
+  const std::vector<std::string> types = {"x=f32[4096,1024]", "s=f32[1024]", "b=f32[1024]"};
+  std::vector<std::string> targets;
+  if (has_compiler(box, "llvm")) targets.push_back("cpu");
+  else MESSAGE("skipped: kernels --target cpu: no LLVM");
+  if (has_compiler(box, "nvrtc")) targets.push_back("sm_90");
+  else MESSAGE("skipped: kernels --target sm_90: no NVRTC");
+  for (const std::string& target : targets) {
+    CAPTURE(target);
+    std::vector<std::string> arguments = {"kernels", "softmax(gelu(x*s+b), axis=-1)", "--target", target, "--json", "--dump", "k_" + target};
+    arguments.insert(arguments.end(), types.begin(), types.end());
+    const Outcome outcome = box.run(arguments);
+    REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    const auto plan = nlohmann::json::parse(outcome.out);
+    CHECK(plan.at("kernels").size() == 1);
+    CHECK(plan.at("device") == target);
+    if (target == "sm_90") {
+      CHECK(plan.at("kernels")[0].at("registers").get<int>() > 0);
+      CHECK(plan.at("kernels")[0].at("spill_bytes").get<int>() == 0);
+    }
+    bool found = false;
+    for (const auto& item : fs::directory_iterator(box.path / ("k_" + target)))
+      found |= item.path().extension() == (target == "cpu" ? ".ll" : ".cu") && contains(read_text(item.path()), target == "cpu" ? "define" : "__global__");
+    CHECK(found);
+  }
+}
+
+TEST_CASE("info tells version, devices, compilers and the cache") {
+  const Sandbox box;
+  const Outcome info = box.run({"info"});
+  CHECK(info.code == 0);
+  for (const char* part : {"sinter 0.1.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"}) CHECK(contains(info.out, part));
+  CHECK(contains(info.out, (box.path / "cache").string()));
+}
+
+TEST_CASE("cache stats, verify and clear") {
+  const Sandbox box;
+  if (!has_compiler(box, "llvm")) {
+    MESSAGE("skipped: cache commands: no LLVM fills the cache");
+    return;
+  }
+  CHECK(contains(box.run({"cache", "stats"}).out, "entries  0\n"));
+  REQUIRE(box.run({"eval", "arange(10) * 2.5"}).code == 0);
+  REQUIRE(box.run({"eval", "exp(arange(10))"}).code == 0);
+  CHECK(contains(box.run({"cache", "stats"}).out, "entries  2\n"));
+  const Outcome good = box.run({"cache", "verify"});
+  CHECK(good.code == 0);
+  CHECK(contains(good.out, "good 2, bad 0"));
+
+  // One entry loses its tail: found, deleted, and compiled again when it is next wanted.
+  const fs::path victim = fs::directory_iterator(box.path / "cache")->path();
+  fs::resize_file(victim, fs::file_size(victim) / 2);
+  const Outcome bad = box.run({"cache", "verify"});
+  CHECK(bad.code == 1);
+  CHECK(contains(bad.out, victim.filename().string()));
+  CHECK(contains(bad.out, "good 1, bad 1"));
+  CHECK_FALSE(fs::exists(victim));
+  CHECK(box.run({"eval", "arange(10) * 2.5"}).code == 0);
+  CHECK(box.run({"eval", "exp(arange(10))"}).code == 0);
+  CHECK(contains(box.run({"cache", "clear"}).out, "deleted 2 entries"));
+  CHECK(contains(box.run({"cache", "stats"}).out, "entries  0\n"));
+}
+
+TEST_CASE("every damaged, refused or unusable cache still gives the right answer") {
+  const Sandbox box;
+  const std::vector<std::string> arguments = {"eval", "(arange(5)*1.5 + 1).sum()"};
+  const std::string wanted = "20.0\n";
+  CHECK(box.run(arguments).out == wanted);
+  if (fs::exists(box.path / "cache"))
+    for (const auto& item : fs::directory_iterator(box.path / "cache")) write_text(item.path(), "garbage");
+  const Outcome corrupted = box.run(arguments);
+  CHECK(corrupted.code == 0);
+  CHECK(corrupted.out == wanted);
+
+  fs::create_directory(box.path / "open");
+  REQUIRE(chmod((box.path / "open").c_str(), 0777) == 0);
+  const Outcome open = box.run(arguments, {"SINTER_CACHE_DIR=" + (box.path / "open").string()});
+  CHECK(open.code == 0);
+  CHECK(open.out == wanted);
+  CHECK(contains(open.err, "writable by others"));
+  CHECK(fs::is_empty(box.path / "open"));
+  CHECK(box.run({"cache", "clear"}, {"SINTER_CACHE_DIR=" + (box.path / "open").string()}).code == 1);
+
+  const Outcome nowhere = box.run(arguments, {"SINTER_CACHE_DIR=/proc/nowhere/cache"});
+  CHECK(nowhere.code == 0);
+  CHECK(nowhere.out == wanted);
+}
+
+TEST_CASE("bad input of every kind: exit code 1, one message that says what is wrong, nothing on stdout") {
+  const Sandbox box;
+  const Tensor x = astype(arange(24).reshape({4, 6}), DType::float32);
+  box.save("x.npy", x);
+  box.save("i.npy", arange(6));
+  const std::string whole = read_text(box.path / "x.npy");
+  write_text(box.path / "short.npy", whole.substr(0, whole.size() - 10));
+  write_text(box.path / "empty.npy", "");
+  write_text(box.path / "text.npy", "this is no array");
+  std::string header = whole;
+  header.replace(header.find("'shape'"), 7, "'shard'");
+  write_text(box.path / "header.npy", header);
+  std::string objects = whole;
+  objects.replace(objects.find("'<f4'"), 5, "'|O' ");
+  write_text(box.path / "objects.npy", objects);
+  std::string huge = whole;
+  huge.replace(huge.find("(4, 6)"), 6, "(4, 99999999999)");
+  write_text(box.path / "huge.npy", huge);
+
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  const std::vector<Row> rows = {
+      {{"x + x[:, 1:]", "x=x.npy"}, "(4, 6)"},
+      {{"x @ x", "x=x.npy"}, "matmul"},
+      {{"x.reshape(5, 5)", "x=x.npy"}, "reshape"},
+      {{"sum(x, axis=7)", "x=x.npy"}, "7"},
+      {{"x[9]", "x=x.npy"}, "9"},
+      {{"x & x", "x=x.npy"}, "float32"},
+      {{"x[::0]", "x=x.npy"}, "step"},
+      {{"sofmax(x)", "x=x.npy"}, "did you mean 'softmax'?"},
+      {{"x + y", "x=x.npy"}, "unknown name 'y'"},
+      {{"x +", "x=x.npy"}, "operand is missing"},
+      {{"(x", "x=x.npy"}, "never closed"},
+      {{"x < 1 < 2", "x=x.npy"}, "cannot be chained"},
+      {{"x", "x=missing.npy"}, "missing.npy"},
+      {{"x", "x=short.npy"}, "short.npy"},
+      {{"x", "x=empty.npy"}, "empty.npy"},
+      {{"x", "x=text.npy"}, "text.npy"},
+      {{"x", "x=header.npy"}, "header.npy"},
+      {{"x", "x=objects.npy"}, "objects.npy"},
+      {{"x", "x=huge.npy"}, "huge.npy"},
+      {{"x", "x=abc"}, "neither a number nor a file"},
+      {{"x", "x=1", "x=2"}, "given twice"},
+      {{"x", "2x=1"}, "not of the form"},
+      {{"x", "x="}, "no value"},
+      {{"x + 1", "x=x.npy", "-o", "no/such/folder/y.npy"}, "no/such/folder/y.npy"},
+      {{"x", "x=x.npy", "--device", "tpu"}, "tpu"},
+      {{"-f", "missing.txt"}, "missing.txt"},
+      {{"min(x[:0])", "x=x.npy"}, "min"},
+      {{""}, "empty"},
+  };
+  for (const Row& row : rows) {
+    std::vector<std::string> arguments = {"eval"};
+    arguments.insert(arguments.end(), row.arguments.begin(), row.arguments.end());
+    const Outcome outcome = box.run(arguments);
+    CAPTURE(fmt::format("{} {}", arguments[1], arguments.back()));
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out == "");
+    CHECK_MESSAGE(outcome.err.starts_with("sinter: error: "), outcome.err);
+    CHECK_MESSAGE(contains(outcome.err, row.says), outcome.err);
+  }
+  const std::vector<std::vector<std::string>> kernels = {
+      {"kernels", "x", "x=f33[3]", "--target", "cpu"},
+      {"kernels", "x + 1", "x=f32[3]", "--target", "sm_1"},
+      {"kernels", "x + y", "x=f32[3]", "y=f32[4]", "--target", "cpu"},
+  };
+  for (const auto& arguments : kernels) {
+    const Outcome outcome = box.run(arguments);
+    CAPTURE(arguments[2]);
+    CHECK(outcome.code == 1);
+    CHECK_MESSAGE(outcome.err.starts_with("sinter: error: "), outcome.err);
+  }
+}
+
+TEST_CASE("arguments that make no sense: exit code 2") {
+  const Sandbox box;
+  const std::vector<std::vector<std::string>> rows = {
+      {}, {"foo"}, {"eval"}, {"eval", "1", "--backend", "gcc"}, {"eval", "1", "--time", "0"}, {"eval", "1", "--fuse", "maybe"},
+      {"eval", "1", "--explain=xml"}, {"eval", "1", "--nonsense"}, {"kernels", "x", "x=f32[3]"}, {"cache"}, {"cache", "burn"}};
+  for (const auto& arguments : rows) {
+    const Outcome outcome = box.run(arguments);
+    CAPTURE(arguments.empty() ? std::string() : arguments.back());
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out == "");
+    CHECK_MESSAGE(outcome.err.starts_with("sinter: error: "), outcome.err);
+  }
+}

@@ -1,0 +1,440 @@
+// CUDA kernels of hand-built loop nests: their text, what NVRTC makes of it for every target, and their values on the
+// device at hand, against a reference of higher precision.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "cuda_fixture.hpp"
+#include "cuda_nests.hpp"
+#include "cuda_reference.hpp"
+#include "jit/cuda/geometry.hpp"
+#include "jit/cuda/report.hpp"
+
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+
+constexpr DType f32 = DType::float32, f64 = DType::float64, i32 = DType::int32, i64 = DType::int64, b8 = DType::bool_;
+
+void compile_for_all_targets(const LoopNest& nest) {
+  if (skipped_without_nvrtc("compiling for every target")) return;
+  for (int sm : kTargets) {
+    const jit::Source source = jit::generate_cuda(nest, sm);
+    INFO("sm_", sm, "\n", source.text);
+    const jit::ResourceReport report = compiler().compile(source).report;
+    CHECK(report.spill_bytes == 0);
+    CHECK(report.registers > 0);
+    CHECK(report.registers <= 65536 / jit::cuda::block_threads(nest));
+  }
+}
+
+/// Elementwise ops whose operands are of one dtype, cut in kernels of a few ops.
+std::vector<std::vector<Op>> op_groups(DType dtype, std::size_t size) {
+  std::vector<std::vector<Op>> groups;
+  for (int n = 0; n < trace::primitive_count(); ++n) {
+    const trace::Primitive& row = trace::primitive(static_cast<Op>(n));
+    if (row.kind != trace::OpKind::elementwise || row.op == Op::cast || !(row.accepts & trace::dtype_class(dtype))) continue;
+    if (groups.empty() || groups.back().size() == size) groups.emplace_back();
+    groups.back().push_back(row.op);
+  }
+  return groups;
+}
+
+LoopNest elementwise(const std::vector<Op>& ops, DType dtype, std::int64_t count, int vector) {
+  NestBuilder b(fmt::format("ops_{}_{}", name(dtype), trace::name(ops[0])), {count});
+  b.stage(false);
+  const int x = b.index({1});
+  const int left = b.load(dtype, x), right = b.load(dtype, x), choice = b.load(b8, x);
+  for (Op op : ops) {
+    const trace::Primitive& row = trace::primitive(op);
+    std::vector<int> args = row.arity == 1 ? std::vector{left} : row.arity == 2 ? std::vector{left, right} : std::vector{choice, left, right};
+    b.store(b.op(op, args, row.result == trace::Result::boolean ? b8 : dtype), x);
+  }
+  b.nest.vector = vector;
+  b.nest.wide_index = vector == 1;
+  return b.nest;
+}
+
+}  // namespace
+
+TEST_CASE("every elementwise op on every dtype, one and four elements at a time") {
+  Random random;
+  CAPTURE(random.seed);
+  for (DType dtype : {f32, f64, i32, i64, b8}) {
+    const std::size_t count = 4 * 600;
+    const Array left = test_values(dtype, count, random, 0), right = test_values(dtype, count, random, 1);
+    const Array choice = test_values(b8, count, random, 0);
+    for (const std::vector<Op>& ops : op_groups(dtype, 6)) {
+      for (int vector : {1, 4}) {
+        const LoopNest nest = elementwise(ops, dtype, count, vector);
+        const std::vector<Array> results = run(nest, {left, right, choice}, std::vector<std::size_t>(ops.size(), count));
+        for (std::size_t k = 0; k < ops.size(); ++k) {
+          int wrong = 0;
+          for (std::size_t i = 0; i < count && wrong < 3; ++i) {
+            const std::string fault = check_value(ops[k], dtype, left, right, choice, results[k], i);
+            if (fault.empty()) continue;
+            ++wrong;
+            FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ", vectors of ", vector, ": ", fault);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("casts between all dtypes") {
+  Random random;
+  CAPTURE(random.seed);
+  const std::vector<DType> all = {b8, i32, i64, f32, f64};
+  for (DType from : all) {
+    NestBuilder b(fmt::format("cast_{}", name(from)), {512});
+    b.stage(false);
+    const int x = b.index({1}), value = b.load(from, x);
+    for (DType to : all)
+      if (to != from) b.store(b.cast(value, to), x);
+    const Array input = test_values(from, 512, random, 0);
+    const std::vector<Array> results = run(b.nest, {input}, {512, 512, 512, 512});
+    for (const Array& result : results)
+      for (std::size_t i = 0; i < 512; ++i) {
+        const std::string fault = check_cast(input, result, i);
+        if (fault.empty()) continue;
+        FAIL_CHECK(fault);
+        break;
+      }
+  }
+}
+
+TEST_CASE("elementwise kernels compile for every target without spilling") {
+  for (DType dtype : {f32, f64, i32, i64, b8})
+    for (const std::vector<Op>& ops : op_groups(dtype, 12)) compile_for_all_targets(elementwise(ops, dtype, 64, dtype == f32 ? 4 : 1));
+}
+
+namespace {
+
+LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int vector, bool slots, bool wide) {
+  NestBuilder b("softmax", {rows}, {columns});
+  b.nest.ops = {"softmax: maximum subtract exp sum divide"};
+  const int x = b.index({columns, 1});
+  b.stage(true);
+  int value = b.load(f32, x);
+  const int slot = slots ? b.keep(value) : -1;
+  const int max = b.reduce(Op::reduce_max, value);
+  b.stage(true);
+  value = slots ? b.slot(slot) : b.load(f32, x);
+  int exp = b.op(Op::exp, {b.op(Op::subtract, {value, max})});
+  if (slots) b.nest.stages.back().keeps.push_back({slot, exp});
+  const int sum = b.reduce(Op::reduce_sum, exp);
+  b.stage(false);
+  const int inverse = b.op(Op::divide, {b.scalar(f32), sum});
+  b.store(sum, b.index({1, 0}));
+  b.stage(true);
+  if (slots) exp = b.slot(slot);
+  else exp = b.op(Op::exp, {b.op(Op::subtract, {b.load(f32, x), max})});
+  b.store(b.op(Op::multiply, {exp, inverse}), x);
+  b.nest.vector = vector;
+  b.nest.row_threads = row_threads;
+  b.nest.wide_index = wide;
+  return b.nest;
+}
+
+}  // namespace
+
+TEST_CASE("softmax of rows: a block or a warp to a row") {
+  Random random;
+  CAPTURE(random.seed);
+  for (int row_threads : {32, 128, 256})
+    for (int vector : {1, 2, 4})
+      for (bool slots : {true, false}) {
+        const std::int64_t rows = random.integer(1, 40), columns = 4 * random.integer(1, 400);
+        CAPTURE(row_threads);
+        CAPTURE(vector);
+        CAPTURE(slots);
+        const LoopNest nest = softmax(rows, columns, row_threads, vector, slots, vector != 4);
+        const std::vector<float> x = random.floats(rows * columns);
+        std::vector<Array> inputs(nest.inputs.size(), Array(x));
+        const std::vector<Array> y = run(nest, inputs, {static_cast<std::size_t>(rows), x.size()}, {bits_of(1.0f)});
+        double worst = 0;
+        for (std::int64_t r = 0; r < rows; ++r) {
+          double sum = 0, max = -1e300;
+          for (std::int64_t c = 0; c < columns; ++c) max = std::max(max, double{x[r * columns + c]});
+          for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x[r * columns + c] - max);
+          worst = std::max(worst, std::abs(y[0].number(r) - sum) / sum);
+          for (std::int64_t c = 0; c < columns; ++c) {
+            const double expected = std::exp(x[r * columns + c] - max) / sum;
+            const double error = std::abs(y[1].number(r * columns + c) - expected) / expected;
+            worst = std::isnan(error) ? error : std::max(worst, error);
+          }
+        }
+        CHECK(worst < 2e-6);
+      }
+}
+
+TEST_CASE("row softmax compiles for every target without spilling") {
+  compile_for_all_targets(softmax(64, 1024, 256, 4, true, false));
+  compile_for_all_targets(softmax(64, 1024, 1024, 4, false, false));
+  compile_for_all_targets(softmax(64, 1024, 32, 4, true, false));
+  compile_for_all_targets(softmax(64, 1024, 256, 1, true, true));
+}
+
+namespace {
+
+/// out0[c] = sum of column c, out1[c] = its maximum, out2[r, c] = x - sum.
+LoopNest columns(std::int64_t rows, std::int64_t columns, int vector, int row_threads, bool wide) {
+  NestBuilder b("columns", {columns}, {rows});
+  b.nest.vector_axis = 0;
+  const int x = b.index({1, columns});
+  b.stage(true);
+  const int value = b.load(f32, x);
+  const int sum = b.reduce(Op::reduce_sum, value), max = b.reduce(Op::reduce_max, value);
+  b.stage(false);
+  const int bias = b.load(f32, b.index({1, 0})), shared = b.load(f32, b.index({0, 0}));
+  const int shifted = b.op(Op::add, {b.op(Op::add, {sum, bias}), shared});
+  b.store(shifted, b.index({1, 0}));
+  b.store(max, b.index({1, 0}));
+  b.stage(true);
+  b.store(b.op(Op::subtract, {b.load(f32, x), shifted}), x);
+  b.nest.vector = vector;
+  b.nest.row_threads = row_threads;
+  b.nest.wide_index = wide;
+  return b.nest;
+}
+
+}  // namespace
+
+TEST_CASE("reductions of columns") {
+  Random random;
+  CAPTURE(random.seed);
+  for (int row_threads : {32, 256})
+    for (int vector : {1, 4}) {
+      const std::int64_t rows = random.integer(1, 300), n = 4 * random.integer(1, 100);
+      CAPTURE(row_threads);
+      CAPTURE(vector);
+      CAPTURE(rows);
+      CAPTURE(n);
+      const std::vector<float> x = random.floats(rows * n), bias = random.floats(n), one = random.floats(1);
+      const std::vector<Array> y = run(columns(rows, n, vector, row_threads, vector == 1), {x, bias, one, x},
+                                       {static_cast<std::size_t>(n), static_cast<std::size_t>(n), x.size()});
+      double worst = 0;
+      bool same_max = true;
+      for (std::int64_t c = 0; c < n; ++c) {
+        double sum = bias[c] + double{one[0]}, max = -1e300;
+        for (std::int64_t r = 0; r < rows; ++r) {
+          sum += x[r * n + c];
+          max = std::max(max, double{x[r * n + c]});
+        }
+        same_max &= y[1].number(c) == max;
+        worst = std::max(worst, std::abs(y[0].number(c) - sum));
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const double error = std::abs(y[2].number(r * n + c) - (x[r * n + c] - sum));
+          worst = std::isnan(error) ? error : std::max(worst, error);
+        }
+      }
+      CHECK(same_max);
+      CHECK(worst < 300 * 4 * 4 * 6e-8 * 2);
+    }
+  compile_for_all_targets(columns(300, 128, 4, 256, false));
+  compile_for_all_targets(columns(300, 128, 1, 256, true));
+}
+
+TEST_CASE("a long reduction in chunks, the last one shorter") {
+  Random random;
+  CAPTURE(random.seed);
+  for (bool by_columns : {false, true})
+    for (int vector : {1, 4}) {
+      if (by_columns && vector > 1) continue;  // the chunks are the parallel axis
+      const std::int64_t chunk = 4 * random.integer(20, 500), total = chunk * random.integer(2, 9) + 4 * random.integer(1, 19);
+      const std::int64_t chunks = (total + chunk - 1) / chunk;
+      NestBuilder b("chunks", {chunks}, {chunk});
+      b.nest.vector_axis = by_columns ? 0 : 1;
+      b.nest.chunk_axis = 0;
+      b.nest.chunk_row = 1;
+      b.nest.chunk_total = b.number(total);
+      b.nest.vector = vector;
+      b.stage(true);
+      const int sum = b.reduce(Op::reduce_sum, b.load(f32, b.index({chunk, 1})));
+      b.stage(false);
+      b.store(sum, b.index({1, 0}));
+      const std::vector<float> x = random.floats(total);
+      const std::vector<Array> y = run(b.nest, {x}, {static_cast<std::size_t>(chunks)});
+      for (std::int64_t c = 0; c < chunks; ++c) {
+        double expected = 0;
+        for (std::int64_t i = c * chunk; i < std::min(total, (c + 1) * chunk); ++i) expected += x[i];
+        CHECK(y[0].number(c) == doctest::Approx(expected).epsilon(1e-4).scale(100));
+      }
+    }
+}
+
+TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
+  Random random;
+  CAPTURE(random.seed);
+  // Two parallel and two row axes over x[a, r, b, s], so that no flat order is contiguous.
+  const std::int64_t A = random.integer(1, 5), B = random.integer(1, 9), R = random.integer(1, 30), S = random.integer(1, 9);
+  for (DType dtype : {f32, f64, i32, i64, b8})
+    for (bool by_columns : {false, true}) {
+      NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
+      if (by_columns) b.nest.vector_axis = 1;
+      b.nest.row_threads = by_columns ? 128 : 64;
+      b.stage(true);
+      const int x = b.load(dtype, b.index({R * B * S, S, B * S, 1}));
+      std::vector<int> results;
+      const std::vector<Op> ops = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max};
+      for (Op op : ops) results.push_back(b.reduce(op, x));
+      b.stage(false);
+      for (int r : results) b.store(r, b.index({B, 1, 0, 0}));
+      Array values(dtype, A * R * B * S);
+      for (std::size_t i = 0; i < values.count(); ++i) {
+        const double v = random.uniform(0.5, 1.5);
+        if (dtype == f32) values.set(i, random.integer(0, 400) == 0 ? NAN : static_cast<float>(v));
+        else if (dtype == f64) values.set(i, v);
+        else if (dtype == i32) values.set(i, static_cast<std::int32_t>(random.integer(-3000, 3000)));
+        else if (dtype == i64) values.set(i, random.integer(-3000000000, 3000000000));
+        else values.set(i, static_cast<std::uint8_t>(random.integer(0, 9) > 0));
+      }
+      const std::vector<Array> y = run(b.nest, {values}, std::vector<std::size_t>(4, A * B));
+      for (std::size_t k = 0; k < ops.size(); ++k)
+        for (std::int64_t p = 0; p < A * B; ++p) {
+          std::vector<std::size_t> row;
+          for (std::int64_t r = 0; r < R; ++r)
+            for (std::int64_t s = 0; s < S; ++s) row.push_back(((p / B * R + r) * B + p % B) * S + s);
+          const std::string fault = check_reduction(ops[k], values, row, y[k], p);
+          if (!fault.empty()) FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ": ", fault);
+        }
+    }
+}
+
+TEST_CASE("views: steps backwards, broadcast, transposed, and indices with division and remainder") {
+  Random random;
+  CAPTURE(random.seed);
+  const std::int64_t M = random.integer(2, 40), N = 4 * random.integer(1, 20);
+  for (int vector : {1, 4}) {
+    NestBuilder b("views", {M, N});
+    b.stage(false);
+    const int flat = b.index({N, 1});
+    const int flipped = b.load(f32, b.index({-N, -1}, M * N - 1));
+    const int row = b.load(f32, b.index({0, 1})), column = b.load(f32, b.index({1, 0}));
+    const int transposed = b.load(f32, b.index({1, M}));
+    // x.reshape(N, M).T read through its flat position: (flat % M) * N... is x[(flat % M), (flat / M)] of an (M, N) array.
+    Index x;
+    x.terms.push_back({b.number(N), -1, flat, jit::kOne, b.number(M)});
+    x.terms.push_back({jit::kOne, -1, flat, b.number(M), jit::kNone});
+    const int reshaped = b.load(f32, b.general(x));
+    const int position = b.cast(b.iota(flat), f32);
+    int sum = flipped;
+    for (int v : {row, column, transposed, reshaped, position}) sum = b.op(Op::add, {sum, v});
+    b.store(sum, flat);
+    b.nest.vector = vector;
+    b.nest.wide_index = vector == 1;
+    const std::vector<float> a = random.floats(M * N), r = random.floats(N), c = random.floats(M);
+    const std::vector<Array> y = run(b.nest, {a, r, c, a, a}, {a.size()});
+    int wrong = 0;
+    for (std::int64_t i = 0; i < M; ++i)
+      for (std::int64_t j = 0; j < N; ++j) {
+        const std::int64_t p = i * N + j;
+        float expected = a[M * N - 1 - p];
+        for (float v : {r[j], c[i], a[j * M + i], a[p % M * N + p / M], static_cast<float>(p)}) expected += v;
+        wrong += y[0].at<float>(p) != expected;
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("sizes of nothing and of one") {
+  const std::vector<float> x = {5};
+  for (std::int64_t columns_of_one : {0, 1}) {
+    const std::vector<Array> y = run(softmax(1, columns_of_one, 256, 1, true, true), {x},
+                                     {1, static_cast<std::size_t>(columns_of_one)}, {bits_of(1.0f)});
+    CHECK(y[0].number(0) == columns_of_one);
+  }
+  const std::vector<Array> none = run(elementwise({Op::negative}, f32, 0, 4), {Array(f32, 0), Array(f32, 0), Array(b8, 0)}, {0});
+  CHECK(none[0].count() == 0);
+}
+
+TEST_CASE("the text holds no size and no literal, and stands alone") {
+  const std::string text = jit::generate_cuda(softmax(8, 128, 256, 4, true, false), 90).text;
+  CHECK(text == jit::generate_cuda(softmax(977, 7 * 1024, 256, 4, true, false), 90).text);
+  CHECK(text.find("#include") == std::string::npos);
+  CHECK(text.find("977") == std::string::npos);
+  CHECK(text.find("// softmax: maximum subtract exp sum divide") != std::string::npos);
+  std::size_t entries = 0;
+  for (std::size_t at = text.find("extern \"C\""); at != std::string::npos; at = text.find("extern \"C\"", at + 1)) ++entries;
+  CHECK(entries == 1);
+  CHECK(text.find("sn_floor_divide") == std::string::npos);  // helpers only where used
+}
+
+TEST_CASE("options: accurate math unless asked otherwise") {
+  LoopNest nest = elementwise({Op::tan}, f32, 8, 1);
+  CHECK(jit::generate_cuda(nest, 90).options.find("--fmad=false") != std::string::npos);
+  CHECK(jit::generate_cuda(nest, 90).text.find("(float)tan((double)a)") != std::string::npos);
+  nest.fast_math = true;
+  const jit::Source fast = jit::generate_cuda(nest, 90);
+  CHECK(fast.options.find("--use_fast_math") != std::string::npos);
+  CHECK(fast.text.find("tanf(a)") != std::string::npos);
+  CHECK(fast.target == "sm_90");
+}
+
+TEST_CASE("geometry") {
+  const auto block = jit::cuda::geometry(softmax(64, 1000, 256, 4, true, false), softmax(64, 1000, 256, 4, true, false).ints, 132);
+  CHECK(block.grid == 64);
+  CHECK(block.block_x == 256);
+  CHECK(block.shared == 4000);
+  const LoopNest warp = softmax(65, 1001, 32, 1, true, true);
+  CHECK(jit::cuda::geometry(warp, warp.ints, 132).grid == 9);
+  CHECK(jit::cuda::geometry(warp, warp.ints, 132).shared == 8 * 4016);
+  const LoopNest column = columns(10, 129, 1, 256, true);
+  CHECK(jit::cuda::geometry(column, column.ints, 132).grid == 5);
+  CHECK(jit::cuda::geometry(column, column.ints, 132).block_y == 8);
+  const LoopNest large = elementwise({Op::negative}, f32, std::int64_t{1} << 30, 4);
+  CHECK(jit::cuda::geometry(large, large.ints, 132).grid == 132 * 32);
+  LoopNest odd = elementwise({Op::negative}, f32, 7, 4);
+  CHECK_THROWS_AS(jit::cuda::geometry(odd, odd.ints, 132), InternalError);
+  odd = elementwise({Op::negative}, f32, std::int64_t{1} << 31, 4);
+  CHECK_THROWS_AS(jit::cuda::geometry(odd, odd.ints, 132), InternalError);
+}
+
+TEST_CASE("nests that the printer refuses") {
+  LoopNest nest = softmax(8, 128, 256, 4, true, false);
+  nest.vector_axis = 0;
+  CHECK_THROWS_AS(jit::generate_cuda(nest, 90), InternalError);
+  nest = softmax(8, 128, 100, 4, true, false);
+  CHECK_THROWS_AS(jit::generate_cuda(nest, 90), InternalError);
+}
+
+TEST_CASE("a source that does not compile") {
+  if (skipped_without_nvrtc("the log of a failed compile")) return;
+  jit::Source source = jit::generate_cuda(elementwise({Op::exp}, f32, 8, 1), 90);
+  source.text.replace(source.text.find("expf"), 4, "expg");
+  try {
+    compiler().compile(source);
+    FAIL("it compiled");
+  } catch (const CompileError& error) {
+    const std::string what = error.what();
+    CHECK(what.find("identifier \"expg\" is undefined") != std::string::npos);
+    CHECK(what.find("> ") != std::string::npos);
+    CHECK(what.find("= expg(") != std::string::npos);
+  }
+  source = jit::generate_cuda(elementwise({Op::exp}, f32, 8, 1), 90);
+  source.options = "--gpu-architecture=sm_12345";
+  CHECK_THROWS_AS(compiler().compile(source), CompileError);
+}
+
+TEST_CASE("the resource report is read") {
+  const jit::ResourceReport report = jit::cuda::parse_report(
+      "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+      "ptxas info    : Function properties for k\n"
+      "    40 bytes stack frame, 24 bytes spill stores, 28 bytes spill loads\n"
+      "ptxas info    : Used 255 registers, used 1 barriers, 40 bytes cumulative stack size, 1056 bytes smem\n");
+  CHECK(report.registers == 255);
+  CHECK(report.spill_bytes == 52);
+  CHECK(report.stack_bytes == 40);
+  CHECK(report.shared_bytes == 1056);
+  CHECK(jit::cuda::parse_report("").registers == -1);
+  if (skipped_without_nvrtc("spills of a real kernel")) return;
+  // So many live values that 255 registers do not hold them.
+  std::string text = "extern \"C\" __global__ void k(float* p) {\n";
+  for (int i = 0; i < 400; ++i) text += fmt::format("const float v{} = p[{} * threadIdx.x];\n", i, i);
+  text += "__syncthreads();\n";
+  for (int i = 0; i < 400; ++i) text += fmt::format("p[{} + threadIdx.x] = v{};\n", 7 * i, (i * 37) % 400);
+  jit::Source source{"sm_90", "", "--gpu-architecture=sm_90", "k", text + "}\n"};
+  CHECK(compiler().compile(source).report.spill_bytes > 0);
+}

@@ -1,0 +1,292 @@
+// What goes wrong on a device, and what is told of it. A lost device stays lost for its process, so each fault is a
+// skipped test case ("child: ...") that a process of its own runs; the emulator is what notices.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cuda_fixture.hpp"
+#include "cuda_nests.hpp"
+
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+
+constexpr DType f32 = DType::float32;
+
+struct ChildResult {
+  int status;
+  std::string output;
+};
+/// Runs one skipped test case of this program in a process of its own.
+ChildResult child(const std::string& test_case, const std::string& environment = "") {
+  char self[4096] = {};
+  REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+  const std::string command = fmt::format("{} '{}' --no-skip --test-case='{}' 2>&1", environment, self, test_case);
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe);
+  ChildResult result;
+  char part[4096];
+  for (std::size_t n; (n = fread(part, 1, sizeof(part), pipe)) > 0;) result.output.append(part, n);
+  result.status = pclose(pipe);
+  return result;
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// These tests are about the emulator's own findings.
+bool on_gpu() { return !has(gpu().info().name, "emulated"); }
+
+LoopNest sum_of_rows(std::int64_t rows, std::int64_t columns) {
+  NestBuilder b("sum_of_rows", {rows}, {columns});
+  b.stage(true);
+  const int sum = b.reduce(Op::reduce_sum, b.load(f32, b.index({columns, 1})));
+  b.stage(false);
+  b.store(sum, b.index({1, 0}));
+  return b.nest;
+}
+LoopNest negative(std::int64_t count) {
+  NestBuilder b("negative", {count});
+  b.stage(false);
+  const int x = b.index({1});
+  b.store(b.op(Op::negative, {b.load(f32, x)}), x);
+  return b.nest;
+}
+
+/// Runs a nest's kernel after a change of its text, and prints what came of it.
+void run_changed(const LoopNest& nest, const std::string& from, const std::string& to, std::size_t inputs, std::size_t outputs) {
+  jit::Source source = jit::generate_cuda(nest, gpu().info().sm);
+  const std::size_t at = source.text.find(from);
+  REQUIRE(at != std::string::npos);
+  source.text.replace(at, from.size(), to);
+  const jit::Binary binary = compiler().compile(source);
+  const device::KernelPtr kernel = gpu().load(nest, binary);
+  const device::BufferPtr in = gpu().allocate(4 * inputs), out = gpu().allocate(4 * outputs);
+  const std::vector<float> ones(inputs, 1.0f);
+  gpu().upload(*in, ones.data(), 4 * inputs);
+  void* const pointers[] = {in->data(), out->data()};
+  std::vector<float> results(outputs);
+  try {
+    gpu().launch(*kernel, nest, {pointers, nest.ints, {}});
+    gpu().download(results.data(), *out, 4 * outputs);
+    const float expected = results[0] < 0 ? -1.0f : static_cast<float>(inputs / outputs);
+    std::size_t wrong = 0;
+    for (float r : results) wrong += r != expected;
+    fmt::print("RESULTS: {} of {} wrong, the first is {}\n", wrong, outputs, results[0]);
+  } catch (const DeviceError& error) {
+    fmt::print("ERROR: {}\n", error.what());
+  }
+  try {
+    gpu().synchronize();
+  } catch (const DeviceError& error) {
+    fmt::print("AGAIN: {}\n", error.what());
+  }
+  std::fflush(stdout);
+}
+
+constexpr const char* kBarrier = "__syncthreads();\n    float";  // between the parts' writes and their reads
+
+}  // namespace
+
+TEST_CASE("child: barrier removed" * doctest::skip()) { run_changed(sum_of_rows(40, 1000), kBarrier, "float", 40000, 40); }
+TEST_CASE("child: second barrier removed" * doctest::skip()) {
+  run_changed(sum_of_rows(9000, 40), "__syncthreads();  //", "//", 360000, 9000);
+}
+TEST_CASE("child: barrier of some threads" * doctest::skip()) {
+  run_changed(sum_of_rows(40, 1000), kBarrier, "if (threadIdx.x < 64) __syncthreads();\n    float", 40000, 40);
+}
+TEST_CASE("child: shuffle of some lanes" * doctest::skip()) {
+  run_changed(sum_of_rows(40, 1000), "a = a + b;", "a = a + b; if ((threadIdx.x & 31) == 7 && distance == 16) return a;", 40000, 40);
+}
+TEST_CASE("child: unchanged" * doctest::skip()) { run_changed(sum_of_rows(40, 1000), "__syncthreads", "__syncthreads", 40000, 40); }
+TEST_CASE("child: past the end" * doctest::skip()) { run_changed(negative(1000), "point < points", "point <= points", 1000, 1000); }
+TEST_CASE("child: wild pointer" * doctest::skip()) { run_changed(negative(1000), "out0[p0]", "((float*)16)[p0]", 1000, 1000); }
+TEST_CASE("child: host reads device memory" * doctest::skip()) {
+  const device::BufferPtr b = gpu().allocate(64);
+  fmt::print("READ {}\n", *static_cast<volatile float*>(b->data()));
+}
+TEST_CASE("child: open" * doctest::skip()) {
+  std::string why;
+  fmt::print("LISTED {} {}\n", device::list_cuda(&why).size(), why);
+  try {
+    fmt::print("OPENED {}\n", device::open_cuda(0)->info().name);
+  } catch (const DeviceError& error) {
+    fmt::print("ERROR: {}\n", error.what());
+  }
+}
+TEST_CASE("child: allocate" * doctest::skip()) {
+  const device::BufferPtr held = gpu().allocate(600 << 10);
+  try {
+    gpu().allocate(600 << 10);
+    fmt::print("ALLOCATED\n");
+  } catch (const DeviceError& error) {
+    fmt::print("ERROR: {}\n", error.what());
+  }
+}
+TEST_CASE("child: allocate and free" * doctest::skip()) {
+  for (int i = 0; i < 50; ++i) {
+    const device::BufferPtr b = gpu().allocate(100000);
+    const int value = i;
+    int back = -1;
+    gpu().upload(*b, &value, sizeof(value));
+    gpu().download(&back, *b, sizeof(back));
+    REQUIRE(back == i);
+  }
+  fmt::print("IN USE {} AT PEAK {}\n", gpu().memory().now, gpu().memory().peak);
+}
+
+TEST_CASE("a barrier taken out of a reduction is noticed") {
+  if (on_gpu()) {
+    MESSAGE("SKIPPED (1 test): a GPU does not notice a missing barrier, only the emulator does");
+    return;
+  }
+  CHECK(has(child("child: unchanged").output, "RESULTS: 0 of 40 wrong"));
+
+  const auto line_from = [](const std::string& text, const std::string& start) {
+    const std::size_t at = std::min(text.find(start), text.size());
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  for (const std::string which : {"child: barrier removed", "child: second barrier removed"}) {
+    const std::string told = child(which).output;
+    MESSAGE(which, " -> ", line_from(told, "cuda emulator:"));
+    CAPTURE(told);
+    CHECK(has(told, "cuda emulator: kernel sum_of_rows: block ("));
+    CHECK(has(told, "with no barrier between"));
+    CHECK(has(told, "ERROR: cuda:0"));
+    CHECK(has(told, "CUDA_ERROR_LAUNCH_FAILED (719)"));
+    CHECK(has(told, "the kernel launched last is sum_of_rows"));
+    CHECK(has(told, "AGAIN: cuda:0"));
+    CHECK(has(told, "the device was lost earlier"));
+  }
+  // And with the emulator's checks off, by the values: no order of the threads is taken for granted.
+  const std::string values = child("child: barrier removed", "SINTER_EMULATOR_CHECKS=off").output;
+  MESSAGE("checks off -> ", line_from(values, "RESULTS"));
+  CAPTURE(values);
+  CHECK(has(values, "RESULTS: "));
+  CHECK(!has(values, "RESULTS: 0 of"));
+  CHECK(has(child("child: unchanged", "SINTER_EMULATOR_CHECKS=off").output, "RESULTS: 0 of 40 wrong"));
+}
+
+TEST_CASE("a barrier or shuffle that some threads miss is a failed launch, not a hang") {
+  if (on_gpu()) {
+    MESSAGE("SKIPPED (1 test): undefined on a GPU");
+    return;
+  }
+  const std::string barrier = child("child: barrier of some threads", "SINTER_EMULATOR_CHECKS=off").output;
+  CAPTURE(barrier);
+  CHECK(has(barrier, "is reached by 64 of 256 threads"));
+  CHECK(has(barrier, "CUDA_ERROR_LAUNCH_FAILED"));
+  const std::string shuffle = child("child: shuffle of some lanes").output;
+  CAPTURE(shuffle);
+  CHECK(has(shuffle, "wait in a shuffle"));
+  CHECK(has(shuffle, "CUDA_ERROR_LAUNCH_FAILED"));
+}
+
+TEST_CASE("accesses outside the device's memory") {
+  if (on_gpu()) {
+    MESSAGE("SKIPPED (1 test): a GPU does not notice a step past the end");
+    return;
+  }
+  for (const char* which : {"child: past the end", "child: wild pointer"})
+    for (const char* checks : {"", "SINTER_EMULATOR_CHECKS=off"}) {
+      if (std::string(checks) != "" && std::string(which) == "child: past the end") continue;  // within the closed page's slack
+      const std::string told = child(which, checks).output;
+      CAPTURE(told);
+      CHECK(has(told, "cuda emulator: kernel negative: "));
+      CHECK(has(told, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+      CHECK(has(told, "the kernel launched last is negative"));
+    }
+  const ChildResult host = child("child: host reads device memory");
+  CHECK(!has(host.output, "READ"));
+  CHECK(has(host.output, "SIGSEGV"));
+}
+
+TEST_CASE("no driver, no GPU, no such GPU") {
+  const std::string missing = child("child: open", "SINTER_CUDA_DRIVER=/nonexistent/libcuda.so.1").output;
+  CAPTURE(missing);
+  CHECK(has(missing, "LISTED 0 no CUDA driver: tried /nonexistent/libcuda.so.1"));
+  CHECK(has(missing, "ERROR: no CUDA driver"));
+  const std::string foreign = child("child: open", "SINTER_CUDA_DRIVER=libm.so.6").output;
+  CAPTURE(foreign);
+  CHECK(has(foreign, "libm.so.6 has no cuInit"));
+  if (!on_gpu()) {
+    const std::string none = child("child: open", "SINTER_EMULATOR_SM=none").output;
+    CAPTURE(none);
+    CHECK(has(none, "finds no GPU"));
+    CHECK(has(child("child: open", "SINTER_EMULATOR_SM=120").output, "OPENED emulated sm_120"));
+  }
+  const std::size_t count = device::list_cuda().size();
+  REQUIRE(count >= 1);
+  CHECK_THROWS_WITH_AS(device::open_cuda(static_cast<int>(count)), doctest::Contains("does not exist"), DeviceError);
+  CHECK_THROWS_AS(device::open_cuda(-1), DeviceError);
+}
+
+TEST_CASE("memory: exhausted, reused, without a pool") {
+  if (!on_gpu()) {
+    const std::string full = child("child: allocate", "SINTER_EMULATOR_MEMORY=1048576").output;
+    CAPTURE(full);
+    CHECK(has(full, "ERROR: cuda:0: allocating 614400 bytes (614400 in use of 1048576)"));
+    CHECK(has(full, "free tensors"));
+    for (const char* pools : {"SINTER_EMULATOR_POOLS=1", "SINTER_EMULATOR_POOLS=0"})
+      CHECK(has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").output,
+                "IN USE 0 AT PEAK 100000"));
+  }
+  CHECK_THROWS_AS(gpu().allocate(std::size_t{1} << 60), DeviceError);
+  const device::BufferPtr small = gpu().allocate(8);
+  char bytes[16] = {};
+  CHECK_THROWS_AS(gpu().upload(*small, bytes, 16), InternalError);
+  CHECK(gpu().allocate(0)->data() != nullptr);
+}
+
+TEST_CASE("binaries that are not for this device") {
+  const LoopNest nest = negative(16);
+  jit::Binary binary;
+  binary.entry = "negative";
+  CHECK_THROWS_AS(gpu().load(nest, binary), DeviceError);
+  binary.image.assign(4096, 0x5a);
+  CHECK_THROWS_WITH_AS(gpu().load(nest, binary), doctest::Contains("cache verify"), DeviceError);
+  if (on_gpu()) return;
+  binary = compiler().compile(jit::generate_cuda(nest, gpu().info().sm == 75 ? 80 : 75));
+  CHECK_THROWS_WITH_AS(gpu().load(nest, binary), doctest::Contains("CUDA_ERROR_NO_BINARY_FOR_GPU"), DeviceError);
+  binary = compiler().compile(jit::generate_cuda(nest, gpu().info().sm));
+  binary.entry = "another";
+  CHECK_THROWS_WITH_AS(gpu().load(nest, binary), doctest::Contains("finding kernel another"), DeviceError);
+}
+
+TEST_CASE("a row that does not fit in shared memory is refused before the launch") {
+  NestBuilder b("slots", {1}, {1 << 20});
+  b.stage(true);
+  const int x = b.index({0, 1}), slot = b.keep(b.load(f32, x));
+  b.stage(true);
+  b.store(b.slot(slot), x);
+  const jit::Binary binary = compiler().compile(jit::generate_cuda(b.nest, gpu().info().sm));
+  const device::KernelPtr kernel = gpu().load(b.nest, binary);
+  const device::BufferPtr buffer = gpu().allocate(4 << 20);
+  void* const pointers[] = {buffer->data(), buffer->data()};
+  CHECK_THROWS_WITH_AS(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}),
+                       doctest::Contains("needs 4194304 bytes of shared memory"), DeviceError);
+  // Above what a block has without asking, and within what it may ask for.
+  b.nest.ints[1] = 12 * 1024 + 256;
+  CHECK_NOTHROW(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}));
+  CHECK_NOTHROW(gpu().synchronize());
+}
+
+TEST_CASE("what a loaded kernel takes, and how long it ran") {
+  const LoopNest nest = sum_of_rows(2000, 100);
+  const jit::Binary binary = compiler().compile(jit::generate_cuda(nest, gpu().info().sm));
+  const device::KernelPtr kernel = gpu().load(nest, binary);
+  const device::CudaFunctionInfo info = gpu().function_info(*kernel);
+  if (nvrtc_is_real()) {
+    CHECK(info.registers == binary.report.registers);
+    CHECK(info.static_shared == binary.report.shared_bytes);
+  }
+  CHECK(info.max_threads >= 256);
+  const device::BufferPtr in = gpu().allocate(4 * 200000), out = gpu().allocate(4 * 2000);
+  void* const pointers[] = {in->data(), out->data()};
+  device::EventTimer timer(gpu());
+  timer.start();
+  gpu().launch(*kernel, nest, {pointers, nest.ints, {}});
+  const double ms = timer.stop();
+  CHECK(ms > 0);
+  CHECK(ms < 60000);
+}

@@ -1,0 +1,3 @@
+sinter_program(test_promises OWN_MAIN)
+sinter_run(promises_llvm test_promises SINTER_BACKEND=llvm)
+sinter_run(promises_interpreter test_promises SINTER_BACKEND=interpreter)
