@@ -162,6 +162,17 @@ void become_nobody() {
   if (setgid(kNobody) != 0 || setuid(kNobody) != 0) throw std::runtime_error("setuid failed");
 }
 
+/// In a child: a view of the file system of its own, to mount in; without root's powers, as the root of a user namespace.
+bool own_mounts() {
+  const uid_t uid = geteuid();
+  if (unshare(CLONE_NEWNS) != 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    std::ofstream("/proc/self/uid_map") << fmt::format("0 {} 1\n", uid);
+    if (geteuid() != 0) return false;
+  }
+  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
 void give_to_nobody(const fs::path& path) {
   if (geteuid() != 0) return;
   REQUIRE(chown(path.c_str(), kNobody, kNobody) == 0);
@@ -529,8 +540,7 @@ TEST_CASE("a full disk and a read-only one: entries stay, stores are given up, o
   const fs::path mount_point = folder.path / "disk";
   fs::create_directory(mount_point);
   const std::string said = in_child([&]() -> std::string {
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return "skip: full disk: no right to mount here";
-    mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    if (!own_mounts()) return "skip: full disk: no right to mount here";
     if (mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=64k,mode=0700") != 0) return "skip: full disk: tmpfs cannot be mounted here";
     LogCapture log;
     DiskCache cache({mount_point, kMega});

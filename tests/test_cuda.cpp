@@ -2,7 +2,7 @@
 // device at hand, against a reference of higher precision.
 #include <doctest/doctest.h>
 
-#include <set>
+#include <future>
 
 #include "cuda_fixture.hpp"
 #include "cuda_nests.hpp"
@@ -19,10 +19,13 @@ constexpr DType f32 = DType::float32, f64 = DType::float64, i32 = DType::int32, 
 
 void compile_for_all_targets(const LoopNest& nest) {
   if (skipped_without_nvrtc("compiling for every target")) return;
-  for (int sm : kTargets) {
-    const jit::Source source = jit::generate_cuda(nest, sm);
-    INFO("sm_", sm, "\n", source.text);
-    const jit::ResourceReport report = compiler().compile(source).report;
+  // From several threads at once, as a plan's kernels are.
+  std::vector<std::future<jit::ResourceReport>> reports;
+  for (int sm : kTargets)
+    reports.push_back(std::async(std::launch::async, [&nest, sm] { return compiler().compile(jit::generate_cuda(nest, sm)).report; }));
+  for (std::size_t i = 0; i < kTargets.size(); ++i) {
+    const jit::ResourceReport report = reports[i].get();
+    INFO("sm_", kTargets[i], "\n", jit::generate_cuda(nest, kTargets[i]).text);
     CHECK(report.spill_bytes == 0);
     CHECK(report.registers > 0);
     CHECK(report.registers <= 65536 / jit::cuda::block_threads(nest));

@@ -178,6 +178,34 @@ TEST_CASE("indices under division and remainder: a reshape of a transpose") {
   }
 }
 
+TEST_CASE("transposes go by tiles, whose edges are anywhere") {
+  NEEDS_LLVM
+  std::mt19937_64 random(std::random_device{}());
+  for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{1, 1, 1}, {1, 64, 70}, {3, 130, 37}, {2, 63, 16}}) {
+    for (const bool strided_output : {false, true}) {  // out[i, j, k] = in[i, k, j]
+      NestBuilder builder({a, b, c});
+      builder.stage(false);
+      const int rows = builder.affine({b * c + 3, c + 1, 1}), columns = builder.affine({b * c + 3, 1, b + 1});
+      builder.store(builder.load(DType::int32, strided_output ? rows : columns), strided_output ? columns : rows);
+      const std::int64_t size = a * (b * c + 3) + (b + 1) * (c + 1) * 2;
+      std::vector<std::int32_t> in(size), out(size), expected(size, -7);
+      for (auto& v : in) v = static_cast<std::int32_t>(random() % 100000);
+      for (std::int64_t i = 0; i < a; ++i)
+        for (std::int64_t j = 0; j < b; ++j)
+          for (std::int64_t k = 0; k < c; ++k) {
+            const std::int64_t by_row = i * (b * c + 3) + j * (c + 1) + k, by_column = i * (b * c + 3) + j + k * (b + 1);
+            expected[strided_output ? by_column : by_row] = in[strided_output ? by_row : by_column];
+          }
+      for (const jit::CpuTarget& cpu : cpu_levels())
+        for (int shares : {1, 3, 7}) {
+          std::fill(out.begin(), out.end(), -7);
+          run(builder.nest, compile(builder.nest, cpu)->entry(), {in.data(), out.data()}, {}, shares);
+          CHECK(out == expected);
+        }
+    }
+  }
+}
+
 TEST_CASE("index values along lanes") {
   NEEDS_LLVM
   NestBuilder b({3, 100});

@@ -139,8 +139,14 @@ class Scheduler {
         group.row = domain.row;
         WalkResult result = walk(context, group.requests, group.parallel, group.row);
         if (!result.demand) {
-          group.kernel = std::move(result.kernel);
-          break;
+          const int refused = circular_root(result.kernel, id);
+          if (refused < 0) {
+            group.kernel = std::move(result.kernel);
+            break;
+          }
+          absorbable_[refused] = 0;  // its own kernel writes it
+          materialized_[refused] = 1;
+          continue;
         }
         if (result.demand->node == id) throw InternalError(fmt::format("scheduler: %{} demands itself", id));
         put_in_memory(result.demand->node, result.demand->cut, work);
@@ -155,6 +161,29 @@ class Scheduler {
       group.kernel.cut = cut_of(id, wanted);
       groups_.push_back(std::move(group));
     }
+  }
+
+  // A root that joined the kernel although something the kernel reads from memory is computed from it; -1 when there is none.
+  int circular_root(const Kernel& kernel, int primary) const {
+    for (const auto& root : kernel.roots) {
+      if (root.node == primary) continue;
+      for (const auto& value : kernel.values)
+        if (value.kind == Value::Kind::load && computed_from(value.node, root.node)) return root.node;
+    }
+    return -1;
+  }
+
+  bool computed_from(int id, int source) const {
+    std::set<int> seen;
+    std::vector<int> stack{id};
+    while (!stack.empty()) {
+      const int at = stack.back();
+      stack.pop_back();
+      if (at == source) return true;
+      if (at < source || !seen.insert(at).second) continue;  // operands have smaller numbers
+      stack.insert(stack.end(), node(at).inputs.begin(), node(at).inputs.end());
+    }
+    return false;
   }
 
   Cut cut_of(int id, const std::set<int>& wanted) const {

@@ -13,7 +13,7 @@ namespace {
 
 /// A slot's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
 constexpr int kSlotLanes = 64;
-/// Points of the outer axis in a tile: a cache line of float32.
+/// Points of the outer axis in a tile: several cache lines of each strided stream.
 constexpr int kTile = 64;
 
 std::string one_line(std::string text) {
