@@ -25,8 +25,9 @@ Prices black_scholes(const sn::Tensor& spot, const sn::Tensor& strike, const sn:
   return {call, put};
 }
 
-template <class T> void plain_loop(std::span<const float> spot, std::span<const float> strike, std::span<const float> years, T rate,
-                                   T volatility, std::span<T> call, std::span<T> put) {
+template <class T>
+void plain_loop(std::span<const float> spot, std::span<const float> strike, std::span<const float> years, T rate, T volatility,
+                std::span<T> call, std::span<T> put) {
   const auto cdf = [](T x) { return T(0.5) * (1 + std::erf(x * std::sqrt(T(0.5)))); };
   for (std::size_t k = 0; k < spot.size(); ++k) {
     const T s = spot[k], x = strike[k], t = years[k], spread = volatility * std::sqrt(t);

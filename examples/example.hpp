@@ -13,7 +13,8 @@
 namespace example {
 
 /// Milliseconds of the fastest of `repeats` calls.
-template <class Function> double best_ms(int repeats, Function&& function) {
+template <class Function>
+double best_ms(int repeats, Function&& function) {
   double best = 1e300;
   for (int k = 0; k < repeats; ++k) {
     const auto begin = std::chrono::steady_clock::now();
@@ -65,7 +66,8 @@ inline void print_counters() {
 }
 
 /// main() of an example: an exception becomes a message and an exit status.
-template <class Function> int run(Function&& function) {
+template <class Function>
+int run(Function&& function) {
   try {
     return function();
   } catch (const std::exception& error) {

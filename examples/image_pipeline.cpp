@@ -30,7 +30,9 @@ sn::Tensor unsharp(const sn::Tensor& x) {
 
 /// Light that falls off with the squared distance from the centre, shaped (height, width, 1).
 sn::Tensor vignette(std::int64_t height, std::int64_t width) {
-  const auto centred = [](std::int64_t n) { return sn::astype(sn::arange(n), sn::DType::float32) / (0.5f * static_cast<float>(n - 1)) - 1.f; };
+  const auto centred = [](std::int64_t n) {
+    return sn::astype(sn::arange(n), sn::DType::float32) / (0.5f * static_cast<float>(n - 1)) - 1.f;
+  };
   auto y = sn::expand_dims(centred(height), {1, 2}), x = sn::expand_dims(centred(width), {0, 2});
   return 1.f - (0.5f * kFalloff) * (x * x + y * y);
 }
@@ -50,7 +52,8 @@ std::vector<double> reference(const example::Picture& picture) {
         for (int dy = -1; dy <= 1; ++dy)
           for (int dx = -1; dx <= 1; ++dx) blurred += weights[dy + 1] * weights[dx + 1] * toned(y + dy, x + dx, c) / 16;
         const double sharp = toned(y, x, c) + 0.8 * (toned(y, x, c) - blurred);
-        const double v = 2.0 * static_cast<double>(y - 1) / static_cast<double>(h - 3) - 1, u = 2.0 * static_cast<double>(x - 1) / static_cast<double>(w - 3) - 1;
+        const double v = 2.0 * static_cast<double>(y - 1) / static_cast<double>(h - 3) - 1,
+                     u = 2.0 * static_cast<double>(x - 1) / static_cast<double>(w - 3) - 1;
         out.push_back(std::clamp(sharp * (1 - 0.225 * (u * u + v * v)), 0.0, 1.0));
       }
   return out;
@@ -84,8 +87,8 @@ int develop(int argc, char** argv) {
   std::vector<double> expected;
   const double loop = example::best_ms(3, [&] { expected = reference(picture); });
   const auto means = mean.to_vector<float>(), spreads = spread.to_vector<float>();
-  std::printf("  red %.3f +- %.3f, green %.3f +- %.3f, blue %.3f +- %.3f; brightest %.3f, %.2f%% clipped\n", means[0], spreads[0],
-              means[1], spreads[1], means[2], spreads[2], brightest.item<float>(), 100 * clipped.item<float>());
+  std::printf("  red %.3f +- %.3f, green %.3f +- %.3f, blue %.3f +- %.3f; brightest %.3f, %.2f%% clipped\n", means[0], spreads[0], means[1],
+              spreads[1], means[2], spreads[2], brightest.item<float>(), 100 * clipped.item<float>());
   std::printf("  first call %.1f ms, then %.2f ms; plain loops in float64 %.1f ms: %.1f times as long\n", first, warm, loop, loop / warm);
 
   const std::string target = argc > 2 ? argv[2] : "developed.ppm";

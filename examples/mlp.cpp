@@ -50,7 +50,8 @@ sn::Tensor train_step(Network& net, Network& momentum, const sn::Tensor& x, cons
 }
 
 /// The same in Eigen, in any precision.
-template <class T> struct EigenNetwork {
+template <class T>
+struct EigenNetwork {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using Row = Eigen::Matrix<T, 1, Eigen::Dynamic>;
   Matrix w1, w2, m1, m2;
@@ -75,7 +76,8 @@ template <class T> struct EigenNetwork {
   }
 };
 
-template <class T> EigenNetwork<T> to_eigen(const Network& net) {
+template <class T>
+EigenNetwork<T> to_eigen(const Network& net) {
   EigenNetwork<T> out;
   out.w1 = sn::to_eigen<Eigen::MatrixXf>(net.w1).template cast<T>();
   out.w2 = sn::to_eigen<Eigen::MatrixXf>(net.w2).template cast<T>();
@@ -140,20 +142,23 @@ int learn(int argc, char** argv) {
     if (k == 0 || (k + 1) % 50 == 0) std::printf("  step %3d: loss %.5f (float64: %.5f)\n", k + 1, last, last_reference);
     if (k == 4) {
       const auto w1 = net.w1.to_vector<float>();
-      checks.close<float, double>("weights after five steps against float64", w1, std::span<const double>(reference.w1.data(), w1.size()), 1e-5);
+      checks.close<float, double>("weights after five steps against float64", w1, std::span<const double>(reference.w1.data(), w1.size()),
+                                  1e-5);
     }
   }
   example::print_counters();
 
   auto eigen = to_eigen<float>(start);
   const EigenNetwork<float>::Matrix x32 = eigen_x, t32 = eigen_t;
-  const double eigen_seconds = example::best_ms(1, [&] {
-    for (int k = 1; k < kSteps; ++k) eigen.train_step(x32, t32);
-  }) / 1e3;
+  const double eigen_seconds = example::best_ms(1,
+                                                [&] {
+                                                  for (int k = 1; k < kSteps; ++k) eigen.train_step(x32, t32);
+                                                }) /
+                               1e3;
   const double after = accuracy(net, test_x, test_t);
   std::printf("  held-out digits recognised: %.1f%% untrained, %.1f%% trained\n", 100 * before, 100 * after);
-  std::printf("  %d steps took %.0f ms; in Eigen on one thread %.0f ms: %.2f times as long\n", kSteps - 1, 1e3 * seconds, 1e3 * eigen_seconds,
-              eigen_seconds / seconds);
+  std::printf("  %d steps took %.0f ms; in Eigen on one thread %.0f ms: %.2f times as long\n", kSteps - 1, 1e3 * seconds,
+              1e3 * eigen_seconds, eigen_seconds / seconds);
   checks.close("last loss against float64", last, last_reference, 1e-4);
   checks.holds("more than 90% are recognised", after > 0.9);
   return checks.exit_code();

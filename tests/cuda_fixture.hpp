@@ -48,7 +48,7 @@ inline bool nvrtc_is_real() {
   }();
   return real;
 }
-inline bool skipped_without_nvrtc(const char* what) {
+inline bool skipped_without_nvrtc(const std::string& what) {
   if (nvrtc_is_real()) return false;
   MESSAGE("SKIPPED (1 test): ", what, ": there is no NVRTC");
   return true;

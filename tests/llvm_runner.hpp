@@ -60,7 +60,8 @@ inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vecto
 }
 
 /// The value as kernels take a scalar.
-template <class T> std::uint64_t scalar_bits(T value) {
+template <class T>
+std::uint64_t scalar_bits(T value) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
   return bits;

@@ -165,9 +165,12 @@ void become_nobody() {
 /// In a child: a view of the file system of its own, to mount in; without root's powers, as the root of a user namespace.
 bool own_mounts() {
   const uid_t uid = geteuid();
+  const gid_t gid = getegid();
   if (unshare(CLONE_NEWNS) != 0) {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
     std::ofstream("/proc/self/uid_map") << fmt::format("0 {} 1\n", uid);
+    std::ofstream("/proc/self/setgroups") << "deny\n";
+    std::ofstream("/proc/self/gid_map") << fmt::format("0 {} 1\n", gid);
     if (geteuid() != 0) return false;
   }
   return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
@@ -589,7 +592,9 @@ TEST_CASE("a write that fails half way leaves nothing behind") {
 
 TEST_CASE("processes and threads racing on the same keys: every load is whole, nothing is corrupt") {
   TemporaryFolder folder;
-  const auto image_of = [](int key) { return std::vector<std::uint8_t>(static_cast<std::size_t>(1000 + 4000 * key), static_cast<std::uint8_t>(key)); };
+  const auto image_of = [](int key) {
+    return std::vector<std::uint8_t>(static_cast<std::size_t>(1000 + 4000 * key), static_cast<std::uint8_t>(key));
+  };
   const auto hammer = [&](std::uint64_t seed) -> std::string {
     DiskCache cache({folder.cache(), 60000});  // small: evictions race too
     std::atomic<int> torn{0}, found{0};
@@ -724,6 +729,8 @@ TEST_CASE("sizes and places come from the environment") {
   setenv("SINTER_CACHE_DIR", "/own", 1), setenv("SINTER_CACHE_SIZE", "3K", 1);
   CHECK(default_settings().directory == "/own");
   CHECK(default_settings().max_bytes == 3072);
+  setenv("SINTER_CACHE_SIZE", "plenty", 1);
+  CHECK(default_settings().max_bytes == 1024 * kMega);
   for (const char* name : {"SINTER_CACHE_DIR", "SINTER_CACHE_SIZE", "XDG_CACHE_HOME", "HOME"}) unsetenv(name);
   for (const auto& [name, value] : before) setenv(name.c_str(), value.c_str(), 1);
 }

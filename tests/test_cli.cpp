@@ -64,7 +64,8 @@ struct Sandbox {
     if (child == 0) {
       const int to = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), errors = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       if (to < 0 || errors < 0 || dup2(to, 1) < 0 || dup2(errors, 2) < 0 || chdir(path.c_str()) != 0) _exit(126);
-      for (const char* name : {"SINTER_DEVICE", "SINTER_BACKEND", "SINTER_FUSE", "SINTER_DUMP", "SINTER_LOG", "SINTER_CACHE_SIZE"}) unsetenv(name);
+      for (const char* name : {"SINTER_DEVICE", "SINTER_BACKEND", "SINTER_FUSE", "SINTER_DUMP", "SINTER_LOG", "SINTER_CACHE_SIZE"})
+        unsetenv(name);
       for (auto* list : {&environment, const_cast<const std::vector<std::string>*>(&more_environment)})
         for (const std::string& setting : *list) putenv(const_cast<char*>(setting.c_str()));
       std::vector<char*> argv{const_cast<char*>("sinter")};
@@ -243,7 +244,8 @@ TEST_CASE("kernels plans and compiles for a target, with no data") {
   else MESSAGE("skipped: kernels --target sm_90: no NVRTC");
   for (const std::string& target : targets) {
     CAPTURE(target);
-    std::vector<std::string> arguments = {"kernels", "softmax(gelu(x*s+b), axis=-1)", "--target", target, "--json", "--dump", "k_" + target};
+    std::vector<std::string> arguments = {"kernels", "softmax(gelu(x*s+b), axis=-1)", "--json", "--target", target};
+    arguments.insert(arguments.end(), {"--dump", "k_" + target});
     arguments.insert(arguments.end(), types.begin(), types.end());
     const Outcome outcome = box.run(arguments);
     REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
@@ -254,9 +256,10 @@ TEST_CASE("kernels plans and compiles for a target, with no data") {
       CHECK(plan.at("kernels")[0].at("registers").get<int>() > 0);
       CHECK(plan.at("kernels")[0].at("spill_bytes").get<int>() == 0);
     }
+    const bool cpu = target == "cpu";
     bool found = false;
     for (const auto& item : fs::directory_iterator(box.path / ("k_" + target)))
-      found |= item.path().extension() == (target == "cpu" ? ".ll" : ".cu") && contains(read_text(item.path()), target == "cpu" ? "define" : "__global__");
+      if (item.path().extension() == (cpu ? ".ll" : ".cu")) found |= contains(read_text(item.path()), cpu ? "define" : "__global__");
     CHECK(found);
   }
 }
@@ -265,7 +268,8 @@ TEST_CASE("info tells version, devices, compilers and the cache") {
   const Sandbox box;
   const Outcome info = box.run({"info"});
   CHECK(info.code == 0);
-  for (const char* part : {"sinter 0.1.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"}) CHECK(contains(info.out, part));
+  for (const char* part : {"sinter 0.1.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"})
+    CHECK(contains(info.out, part));
   CHECK(contains(info.out, (box.path / "cache").string()));
 }
 
@@ -316,6 +320,11 @@ TEST_CASE("every damaged, refused or unusable cache still gives the right answer
   CHECK(contains(open.err, "writable by others"));
   CHECK(fs::is_empty(box.path / "open"));
   CHECK(box.run({"cache", "clear"}, {"SINTER_CACHE_DIR=" + (box.path / "open").string()}).code == 1);
+
+  const Outcome plenty = box.run(arguments, {"SINTER_CACHE_SIZE=plenty"});
+  CHECK(plenty.code == 0);
+  CHECK(plenty.out == wanted);
+  CHECK(contains(plenty.err, "SINTER_CACHE_SIZE"));
 
   const Outcome nowhere = box.run(arguments, {"SINTER_CACHE_DIR=/proc/nowhere/cache"});
   CHECK(nowhere.code == 0);

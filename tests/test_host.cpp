@@ -26,7 +26,8 @@ namespace {
 
 std::uint64_t fresh_seed() { return std::random_device{}(); }
 
-template <class T> std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
+template <class T>
+std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<T> values(static_cast<std::size_t>(n));
   for (auto& value : values) {
@@ -196,7 +197,11 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
     std::vector<std::atomic<int>> count(500);
     device::run_tasks(threads, 500, [&](std::int64_t k) { ++count[k]; });
     for (const auto& c : count) CHECK(c == 1);
-    CHECK_THROWS_AS(device::run_tasks(threads, 100, [](std::int64_t k) { if (k == 57) throw DeviceError("task 57"); }), DeviceError);
+    CHECK_THROWS_AS(device::run_tasks(threads, 100,
+                                      [](std::int64_t k) {
+                                        if (k == 57) throw DeviceError("task 57");
+                                      }),
+                    DeviceError);
   }
   CHECK(device::thread_count(3) == 3);
   CHECK(device::thread_count(0) >= 1);
@@ -204,7 +209,8 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
 
 TEST_CASE("a kernel of another device, or broken machine code, is refused") {
   auto device = device::open_host(1);
-  struct Foreign : device::Kernel {} foreign;
+  struct Foreign : device::Kernel {
+  } foreign;
   NestBuilder b({4});
   b.stage(false);
   b.store(b.load(DType::float32, b.affine({1})), b.affine({1}));
@@ -219,13 +225,15 @@ TEST_CASE("a kernel of another device, or broken machine code, is refused") {
 namespace {
 
 /// Random operands in every layout, with gaps between rows and between matrices, against long double or wrapped sums.
-template <class T> void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool a_t, bool b_t, bool shared_b) {
+template <class T>
+void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool a_t, bool b_t, bool shared_b) {
   const auto seed = fresh_seed();
   INFO(name(dtype_of<T>), " ", batch, "x", m, "x", n, "x", k, " transposed ", a_t, b_t, " shared ", shared_b, " seed ", seed);
   const std::int64_t a_leading = (a_t ? m : k) + 3, b_leading = (b_t ? k : n) + 1;
   const std::int64_t a_stride = (a_t ? k : m) * a_leading + 5, b_stride = shared_b ? 0 : (b_t ? n : k) * b_leading + 2;
   using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-  auto a = random_values<Stored>(batch * a_stride + 1, seed), b = random_values<Stored>((shared_b ? (b_t ? n : k) * b_leading : batch * b_stride) + 1, seed + 1);
+  auto a = random_values<Stored>(batch * a_stride + 1, seed),
+       b = random_values<Stored>((shared_b ? (b_t ? n : k) * b_leading : batch * b_stride) + 1, seed + 1);
   if (std::is_same_v<T, bool>) {
     for (auto& v : a) v = static_cast<std::uint64_t>(v) % 8 == 0;
     for (auto& v : b) v = static_cast<std::uint64_t>(v) % 8 == 0;
@@ -253,10 +261,13 @@ template <class T> void check_matmul(std::int64_t batch, std::int64_t m, std::in
         else if constexpr (std::is_same_v<T, bool>) worst += got != any;
         else worst += got != static_cast<Stored>(wrapped);
       }
-  CHECK(worst <= (std::is_floating_point_v<T> ? std::numeric_limits<double>::epsilon() * (sizeof(T) == 4 ? std::ldexp(1, 29) : 1) * static_cast<double>(k) : 0));
+  CHECK(worst <= (std::is_floating_point_v<T>
+                      ? std::numeric_limits<double>::epsilon() * (sizeof(T) == 4 ? std::ldexp(1, 29) : 1) * static_cast<double>(k)
+                      : 0));
 }
 
-template <class T> void check_matmul_layouts() {
+template <class T>
+void check_matmul_layouts() {
   for (bool a_t : {false, true})
     for (bool b_t : {false, true}) {
       check_matmul<T>(1, 1, 1, 1, a_t, b_t, false);

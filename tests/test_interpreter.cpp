@@ -15,9 +15,9 @@
 
 using namespace sinter;
 using device::Interpreter;
-using testing::NestBuilder;
 using testing::kNone;
 using testing::kOne;
+using testing::NestBuilder;
 using testing::Op;
 
 namespace {
@@ -119,8 +119,8 @@ TEST_CASE("pointwise: contiguous, broadcast, strided, backwards and scalar opera
         {bits_of(0.75, kF32)});
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
-        const float expected = in1[i] * in0[i * columns + j] + in2[j] * 0.75f - in3[j * rows + i] * in5[0] +
-                               in4[rows * columns - 1 - i * columns - j];
+        const float expected =
+            in1[i] * in0[i * columns + j] + in2[j] * 0.75f - in3[j * rows + i] * in5[0] + in4[rows * columns - 1 - i * columns - j];
         CHECK(out0[i * columns + j] == doctest::Approx(expected).epsilon(1e-6));
         CHECK(out1[j * rows + i] == in1[i] * 0.75f);
       }
@@ -238,8 +238,7 @@ TEST_CASE("reductions over several row axes, of values that vary along some axes
     INFO("seed ", seed, " lanes are rows ", lanes_are_rows);
     auto in0 = random_values(2 * points * r0 * r1, seed), in1 = random_values(2 * points, seed + 1), in2 = random_values(r0, seed + 2);
     std::vector<std::vector<float>> out(4, std::vector<float>(2 * points, kPoison));
-    run(b.nest, {in0.data(), in1.data(), in2.data(), out[0].data(), out[1].data(), out[2].data(), out[3].data()},
-        {bits_of(r0 * r1, kF32)});
+    run(b.nest, {in0.data(), in1.data(), in2.data(), out[0].data(), out[1].data(), out[2].data(), out[3].data()}, {bits_of(r0 * r1, kF32)});
     for (std::int64_t p = 0; p < 2 * points; ++p) {
       double total = 0, squares = 0;
       for (std::int64_t r = 0; r < r0 * r1; ++r) total += in0[p * r0 * r1 + r];

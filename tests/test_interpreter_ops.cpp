@@ -20,17 +20,44 @@ using trace::Op;
 
 namespace {
 
-template <class T> std::vector<T> special_values() {
+template <class T>
+std::vector<T> special_values() {
   using limits = std::numeric_limits<T>;
   std::mt19937_64 random(std::random_device{}());
   std::vector<T> values;
   if constexpr (std::is_same_v<T, bool>) {
     return {false, true};
   } else if constexpr (std::is_floating_point_v<T>) {
-    values = {T(0), T(-0.0), T(1), T(-1), T(0.5), T(-0.5), T(1.5), T(2.5), T(-2.5), T(3), T(-3), T(0.1), T(-0.3), T(88.5),
-              T(-104), T(710), T(1e-10), T(-1e10), T(2147483648.0), T(-2147483904.0), T(9223372036854775808.0), T(8388609),
-              limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(), limits::lowest(), limits::min(),
-              limits::denorm_min(), -limits::denorm_min()};
+    values = {T(0),
+              T(-0.0),
+              T(1),
+              T(-1),
+              T(0.5),
+              T(-0.5),
+              T(1.5),
+              T(2.5),
+              T(-2.5),
+              T(3),
+              T(-3),
+              T(0.1),
+              T(-0.3),
+              T(88.5),
+              T(-104),
+              T(710),
+              T(1e-10),
+              T(-1e10),
+              T(2147483648.0),
+              T(-2147483904.0),
+              T(9223372036854775808.0),
+              T(8388609),
+              limits::infinity(),
+              -limits::infinity(),
+              limits::quiet_NaN(),
+              limits::max(),
+              limits::lowest(),
+              limits::min(),
+              limits::denorm_min(),
+              -limits::denorm_min()};
     std::normal_distribution<double> wide(0, 4), narrow(0, 0.3);
     for (int k = 0; k < 40; ++k) values.push_back(static_cast<T>(k % 2 ? wide(random) : narrow(random)));
   } else {
@@ -41,18 +68,21 @@ template <class T> std::vector<T> special_values() {
 }
 
 /// Distance in units of the last place of the expected value; 0 for the same value (or NaN and NaN).
-template <class T> double ulps(T got, long double expected) {
+template <class T>
+double ulps(T got, long double expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(got) || std::isnan(expected)) return std::isnan(got) && std::isnan(expected) ? 0 : 1e9;
   if (got == rounded) return 0;
-  if (std::isinf(got) || std::isinf(rounded)) return std::fabs(got) >= std::numeric_limits<T>::max() && std::fabs(rounded) >= std::numeric_limits<T>::max() ? 1 : 1e9;
+  if (std::isinf(got) || std::isinf(rounded))
+    return std::fabs(got) >= std::numeric_limits<T>::max() && std::fabs(rounded) >= std::numeric_limits<T>::max() ? 1 : 1e9;
   const T magnitude = std::max(std::fabs(rounded), std::numeric_limits<T>::min());
   const long double ulp = static_cast<long double>(magnitude) - std::nextafter(magnitude, T(0));
   return static_cast<double>(std::fabs(static_cast<long double>(got) - expected) / ulp);
 }
 
 /// The same bits, but for which NaN it is.
-template <class T> bool same(T x, T y) {
+template <class T>
+bool same(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
     return x == y && std::signbit(x) == std::signbit(y);
@@ -61,10 +91,14 @@ template <class T> bool same(T x, T y) {
   }
 }
 
-template <class T> struct TypeName { static std::string text() { return std::string(name(dtype_of<T>)); } };
+template <class T>
+struct TypeName {
+  static std::string text() { return std::string(name(dtype_of<T>)); }
+};
 
 /// Runs op over tiles of n elements and, for binary ops, over one uniform operand; all must agree. Returns the results.
-template <class R, class T> std::vector<R> run(Op op, const std::vector<T>& a, const std::vector<T>& b) {
+template <class R, class T>
+std::vector<R> run(Op op, const std::vector<T>& a, const std::vector<T>& b) {
   const auto n = static_cast<std::int64_t>(a.size());
   std::vector<R> out(a.size());
   auto raw = std::make_unique<T[]>(2 * a.size());  // std::vector<bool> has no elements
@@ -90,7 +124,8 @@ template <class R, class T> std::vector<R> run(Op op, const std::vector<T>& a, c
   return out;
 }
 
-template <class T, class Reference> void check_unary(Op op, Reference reference, double tolerance = 0) {
+template <class T, class Reference>
+void check_unary(Op op, Reference reference, double tolerance = 0) {
   const auto a = special_values<T>();
   const auto got = run<T>(op, a, {});
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -104,7 +139,8 @@ template <class T, class Reference> void check_unary(Op op, Reference reference,
   }
 }
 
-template <class T, class R = T, class Reference> void check_binary(Op op, Reference reference, double tolerance = 0) {
+template <class T, class R = T, class Reference>
+void check_binary(Op op, Reference reference, double tolerance = 0) {
   const auto values = special_values<T>();
   std::vector<T> a, b;
   for (T x : values)
@@ -125,40 +161,69 @@ template <class T, class R = T, class Reference> void check_binary(Op op, Refere
   }
 }
 
-template <class T> void check_float() {
+template <class T>
+void check_float() {
   const double exact = 0, close = sizeof(T) == 4 ? 1.0 : 2.5;  // glibc's double functions err by up to 2 ULP
-  check_unary<T>(Op::negative, [](T x) { return -x; }, exact);
-  check_unary<T>(Op::absolute, [](T x) { return std::fabs(x); }, exact);
-  check_unary<T>(Op::sign, [](T x) { return std::isnan(x) ? x : T((x > 0) - (x < 0)); }, exact);
-  check_unary<T>(Op::floor, [](T x) { return std::floor(x); }, exact);
-  check_unary<T>(Op::ceil, [](T x) { return std::ceil(x); }, exact);
-  check_unary<T>(Op::rint, [](T x) { return std::rint(x); }, exact);
-  check_unary<T>(Op::trunc, [](T x) { return std::trunc(x); }, exact);
-  check_unary<T>(Op::sqrt, [](T x) { return std::sqrt(x); }, exact);
-  check_unary<T>(Op::rsqrt, [](long double x) { return 1 / sqrtl(x); }, close);
-  check_unary<T>(Op::exp, [](long double x) { return expl(x); }, close);
-  check_unary<T>(Op::exp2, [](long double x) { return exp2l(x); }, close);
-  check_unary<T>(Op::expm1, [](long double x) { return expm1l(x); }, close);
-  check_unary<T>(Op::log, [](long double x) { return logl(x); }, close);
-  check_unary<T>(Op::log2, [](long double x) { return log2l(x); }, close);
-  check_unary<T>(Op::log10, [](long double x) { return log10l(x); }, close);
-  check_unary<T>(Op::log1p, [](long double x) { return log1pl(x); }, close);
-  check_unary<T>(Op::sin, [](long double x) { return sinl(x); }, close);
-  check_unary<T>(Op::cos, [](long double x) { return cosl(x); }, close);
-  check_unary<T>(Op::tan, [](long double x) { return tanl(x); }, close);
-  check_unary<T>(Op::asin, [](long double x) { return asinl(x); }, close);
-  check_unary<T>(Op::acos, [](long double x) { return acosl(x); }, close);
-  check_unary<T>(Op::atan, [](long double x) { return atanl(x); }, close);
-  check_unary<T>(Op::sinh, [](long double x) { return sinhl(x); }, close);
-  check_unary<T>(Op::cosh, [](long double x) { return coshl(x); }, close);
-  check_unary<T>(Op::tanh, [](long double x) { return tanhl(x); }, close);
-  check_unary<T>(Op::erf, [](long double x) { return erfl(x); }, close);
+  check_unary<T>(
+      Op::negative, [](T x) { return -x; }, exact);
+  check_unary<T>(
+      Op::absolute, [](T x) { return std::fabs(x); }, exact);
+  check_unary<T>(
+      Op::sign, [](T x) { return std::isnan(x) ? x : T((x > 0) - (x < 0)); }, exact);
+  check_unary<T>(
+      Op::floor, [](T x) { return std::floor(x); }, exact);
+  check_unary<T>(
+      Op::ceil, [](T x) { return std::ceil(x); }, exact);
+  check_unary<T>(
+      Op::rint, [](T x) { return std::rint(x); }, exact);
+  check_unary<T>(
+      Op::trunc, [](T x) { return std::trunc(x); }, exact);
+  check_unary<T>(
+      Op::sqrt, [](T x) { return std::sqrt(x); }, exact);
+  check_unary<T>(
+      Op::rsqrt, [](long double x) { return 1 / sqrtl(x); }, close);
+  check_unary<T>(
+      Op::exp, [](long double x) { return expl(x); }, close);
+  check_unary<T>(
+      Op::exp2, [](long double x) { return exp2l(x); }, close);
+  check_unary<T>(
+      Op::expm1, [](long double x) { return expm1l(x); }, close);
+  check_unary<T>(
+      Op::log, [](long double x) { return logl(x); }, close);
+  check_unary<T>(
+      Op::log2, [](long double x) { return log2l(x); }, close);
+  check_unary<T>(
+      Op::log10, [](long double x) { return log10l(x); }, close);
+  check_unary<T>(
+      Op::log1p, [](long double x) { return log1pl(x); }, close);
+  check_unary<T>(
+      Op::sin, [](long double x) { return sinl(x); }, close);
+  check_unary<T>(
+      Op::cos, [](long double x) { return cosl(x); }, close);
+  check_unary<T>(
+      Op::tan, [](long double x) { return tanl(x); }, close);
+  check_unary<T>(
+      Op::asin, [](long double x) { return asinl(x); }, close);
+  check_unary<T>(
+      Op::acos, [](long double x) { return acosl(x); }, close);
+  check_unary<T>(
+      Op::atan, [](long double x) { return atanl(x); }, close);
+  check_unary<T>(
+      Op::sinh, [](long double x) { return sinhl(x); }, close);
+  check_unary<T>(
+      Op::cosh, [](long double x) { return coshl(x); }, close);
+  check_unary<T>(
+      Op::tanh, [](long double x) { return tanhl(x); }, close);
+  check_unary<T>(
+      Op::erf, [](long double x) { return erfl(x); }, close);
   check_binary<T>(Op::add, [](T x, T y) { return x + y; });
   check_binary<T>(Op::subtract, [](T x, T y) { return x - y; });
   check_binary<T>(Op::multiply, [](T x, T y) { return x * y; });
   check_binary<T>(Op::divide, [](T x, T y) { return x / y; });
-  check_binary<T>(Op::power, [](long double x, long double y) { return powl(x, y); }, close);
-  check_binary<T>(Op::atan2, [](long double x, long double y) { return atan2l(x, y); }, close);
+  check_binary<T>(
+      Op::power, [](long double x, long double y) { return powl(x, y); }, close);
+  check_binary<T>(
+      Op::atan2, [](long double x, long double y) { return atan2l(x, y); }, close);
   check_binary<T>(Op::minimum, [](T x, T y) { return std::isnan(x) ? x : std::isnan(y) ? y : x < y ? x : y; });
   check_binary<T>(Op::maximum, [](T x, T y) { return std::isnan(x) ? x : std::isnan(y) ? y : x > y ? x : y; });
 
@@ -173,9 +238,13 @@ template <class T> void check_float() {
 
 __extension__ using Wide = __int128;
 /// The low bits of what the operation gives with as many bits as it needs.
-template <class T> T wrapped(Wide x) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x)); }
+template <class T>
+T wrapped(Wide x) {
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x));
+}
 
-template <class T> void check_int() {
+template <class T>
+void check_int() {
   constexpr int bits = sizeof(T) * 8;
   check_unary<T>(Op::negative, [](T x) { return wrapped<T>(-Wide{x}); });
   check_unary<T>(Op::absolute, [](T x) { return wrapped<T>(x < 0 ? -Wide{x} : Wide{x}); });
@@ -216,35 +285,41 @@ template <class T> void check_int() {
   check_binary<T>(Op::right_shift, [](T x, T y) { return y < 0 || y >= bits ? T(x < 0 ? -1 : 0) : T(x >> y); });
 }
 
-template <class T> void check_comparisons() {
+template <class T>
+void check_comparisons() {
   check_binary<T, bool>(Op::equal, [](T x, T y) { return x == y; });
   check_binary<T, bool>(Op::not_equal, [](T x, T y) { return x != y; });
   check_binary<T, bool>(Op::less, [](T x, T y) { return x < y; });
   check_binary<T, bool>(Op::less_equal, [](T x, T y) { return x <= y; });
 }
 
-template <class From, class To> To converted(From x) {
+template <class From, class To>
+To converted(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     const long double t = std::trunc(static_cast<long double>(x));
     using limits = std::numeric_limits<To>;
-    return t >= static_cast<long double>(limits::min()) && t <= static_cast<long double>(limits::max()) ? static_cast<To>(t) : limits::min();
+    return t >= static_cast<long double>(limits::min()) && t <= static_cast<long double>(limits::max()) ? static_cast<To>(t)
+                                                                                                        : limits::min();
   } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
     return wrapped<To>(x);
   } else {
     return static_cast<To>(x);
   }
 }
-template <class From, class To> void check_cast() {
+template <class From, class To>
+void check_cast() {
   const auto a = special_values<From>();
   const auto got = run<To>(Op::cast, a, {});
   for (std::size_t k = 0; k < a.size(); ++k) {
-    INFO(TypeName<From>::text(), " ", static_cast<long double>(a[k]), " to ", TypeName<To>::text(), " gave ", static_cast<long double>(got[k]));
+    INFO(TypeName<From>::text(), " ", static_cast<long double>(a[k]), " to ", TypeName<To>::text(), " gave ",
+         static_cast<long double>(got[k]));
     CHECK(same<To>(got[k], converted<From, To>(a[k])));
   }
 }
-template <class From> void check_casts() {
+template <class From>
+void check_casts() {
   check_cast<From, bool>();
   check_cast<From, std::int32_t>();
   check_cast<From, std::int64_t>();
@@ -252,7 +327,8 @@ template <class From> void check_casts() {
   check_cast<From, double>();
 }
 
-template <class T> void check_where() {
+template <class T>
+void check_where() {
   const auto values = special_values<T>();
   const auto n = values.size();
   auto condition = std::make_unique<bool[]>(n);
@@ -312,8 +388,11 @@ TEST_CASE("comparisons, where and casts of every type") {
 TEST_CASE("floor_divide and remainder of floats give what NumPy 2 gives") {
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> values = {0., -0., 1., -2.5, 7., -0.3, 1e30, kInf, -kInf, kNaN};
-  struct Pair { double quotient, remainder; };
+  struct Pair {
+    double quotient, remainder;
+  };
   // numpy.floor_divide and numpy.remainder of each pair of values, first operand slowest, by NumPy 2.4
+  // clang-format off
   const Pair expected[] = {
       {kNaN, kNaN}, {kNaN, kNaN}, {0., 0.}, {-0., -0.}, {0., 0.}, {-0., -0.}, {0., 0.}, {0., 0.}, {-0., -0.},
       {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}, {-0., 0.}, {0., -0.}, {-0., 0.}, {0., -0.}, {-0., 0.}, {-0., 0.},
@@ -330,6 +409,7 @@ TEST_CASE("floor_divide and remainder of floats give what NumPy 2 gives") {
       {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN},
       {kNaN, kNaN}, {kNaN, kNaN}
   };
+  // clang-format on
   std::vector<double> a, b;
   for (double x : values)
     for (double y : values) {

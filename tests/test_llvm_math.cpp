@@ -24,7 +24,10 @@ double ulp_error(float got, double expected) {
   if (std::isnan(got)) return 1e9;
   if (std::isinf(rounded) || std::isinf(got)) {
     if (got == rounded) return 0;
-    return std::fabs(got) >= std::numeric_limits<float>::max() && std::fabs(expected) > 3.4028233e38 && std::signbit(got) == std::signbit(expected) ? 1 : 1e9;
+    return std::fabs(got) >= std::numeric_limits<float>::max() && std::fabs(expected) > 3.4028233e38 &&
+                   std::signbit(got) == std::signbit(expected)
+               ? 1
+               : 1e9;
   }
   if (got == 0 && expected == 0) return std::signbit(got) == std::signbit(expected) ? 0 : 1e9;
   int exponent = 0;
@@ -55,11 +58,11 @@ TEST_CASE("float32 functions are within 2 ULP over the whole range") {
     MESSAGE("skipped: no LLVM");
     return;
   }
-  const Function functions[] = {
-      {Op::exp, std::exp},     {Op::exp2, std::exp2}, {Op::expm1, std::expm1}, {Op::log, std::log},   {Op::log2, std::log2},
-      {Op::log10, std::log10}, {Op::log1p, std::log1p}, {Op::sin, std::sin},   {Op::cos, std::cos},   {Op::tan, std::tan},
-      {Op::asin, std::asin},   {Op::acos, std::acos}, {Op::atan, std::atan},   {Op::sinh, std::sinh}, {Op::cosh, std::cosh},
-      {Op::tanh, std::tanh},   {Op::erf, std::erf}};
+  const Function functions[] = {{Op::exp, std::exp},   {Op::exp2, std::exp2},   {Op::expm1, std::expm1}, {Op::log, std::log},
+                                {Op::log2, std::log2}, {Op::log10, std::log10}, {Op::log1p, std::log1p}, {Op::sin, std::sin},
+                                {Op::cos, std::cos},   {Op::tan, std::tan},     {Op::asin, std::asin},   {Op::acos, std::acos},
+                                {Op::atan, std::atan}, {Op::sinh, std::sinh},   {Op::cosh, std::cosh},   {Op::tanh, std::tanh},
+                                {Op::erf, std::erf}};
   const std::uint32_t seed = std::random_device{}();
   CAPTURE(seed);
   // Every 1021st bit pattern from a random start: 4.2 million values of all exponents; then what matters most: [-1, 1] x few.
@@ -89,8 +92,8 @@ TEST_CASE("float32 functions are within 2 ULP over the whole range") {
           worst = error;
           where = k;
         }
-      INFO(trace::name(f.op), " on ", cpu.vector_bytes, "-byte vectors: ", worst, " ulp at ", x[where], ": ", out[where],
-           " for ", expected[where]);
+      INFO(trace::name(f.op), " on ", cpu.vector_bytes, "-byte vectors: ", worst, " ulp at ", x[where], ": ", out[where], " for ",
+           expected[where]);
       CHECK(worst <= kMaxUlp);
       if (std::getenv("SINTER_TEST_VERBOSE")) MESSAGE(trace::name(f.op), " ", cpu.vector_bytes, ": ", worst, " ulp at ", x[where]);
     }
@@ -106,15 +109,19 @@ TEST_CASE("float32 pow and atan2 are within 2 ULP over the whole range") {
   CAPTURE(seed);
   std::mt19937 random(seed);
   std::vector<float> x, y;
-  const std::vector<float> specials = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, 0.3f, INFINITY, -INFINITY, NAN,
+  const std::vector<float> specials = {0.0f,   -0.0f,   1.0f,    -1.0f,    2.0f,        -2.0f,       3.0f,
+                                       -3.0f,  0.5f,    -0.5f,   0.3f,     INFINITY,    -INFINITY,   NAN,
                                        1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 16777215.0f, 16777216.0f, -33554433.0f};
   for (float a : specials)
     for (float b : specials) x.push_back(a), y.push_back(b);
   std::uniform_real_distribution<double> base(0, 20), exponent(-40, 40), near(0.9, 1.1);
-  for (int k = 0; k < 500000; ++k) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random()))), y.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
+  for (int k = 0; k < 500000; ++k)
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random()))),
+        y.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
   for (int k = 0; k < 500000; ++k) x.push_back(static_cast<float>(base(random))), y.push_back(static_cast<float>(exponent(random)));
   for (int k = 0; k < 500000; ++k) x.push_back(static_cast<float>(near(random))), y.push_back(static_cast<float>(20 * exponent(random)));
-  for (int k = 0; k < 200000; ++k) x.push_back(-static_cast<float>(base(random))), y.push_back(static_cast<float>(std::lround(exponent(random))));
+  for (int k = 0; k < 200000; ++k)
+    x.push_back(-static_cast<float>(base(random))), y.push_back(static_cast<float>(std::lround(exponent(random))));
   std::vector<float> out(x.size());
   for (Op op : {Op::power, Op::atan2}) {
     const jit::LoopNest nest = function_nest(op, 2, static_cast<std::int64_t>(x.size()));
@@ -129,7 +136,8 @@ TEST_CASE("float32 pow and atan2 are within 2 ULP over the whole range") {
       }
       INFO(trace::name(op), " on ", cpu.vector_bytes, "-byte vectors: ", worst, " ulp at ", x[where], ", ", y[where], ": ", out[where]);
       CHECK(worst <= kMaxUlp);
-      if (std::getenv("SINTER_TEST_VERBOSE")) MESSAGE(trace::name(op), " ", cpu.vector_bytes, ": ", worst, " ulp at ", x[where], ", ", y[where]);
+      if (std::getenv("SINTER_TEST_VERBOSE"))
+        MESSAGE(trace::name(op), " ", cpu.vector_bytes, ": ", worst, " ulp at ", x[where], ", ", y[where]);
     }
   }
 }

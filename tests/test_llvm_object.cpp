@@ -20,10 +20,10 @@ using namespace sinter::testing;
 
 namespace {
 
-#define NEEDS_LLVM             \
-  if (!llvm_compiler()) {      \
+#define NEEDS_LLVM               \
+  if (!llvm_compiler()) {        \
     MESSAGE("skipped: no LLVM"); \
-    return;                    \
+    return;                      \
   }
 
 jit::LoopNest function_nest(Op op, DType dtype, std::int64_t n) {
@@ -84,9 +84,12 @@ TEST_CASE("a path that holds no library means no compiler") {
 TEST_CASE("bad text is an exception with the compiler's words") {
   NEEDS_LLVM
   CHECK(message_of(raw_source("this is no IR")).find("does not parse") != std::string::npos);
-  CHECK(message_of(raw_source("define void @test() {\n  %x = add i64 %y, 1\n  ret void\n}\n")).find("undefined value") != std::string::npos);
-  CHECK(message_of(raw_source("define void @test() {\nentry:\n  br label %a\na:\n  br label %b\nb:\n  %x = phi i64 [ 1, %entry ]\n  ret void\n}\n"))
-            .find("not valid IR") != std::string::npos);
+  CHECK(message_of(raw_source("define void @test() {\n  %x = add i64 %y, 1\n  ret void\n}\n")).find("undefined value") !=
+        std::string::npos);
+  CHECK(
+      message_of(
+          raw_source("define void @test() {\nentry:\n  br label %a\na:\n  br label %b\nb:\n  %x = phi i64 [ 1, %entry ]\n  ret void\n}\n"))
+          .find("not valid IR") != std::string::npos);
   CHECK(message_of(raw_source("define void @other() {\n  ret void\n}\n")).find("no function test") != std::string::npos);
   CHECK(message_of(raw_source("declare void @system(ptr)\ndefine void @test() {\n  call void @system(ptr null)\n  ret void\n}\n"))
             .find("\"system\"") != std::string::npos);
@@ -175,7 +178,8 @@ TEST_CASE("damaged objects are refused, never followed") {
     jit::Binary bad = good;
     const std::size_t tail = bad.image.size() - 1 - random() % 1500;
     const std::uint64_t values[] = {0, 1, 0xff, 0xffff, 0xffffffff, ~std::uint64_t{0}, std::uint64_t{1} << 63, random()};
-    std::memcpy(bad.image.data() + std::min(random() % 4 ? tail : random() % 64, bad.image.size() - 8), &values[random() % 8], 1 + random() % 8);
+    std::memcpy(bad.image.data() + std::min(random() % 4 ? tail : random() % 64, bad.image.size() - 8), &values[random() % 8],
+                1 + random() % 8);
     attempt(bad);
   }
   CHECK(refused > tried / 20);

@@ -15,9 +15,11 @@ using namespace sinter::testing;
 
 namespace {
 
-template <class T> using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, int>>;
+template <class T>
+using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, int>>;
 
-template <class T> T numpy_remainder(T a, T b) {
+template <class T>
+T numpy_remainder(T a, T b) {
   T mod = std::fmod(a, b);
   if (mod != 0) {
     if ((b < 0) != (mod < 0)) mod += b;
@@ -26,7 +28,8 @@ template <class T> T numpy_remainder(T a, T b) {
   return std::copysign(T(0), b);
 }
 
-template <class T> T numpy_floor_divide(T a, T b) {
+template <class T>
+T numpy_floor_divide(T a, T b) {
   if (b == 0) return a / b;
   T mod = std::fmod(a, b), quotient = (a - mod) / b;
   if (mod != 0 && (b < 0) != (mod < 0)) quotient -= 1;
@@ -35,23 +38,36 @@ template <class T> T numpy_floor_divide(T a, T b) {
   return quotient - below > T(0.5) ? below + 1 : below;
 }
 
-template <class T> T wrap(Unsigned<T> value) { return static_cast<T>(value); }
+template <class T>
+T wrap(Unsigned<T> value) {
+  return static_cast<T>(value);
+}
 
-template <class T> T integer_reference(Op op, T a, T b) {
+template <class T>
+T integer_reference(Op op, T a, T b) {
   using U = Unsigned<T>;
   const U x = static_cast<U>(a), y = static_cast<U>(b);
   constexpr U bits = sizeof(T) * 8;
   const bool overflows = a == std::numeric_limits<T>::min() && b == -1;
   switch (op) {
-    case Op::negative: return wrap<T>(U(0) - x);
-    case Op::absolute: return a < 0 ? wrap<T>(U(0) - x) : a;
-    case Op::sign: return T((a > 0) - (a < 0));
-    case Op::bitwise_not: return ~a;
-    case Op::add: return wrap<T>(x + y);
-    case Op::subtract: return wrap<T>(x - y);
-    case Op::multiply: return wrap<T>(x * y);
-    case Op::floor_divide: return b == 0 ? 0 : overflows ? a : T(a / b - ((a % b != 0) && ((a < 0) != (b < 0))));
-    case Op::remainder: return b == 0 || overflows ? 0 : T(a % b + ((a % b != 0 && ((a < 0) != (b < 0))) ? b : 0));
+    case Op::negative:
+      return wrap<T>(U(0) - x);
+    case Op::absolute:
+      return a < 0 ? wrap<T>(U(0) - x) : a;
+    case Op::sign:
+      return T((a > 0) - (a < 0));
+    case Op::bitwise_not:
+      return ~a;
+    case Op::add:
+      return wrap<T>(x + y);
+    case Op::subtract:
+      return wrap<T>(x - y);
+    case Op::multiply:
+      return wrap<T>(x * y);
+    case Op::floor_divide:
+      return b == 0 ? 0 : overflows ? a : T(a / b - ((a % b != 0) && ((a < 0) != (b < 0))));
+    case Op::remainder:
+      return b == 0 || overflows ? 0 : T(a % b + ((a % b != 0 && ((a < 0) != (b < 0))) ? b : 0));
     case Op::power: {
       if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
       U result = 1, base = x;
@@ -59,89 +75,159 @@ template <class T> T integer_reference(Op op, T a, T b) {
         if (e & 1) result *= base;
       return wrap<T>(result);
     }
-    case Op::minimum: return std::min(a, b);
-    case Op::maximum: return std::max(a, b);
-    case Op::bitwise_and: return a & b;
-    case Op::bitwise_or: return a | b;
-    case Op::bitwise_xor: return a ^ b;
-    case Op::left_shift: return y < bits ? wrap<T>(x << y) : 0;
-    case Op::right_shift: return y < bits ? T(a >> b) : T(a < 0 ? -1 : 0);
-    default: FAIL("no reference for ", trace::name(op), ": add one"); return {};
+    case Op::minimum:
+      return std::min(a, b);
+    case Op::maximum:
+      return std::max(a, b);
+    case Op::bitwise_and:
+      return a & b;
+    case Op::bitwise_or:
+      return a | b;
+    case Op::bitwise_xor:
+      return a ^ b;
+    case Op::left_shift:
+      return y < bits ? wrap<T>(x << y) : 0;
+    case Op::right_shift:
+      return y < bits ? T(a >> b) : T(a < 0 ? -1 : 0);
+    default:
+      FAIL("no reference for ", trace::name(op), ": add one");
+      return {};
   }
 }
 
 bool bool_reference(Op op, bool a, bool b) {
   switch (op) {
-    case Op::absolute: return a;
-    case Op::bitwise_not: return !a;
-    case Op::add: case Op::maximum: case Op::bitwise_or: return a || b;
-    case Op::multiply: case Op::minimum: case Op::bitwise_and: return a && b;
-    case Op::bitwise_xor: return a != b;
-    default: FAIL("no reference for ", trace::name(op), ": add one"); return {};
+    case Op::absolute:
+      return a;
+    case Op::bitwise_not:
+      return !a;
+    case Op::add:
+    case Op::maximum:
+    case Op::bitwise_or:
+      return a || b;
+    case Op::multiply:
+    case Op::minimum:
+    case Op::bitwise_and:
+      return a && b;
+    case Op::bitwise_xor:
+      return a != b;
+    default:
+      FAIL("no reference for ", trace::name(op), ": add one");
+      return {};
   }
 }
 
 /// In T for the exact operations, in double for functions.
-template <class T> double float_reference(Op op, T a, T b) {
+template <class T>
+double float_reference(Op op, T a, T b) {
   const double x = a, y = b;
   switch (op) {
-    case Op::negative: return -a;
-    case Op::absolute: return std::fabs(a);
-    case Op::sign: return std::isnan(a) ? a : T((a > 0) - (a < 0));
-    case Op::floor: return std::floor(a);
-    case Op::ceil: return std::ceil(a);
-    case Op::rint: return std::nearbyint(a);
-    case Op::trunc: return std::trunc(a);
-    case Op::sqrt: return std::sqrt(a);
-    case Op::rsqrt: return T(1) / std::sqrt(a);
-    case Op::exp: return std::exp(x);
-    case Op::exp2: return std::exp2(x);
-    case Op::expm1: return std::expm1(x);
-    case Op::log: return std::log(x);
-    case Op::log2: return std::log2(x);
-    case Op::log10: return std::log10(x);
-    case Op::log1p: return std::log1p(x);
-    case Op::sin: return std::sin(x);
-    case Op::cos: return std::cos(x);
-    case Op::tan: return std::tan(x);
-    case Op::asin: return std::asin(x);
-    case Op::acos: return std::acos(x);
-    case Op::atan: return std::atan(x);
-    case Op::sinh: return std::sinh(x);
-    case Op::cosh: return std::cosh(x);
-    case Op::tanh: return std::tanh(x);
-    case Op::erf: return std::erf(x);
-    case Op::add: return a + b;
-    case Op::subtract: return a - b;
-    case Op::multiply: return a * b;
-    case Op::divide: return a / b;
-    case Op::floor_divide: return numpy_floor_divide(a, b);
-    case Op::remainder: return numpy_remainder(a, b);
-    case Op::power: return std::pow(x, y);
-    case Op::minimum: return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a;
-    case Op::maximum: return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
-    case Op::atan2: return std::atan2(x, y);
-    default: FAIL("no reference for ", trace::name(op), ": add one"); return {};
+    case Op::negative:
+      return -a;
+    case Op::absolute:
+      return std::fabs(a);
+    case Op::sign:
+      return std::isnan(a) ? a : T((a > 0) - (a < 0));
+    case Op::floor:
+      return std::floor(a);
+    case Op::ceil:
+      return std::ceil(a);
+    case Op::rint:
+      return std::nearbyint(a);
+    case Op::trunc:
+      return std::trunc(a);
+    case Op::sqrt:
+      return std::sqrt(a);
+    case Op::rsqrt:
+      return T(1) / std::sqrt(a);
+    case Op::exp:
+      return std::exp(x);
+    case Op::exp2:
+      return std::exp2(x);
+    case Op::expm1:
+      return std::expm1(x);
+    case Op::log:
+      return std::log(x);
+    case Op::log2:
+      return std::log2(x);
+    case Op::log10:
+      return std::log10(x);
+    case Op::log1p:
+      return std::log1p(x);
+    case Op::sin:
+      return std::sin(x);
+    case Op::cos:
+      return std::cos(x);
+    case Op::tan:
+      return std::tan(x);
+    case Op::asin:
+      return std::asin(x);
+    case Op::acos:
+      return std::acos(x);
+    case Op::atan:
+      return std::atan(x);
+    case Op::sinh:
+      return std::sinh(x);
+    case Op::cosh:
+      return std::cosh(x);
+    case Op::tanh:
+      return std::tanh(x);
+    case Op::erf:
+      return std::erf(x);
+    case Op::add:
+      return a + b;
+    case Op::subtract:
+      return a - b;
+    case Op::multiply:
+      return a * b;
+    case Op::divide:
+      return a / b;
+    case Op::floor_divide:
+      return numpy_floor_divide(a, b);
+    case Op::remainder:
+      return numpy_remainder(a, b);
+    case Op::power:
+      return std::pow(x, y);
+    case Op::minimum:
+      return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a;
+    case Op::maximum:
+      return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
+    case Op::atan2:
+      return std::atan2(x, y);
+    default:
+      FAIL("no reference for ", trace::name(op), ": add one");
+      return {};
   }
 }
 
-template <class T> bool truth_reference(Op op, T a, T b) {
+template <class T>
+bool truth_reference(Op op, T a, T b) {
   switch (op) {
-    case Op::isnan: return std::isnan(double(a));
-    case Op::isinf: return std::isinf(double(a));
-    case Op::isfinite: return std::isfinite(double(a));
-    case Op::equal: return a == b;
-    case Op::not_equal: return a != b;
-    case Op::less: return a < b;
-    case Op::less_equal: return a <= b;
-    default: FAIL("no reference for ", trace::name(op), ": add one"); return {};
+    case Op::isnan:
+      return std::isnan(double(a));
+    case Op::isinf:
+      return std::isinf(double(a));
+    case Op::isfinite:
+      return std::isfinite(double(a));
+    case Op::equal:
+      return a == b;
+    case Op::not_equal:
+      return a != b;
+    case Op::less:
+      return a < b;
+    case Op::less_equal:
+      return a <= b;
+    default:
+      FAIL("no reference for ", trace::name(op), ": add one");
+      return {};
   }
 }
 
 /// Ops that must be exact in T.
 bool is_function(Op op) { return trace::primitive(op).cost >= 12 || op == Op::power; }
 
-template <class T> bool agrees(Op op, T got, double expected) {
+template <class T>
+bool agrees(Op op, T got, double expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(expected)) return std::isnan(got);
   const bool either_zero = (op == Op::minimum || op == Op::maximum) && got == 0 && rounded == 0;  // IEEE leaves the sign open
@@ -152,36 +238,66 @@ template <class T> bool agrees(Op op, T got, double expected) {
   return low <= got && got <= high;
 }
 
-template <class T> std::vector<T> specials() {
+template <class T>
+std::vector<T> specials() {
   using limits = std::numeric_limits<T>;
   if constexpr (std::is_same_v<T, bool>) return {false, true};
   else if constexpr (std::is_floating_point_v<T>)
-    return {0, -T(0), 1, -1, T(0.5), T(-0.5), T(1.5), T(2.5), T(-2.5), 3, -3, T(0.1), T(-0.3), 7, 1e10, -1e10, limits::infinity(),
-            -limits::infinity(), limits::quiet_NaN(), limits::max(), limits::lowest(), limits::min(), limits::denorm_min(),
-            -limits::denorm_min(), T(1e-20), T(2147483648.0), T(8388609)};
+    return {0,
+            -T(0),
+            1,
+            -1,
+            T(0.5),
+            T(-0.5),
+            T(1.5),
+            T(2.5),
+            T(-2.5),
+            3,
+            -3,
+            T(0.1),
+            T(-0.3),
+            7,
+            1e10,
+            -1e10,
+            limits::infinity(),
+            -limits::infinity(),
+            limits::quiet_NaN(),
+            limits::max(),
+            limits::lowest(),
+            limits::min(),
+            limits::denorm_min(),
+            -limits::denorm_min(),
+            T(1e-20),
+            T(2147483648.0),
+            T(8388609)};
   else
-    return {0, 1, -1, 2, -2, 3, 7, -7, 31, 32, 33, 63, 64, 65, -10, limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
+    return {
+        0, 1, -1, 2, -2, 3, 7, -7, 31, 32, 33, 63, 64, 65, -10, limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
 }
 
 /// All pairs of special values, then random ones.
-template <class T> void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_64& random) {
+template <class T>
+void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_64& random) {
   for (T x : specials<T>())
     for (T y : specials<T>()) a.push_back(x), b.push_back(y);
   for (int k = 0; k < 1000; ++k)
     for (auto* to : {&a, &b}) {
-      if constexpr (std::is_floating_point_v<T>) to->push_back(static_cast<T>(std::normal_distribution<double>(0, k % 3 ? 2 : 1e5)(random)));
+      if constexpr (std::is_floating_point_v<T>)
+        to->push_back(static_cast<T>(std::normal_distribution<double>(0, k % 3 ? 2 : 1e5)(random)));
       else to->push_back(static_cast<T>(random() >> (random() % (sizeof(T) * 8))));
     }
 }
 
 /// Raw memory of n elements (a vector<bool> has none), poisoned.
-template <class T> std::unique_ptr<T[]> memory(std::size_t n) {
+template <class T>
+std::unique_ptr<T[]> memory(std::size_t n) {
   auto p = std::make_unique<T[]>(n + 1);
   std::memset(static_cast<void*>(p.get()), 0x01, n * sizeof(T));
   return p;
 }
 
-template <class T> jit::LoopNest op_nest(Op op, std::int64_t n) {
+template <class T>
+jit::LoopNest op_nest(Op op, std::int64_t n) {
   const trace::Primitive& row = trace::primitive(op);
   NestBuilder b({n});
   b.stage(false);
@@ -192,7 +308,8 @@ template <class T> jit::LoopNest op_nest(Op op, std::int64_t n) {
   return b.nest;
 }
 
-template <class T> void check_op(Op op, std::uint64_t seed) {
+template <class T>
+void check_op(Op op, std::uint64_t seed) {
   const trace::Primitive& row = trace::primitive(op);
   std::mt19937_64 random(seed);
   std::vector<T> a, b;
@@ -228,7 +345,8 @@ template <class T> void check_op(Op op, std::uint64_t seed) {
   CHECK(true);
 }
 
-template <class From, class To> To cast_reference(From x) {
+template <class From, class To>
+To cast_reference(From x) {
   if constexpr (std::is_same_v<To, bool>) return x != 0;
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     const double whole = std::trunc(static_cast<double>(x)), limit = std::ldexp(1.0, sizeof(To) * 8 - 1);
@@ -236,7 +354,8 @@ template <class From, class To> To cast_reference(From x) {
   } else return static_cast<To>(x);
 }
 
-template <class From, class To> void check_cast(std::uint64_t seed) {
+template <class From, class To>
+void check_cast(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<From> a, b;
   fill(a, b, random);
@@ -257,8 +376,8 @@ template <class From, class To> void check_cast(std::uint64_t seed) {
       const To expected = cast_reference<From, To>(x[k]);
       const bool nans = std::isnan(double(out[k])) && std::isnan(double(expected));
       if (out[k] != expected && !nans) {
-        FAIL_CHECK("cast ", name(dtype_of<From>), " to ", name(dtype_of<To>), " of ", x[k], " gives ", out[k], " on ",
-                   cpu.vector_bytes, "-byte vectors, seed ", seed);
+        FAIL_CHECK("cast ", name(dtype_of<From>), " to ", name(dtype_of<To>), " of ", x[k], " gives ", out[k], " on ", cpu.vector_bytes,
+                   "-byte vectors, seed ", seed);
         return;
       }
     }
@@ -266,7 +385,8 @@ template <class From, class To> void check_cast(std::uint64_t seed) {
   CHECK(true);
 }
 
-template <class From> void check_casts(std::uint64_t seed) {
+template <class From>
+void check_casts(std::uint64_t seed) {
   check_cast<From, bool>(seed);
   check_cast<From, std::int32_t>(seed);
   check_cast<From, std::int64_t>(seed);
@@ -274,7 +394,8 @@ template <class From> void check_casts(std::uint64_t seed) {
   check_cast<From, double>(seed);
 }
 
-template <class T> void check_where(std::uint64_t seed) {
+template <class T>
+void check_where(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::size_t n = 1003;
   auto c = memory<bool>(n);

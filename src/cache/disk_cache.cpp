@@ -78,7 +78,8 @@ struct DiskCache::State {
   std::vector<FileInfo> entries(const Directory& from) const {
     std::error_code error;
     std::vector<FileInfo> files = from.list(error);
-    if (error) warn_once(settings, "list", fmt::format("{} cannot be listed: {}", settings.directory.string(), error.message()));
+    if (error)
+      warn_once(settings, "list", fmt::format("{} cannot be listed: {}", settings.directory.string(), error.message()));
     std::erase_if(files, [](const FileInfo& file) { return !is_entry_name(file.name); });
     return files;
   }
@@ -183,7 +184,8 @@ struct DiskCache::State {
 };
 
 DiskCache::DiskCache(Settings settings) : state_(new State{.settings = std::move(settings)}) {
-  if (state_->settings.directory.empty()) state_->disabled = "there is no cache directory: neither SINTER_CACHE_DIR nor a home directory is set";
+  if (state_->settings.directory.empty())
+    state_->disabled = "there is no cache directory: neither SINTER_CACHE_DIR nor a home directory is set";
   else if (state_->settings.max_bytes == 0) state_->disabled = "turned off by a cache size of 0";
   else state_->guarded(0, [&] { state_->open(/*create=*/false); return 0; });
 }

@@ -18,7 +18,7 @@ struct Settings {
 };
 /// $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter; size from $SINTER_CACHE_SIZE
 /// ("512M", "2G", a number of bytes; 0 disables). Never a shared temporary directory unless set explicitly.
-/// Throws ValueError for a malformed size.
+/// A malformed size counts as not set: whoever reads the settings has warned of it.
 Settings default_settings();
 /// "512M", "2G", "4096": a number of bytes. Throws ValueError.
 std::uint64_t parse_size(std::string_view text);

@@ -57,7 +57,10 @@ std::uint64_t parse_size(std::string_view text) {
 
 Settings default_settings() {
   Settings settings;
-  if (const std::string size = environment("SINTER_CACHE_SIZE"); !size.empty()) settings.max_bytes = parse_size(size);
+  try {
+    if (const std::string size = environment("SINTER_CACHE_SIZE"); !size.empty()) settings.max_bytes = parse_size(size);
+  } catch (const ValueError&) {
+  }
   if (const std::string own = environment("SINTER_CACHE_DIR"); !own.empty()) {
     std::error_code ignored;
     settings.directory = fs::absolute(own, ignored);

@@ -33,12 +33,18 @@ struct Root {
   IndexExpr index;  // element of the node's buffer, row-major
 };
 
+/// A value in a slot. Values whose lives do not overlap share one: a pass reads a row point's slot before it writes it.
+struct Kept {
+  int value = -1, slot = -1;
+};
+
 struct Kernel {
   std::vector<std::int64_t> sizes;  // of the axes: parallel first, then row
   int parallel = 0;
   std::vector<Value> values;        // operands before users
   std::vector<Root> roots;
-  std::vector<int> kept;            // values that a later pass reads from a slot instead of computing them again
+  std::vector<Kept> kept;           // values that a later pass reads from a slot instead of computing them again
+  std::vector<DType> slots;         // what each slot holds, one element per row point
   // A two-stage reduction's first stage: axis 0 counts chunks, the single row axis walks one chunk.
   std::int64_t chunk = 0, chunk_total = 0;
   Cut cut;                          // why it ends where it does

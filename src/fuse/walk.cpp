@@ -310,10 +310,12 @@ class Walker {
   // than a round trip to memory; else the value is cut out.
   void choose_slots() {
     kernel_.kept.clear();
+    kernel_.slots.clear();
     kernel_.notes.clear();
     const int passes = kernel_.passes();
     if (passes < 2) return;
     std::vector<int> computed(kernel_.values.size(), -1);  // first pass that computes it
+    std::vector<int> last_read(kernel_.values.size(), -1);
     std::vector<char> kept(kernel_.values.size());
     for (int pass = 0; pass < passes; ++pass) {
       std::vector<int> stack;
@@ -330,28 +332,41 @@ class Walker {
         if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
         seen[v] = 1;
         if (computed[v] >= 0 && computed[v] < pass && (kept[v] || row_cost(v, kept) >= kKeepCost)) {
-          if (!kept[v]) kernel_.kept.push_back(v);
+          if (!kept[v]) kernel_.kept.push_back({v, -1});
           kept[v] = 1;
+          last_read[v] = pass;
           continue;
         }
         if (computed[v] < 0) computed[v] = pass;
         for (int arg : kernel_.values[v].args) stack.push_back(arg);
       }
     }
-    std::sort(kernel_.kept.begin(), kernel_.kept.end());
+    std::sort(kernel_.kept.begin(), kernel_.kept.end(),
+              [&](const Kept& a, const Kept& b) { return std::pair(computed[a.value], a.value) < std::pair(computed[b.value], b.value); });
+    std::vector<int> busy_until;  // per slot: the last pass that reads what it holds
+    for (auto& [v, slot] : kernel_.kept) {
+      const DType dtype = kernel_.values[v].dtype;
+      for (slot = 0; slot < static_cast<int>(busy_until.size()); ++slot)
+        if (kernel_.slots[slot] == dtype && busy_until[slot] <= computed[v]) break;
+      if (slot == static_cast<int>(busy_until.size())) {
+        kernel_.slots.push_back(dtype);
+        busy_until.push_back(0);
+      }
+      busy_until[slot] = last_read[v];
+    }
     double bytes = 0;
-    for (int v : kernel_.kept) bytes += static_cast<double>(itemsize(kernel_.values[v].dtype)) * static_cast<double>(kernel_.row_points());
+    for (auto dtype : kernel_.slots) bytes += static_cast<double>(itemsize(dtype)) * static_cast<double>(kernel_.row_points());
     if (bytes <= static_cast<double>(limits_.row_bytes)) {
       if (!kernel_.kept.empty())
         kernel_.notes.push_back(fmt::format("keeps {} value(s) of a row between passes: {:.0f} of {} bytes", kernel_.kept.size(), bytes,
                                             limits_.row_bytes));
       return;
     }
-    for (int v : kernel_.kept) {
-      const Value& value = kernel_.values[v];
+    for (const auto& keep : kernel_.kept) {
+      const Value& value = kernel_.values[keep.value];
       if (value.kind != Value::Kind::op || value.ready > 0) continue;
       const double elements = static_cast<double>(element_count(graph_.nodes[value.node].shape));
-      const double again = (passes - 1) * elements * cone_cost(v) / limits_.throughput;
+      const double again = (passes - 1) * elements * cone_cost(keep.value) / limits_.throughput;
       const double trip = round_trip_seconds(elements, value.dtype);
       if (again > trip)
         demand(value.node, limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
@@ -359,6 +374,7 @@ class Walker {
                            kernel_.row_points(), bytes, limits_.row_bytes, again * 1e6, trip * 1e6));
     }
     kernel_.kept.clear();
+    kernel_.slots.clear();
     kernel_.notes.push_back(fmt::format("a row would need {:.0f} bytes against {}: every pass reads it again", bytes, limits_.row_bytes));
   }
 

@@ -94,8 +94,7 @@ std::string build_id_in(const std::string& notes) {
     if (name_bytes > notes.size() - at || data_bytes > notes.size() - at - name_bytes) return {};
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(notes.data() + at, "GNU", 4) == 0) {
       std::string hex;
-      for (std::size_t i = 0; i < note.n_descsz; ++i)
-        hex += fmt::format("{:02x}", static_cast<unsigned char>(notes[at + name_bytes + i]));
+      for (std::size_t i = 0; i < note.n_descsz; ++i) hex += fmt::format("{:02x}", static_cast<unsigned char>(notes[at + name_bytes + i]));
       return hex;
     }
     at += name_bytes + data_bytes;
@@ -125,8 +124,8 @@ std::string build_id(const std::string& path) {
 
 }  // namespace
 
-std::string find_library(const char* env_var, const std::vector<std::string>& patterns,
-                         const std::vector<std::string>& extra_dirs, int minimum) {
+std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs,
+                         int minimum) {
   if (const char* file = env_var ? std::getenv(env_var) : nullptr; file && *file) {
     if (is_elf64(file)) return file;
     spdlog::warn("{}={} is not a shared library that can be read; going on without it", env_var, file);
@@ -137,9 +136,8 @@ std::string find_library(const char* env_var, const std::vector<std::string>& pa
     std::error_code failed;
     for (const fs::directory_entry& entry : fs::directory_iterator(dir, failed)) {
       const std::string file = entry.path().filename().string();
-      const bool named = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-        return fnmatch(pattern.c_str(), file.c_str(), 0) == 0;
-      });
+      const bool named = std::any_of(patterns.begin(), patterns.end(),
+                                     [&](const std::string& pattern) { return fnmatch(pattern.c_str(), file.c_str(), 0) == 0; });
       if (!named) continue;
       const std::vector<int> version = version_of(file);
       if ((version.empty() ? 0 : version[0]) < minimum) continue;

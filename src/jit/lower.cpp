@@ -122,7 +122,10 @@ class Lowering {
       nest_.chunk_total = parameter(kernel_.chunk_total);
     }
     choose_vector_axis();
-    if (column_form_on_cuda()) kernel_.kept.clear();
+    if (column_form_on_cuda()) {  // its row points are spread over a block's threads, pass by pass differently
+      kernel_.kept.clear();
+      kernel_.slots.clear();
+    }
     make_stages();
     if (limits_.is_cuda()) choose_cuda_form();
     name_it();
@@ -228,10 +231,8 @@ class Lowering {
     std::vector<int> at(count, -1);        // value -> instruction, of parallel-level values
     std::vector<int> slot(count, -1);
     std::vector<char> stored(count);       // its slot is filled
-    for (int v : kernel_.kept) {
-      slot[v] = static_cast<int>(nest_.slots.size());
-      nest_.slots.push_back(kernel_.values[v].dtype);
-    }
+    for (const auto& keep : kernel_.kept) slot[keep.value] = keep.slot;
+    nest_.slots = kernel_.slots;
     for (const auto& root : kernel_.roots)
       nest_.outputs.push_back(access(root.node, root.index, fmt::format("out{}", nest_.outputs.size())));
 

@@ -128,8 +128,7 @@ class HostDevice final : public Device {
 
  private:
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
-    if (bytes > smaller.bytes())
-      throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
+    if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
     if (bytes > 0) std::memmove(to, from, bytes);
   }
 
@@ -141,9 +140,7 @@ class HostDevice final : public Device {
 
 DevicePtr open_host(int threads) { return std::make_shared<HostDevice>(threads); }
 
-BufferPtr wrap_host(std::shared_ptr<void> memory, std::size_t bytes) {
-  return std::make_shared<WrappedBuffer>(std::move(memory), bytes);
-}
+BufferPtr wrap_host(std::shared_ptr<void> memory, std::size_t bytes) { return std::make_shared<WrappedBuffer>(std::move(memory), bytes); }
 
 std::shared_ptr<void> host_memory(const BufferPtr& buffer) {
   if (auto* wrapped = dynamic_cast<WrappedBuffer*>(buffer.get())) return wrapped->memory();

@@ -1,13 +1,9 @@
 #include "device/host/interpreter.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
-#include "device/host/interpreter_kernels.hpp"
-#include "sinter/errors.hpp"
+#include "device/host/interpreter_program.hpp"
 
 namespace sinter::device {
 
@@ -20,212 +16,8 @@ using Kind = Instr::Kind;
 
 namespace {
 
-/// A workspace tile holds kTile elements of the widest type. The padding keeps tiles off each other's 4 KiB pages' low address
-/// bits, which would make loads wait for unrelated stores.
-constexpr std::int64_t kTileBytes = kTile * 8 + 128;
 /// Bytes of slots that a tile of lanes may need at once, when each lane is a row of its own.
 constexpr std::int64_t kSlotBudget = 256 << 10;
-
-}  // namespace
-
-// What can be known from the structure alone.
-struct Interpreter::Program {
-  enum class Walk : std::uint8_t { constant, linear, irregular };  // of an index, along the vector axis
-
-  struct Value {
-    bool varying = false;  // a tile of lanes; otherwise one element
-    int place = -1;        // number of a workspace tile, or of a single cell
-    int bytes = 8;
-  };
-  struct Step {
-    int instr = -1;
-    TileFn kernel = nullptr;
-    int args[3] = {-1, -1, -1};
-    bool expand[3] = {};  // the operand is a single value that the kernel needs as a tile
-    bool in_place = false;  // load: the tile is the input's own memory when the elements are neighbours there
-  };
-  struct Fold {
-    ReductionKernels kernels;
-    int value, result, place;  // place: number of the accumulator tile
-  };
-  struct StageProgram {
-    bool row = false;
-    std::vector<int> indices;  // those the stage needs, inner ones first
-    std::vector<Step> steps;
-    std::vector<Fold> folds;
-  };
-
-  explicit Program(const LoopNest& nest);
-  void classify_indices();
-  void need_index(StageProgram& stage, int index) const;
-  void plan_stage(int number);
-  void place_values();
-  int place_of(bool varying) { return varying ? tiles++ : cells++; }
-
-  LoopNest nest;
-  bool lanes_are_rows;  // the vector axis is a row axis: a reduction folds the lanes of a tile
-  std::vector<Walk> walks;
-  std::vector<int> irregular_tile;  // index -> workspace tile of its lanes' values
-  std::vector<Value> values;
-  std::vector<StageProgram> stages;
-  int tiles = 0, cells = 0;  // workspace used
-  int scratch_tile = -1;     // three tiles for expanded operands
-  std::int64_t lanes = kTile;
-  std::int64_t slot_bytes = 0;  // all slots of one row point
-};
-
-Interpreter::Program::Program(const LoopNest& given) : nest(given) {
-  verify(nest);
-  lanes_are_rows = nest.vector_axis >= nest.parallel;
-  for (DType slot : nest.slots) slot_bytes += static_cast<std::int64_t>(itemsize(slot));
-  classify_indices();
-  values.resize(nest.instrs.size());
-  stages.resize(nest.stages.size());
-  for (std::size_t k = 0; k < stages.size(); ++k) plan_stage(static_cast<int>(k));
-  place_values();
-  scratch_tile = tiles;
-  tiles += 3;
-  // Half of a usual L1 for the workspace; the rest is for the inputs and outputs that stream by.
-  lanes = std::clamp<std::int64_t>((32 << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
-}
-
-void Interpreter::Program::classify_indices() {
-  walks.assign(nest.indices.size(), Walk::constant);
-  irregular_tile.assign(nest.indices.size(), -1);
-  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
-    Walk& walk = walks[k];
-    for (const auto& term : nest.indices[k].terms) {
-      Walk here = term.axis == nest.vector_axis ? Walk::linear : Walk::constant;
-      if (term.inner >= 0) {
-        here = walks[term.inner];
-        if (here == Walk::linear && (term.div != kOne || term.mod != kNone)) here = Walk::irregular;
-      }
-      walk = std::max(walk, here);
-    }
-    if (walk == Walk::irregular) irregular_tile[k] = place_of(true);
-  }
-}
-
-void Interpreter::Program::need_index(StageProgram& stage, int index) const {
-  if (std::find(stage.indices.begin(), stage.indices.end(), index) != stage.indices.end()) return;
-  for (const auto& term : nest.indices[index].terms)
-    if (term.inner >= 0) need_index(stage, term.inner);
-  stage.indices.push_back(index);
-}
-
-void Interpreter::Program::plan_stage(int number) {
-  const jit::Stage& stage = nest.stages[number];
-  StageProgram& program = stages[number];
-  program.row = stage.row;
-  // Once per parallel point there are lanes only if they are parallel points.
-  const bool has_lanes = stage.row || !lanes_are_rows;
-  for (int id : stage.body) {
-    const Instr& instr = nest.instrs[id];
-    Value& value = values[id];
-    value.bytes = static_cast<int>(itemsize(instr.dtype));
-    Step step;
-    step.instr = id;
-    switch (instr.kind) {
-      case Kind::load:
-        need_index(program, nest.inputs[instr.input].index);
-        value.varying = has_lanes && walks[nest.inputs[instr.input].index] != Walk::constant;
-        break;
-      case Kind::scalar: break;
-      case Kind::index:
-        need_index(program, instr.input);
-        value.varying = has_lanes && walks[instr.input] != Walk::constant;
-        break;
-      case Kind::slot: value.varying = true; break;
-      case Kind::reduced: break;
-      case Kind::op: {
-        const int arity = trace::primitive(instr.op).arity;
-        for (int k = 0; k < arity; ++k) {
-          step.args[k] = instr.args[k];
-          value.varying |= values[instr.args[k]].varying;
-        }
-        Uniform uniform = Uniform::none;
-        if (value.varying && arity == 2) {
-          if (!values[instr.args[0]].varying) uniform = Uniform::first;
-          if (!values[instr.args[1]].varying) uniform = Uniform::second;
-        }
-        for (int k = 0; k < arity; ++k)
-          step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
-        step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
-        if (!step.kernel)
-          throw InternalError(fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand),
-                                          name(instr.dtype)));
-        break;
-      }
-    }
-    program.steps.push_back(step);
-  }
-  for (const auto& reduction : stage.reductions) {
-    Value& result = values[reduction.result];
-    result.varying = !lanes_are_rows;
-    result.bytes = static_cast<int>(itemsize(nest.instrs[reduction.result].dtype));
-    program.folds.push_back({reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value,
-                             reduction.result, place_of(true)});
-  }
-  for (const auto& store : stage.stores) need_index(program, nest.outputs[store.output].index);
-}
-
-// A tile is used again once its value has had its last use, so that a long body stays in L1.
-void Interpreter::Program::place_values() {
-  std::vector<int> owner(values.size(), -1);
-  std::vector<char> lives_on(values.size(), 0);  // a later stage reads it
-  for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
-    const jit::Stage& stage = nest.stages[number];
-    const auto use = [&](int id) { lives_on[id] |= owner[id] != number; };
-    for (const auto& step : stages[number].steps) {
-      owner[step.instr] = number;
-      for (int arg : step.args)
-        if (arg >= 0) use(arg);
-    }
-    for (const auto& reduction : stage.reductions) use(reduction.value);
-    for (const auto& keep : stage.keeps) use(keep.value);
-    for (const auto& store : stage.stores) use(store.value);
-  }
-
-  std::vector<int> free_tiles;
-  for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
-    const jit::Stage& stage = nest.stages[number];
-    auto& steps = stages[number].steps;
-    const int end = static_cast<int>(steps.size());
-    std::vector<int> last_use(values.size(), -1);  // number of a step, or `end`
-    for (int k = 0; k < end; ++k) {
-      last_use[steps[k].instr] = k;
-      for (int arg : steps[k].args)
-        if (arg >= 0) last_use[arg] = k;
-    }
-    for (const auto& reduction : stage.reductions) last_use[reduction.value] = end;
-    for (const auto& keep : stage.keeps) last_use[keep.value] = end;
-    for (const auto& store : stage.stores) last_use[store.value] = end;
-
-    const auto release = [&](int after) {
-      for (const auto& step : steps) {
-        const int id = step.instr;
-        if (values[id].varying && values[id].place >= 0 && last_use[id] == after && !lives_on[id])
-          free_tiles.push_back(values[id].place);
-      }
-    };
-    for (int k = 0; k < end; ++k) {
-      Value& value = values[steps[k].instr];
-      // An output may share an input's buffer, so what is read after a store is a copy.
-      steps[k].in_place = !lives_on[steps[k].instr] && stage.stores.size() < 2;
-      if (value.varying && !free_tiles.empty()) {
-        value.place = free_tiles.back();
-        free_tiles.pop_back();
-      } else {
-        value.place = place_of(value.varying);
-      }
-      release(k);
-    }
-    release(end);
-    for (const auto& fold : stages[number].folds) values[fold.result].place = place_of(values[fold.result].varying);
-  }
-}
-
-namespace {
 
 /// Memory of one thread, kept from run to run.
 struct Workspace {
@@ -325,7 +117,8 @@ class Interpreter::Frame {
     const std::int64_t first_extent = first_row_extent();
     std::fill(axis_ + first, axis_ + nest_.axes(), 0);
     row_ = 0;
-    for (bool more = row_points_ > 0 && first_extent > 0; more; more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
+    for (bool more = row_points_ > 0 && first_extent > 0; more;
+         more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
       if (p_.lanes_are_rows) {
         const int inner = nest_.vector_axis;
         const std::int64_t extent = inner == first ? first_extent : ints(inner);
@@ -436,22 +229,28 @@ class Interpreter::Frame {
     const Program::Value& value = p_.values[step.instr];
     const void*& result = values_[step.instr];
     switch (instr.kind) {
-      case Kind::load: return load(step, instr, value);
-      case Kind::scalar: result = &arguments_.scalars[instr.input]; return;
+      case Kind::load:
+        return load(step, instr, value);
+      case Kind::scalar:
+        result = &arguments_.scalars[instr.input];
+        return;
       case Kind::index: {
         auto* out = reinterpret_cast<std::int64_t*>(place(value));
         result = out;
         if (!value.varying) *out = base_[instr.input];
         else if (p_.walks[instr.input] == Walk::irregular) std::memcpy(out, irregular(instr.input), n_ * sizeof *out);
-        else for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[instr.input] + k * slope_[instr.input];
+        else
+          for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[instr.input] + k * slope_[instr.input];
         return;
       }
-      case Kind::slot: result = slot(instr.input, row_); return;
-      case Kind::reduced: return;
+      case Kind::slot:
+        result = slot(instr.input, row_);
+        return;
+      case Kind::reduced:
+        return;
       case Kind::op: {
         const void* operands[3] = {};
-        for (int k = 0; k < 3 && step.args[k] >= 0; ++k)
-          operands[k] = step.expand[k] ? as_tile(step.args[k], k) : values_[step.args[k]];
+        for (int k = 0; k < 3 && step.args[k] >= 0; ++k) operands[k] = step.expand[k] ? as_tile(step.args[k], k) : values_[step.args[k]];
         char* out = place(value);
         step.kernel(value.varying ? n_ : 1, operands, out);
         result = out;
@@ -516,8 +315,8 @@ Interpreter::~Interpreter() = default;
 Interpreter::Interpreter(Interpreter&&) noexcept = default;
 Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 
-void Interpreter::run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end,
-                      std::int64_t inner_begin, std::int64_t inner_end) const {
+void Interpreter::run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
+                      std::int64_t inner_end) const {
   if (outer_begin >= outer_end || inner_begin >= inner_end) return;
   Frame(*program_, arguments).run(outer_begin, outer_end, inner_begin, inner_end);
 }

@@ -11,25 +11,31 @@ namespace {
 
 constexpr int F = trace::accepts::F, I = trace::accepts::I, B = trace::accepts::B;
 
-template <class T> using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
-template <class T> auto tile(const void* data, std::int64_t n) {
+template <class T>
+using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
+template <class T>
+auto tile(const void* data, std::int64_t n) {
   return Eigen::Map<const Tile<T>>(static_cast<const T*>(data), n);
 }
-template <class T> auto repeated(const void* value, std::int64_t n) { return Tile<T>::Constant(n, *static_cast<const T*>(value)); }
-template <class T, class Expression> void assign(void* out, const Expression& expression) {
+template <class T>
+auto repeated(const void* value, std::int64_t n) {
+  return Tile<T>::Constant(n, *static_cast<const T*>(value));
+}
+template <class T, class Expression>
+void assign(void* out, const Expression& expression) {
   Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
 }
 
 // One struct per row of the table; `of` is the row's expression.
 #define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
-  struct Row_##id {                                                                                                     \
-    static constexpr Op op = Op::id;                                                                                    \
-    static constexpr int arity = arity_, accepts = accepts_;                                                            \
-    static constexpr trace::Result result = trace::Result::result_;                                                     \
-    template <class T, class R, class A, class B_ = int, class C = int>                                                 \
-    static auto of(const A& a, [[maybe_unused]] const B_& b = 0, [[maybe_unused]] const C& c = 0) {                     \
-      return interpreter;                                                                                               \
-    }                                                                                                                   \
+  struct Row_##id {                                                                                                      \
+    static constexpr Op op = Op::id;                                                                                     \
+    static constexpr int arity = arity_, accepts = accepts_;                                                             \
+    static constexpr trace::Result result = trace::Result::result_;                                                      \
+    template <class T, class R, class A, class B_ = int, class C = int>                                                  \
+    static auto of(const A& a, [[maybe_unused]] const B_& b = 0, [[maybe_unused]] const C& c = 0) {                      \
+      return interpreter;                                                                                                \
+    }                                                                                                                    \
   };
 #define SINTER_REDUCTION(...)
 #define SINTER_STRUCTURAL(...)
@@ -38,23 +44,29 @@ template <class T, class Expression> void assign(void* out, const Expression& ex
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
 
-template <class Row, class T, class R> void unary(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R>
+void unary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n)));
 }
-template <class Row, class T, class R> void binary(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R>
+void binary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), tile<T>(args[1], n)));
 }
-template <class Row, class T, class R> void binary_first(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R>
+void binary_first(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(repeated<T>(args[0], n), tile<T>(args[1], n)));
 }
-template <class Row, class T, class R> void binary_second(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R>
+void binary_second(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), repeated<T>(args[1], n)));
 }
-template <class Row, class T, class R> void ternary(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R>
+void ternary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<bool>(args[0], n), tile<T>(args[1], n), tile<T>(args[2], n)));
 }
 
-template <class Row, class T, class R> TileFn kernel(Uniform uniform) {
+template <class Row, class T, class R>
+TileFn kernel(Uniform uniform) {
   if constexpr (Row::arity == 1) return &unary<Row, T, R>;
   else if constexpr (Row::arity == 3) return &ternary<Row, T, R>;
   else if (uniform == Uniform::none) return &binary<Row, T, R>;
@@ -62,19 +74,32 @@ template <class Row, class T, class R> TileFn kernel(Uniform uniform) {
 }
 
 /// f.operator()<T>() for the C++ type of a computable dtype within `mask`; null for another.
-template <int mask, class Function> TileFn for_type(DType dtype, Function&& f) {
+template <int mask, class Function>
+TileFn for_type(DType dtype, Function&& f) {
   switch (dtype) {
-    case DType::float32: if constexpr (mask & F) return f.template operator()<float>(); break;
-    case DType::float64: if constexpr (mask & F) return f.template operator()<double>(); break;
-    case DType::int32: if constexpr (mask & I) return f.template operator()<std::int32_t>(); break;
-    case DType::int64: if constexpr (mask & I) return f.template operator()<std::int64_t>(); break;
-    case DType::bool_: if constexpr (mask & B) return f.template operator()<bool>(); break;
-    default: break;
+    case DType::float32:
+      if constexpr (mask & F) return f.template operator()<float>();
+      break;
+    case DType::float64:
+      if constexpr (mask & F) return f.template operator()<double>();
+      break;
+    case DType::int32:
+      if constexpr (mask & I) return f.template operator()<std::int32_t>();
+      break;
+    case DType::int64:
+      if constexpr (mask & I) return f.template operator()<std::int64_t>();
+      break;
+    case DType::bool_:
+      if constexpr (mask & B) return f.template operator()<bool>();
+      break;
+    default:
+      break;
   }
   return nullptr;
 }
 
-template <class Row> TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
+template <class Row>
+TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
   return for_type<Row::accepts>(operand, [&]<class T>() -> TileFn {
     if constexpr (Row::op == Op::cast) return for_type<F | I | B>(result, [&]<class R>() { return kernel<Row, T, R>(uniform); });
     else if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>(uniform);
@@ -84,7 +109,8 @@ template <class Row> TileFn kernel_of_row(DType operand, DType result, Uniform u
 
 // ---- reductions
 
-template <class T, Op op> struct Reduce {
+template <class T, Op op>
+struct Reduce {
   static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
   using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
 
@@ -132,23 +158,34 @@ template <class T, Op op> struct Reduce {
   static constexpr ReductionKernels kernels() { return {sizeof(Acc), &start, &fold, &lanes, &finish}; }
 };
 
-template <class T> ReductionKernels reduction_of(Op op) {
+template <class T>
+ReductionKernels reduction_of(Op op) {
   switch (op) {
-    case Op::reduce_sum: return Reduce<T, Op::reduce_sum>::kernels();
-    case Op::reduce_prod: return Reduce<T, Op::reduce_prod>::kernels();
-    case Op::reduce_min: return Reduce<T, Op::reduce_min>::kernels();
-    case Op::reduce_max: return Reduce<T, Op::reduce_max>::kernels();
-    default: throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
+    case Op::reduce_sum:
+      return Reduce<T, Op::reduce_sum>::kernels();
+    case Op::reduce_prod:
+      return Reduce<T, Op::reduce_prod>::kernels();
+    case Op::reduce_min:
+      return Reduce<T, Op::reduce_min>::kernels();
+    case Op::reduce_max:
+      return Reduce<T, Op::reduce_max>::kernels();
+    default:
+      throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
   }
 }
 
 /// Calls f with the size as a constant, so that each move is one instruction.
-template <class Function> void for_size(int bytes, Function&& f) {
+template <class Function>
+void for_size(int bytes, Function&& f) {
   switch (bytes) {
-    case 1: return f(std::integral_constant<int, 1>{});
-    case 2: return f(std::integral_constant<int, 2>{});
-    case 4: return f(std::integral_constant<int, 4>{});
-    default: return f(std::integral_constant<int, 8>{});
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 4:
+      return f(std::integral_constant<int, 4>{});
+    default:
+      return f(std::integral_constant<int, 8>{});
   }
 }
 
@@ -157,25 +194,33 @@ template <class Function> void for_size(int bytes, Function&& f) {
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
-  case Op::id: return kernel_of_row<Row_##id>(operand, result, uniform);
+  case Op::id:                      \
+    return kernel_of_row<Row_##id>(operand, result, uniform);
 #define SINTER_REDUCTION(...)
 #define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
 ReductionKernels reduction_kernels(Op reduction, DType dtype) {
   switch (dtype) {
-    case DType::float32: return reduction_of<float>(reduction);
-    case DType::float64: return reduction_of<double>(reduction);
-    case DType::int32: return reduction_of<std::int32_t>(reduction);
-    case DType::int64: return reduction_of<std::int64_t>(reduction);
-    case DType::bool_: return reduction_of<bool>(reduction);
-    default: throw InternalError("interpreter: no reduction over " + std::string(name(dtype)));
+    case DType::float32:
+      return reduction_of<float>(reduction);
+    case DType::float64:
+      return reduction_of<double>(reduction);
+    case DType::int32:
+      return reduction_of<std::int32_t>(reduction);
+    case DType::int64:
+      return reduction_of<std::int64_t>(reduction);
+    case DType::bool_:
+      return reduction_of<bool>(reduction);
+    default:
+      throw InternalError("interpreter: no reduction over " + std::string(name(dtype)));
   }
 }
 
@@ -200,15 +245,13 @@ void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* ind
 void scatter(int bytes, std::int64_t n, const void* values, void* to, std::int64_t start, std::int64_t stride) {
   for_size(bytes, [&](auto size) {
     char* target = static_cast<char*>(to) + start * size;
-    for (std::int64_t i = 0; i < n; ++i)
-      std::memcpy(target + i * stride * size, static_cast<const char*>(values) + i * size, size);
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(target + i * stride * size, static_cast<const char*>(values) + i * size, size);
   });
 }
 void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices) {
   for_size(bytes, [&](auto size) {
     char* target = static_cast<char*>(to);
-    for (std::int64_t i = 0; i < n; ++i)
-      std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
   });
 }
 

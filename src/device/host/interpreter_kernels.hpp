@@ -26,9 +26,9 @@ TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform = 
 /// its fixed steps hardly shows in the result.
 struct ReductionKernels {
   std::int64_t accumulator_bytes;
-  void (*start)(std::int64_t n, void* accumulators);                              // the neutral element
-  void (*fold)(std::int64_t n, const void* values, void* accumulator);            // a tile into one accumulator
-  void (*lanes)(std::int64_t n, const void* values, void* accumulators);          // a tile into as many accumulators
+  void (*start)(std::int64_t n, void* accumulators);                      // the neutral element
+  void (*fold)(std::int64_t n, const void* values, void* accumulator);    // a tile into one accumulator
+  void (*lanes)(std::int64_t n, const void* values, void* accumulators);  // a tile into as many accumulators
   void (*finish)(std::int64_t n, const void* accumulators, void* results);
 };
 ReductionKernels reduction_kernels(Op reduction, DType dtype);

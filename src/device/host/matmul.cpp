@@ -59,8 +59,8 @@ const char* advance(const MatmulOperand& operand, std::size_t size, std::int64_t
 
 }  // namespace
 
-void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m,
-            std::int64_t n, std::int64_t k, int threads) {
+void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m, std::int64_t n,
+            std::int64_t k, int threads) {
   if (!is_computable(dtype)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   if (batch == 0 || m == 0 || n == 0) return;
   const std::size_t size = itemsize(dtype);

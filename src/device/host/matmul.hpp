@@ -18,8 +18,8 @@ struct MatmulOperand {
 /// c (batch, m, n), contiguous row-major, = a (batch, m, k) times b (batch, k, n). Integers wrap; bool is an or of ands.
 /// The result's bits do not depend on `threads`: the grid of blocks that threads take is fixed by the shape, and k is never
 /// divided. Throws DTypeError for a type it does not compute.
-void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m,
-            std::int64_t n, std::int64_t k, int threads);
+void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m, std::int64_t n,
+            std::int64_t k, int threads);
 
 /// The instruction set in use: "avx512", "avx2" or "baseline".
 const char* matmul_instruction_set();

@@ -81,9 +81,10 @@ void* MemoryPool::take(std::size_t bytes) {
     }
   }
   if (!block)
-    throw DeviceError(fmt::format("cpu: no memory for {} bytes ({} bytes are in use); evaluate smaller tensors or let go of "
-                                  "some that are no longer needed",
-                                  bytes, use_.now));
+    throw DeviceError(
+        fmt::format("cpu: no memory for {} bytes ({} bytes are in use); evaluate smaller tensors or let go of "
+                    "some that are no longer needed",
+                    bytes, use_.now));
   use_.now += bytes;
   use_.peak = std::max(use_.peak, use_.now);
   return block;

@@ -1,6 +1,7 @@
 // Polynomial coefficients of the inlined math functions, lowest order first. Made by scripts/fit_polynomials.py;
 // the error is that of the exact polynomial, relative to the function unless said otherwise.
 #pragma once
+// clang-format off
 
 namespace sinter::jit::llvm::coefficients {
 

@@ -14,18 +14,23 @@ struct Expr {
   DType dtype() const { return v.dtype; }
   Expr with(Value value) const { return {ir, std::move(value)}; }
   /// A literal of this expression's element type.
-  template <class T> Expr like(T value) const {
+  template <class T>
+  Expr like(T value) const {
     if constexpr (std::is_floating_point_v<T>) return with(ir->real(v.dtype, value));
     else return with(ir->integer(v.dtype, value));
   }
 };
 
-#define SINTER_EXPR_BINARY(symbol, method)                                                                       \
-  inline Expr operator symbol(const Expr& a, const Expr& b) { return a.with(a.ir->method(a.v, b.v)); }           \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                          \
-  Expr operator symbol(const Expr& a, T b) { return a symbol a.like(b); }                                        \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                          \
-  Expr operator symbol(T a, const Expr& b) { return b.like(a) symbol b; }
+#define SINTER_EXPR_BINARY(symbol, method)                                                             \
+  inline Expr operator symbol(const Expr& a, const Expr& b) { return a.with(a.ir->method(a.v, b.v)); } \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                \
+  Expr operator symbol(const Expr& a, T b) {                                                           \
+    return a symbol a.like(b);                                                                         \
+  }                                                                                                    \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                \
+  Expr operator symbol(T a, const Expr& b) {                                                           \
+    return b.like(a) symbol b;                                                                         \
+  }
 SINTER_EXPR_BINARY(+, add)
 SINTER_EXPR_BINARY(-, sub)
 SINTER_EXPR_BINARY(*, mul)
@@ -38,9 +43,15 @@ SINTER_EXPR_BINARY(&, bit_and)
 SINTER_EXPR_BINARY(|, bit_or)
 SINTER_EXPR_BINARY(^, bit_xor)
 #undef SINTER_EXPR_BINARY
-template <class T> Expr operator>(const Expr& a, T b) { return a.like(b) < a; }
+template <class T>
+Expr operator>(const Expr& a, T b) {
+  return a.like(b) < a;
+}
 inline Expr operator>(const Expr& a, const Expr& b) { return b < a; }
-template <class T> Expr operator>=(const Expr& a, T b) { return a.like(b) <= a; }
+template <class T>
+Expr operator>=(const Expr& a, T b) {
+  return a.like(b) <= a;
+}
 inline Expr operator-(const Expr& a) { return a.with(a.ir->neg(a.v)); }
 
 inline Expr fma(const Expr& a, const Expr& b, const Expr& c) { return a.with(a.ir->fma(a.v, b.v, c.v)); }
@@ -66,7 +77,8 @@ inline Expr shift_left(const Expr& a, int n) { return a.with(a.ir->binary("shl",
 inline Expr shift_right(const Expr& a, int n) { return a.with(a.ir->binary("ashr", a.v, a.like(n).v)); }
 
 /// c[0] + c[1] x + c[2] x^2 + ...
-template <std::size_t N> Expr polynomial(const Expr& x, const double (&c)[N]) {
+template <std::size_t N>
+Expr polynomial(const Expr& x, const double (&c)[N]) {
   Expr sum = x.like(c[N - 1]);
   for (std::size_t k = N - 1; k-- > 0;) sum = fma(sum, x, x.like(c[k]));
   return sum;

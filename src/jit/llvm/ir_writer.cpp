@@ -13,12 +13,18 @@ namespace {
 
 std::string_view element_type(DType dtype) {
   switch (dtype) {
-    case DType::bool_: return "i1";
-    case DType::int32: return "i32";
-    case DType::int64: return "i64";
-    case DType::float32: return "float";
-    case DType::float64: return "double";
-    default: throw CompileError(fmt::format("no machine code for element type {}: cast it first", name(dtype)));
+    case DType::bool_:
+      return "i1";
+    case DType::int32:
+      return "i32";
+    case DType::int64:
+      return "i64";
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    default:
+      throw CompileError(fmt::format("no machine code for element type {}: cast it first", name(dtype)));
   }
 }
 
@@ -91,11 +97,11 @@ Value Ir::broadcast(const Value& v, int lanes) {
   const std::string wide = type_name(v.dtype, lanes), narrow = type_name(v.dtype, 1);
   if (v.literal)
     return {fmt::format("shufflevector ({0} insertelement ({0} poison, {1} {2}, i64 0), {0} poison, <{3} x i32> "
-                        "zeroinitializer)", wide, narrow, v.ref, lanes),
+                        "zeroinitializer)",
+                        wide, narrow, v.ref, lanes),
             v.dtype, lanes, true};
   const Value first = emit(v.dtype, lanes, fmt::format("insertelement {} poison, {} {}, i64 0", wide, narrow, v.ref));
-  return emit(v.dtype, lanes,
-              fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> zeroinitializer", wide, first.ref, lanes));
+  return emit(v.dtype, lanes, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> zeroinitializer", wide, first.ref, lanes));
 }
 
 Value Ir::lane(const Value& v, int lane) {
@@ -203,8 +209,8 @@ Value Ir::call(const std::string& name, std::vector<Value> args, const Body& bod
   if (module_.claim(symbol)) {
     Ir inner(module_);
     const Value v = inner.broadcast(body(inner, parameters), lanes);
-    module_.add_helper(fmt::format("define internal {} {}({}) alwaysinline #0 {{\nentry:\n{}  ret {} {}\n}}\n\n", result,
-                                   symbol, declared, inner.text(), result, v.ref));
+    module_.add_helper(fmt::format("define internal {} {}({}) alwaysinline #0 {{\nentry:\n{}  ret {} {}\n}}\n\n", result, symbol, declared,
+                                   inner.text(), result, v.ref));
   }
   return emit(args[0].dtype, lanes, fmt::format("call {} {}({})", result, symbol, operands));
 }
@@ -234,8 +240,8 @@ Value Ir::or_libm(const Value& fast, const Value& mask, const char* name, const 
   const Value fixed = select(mask, libm(name, args), fast);
   line(fmt::format("br label %{}", done));
   begin_block(done);
-  return emit(fast.dtype, fast.lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes),
-                                                  fast.ref, before, fixed.ref, slow));
+  return emit(fast.dtype, fast.lanes,
+              fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes), fast.ref, before, fixed.ref, slow));
 }
 
 Value Ir::math(const char* name, std::vector<Value> args) {
@@ -270,8 +276,7 @@ Value Ir::select(const Value& condition, const Value& a, const Value& b) {
   const Value c = condition.lanes == 1 ? condition : broadcast(condition, lanes);
   const Value x = broadcast(a, lanes), y = broadcast(b, lanes);
   const std::string type = type_name(a.dtype, lanes);
-  return emit(a.dtype, lanes, fmt::format("select {} {}, {} {}, {} {}", type_name(DType::bool_, c.lanes), c.ref, type,
-                                          x.ref, type, y.ref));
+  return emit(a.dtype, lanes, fmt::format("select {} {}, {} {}, {} {}", type_name(DType::bool_, c.lanes), c.ref, type, x.ref, type, y.ref));
 }
 
 Value Ir::neg(const Value& a) {

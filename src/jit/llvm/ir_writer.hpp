@@ -17,7 +17,7 @@
 namespace sinter::jit::llvm {
 
 struct Value {
-  std::string ref;           // "%exp_12", or a literal
+  std::string ref;  // "%exp_12", or a literal
   DType dtype = DType::int64;
   int lanes = 1;
   bool literal = false;
@@ -83,7 +83,10 @@ class Ir {
 
   // Control flow. Labels are unique; a loop runs its body at least once and is entered behind a guard.
   std::string label(const char* stem) { return fresh(stem); }
-  void begin_block(const std::string& label) { body_ += label + ":\n"; block_ = label; }
+  void begin_block(const std::string& label) {
+    body_ += label + ":\n";
+    block_ = label;
+  }
   const std::string& block() const { return block_; }
   /// for (i = begin; i < end; i += step) body(i)
   void loop(const char* stem, const Value& begin, const Value& end, int step, const std::function<void(Value)>& body);

@@ -10,17 +10,22 @@ namespace sinter::jit::llvm {
 
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
-    case Instr::Kind::load: return load_access(nest_.inputs[instr.input], lanes);
-    case Instr::Kind::scalar: return scalars_[instr.input];
-    case Instr::Kind::slot: return load_memory(slot_pointer(instr.input, lanes), nest_.slots[instr.input], lanes);
-    case Instr::Kind::op: return apply(instr);
+    case Instr::Kind::load:
+      return load_access(nest_.inputs[instr.input], lanes);
+    case Instr::Kind::scalar:
+      return scalars_[instr.input];
+    case Instr::Kind::slot:
+      return load_memory(slot_pointer(instr.input, lanes), nest_.slots[instr.input], lanes);
+    case Instr::Kind::op:
+      return apply(instr);
     case Instr::Kind::index: {
       const int along = coefficient(nest_, instr.input, nest_.vector_axis);
       if (along == kNone || lanes == 1) return index_value(instr.input, 1);
       if (along == kIrregular) return index_value(instr.input, lanes);
       return ir_.add(index_value(instr.input, 1), lane_offsets(along, lanes));
     }
-    case Instr::Kind::reduced: break;
+    case Instr::Kind::reduced:
+      break;
   }
   throw InternalError(fmt::format("{}: {} cannot be computed in a body", nest_.name, instr.name));
 }
@@ -34,14 +39,16 @@ Value KernelWriter::apply(const Instr& instr) {
   (void)to;
   switch (instr.op) {
 #define SINTER_ELEMENTWISE(id, arity, accepts, result, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
-  case Op::id: return llvm;
+  case Op::id:                                                                                                        \
+    return llvm;
 #define SINTER_REDUCTION(...)
 #define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
-    default: throw InternalError(fmt::format("{}: {} is not an elementwise op", nest_.name, trace::name(instr.op)));
+    default:
+      throw InternalError(fmt::format("{}: {} is not an elementwise op", nest_.name, trace::name(instr.op)));
   }
 }
 
@@ -119,13 +126,13 @@ Value KernelWriter::load_memory(const Value& pointer, DType dtype, int lanes) {
 
 void KernelWriter::store_memory(const Value& pointer, const Value& value) {
   if (!is_bool(value.dtype)) {
-    ir_.line(fmt::format("store {} {}, ptr {}, align {}", type_name(value.dtype, value.lanes), value.ref, pointer.ref,
-                         itemsize(value.dtype)));
+    ir_.line(
+        fmt::format("store {} {}, ptr {}, align {}", type_name(value.dtype, value.lanes), value.ref, pointer.ref, itemsize(value.dtype)));
     return;
   }
   const std::string type = value.lanes == 1 ? "i8" : fmt::format("<{} x i8>", value.lanes);
-  const Value bytes = ir_.emit(value.dtype, value.lanes,
-                               fmt::format("zext {} {} to {}", type_name(value.dtype, value.lanes), value.ref, type));
+  const Value bytes =
+      ir_.emit(value.dtype, value.lanes, fmt::format("zext {} {} to {}", type_name(value.dtype, value.lanes), value.ref, type));
   ir_.line(fmt::format("store {} {}, ptr {}, align 1", type, bytes.ref, pointer.ref));
 }
 
@@ -133,8 +140,7 @@ Value KernelWriter::load_access(const Access& access, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
   const int along = coefficient(nest_, access.index, nest_.vector_axis);
   if (lanes == 1 || along == kNone || along == kOne)
-    return load_memory(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype,
-                       along == kNone ? 1 : lanes);
+    return load_memory(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype, along == kNone ? 1 : lanes);
   if (along == kIrregular) return gather(element_pointer(base, access.dtype, index_value(access.index, lanes)), access.dtype);
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
   return gather(element_pointer(first, access.dtype, lane_offsets(along, lanes)), access.dtype);
@@ -175,8 +181,9 @@ Value KernelWriter::gather(const Value& pointers, DType dtype) {
   const std::string type = fmt::format("<{} x {}>", lanes, memory_type(dtype));
   const std::string symbol = fmt::format("@llvm.masked.gather.v{0}{1}.v{0}p0", lanes, mangled_memory(dtype));
   module_.declare(fmt::format("declare {0} {1}(<{2} x ptr>, i32, <{2} x i1>, {0})", type, symbol, lanes));
-  const Value loaded = ir_.emit(dtype, lanes, fmt::format("call {0} {1}(<{2} x ptr> {3}, i32 {4}, {5}, {0} poison)", type, symbol,
-                                                          lanes, pointers.ref, itemsize(dtype), fmt::format(kAllTrue, lanes)));
+  const Value loaded = ir_.emit(dtype, lanes,
+                                fmt::format("call {0} {1}(<{2} x ptr> {3}, i32 {4}, {5}, {0} poison)", type, symbol, lanes, pointers.ref,
+                                            itemsize(dtype), fmt::format(kAllTrue, lanes)));
   return is_bool(dtype) ? ir_.emit(dtype, lanes, fmt::format("icmp ne {} {}, zeroinitializer", type, loaded.ref)) : loaded;
 }
 
@@ -186,10 +193,9 @@ void KernelWriter::scatter(const Value& pointers, const Value& value) {
   const std::string symbol = fmt::format("@llvm.masked.scatter.v{0}{1}.v{0}p0", lanes, mangled_memory(value.dtype));
   module_.declare(fmt::format("declare void {1}({0}, <{2} x ptr>, i32, <{2} x i1>)", type, symbol, lanes));
   std::string stored = value.ref;
-  if (is_bool(value.dtype))
-    stored = ir_.emit(value.dtype, lanes, fmt::format("zext <{} x i1> {} to {}", lanes, value.ref, type)).ref;
-  ir_.line(fmt::format("call void {}({} {}, <{} x ptr> {}, i32 {}, {})", symbol, type, stored, lanes, pointers.ref,
-                       itemsize(value.dtype), fmt::format(kAllTrue, lanes)));
+  if (is_bool(value.dtype)) stored = ir_.emit(value.dtype, lanes, fmt::format("zext <{} x i1> {} to {}", lanes, value.ref, type)).ref;
+  ir_.line(fmt::format("call void {}({} {}, <{} x ptr> {}, i32 {}, {})", symbol, type, stored, lanes, pointers.ref, itemsize(value.dtype),
+                       fmt::format(kAllTrue, lanes)));
 }
 
 Value KernelWriter::slot_pointer(int slot, int lanes) {

@@ -54,8 +54,7 @@ std::string KernelWriter::write() {
 }
 
 void KernelWriter::write_parameters() {
-  for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin",
-                               "inner_end"})
+  for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin", "inner_end"})
     ir_.label(reserved);
   // A pointer is a value that is only ever written by its name; its type does not matter.
   const auto load = [&](const std::string& name, const char* array, DType dtype, std::size_t slot, std::string_view type) {
@@ -64,16 +63,14 @@ void KernelWriter::write_parameters() {
     ir_.set_name(name);
     return ir_.emit(dtype, 1, fmt::format("load {}, ptr {}", type, at.ref));
   };
-  for (std::size_t k = 0; k < nest_.ints.size(); ++k)
-    ints_.push_back(load(fmt::format("s{}", k), "ints", DType::int64, k, "i64"));
+  for (std::size_t k = 0; k < nest_.ints.size(); ++k) ints_.push_back(load(fmt::format("s{}", k), "ints", DType::int64, k, "i64"));
   for (std::size_t k = 0; k < nest_.scalars.size(); ++k) {
     const DType dtype = nest_.scalars[k].dtype;
     Value v = load(fmt::format("c{}", k), "scalars", dtype, k, memory_type(dtype));
     if (is_bool(dtype)) v = ir_.emit(dtype, 1, fmt::format("icmp ne i8 {}, 0", v.ref));
     scalars_.push_back(v);
   }
-  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    inputs_.push_back(load(nest_.inputs[k].name, "pointers", DType::int64, k, "ptr"));
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) inputs_.push_back(load(nest_.inputs[k].name, "pointers", DType::int64, k, "ptr"));
   for (std::size_t k = 0; k < nest_.outputs.size(); ++k)
     outputs_.push_back(load(nest_.outputs[k].name, "pointers", DType::int64, nest_.inputs.size() + k, "ptr"));
 
@@ -84,8 +81,7 @@ void KernelWriter::write_parameters() {
   for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ = ir_.mul(row_points_, sizes_[axis]);
   ir_.set_name("slot_bytes");
   slot_stride_ = ir_.mul(row_points_, ir_.integer(DType::int64, 8 * (rows_are_lanes() ? 1 : kSlotLanes)));
-  if (rows_are_lanes())
-    slot_stride_ = ir_.bit_and(ir_.add(slot_stride_, ir_.integer(DType::int64, 63)), ir_.integer(DType::int64, -64));
+  if (rows_are_lanes()) slot_stride_ = ir_.bit_and(ir_.add(slot_stride_, ir_.integer(DType::int64, 63)), ir_.integer(DType::int64, -64));
 }
 
 // ---- loops over parallel points
@@ -131,8 +127,7 @@ bool KernelWriter::tiled() const {
     const int along = coefficient(nest_, access.index, nest_.vector_axis);
     return along != kNone && along != kOne;
   };
-  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(), strided) ||
-         std::any_of(nest_.outputs.begin(), nest_.outputs.end(), strided);
+  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(), strided) || std::any_of(nest_.outputs.begin(), nest_.outputs.end(), strided);
 }
 
 /// At most a tile, to the end of the last outer axis and of this call's share.
@@ -191,8 +186,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   const Value end{"%inner_end", DType::int64};
   for (int width : widths(vectors)) {
     ir_.set_name("inner.stop");
-    const Value stop =
-        width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
+    const Value stop = width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
     ir_.loop(fmt::format("inner{}", width).c_str(), begin, stop, width, [&](const Value& i) {
       indices_.clear();
       axes_[nest_.vector_axis] = i;
@@ -235,8 +229,7 @@ void KernelWriter::cut_rows() {
 
 void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
   const int cost = cost_of(stage);
-  const std::vector<int> row_widths =
-      rows_are_lanes() ? widths(cost <= 8 ? 4 : cost <= 40 ? 2 : 1) : std::vector<int>{lanes};
+  const std::vector<int> row_widths = rows_are_lanes() ? widths(cost <= 8 ? 4 : cost <= 40 ? 2 : 1) : std::vector<int>{lanes};
   for (const Reduction& reduction : stage.reductions)
     for (int width : row_widths) {
       ir_.set_name(nest_.instrs[reduction.result].name + ".sum");
@@ -311,11 +304,16 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
 
 Value KernelWriter::combine(const Reduction& reduction, const Value& a, const Value& b) {
   switch (reduction.op) {
-    case Op::reduce_sum: return ir_.add(a, b);
-    case Op::reduce_prod: return ir_.mul(a, b);
-    case Op::reduce_min: return ir_.min(a, b);
-    case Op::reduce_max: return ir_.max(a, b);
-    default: throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
+    case Op::reduce_sum:
+      return ir_.add(a, b);
+    case Op::reduce_prod:
+      return ir_.mul(a, b);
+    case Op::reduce_min:
+      return ir_.min(a, b);
+    case Op::reduce_max:
+      return ir_.max(a, b);
+    default:
+      throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
   }
 }
 

@@ -61,16 +61,16 @@ class KernelWriter {
   const CpuTarget& cpu_;
   Module module_;
   Ir ir_;
-  int native_lanes_ = 1;              // elements of the widest type in one vector register
-  std::vector<Value> ints_;           // parameters
+  int native_lanes_ = 1;     // elements of the widest type in one vector register
+  std::vector<Value> ints_;  // parameters
   std::vector<Value> scalars_;
-  std::vector<Value> inputs_, outputs_;  // base pointers (ref only)
-  std::vector<Value> sizes_;          // of each axis, the first row axis cut to the chunk
-  std::vector<std::string> counters_; // of the outer axes
-  std::vector<Value> axes_;           // current value of each axis: of the first lane
+  std::vector<Value> inputs_, outputs_;           // base pointers (ref only)
+  std::vector<Value> sizes_;                      // of each axis, the first row axis cut to the chunk
+  std::vector<std::string> counters_;             // of the outer axes
+  std::vector<Value> axes_;                       // current value of each axis: of the first lane
   std::map<std::pair<int, int>, Value> indices_;  // already computed in this block, by (index, lanes)
   Value row_points_, slot_stride_;
-  std::vector<Value> values_;         // by instruction
+  std::vector<Value> values_;                                // by instruction
   std::map<std::pair<int, int>, std::string> accumulators_;  // by (reduction's result, lanes)
 };
 

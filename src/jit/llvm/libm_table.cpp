@@ -8,26 +8,54 @@
 namespace sinter::jit::llvm {
 namespace {
 
-template <class T, T (*F)(T)> void each(T* x, std::int64_t n) {
+template <class T, T (*F)(T)>
+void each(T* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = F(x[i]);
 }
-template <class T, T (*F)(T, T)> void each2(T* x, const T* y, std::int64_t n) {
+template <class T, T (*F)(T, T)>
+void each2(T* x, const T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = F(x[i], y[i]);
 }
 
 /// float32 through double, as the inlined functions compute.
-template <double (*F)(double)> float narrow(float x) { return static_cast<float>(F(x)); }
+template <double (*F)(double)>
+float narrow(float x) {
+  return static_cast<float>(F(x));
+}
 
-template <class T, T (*F)(T)> const void* one() { return reinterpret_cast<const void*>(&each<T, F>); }
-template <class T, T (*F)(T, T)> const void* two() { return reinterpret_cast<const void*>(&each2<T, F>); }
-template <class R, class... A> const void* plain(R (*f)(A...)) { return reinterpret_cast<const void*>(f); }
+template <class T, T (*F)(T)>
+const void* one() {
+  return reinterpret_cast<const void*>(&each<T, F>);
+}
+template <class T, T (*F)(T, T)>
+const void* two() {
+  return reinterpret_cast<const void*>(&each2<T, F>);
+}
+template <class R, class... A>
+const void* plain(R (*f)(A...)) {
+  return reinterpret_cast<const void*>(f);
+}
 
 std::unordered_map<std::string_view, const void*> make_table() {
   return {
 #define SINTER_LIBM(name) {"sinter_libm_" #name "_f64", one<double, ::name>()}
-      SINTER_LIBM(exp), SINTER_LIBM(exp2), SINTER_LIBM(expm1), SINTER_LIBM(log), SINTER_LIBM(log2), SINTER_LIBM(log10),
-      SINTER_LIBM(log1p), SINTER_LIBM(sin), SINTER_LIBM(cos), SINTER_LIBM(tan), SINTER_LIBM(asin), SINTER_LIBM(acos),
-      SINTER_LIBM(atan), SINTER_LIBM(sinh), SINTER_LIBM(cosh), SINTER_LIBM(tanh), SINTER_LIBM(erf),
+      SINTER_LIBM(exp),
+      SINTER_LIBM(exp2),
+      SINTER_LIBM(expm1),
+      SINTER_LIBM(log),
+      SINTER_LIBM(log2),
+      SINTER_LIBM(log10),
+      SINTER_LIBM(log1p),
+      SINTER_LIBM(sin),
+      SINTER_LIBM(cos),
+      SINTER_LIBM(tan),
+      SINTER_LIBM(asin),
+      SINTER_LIBM(acos),
+      SINTER_LIBM(atan),
+      SINTER_LIBM(sinh),
+      SINTER_LIBM(cosh),
+      SINTER_LIBM(tanh),
+      SINTER_LIBM(erf),
 #undef SINTER_LIBM
       {"sinter_libm_atan2_f64", two<double, ::atan2>()},
       {"sinter_libm_pow_f64", two<double, ::pow>()},
@@ -37,10 +65,14 @@ std::unordered_map<std::string_view, const void*> make_table() {
       {"sinter_libm_cos_f32", one<float, narrow<::cos>>()},
       {"sinter_libm_tan_f32", one<float, narrow<::tan>>()},
       // What LLVM calls for its rounding intrinsics on a processor without SSE4.1.
-      {"floor", plain<double, double>(::floor)}, {"floorf", plain<float, float>(::floorf)},
-      {"ceil", plain<double, double>(::ceil)}, {"ceilf", plain<float, float>(::ceilf)},
-      {"rint", plain<double, double>(::rint)}, {"rintf", plain<float, float>(::rintf)},
-      {"trunc", plain<double, double>(::trunc)}, {"truncf", plain<float, float>(::truncf)},
+      {"floor", plain<double, double>(::floor)},
+      {"floorf", plain<float, float>(::floorf)},
+      {"ceil", plain<double, double>(::ceil)},
+      {"ceilf", plain<float, float>(::ceilf)},
+      {"rint", plain<double, double>(::rint)},
+      {"rintf", plain<float, float>(::rintf)},
+      {"trunc", plain<double, double>(::trunc)},
+      {"truncf", plain<float, float>(::truncf)},
   };
 }
 

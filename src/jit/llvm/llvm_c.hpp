@@ -23,37 +23,37 @@ inline constexpr int kSeverityError = 0;
 inline constexpr int kVerifierReturnStatus = 2;
 
 // X(function without its LLVM prefix, result, parameters)
-#define SINTER_LLVM_API(X)                                                                                        \
-  X(InstallFatalErrorHandler, void, (FatalHandler))                                                               \
-  X(InitializeX86TargetInfo, void, ())                                                                            \
-  X(InitializeX86Target, void, ())                                                                                \
-  X(InitializeX86TargetMC, void, ())                                                                              \
-  X(InitializeX86AsmPrinter, void, ())                                                                            \
-  X(ContextCreate, Context, ())                                                                                   \
-  X(ContextDispose, void, (Context))                                                                              \
-  X(ContextSetDiagnosticHandler, void, (Context, DiagnosticHandler, void*))                                       \
-  X(GetDiagInfoDescription, char*, (DiagnosticInfo))                                                              \
-  X(GetDiagInfoSeverity, int, (DiagnosticInfo))                                                                   \
-  X(DisposeMessage, void, (char*))                                                                                \
-  X(CreateMemoryBufferWithMemoryRangeCopy, MemoryBuffer, (const char*, std::size_t, const char*))                 \
-  X(DisposeMemoryBuffer, void, (MemoryBuffer))                                                                    \
-  X(GetBufferStart, const char*, (MemoryBuffer))                                                                  \
-  X(GetBufferSize, std::size_t, (MemoryBuffer))                                                                   \
-  X(ParseIRInContext, int, (Context, MemoryBuffer, ModuleRef*, char**))                                           \
-  X(VerifyModule, int, (ModuleRef, int, char**))                                                                  \
-  X(DisposeModule, void, (ModuleRef))                                                                             \
-  X(SetTarget, void, (ModuleRef, const char*))                                                                    \
-  X(SetModuleDataLayout, void, (ModuleRef, TargetData))                                                           \
-  X(GetTargetFromTriple, int, (const char*, Target*, char**))                                                     \
-  X(CreateTargetMachine, TargetMachine, (Target, const char*, const char*, const char*, int, int, int))           \
-  X(DisposeTargetMachine, void, (TargetMachine))                                                                  \
-  X(CreateTargetDataLayout, TargetData, (TargetMachine))                                                          \
-  X(DisposeTargetData, void, (TargetData))                                                                        \
-  X(CreatePassBuilderOptions, PassOptions, ())                                                                    \
-  X(DisposePassBuilderOptions, void, (PassOptions))                                                               \
-  X(RunPasses, ErrorRef, (ModuleRef, const char*, TargetMachine, PassOptions))                                    \
-  X(GetErrorMessage, char*, (ErrorRef))                                                                           \
-  X(DisposeErrorMessage, void, (char*))                                                                           \
+#define SINTER_LLVM_API(X)                                                                              \
+  X(InstallFatalErrorHandler, void, (FatalHandler))                                                     \
+  X(InitializeX86TargetInfo, void, ())                                                                  \
+  X(InitializeX86Target, void, ())                                                                      \
+  X(InitializeX86TargetMC, void, ())                                                                    \
+  X(InitializeX86AsmPrinter, void, ())                                                                  \
+  X(ContextCreate, Context, ())                                                                         \
+  X(ContextDispose, void, (Context))                                                                    \
+  X(ContextSetDiagnosticHandler, void, (Context, DiagnosticHandler, void*))                             \
+  X(GetDiagInfoDescription, char*, (DiagnosticInfo))                                                    \
+  X(GetDiagInfoSeverity, int, (DiagnosticInfo))                                                         \
+  X(DisposeMessage, void, (char*))                                                                      \
+  X(CreateMemoryBufferWithMemoryRangeCopy, MemoryBuffer, (const char*, std::size_t, const char*))       \
+  X(DisposeMemoryBuffer, void, (MemoryBuffer))                                                          \
+  X(GetBufferStart, const char*, (MemoryBuffer))                                                        \
+  X(GetBufferSize, std::size_t, (MemoryBuffer))                                                         \
+  X(ParseIRInContext, int, (Context, MemoryBuffer, ModuleRef*, char**))                                 \
+  X(VerifyModule, int, (ModuleRef, int, char**))                                                        \
+  X(DisposeModule, void, (ModuleRef))                                                                   \
+  X(SetTarget, void, (ModuleRef, const char*))                                                          \
+  X(SetModuleDataLayout, void, (ModuleRef, TargetData))                                                 \
+  X(GetTargetFromTriple, int, (const char*, Target*, char**))                                           \
+  X(CreateTargetMachine, TargetMachine, (Target, const char*, const char*, const char*, int, int, int)) \
+  X(DisposeTargetMachine, void, (TargetMachine))                                                        \
+  X(CreateTargetDataLayout, TargetData, (TargetMachine))                                                \
+  X(DisposeTargetData, void, (TargetData))                                                              \
+  X(CreatePassBuilderOptions, PassOptions, ())                                                          \
+  X(DisposePassBuilderOptions, void, (PassOptions))                                                     \
+  X(RunPasses, ErrorRef, (ModuleRef, const char*, TargetMachine, PassOptions))                          \
+  X(GetErrorMessage, char*, (ErrorRef))                                                                 \
+  X(DisposeErrorMessage, void, (char*))                                                                 \
   X(TargetMachineEmitToMemoryBuffer, int, (TargetMachine, ModuleRef, int, char**, MemoryBuffer*))
 
 /// The functions of one opened library.

@@ -19,8 +19,8 @@ Api open_llvm(const char* path) {
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open {}: {}", path, dlerror()));
   Api api;
-#define SINTER_LLVM_LOOKUP(name, result, parameters)                                                                \
-  api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "LLVM" #name));                                  \
+#define SINTER_LLVM_LOOKUP(name, result, parameters)                               \
+  api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "LLVM" #name)); \
   if (!api.name) throw CompileError(fmt::format("{} has no LLVM" #name ": LLVM 16 or later with the X86 target is needed", path));
   SINTER_LLVM_API(SINTER_LLVM_LOOKUP)
 #undef SINTER_LLVM_LOOKUP
@@ -41,11 +41,14 @@ constexpr char kPassesUpTo17[] =
 void throw_fatal(const char* reason) { throw CompileError(fmt::format("LLVM gave up: {}", reason)); }
 
 /// Owns one LLVM object; disposes of it by the function of the opened library.
-template <class T> class Owned {
+template <class T>
+class Owned {
  public:
   Owned(T object, void (*dispose)(T)) : object_(object), dispose_(dispose) {}
   Owned(const Owned&) = delete;
-  ~Owned() { if (object_) dispose_(object_); }
+  ~Owned() {
+    if (object_) dispose_(object_);
+  }
   T get() const { return object_; }
   T* out() { return &object_; }
 
@@ -66,8 +69,7 @@ class LlvmCompiler final : public Compiler {
     Binary binary;
     binary.entry = source.entry;
     binary.image.assign(object.begin(), object.end());
-    binary.report.compile_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    binary.report.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return binary;
   }
 
@@ -81,8 +83,7 @@ class LlvmCompiler final : public Compiler {
     Owned<ModuleRef> module(nullptr, api.DisposeModule);
     char* message = nullptr;
     // The parser takes the buffer over.
-    const MemoryBuffer text =
-        api.CreateMemoryBufferWithMemoryRangeCopy(source.text.data(), source.text.size(), source.entry.c_str());
+    const MemoryBuffer text = api.CreateMemoryBufferWithMemoryRangeCopy(source.text.data(), source.text.size(), source.entry.c_str());
     if (api.ParseIRInContext(context.get(), text, module.out(), &message)) fail(source, "does not parse", message);
     message = nullptr;
     if (api.VerifyModule(module.get(), kVerifierReturnStatus, &message)) fail(source, "is not valid IR", message);
@@ -91,9 +92,9 @@ class LlvmCompiler final : public Compiler {
     Target target = nullptr;
     message = nullptr;
     if (api.GetTargetFromTriple(kTriple, &target, &message)) fail(source, "has no target", message);
-    Owned<TargetMachine> machine(api.CreateTargetMachine(target, kTriple, "x86-64", features(source).c_str(),
-                                                         kCodeGenDefault, kRelocPic, kCodeModelSmall),
-                                 api.DisposeTargetMachine);
+    Owned<TargetMachine> machine(
+        api.CreateTargetMachine(target, kTriple, "x86-64", features(source).c_str(), kCodeGenDefault, kRelocPic, kCodeModelSmall),
+        api.DisposeTargetMachine);
     Owned<TargetData> layout(api.CreateTargetDataLayout(machine.get()), api.DisposeTargetData);
     api.SetTarget(module.get(), kTriple);
     api.SetModuleDataLayout(module.get(), layout.get());
@@ -109,8 +110,7 @@ class LlvmCompiler final : public Compiler {
     message = nullptr;
     if (api.TargetMachineEmitToMemoryBuffer(machine.get(), module.get(), kind, &message, output.out()))
       fail(source, "cannot be emitted", message);
-    if (!diagnostics.errors.empty())
-      throw CompileError(fmt::format("LLVM rejects kernel {}: {}", source.entry, diagnostics.errors));
+    if (!diagnostics.errors.empty()) throw CompileError(fmt::format("LLVM rejects kernel {}: {}", source.entry, diagnostics.errors));
     return {api.GetBufferStart(output.get()), api.GetBufferSize(output.get())};
   }
 

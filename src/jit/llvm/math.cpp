@@ -90,9 +90,7 @@ Expr expm1_double(const Expr& x) {
   return fma(e.p, e.scale, e.scale - 1.0);
 }
 
-Expr expm1_32(const Expr& x) {
-  return select(x == 0.0, x, to_float(expm1_double(clamp(to_double(x), 200))));
-}
+Expr expm1_32(const Expr& x) { return select(x == 0.0, x, to_float(expm1_double(clamp(to_double(x), 200)))); }
 
 Expr sinh32(const Expr& x) {
   const Expr e = expm1_double(clamp(abs(to_double(x)), 200));
@@ -316,9 +314,8 @@ struct Division {
 Division divide_integers(const Expr& a, const Expr& b) {
   const Expr divisor = select((b == 0) | (b == -1), b.like(1), b);
   // The double quotient of two 32-bit integers truncates to the exact one, and vectors can compute it.
-  const Expr quotient = a.dtype() == DType::int32
-                            ? a.with(a.ir->convert("fptosi", (to_double(a) / to_double(divisor)).v, DType::int32))
-                            : a / divisor;
+  const Expr quotient =
+      a.dtype() == DType::int32 ? a.with(a.ir->convert("fptosi", (to_double(a) / to_double(divisor)).v, DType::int32)) : a / divisor;
   return {divisor, quotient, a - quotient * divisor};
 }
 
@@ -329,9 +326,9 @@ using Binary = Expr (*)(const Expr&, const Expr&);
 
 Value emit_math32(Ir& ir, std::string_view name, const std::vector<Value>& x) {
   static const std::unordered_map<std::string_view, Unary> unary = {
-      {"exp", exp32},   {"exp2", exp2_32},   {"expm1", expm1_32}, {"log", log32},   {"log2", log2_32}, {"log10", log10_32},
-      {"log1p", log1p_32}, {"sin", sin32},   {"cos", cos32},      {"tan", tan32},   {"asin", asin32},  {"acos", acos32},
-      {"atan", atan32}, {"sinh", sinh32},    {"cosh", cosh32},    {"tanh", tanh32}, {"erf", erf32}};
+      {"exp", exp32},      {"exp2", exp2_32}, {"expm1", expm1_32}, {"log", log32},   {"log2", log2_32}, {"log10", log10_32},
+      {"log1p", log1p_32}, {"sin", sin32},    {"cos", cos32},      {"tan", tan32},   {"asin", asin32},  {"acos", acos32},
+      {"atan", atan32},    {"sinh", sinh32},  {"cosh", cosh32},    {"tanh", tanh32}, {"erf", erf32}};
   static const std::unordered_map<std::string_view, Binary> binary = {{"pow", pow32}, {"atan2", atan2_32}};
   if (const auto f = unary.find(name); f != unary.end()) return f->second({&ir, x[0]}).v;
   if (const auto f = binary.find(name); f != binary.end()) return f->second({&ir, x[0]}, {&ir, x[1]}).v;

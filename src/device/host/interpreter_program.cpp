@@ -1,0 +1,170 @@
+#include "device/host/interpreter_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::device {
+
+using jit::Instr;
+using jit::kNone;
+using jit::kOne;
+using jit::LoopNest;
+using Kind = Instr::Kind;
+
+Interpreter::Program::Program(const LoopNest& given) : nest(given) {
+  verify(nest);
+  lanes_are_rows = nest.vector_axis >= nest.parallel;
+  for (DType slot : nest.slots) slot_bytes += static_cast<std::int64_t>(itemsize(slot));
+  classify_indices();
+  values.resize(nest.instrs.size());
+  stages.resize(nest.stages.size());
+  for (std::size_t k = 0; k < stages.size(); ++k) plan_stage(static_cast<int>(k));
+  place_values();
+  scratch_tile = tiles;
+  tiles += 3;
+  // Half of a usual L1 for the workspace; the rest is for the inputs and outputs that stream by.
+  lanes = std::clamp<std::int64_t>((32 << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
+}
+
+void Interpreter::Program::classify_indices() {
+  walks.assign(nest.indices.size(), Walk::constant);
+  irregular_tile.assign(nest.indices.size(), -1);
+  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
+    Walk& walk = walks[k];
+    for (const auto& term : nest.indices[k].terms) {
+      Walk here = term.axis == nest.vector_axis ? Walk::linear : Walk::constant;
+      if (term.inner >= 0) {
+        here = walks[term.inner];
+        if (here == Walk::linear && (term.div != kOne || term.mod != kNone)) here = Walk::irregular;
+      }
+      walk = std::max(walk, here);
+    }
+    if (walk == Walk::irregular) irregular_tile[k] = place_of(true);
+  }
+}
+
+void Interpreter::Program::need_index(StageProgram& stage, int index) const {
+  if (std::find(stage.indices.begin(), stage.indices.end(), index) != stage.indices.end()) return;
+  for (const auto& term : nest.indices[index].terms)
+    if (term.inner >= 0) need_index(stage, term.inner);
+  stage.indices.push_back(index);
+}
+
+void Interpreter::Program::plan_stage(int number) {
+  const jit::Stage& stage = nest.stages[number];
+  StageProgram& program = stages[number];
+  program.row = stage.row;
+  // Once per parallel point there are lanes only if they are parallel points.
+  const bool has_lanes = stage.row || !lanes_are_rows;
+  for (int id : stage.body) {
+    const Instr& instr = nest.instrs[id];
+    Value& value = values[id];
+    value.bytes = static_cast<int>(itemsize(instr.dtype));
+    Step step;
+    step.instr = id;
+    switch (instr.kind) {
+      case Kind::load:
+        need_index(program, nest.inputs[instr.input].index);
+        value.varying = has_lanes && walks[nest.inputs[instr.input].index] != Walk::constant;
+        break;
+      case Kind::scalar:
+        break;
+      case Kind::index:
+        need_index(program, instr.input);
+        value.varying = has_lanes && walks[instr.input] != Walk::constant;
+        break;
+      case Kind::slot:
+        value.varying = true;
+        break;
+      case Kind::reduced:
+        break;
+      case Kind::op: {
+        const int arity = trace::primitive(instr.op).arity;
+        for (int k = 0; k < arity; ++k) {
+          step.args[k] = instr.args[k];
+          value.varying |= values[instr.args[k]].varying;
+        }
+        Uniform uniform = Uniform::none;
+        if (value.varying && arity == 2) {
+          if (!values[instr.args[0]].varying) uniform = Uniform::first;
+          if (!values[instr.args[1]].varying) uniform = Uniform::second;
+        }
+        for (int k = 0; k < arity; ++k) step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
+        step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
+        if (!step.kernel)
+          throw InternalError(
+              fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand), name(instr.dtype)));
+        break;
+      }
+    }
+    program.steps.push_back(step);
+  }
+  for (const auto& reduction : stage.reductions) {
+    Value& result = values[reduction.result];
+    result.varying = !lanes_are_rows;
+    result.bytes = static_cast<int>(itemsize(nest.instrs[reduction.result].dtype));
+    program.folds.push_back(
+        {reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value, reduction.result, place_of(true)});
+  }
+  for (const auto& store : stage.stores) need_index(program, nest.outputs[store.output].index);
+}
+
+// A tile is used again once its value has had its last use, so that a long body stays in L1.
+void Interpreter::Program::place_values() {
+  std::vector<int> owner(values.size(), -1);
+  std::vector<char> lives_on(values.size(), 0);  // a later stage reads it
+  for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
+    const jit::Stage& stage = nest.stages[number];
+    const auto use = [&](int id) { lives_on[id] |= owner[id] != number; };
+    for (const auto& step : stages[number].steps) {
+      owner[step.instr] = number;
+      for (int arg : step.args)
+        if (arg >= 0) use(arg);
+    }
+    for (const auto& reduction : stage.reductions) use(reduction.value);
+    for (const auto& keep : stage.keeps) use(keep.value);
+    for (const auto& store : stage.stores) use(store.value);
+  }
+
+  std::vector<int> free_tiles;
+  for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
+    const jit::Stage& stage = nest.stages[number];
+    auto& steps = stages[number].steps;
+    const int end = static_cast<int>(steps.size());
+    std::vector<int> last_use(values.size(), -1);  // number of a step, or `end`
+    for (int k = 0; k < end; ++k) {
+      last_use[steps[k].instr] = k;
+      for (int arg : steps[k].args)
+        if (arg >= 0) last_use[arg] = k;
+    }
+    for (const auto& reduction : stage.reductions) last_use[reduction.value] = end;
+    for (const auto& keep : stage.keeps) last_use[keep.value] = end;
+    for (const auto& store : stage.stores) last_use[store.value] = end;
+
+    const auto release = [&](int after) {
+      for (const auto& step : steps) {
+        const int id = step.instr;
+        if (values[id].varying && values[id].place >= 0 && last_use[id] == after && !lives_on[id]) free_tiles.push_back(values[id].place);
+      }
+    };
+    for (int k = 0; k < end; ++k) {
+      Value& value = values[steps[k].instr];
+      // An output may share an input's buffer, so what is read after a store is a copy.
+      steps[k].in_place = !lives_on[steps[k].instr] && stage.stores.size() < 2;
+      if (value.varying && !free_tiles.empty()) {
+        value.place = free_tiles.back();
+        free_tiles.pop_back();
+      } else {
+        value.place = place_of(value.varying);
+      }
+      release(k);
+    }
+    release(end);
+    for (const auto& fold : stages[number].folds) values[fold.result].place = place_of(values[fold.result].varying);
+  }
+}
+
+}  // namespace sinter::device

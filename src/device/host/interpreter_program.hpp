@@ -1,0 +1,61 @@
+// What the interpreter knows of a loop nest from its structure alone: which values are tiles, where they lie, which loop computes
+// each.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "device/host/interpreter.hpp"
+#include "device/host/interpreter_kernels.hpp"
+
+namespace sinter::device {
+
+/// Bytes of a workspace tile: kTile elements of the widest type. The padding keeps tiles at different low address bits, of which
+/// equal ones would make loads wait for unrelated stores.
+inline constexpr std::int64_t kTileBytes = kTile * 8 + 128;
+
+struct Interpreter::Program {
+  enum class Walk : std::uint8_t { constant, linear, irregular };  // of an index, along the vector axis
+
+  struct Value {
+    bool varying = false;  // a tile of lanes; otherwise one element
+    int place = -1;        // number of a workspace tile, or of a single cell
+    int bytes = 8;
+  };
+  struct Step {
+    int instr = -1;
+    TileFn kernel = nullptr;
+    int args[3] = {-1, -1, -1};
+    bool expand[3] = {};    // the operand is a single value that the kernel needs as a tile
+    bool in_place = false;  // load: the tile is the input's own memory when the elements are neighbours there
+  };
+  struct Fold {
+    ReductionKernels kernels;
+    int value, result, place;  // place: number of the accumulator tile
+  };
+  struct StageProgram {
+    bool row = false;
+    std::vector<int> indices;  // those the stage needs, inner ones first
+    std::vector<Step> steps;
+    std::vector<Fold> folds;
+  };
+
+  explicit Program(const jit::LoopNest& nest);
+  void classify_indices();
+  void need_index(StageProgram& stage, int index) const;
+  void plan_stage(int number);
+  void place_values();
+  int place_of(bool varying) { return varying ? tiles++ : cells++; }
+
+  jit::LoopNest nest;
+  bool lanes_are_rows;  // the vector axis is a row axis: a reduction folds the lanes of a tile
+  std::vector<Walk> walks;
+  std::vector<int> irregular_tile;  // index -> workspace tile of its lanes' values
+  std::vector<Value> values;
+  std::vector<StageProgram> stages;
+  int tiles = 0, cells = 0;  // workspace used
+  int scratch_tile = -1;     // three tiles for expanded operands
+  std::int64_t lanes = kTile;
+  std::int64_t slot_bytes = 0;  // all slots of one row point
+};
+
+}  // namespace sinter::device
