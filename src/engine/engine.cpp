@@ -47,7 +47,7 @@ void Engine::configure(const Options& options) {
   apply_log_level(options.log);
   cache::Settings settings = cache::default_settings();
   if (!options.cache_dir.empty()) settings.directory = options.cache_dir;
-  settings.max_bytes = parse_size(options.cache_size);
+  settings.max_bytes = cache::parse_size(options.cache_size);
   if (settings.max_bytes == 0) settings.directory.clear();
   kernels_.configure(settings, options.dump);
   std::lock_guard lock(mutex_);

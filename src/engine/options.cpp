@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "cache/disk_cache.hpp"
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
 
@@ -26,20 +27,6 @@ int parse_count(const std::string& text) {
 
 }  // namespace
 
-std::uint64_t parse_size(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
-  int shift = -1;
-  if (unit.empty()) shift = 0;
-  else if (unit == "K" || unit == "k") shift = 10;
-  else if (unit == "M" || unit == "m") shift = 20;
-  else if (unit == "G" || unit == "g") shift = 30;
-  if (error != std::errc() || shift < 0 || value > (std::uint64_t{1} << 50) >> shift)
-    throw ValueError(fmt::format("'{}' is not a size; write bytes, or 512M, 2G", text));
-  return value << shift;
-}
-
 int cuda_ordinal(const Options& options) {
   const std::string& device = options.device;
   if (device == "cpu") return -1;
@@ -58,7 +45,7 @@ void check(const Options& options) {
   if (options.backend != "llvm" && options.backend != "interpreter")
     throw ValueError(fmt::format("unknown backend '{}'; known are llvm and interpreter", options.backend));
   if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
-  parse_size(options.cache_size);
+  cache::parse_size(options.cache_size);
   if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
     throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));
 }

@@ -10,8 +10,6 @@ Options options_from_environment();
 void check(const Options& options);
 /// "cuda:1" -> 1, "cuda" -> 0, "cpu" -> -1.
 int cuda_ordinal(const Options& options);
-/// "512M" -> 536870912. Throws ValueError.
-std::uint64_t parse_size(const std::string& text);
 /// Sets the level of sinter's logger.
 void apply_log_level(const std::string& level);
 

@@ -250,15 +250,17 @@ class Scheduler {
     if (!affine || !(row_major || column_major) || !in_memory) {
       base = id;
       strides = row_major_strides(shape);
-      if (!materialized_[id] && node(id).op != Op::data) materialize_for_library(id, work);
+      need_for_library(id, work);
       return {base, 0, strides[rank - 2], strides[rank - 1], {strides.begin(), strides.end() - 2}};
     }
-    if (!materialized_[base] && node(base).op != Op::data) materialize_for_library(base, work);
+    need_for_library(base, work);
     return {base, flat.constant, row, column, {strides.begin(), strides.end() - 2}};
   }
 
-  void materialize_for_library(int id, std::set<int>& work) {
-    put_in_memory(id, {CutReason::library_call, "matmul takes its operands from memory"}, work);
+  void need_for_library(int id, std::set<int>& work) {
+    if (node(id).op == Op::data) return;
+    if (!materialized_[id]) put_in_memory(id, {CutReason::library_call, "matmul takes its operands from memory"}, work);
+    work.insert(id);  // it may have been cut already without anybody needing it so far
   }
 
   static std::vector<std::int64_t> row_major_strides(const Shape& shape) {

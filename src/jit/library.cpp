@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <glob.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "trace/log.hpp"
 
 namespace sinter::jit {
 namespace {
@@ -128,7 +129,7 @@ std::string find_library(const char* env_var, const std::vector<std::string>& pa
                          int minimum) {
   if (const char* file = env_var ? std::getenv(env_var) : nullptr; file && *file) {
     if (is_elf64(file)) return file;
-    spdlog::warn("{}={} is not a shared library that can be read; going on without it", env_var, file);
+    log().warn("{}={} is not a shared library that can be read; going on without it", env_var, file);
     return {};
   }
   for (const std::string& dir : search_path(extra_dirs)) {

@@ -40,14 +40,17 @@ std::int64_t direct_coefficient(const IndexExpr& expr, int axis) {
   return 0;
 }
 
-// Bytes that neighbouring points along the axis access side by side; stores count twice since they cannot be cached away.
+// Bytes that neighbouring points along the axis access side by side; stores count twice since they cannot be cached away. With rows,
+// only what happens at every row point counts.
 std::int64_t unit_stride_score(const trace::Graph& graph, const Kernel& kernel, int axis) {
+  const bool rows = kernel.row_axes() > 0;
   std::int64_t score = 0;
   for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load && direct_coefficient(value.index, axis) == 1)
+    if (value.kind == Value::Kind::load && value.row == rows && direct_coefficient(value.index, axis) == 1)
       score += static_cast<std::int64_t>(itemsize(value.dtype));
   for (const auto& root : kernel.roots)
-    if (direct_coefficient(root.index, axis) == 1) score += 2 * static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
+    if ((fuse::root_pass(kernel, root) >= 0) == rows && direct_coefficient(root.index, axis) == 1)
+      score += 2 * static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
   return score;
 }
 

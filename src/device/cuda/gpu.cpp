@@ -1,12 +1,12 @@
 #include "device/cuda/gpu.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "sinter/errors.hpp"
+#include "trace/log.hpp"
 
 namespace sinter::device::cuda {
 namespace {
@@ -82,7 +82,7 @@ Gpu::Gpu(int ordinal) : api_(driver()), ordinal_number_(ordinal) {
     api_.context_release(ordinal_);
     throw;
   }
-  spdlog::debug("{}: {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}", name(), info_.name, info_.sm,
+  log().debug("{}: {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}", name(), info_.name, info_.sm,
                 info_.sm_count, info_.memory >> 20, info_.driver_version);
 }
 

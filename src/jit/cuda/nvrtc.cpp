@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "jit/cuda/report.hpp"
 #include "jit/library.hpp"
 #include "sinter/errors.hpp"
+#include "trace/log.hpp"
 
 namespace sinter::jit {
 namespace cuda {
@@ -100,7 +100,7 @@ class NvrtcCompiler : public Compiler {
     int major = 0, minor = 0;
     api.version(&major, &minor);
     has_own_cache_ = major > 12 || (major == 12 && minor >= 9);
-    spdlog::debug("NVRTC {}.{} opened from {}", major, minor, path_);
+    log().debug("NVRTC {}.{} opened from {}", major, minor, path_);
     return api_ = api;
   }
 
