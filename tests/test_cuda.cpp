@@ -246,7 +246,7 @@ TEST_CASE("a long reduction in chunks, the last one shorter") {
   for (bool by_columns : {false, true})
     for (int vector : {1, 4}) {
       if (by_columns && vector > 1) continue;  // the chunks are the parallel axis
-      const std::int64_t chunk = 4 * random.integer(20, 500), total = chunk * random.integer(2, 9) + 4 * random.integer(1, 19);
+      const std::int64_t chunk = 4 * random.integer(20, 500), total = chunk * random.integer(2, 9) + random.integer(1, 79);
       const std::int64_t chunks = (total + chunk - 1) / chunk;
       NestBuilder b("chunks", {chunks}, {chunk});
       b.nest.vector_axis = by_columns ? 0 : 1;

@@ -1,11 +1,13 @@
 // Whole programs against a float64 reference: every function, random shapes, views and dtypes. The same binary runs on every
 // executor (SINTER_DEVICE, SINTER_BACKEND, SINTER_FUSE decide).
+#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 
+#include "program.hpp"
 #include "reference.hpp"
 
 namespace sn = sinter;
@@ -25,6 +27,9 @@ std::uint32_t seed() {
   }();
   return value;
 }
+
+// Emulated kernels take a compiler each: fewer random cases there.
+int rounds(int count) { return on_cuda() ? (count + 3) / 4 : count; }
 
 Shape random_shape(std::mt19937& rng) {
   static const std::int64_t sizes[] = {1, 2, 3, 5, 8, 17, 33, 64};
@@ -105,7 +110,7 @@ const Unary kUnary[] = {
 TEST_CASE("unary functions over random views agree with float64") {
   std::mt19937 rng(seed());
   for (const auto& f : kUnary)
-    for (int round = 0; round < 6; ++round) {
+    for (int round = 0; round < rounds(6); ++round) {
       const DType dtype = round % 3 == 2 ? DType::float64 : DType::float32;
       const auto [x, ref] = random_view(rng, random(rng, random_shape(rng), dtype, f.low, f.high));
       // Compositions round several times, and cancel near their zeros.
@@ -143,7 +148,7 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
       {"greater_equal", sn::greater_equal, +[](double a, double b) { return double(a >= b); }, -3, 3, true},
   };
   for (const auto& f : list)
-    for (int round = 0; round < 8; ++round) {
+    for (int round = 0; round < rounds(8); ++round) {
       const DType types[] = {DType::float32, DType::float64, DType::int32, DType::int64};
       const DType dtype = types[f.integers ? round % 4 : round % 2];
       auto a = random_view(rng, random(rng, random_shape(rng), dtype, f.low, f.high));
@@ -161,7 +166,7 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
 
 TEST_CASE("reductions over any axes agree with float64") {
   std::mt19937 rng(seed() + 2);
-  for (int round = 0; round < 120; ++round) {
+  for (int round = 0; round < rounds(120); ++round) {
     const DType types[] = {DType::float32, DType::float64, DType::int32, DType::int64};
     const DType dtype = types[round % 4];
     const auto [x, ref] = random_view(rng, random(rng, random_shape(rng), dtype, -2, 3));
@@ -321,3 +326,5 @@ TEST_CASE("several outputs at once, aliases and evaluated operands") {
   CHECK(values(flat_view) == ref.v);
   check_close(sn::sum(e - again), Ref{{}, {-[&] { double s = 0; for (double v : e_ref.v) s += v; return s; }()}}, 1e-5, 0, "of evaluated");
 }
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

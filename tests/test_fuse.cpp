@@ -101,7 +101,7 @@ TEST_CASE("variance of rows is one kernel; of everything it is cut for paralleli
   CHECK(kernels(rows) == 1);
   CHECK(rows.steps[0].kernel.passes() == 2);
   const Plan all = plan_of(variance({2048, 1024}, {0, 1}));
-  CHECK(kernels(all) == 4);
+  CHECK(kernels(all) == 4);  // two stages of the mean, two of the squares; the division is an epilogue
   CHECK(has_cut(all, CutReason::parallelism));
   CHECK(has_cut(all, CutReason::reduction_dependency));
 }
@@ -120,6 +120,17 @@ TEST_CASE("two reductions of different rows cannot share a kernel") {
   GraphBuilder g;
   const int a = g.reduce(Op::reduce_sum, g.data({300, 500}), {1}), b = g.reduce(Op::reduce_sum, g.data({300, 70}), {1});
   const Plan plan = plan_of(g.done({g.op(Op::divide, {a, b})}));
+  CHECK(kernels(plan) == 2);
+  CHECK(has_cut(plan, CutReason::reduction_dependency));
+}
+
+TEST_CASE("what is computed from a reduction before it is spread again is its epilogue, not a kernel") {
+  GraphBuilder g;
+  const int x = g.data({1797, 64});
+  const int sum = g.reduce(Op::reduce_sum, x, {0});
+  const int mean = g.op(Op::divide, {sum, g.literal(1797, {64})});
+  const int centred = g.op(Op::subtract, {x, g.broadcast(mean, {1797, 64})});
+  const Plan plan = plan_of(g.done({g.softmax(centred)}));
   CHECK(kernels(plan) == 2);
   CHECK(has_cut(plan, CutReason::reduction_dependency));
 }

@@ -1,9 +1,11 @@
 // Random programs: the same graph on this executor, fused; on the interpreter; and unfused. All must agree. One seed is printed and
 // may be given back as SINTER_TEST_SEED.
+#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 
+#include "program.hpp"
 #include "reference.hpp"
 
 namespace sn = sinter;
@@ -98,7 +100,7 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   const char* fixed = std::getenv("SINTER_TEST_SEED");
   const char* rounds = std::getenv("SINTER_FUZZ_ROUNDS");
   const std::uint32_t first = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
-  const int count = fixed ? 1 : rounds ? std::atoi(rounds) : 60;
+  const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_cuda() ? 6 : 60;
   const std::uint64_t compiled = sn::counters().kernels_launched;
   for (int k = 0; k < count; ++k) {
     const std::uint32_t seed = first + static_cast<std::uint32_t>(k);
@@ -131,3 +133,5 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   }
   CHECK(sn::counters().kernels_launched > compiled);
 }
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -17,6 +17,8 @@
 #include <sstream>
 #include <thread>
 
+#include "program.hpp"
+
 namespace sn = sinter;
 namespace fs = std::filesystem;
 using sn::DType;
@@ -334,5 +336,5 @@ int main(int argc, char** argv) {
   self = fs::read_symlink("/proc/self/exe").string();
   if (argc > 1 && std::string(argv[1]) == "--role=warm") return role_warm();
   if (argc > 1 && std::string(argv[1]) == "--role=bits") return role_bits();
-  return doctest::Context(argc, argv).run();
+  return sinter::testing::run_tests(argc, argv);
 }

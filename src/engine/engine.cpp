@@ -28,6 +28,21 @@ std::string short_place(const trace::Where& where) {
   return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
 }
 
+// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
+fuse::Limits limits_of_gpu(const device::CudaInfo& info) {
+  fuse::Limits limits = fuse::cuda_limits(fuse::nearest_known_sm(info.sm));
+  limits.target = fmt::format("sm_{}", info.sm);
+  limits.sm = info.sm;
+  if (info.sm_count > 0) limits.units = info.sm_count;
+  if (info.shared_bytes > 0) {
+    limits.shared_bytes = info.shared_bytes;
+    limits.row_bytes = info.shared_bytes / 2;
+  }
+  // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
+  if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
+  return limits;
+}
+
 }  // namespace
 
 Engine& Engine::get() {
@@ -35,15 +50,21 @@ Engine& Engine::get() {
   return *engine;
 }
 
-Engine::Engine() : kernels_(totals_) { configure(options_from_environment()); }
+// A device that the environment names is opened when it is first needed: a process that never evaluates needs none.
+Engine::Engine() : kernels_(totals_) { apply(options_from_environment()); }
+
+void Engine::configure(const Options& options) {
+  check(options);
+  device_of(options);
+  apply(options);
+}
 
 Options Engine::options() const {
   std::lock_guard lock(mutex_);
   return options_;
 }
 
-void Engine::configure(const Options& options) {
-  check(options);
+void Engine::apply(const Options& options) {
   apply_log_level(options.log);
   cache::Settings settings = cache::default_settings();
   if (!options.cache_dir.empty()) settings.directory = options.cache_dir;
@@ -67,8 +88,7 @@ Engine::Session Engine::session() {
   Session session{options(), {}};
   session.target.device = device_of(session.options);
   if (cuda_ordinal(session.options) >= 0) {
-    const auto& info = static_cast<device::CudaDevice&>(*session.target.device).info();
-    session.target.limits = fuse::cuda_limits(info.sm);
+    session.target.limits = limits_of_gpu(static_cast<device::CudaDevice&>(*session.target.device).info());
   } else {
     session.target.limits = fuse::cpu_limits();
     session.target.interpret = session.options.backend == "interpreter";

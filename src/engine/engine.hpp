@@ -18,6 +18,7 @@ class Engine {
   static Engine& get();
 
   Options options() const;
+  /// Opens the device, so that a missing one is told here.
   void configure(const Options& options);
 
   void evaluate(const std::vector<trace::RecordedPtr>& roots);
@@ -31,6 +32,7 @@ class Engine {
 
  private:
   Engine();
+  void apply(const Options& options);
 
   // A consistent picture of the settings for one evaluation.
   struct Session {

@@ -17,20 +17,33 @@ Limits cpu_limits() {
   return limits;
 }
 
+namespace {
+
+struct Row { int sm, units, shared; double bandwidth, throughput; };
+// SMs, shared memory a block may opt in to (CUDA C++ Programming Guide, table of technical specifications), memory bandwidth and
+// float32 rate of the architecture's common data-centre or desktop part.
+constexpr Row kRows[] = {
+    {75, 40, 64 << 10, 320e9, 8e12},        // T4
+    {80, 108, 163 << 10, 1555e9, 19e12},    // A100
+    {86, 84, 99 << 10, 936e9, 35e12},       // RTX 3090
+    {89, 128, 99 << 10, 1008e9, 82e12},     // RTX 4090
+    {90, 132, 227 << 10, 3350e9, 67e12},    // H100 SXM
+    {100, 148, 227 << 10, 8000e9, 75e12},   // B200
+    {120, 170, 99 << 10, 1792e9, 105e12},   // RTX 5090
+};
+
+}  // namespace
+
+int nearest_known_sm(int sm) {
+  int best = 0;
+  for (const auto& row : kRows)
+    if (row.sm <= sm) best = row.sm;
+  if (!best) throw ValueError(fmt::format("sm_{} is older than the oldest architecture sinter generates for, sm_75", sm));
+  return best;
+}
+
 Limits cuda_limits(int sm) {
-  struct Row { int sm, units, shared; double bandwidth, throughput; };
-  // SMs, shared memory a block may opt in to (CUDA C++ Programming Guide, table of technical specifications), memory bandwidth and
-  // float32 rate of the architecture's common data-centre or desktop part.
-  static constexpr Row rows[] = {
-      {75, 40, 64 << 10, 320e9, 8e12},        // T4
-      {80, 108, 163 << 10, 1555e9, 19e12},    // A100
-      {86, 84, 99 << 10, 936e9, 35e12},       // RTX 3090
-      {89, 128, 99 << 10, 1008e9, 82e12},     // RTX 4090
-      {90, 132, 227 << 10, 3350e9, 67e12},    // H100 SXM
-      {100, 148, 227 << 10, 8000e9, 75e12},   // B200
-      {120, 170, 99 << 10, 1792e9, 105e12},   // RTX 5090
-  };
-  for (const auto& row : rows) {
+  for (const auto& row : kRows) {
     if (row.sm != sm) continue;
     Limits limits;
     limits.target = fmt::format("sm_{}", sm);

@@ -27,6 +27,8 @@ struct Limits {
 Limits cpu_limits();
 /// The limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another.
 Limits cuda_limits(int sm);
+/// The newest architecture in the table that is not newer than this one; throws ValueError before sm_75.
+int nearest_known_sm(int sm);
 /// "cpu" or "sm_90"; throws ValueError naming the known targets.
 Limits limits_of(const std::string& target);
 

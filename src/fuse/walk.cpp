@@ -191,9 +191,26 @@ class Walker {
     const Node& node = graph_.nodes[id];
     const int input = node.inputs[0];
     const int below = intern(through(node, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_));
-    const int value = eval(input, below);
-    if (node.op == Op::broadcast) check_amplification(value, below);
-    return value;
+    if (node.op != Op::broadcast) return eval(input, below);
+    try {
+      const int value = eval(input, below);
+      check_amplification(value, below);
+      return value;
+    } catch (NeedsMemory& needs) {
+      move_past_epilogue(needs.demand, input);
+      throw;
+    }
+  }
+
+  // A reduction that has to be in memory takes with it what is computed from it element by element before it is spread again: the
+  // same bytes, and no kernel for the epilogue alone.
+  void move_past_epilogue(Demand& demanded, int spread) const {
+    const Node& reduction = graph_.nodes[demanded.node];
+    if (demanded.cut.reason != CutReason::reduction_dependency || !trace::is_reduction(reduction.op)) return;
+    while (trace::is_view(graph_.nodes[spread].op) && graph_.nodes[spread].op != Op::broadcast) spread = graph_.nodes[spread].inputs[0];
+    const Node& epilogue = graph_.nodes[spread];
+    if (!trace::is_elementwise(epilogue.op) || (*context_.materialized)[spread] || root_maps_.count(spread)) return;
+    if (element_count(epilogue.shape) == element_count(reduction.shape)) demanded.node = spread;
   }
 
   int elementwise(int id, int map) {

@@ -174,9 +174,11 @@ void Launch::check_shared_end() {
 }
 
 void Launch::access(const void* address, std::size_t bytes, bool write) {
+  // The likely places first: threadIdx and its like, shared memory, the kernel's arrays.
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (memory_.contains(at, bytes)) return;
   const auto* p = static_cast<const unsigned char*>(address);
+  const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
+  if (p >= hook && p < hook + sizeof(Hooks)) return;
   if (p >= shared_.begin && p < shared_.end) {
     const bool dynamic = shared_.dynamic && p >= shared_.dynamic && p < shared_.dynamic + kLargestDynamicShared;
     if (dynamic && p + bytes > shared_.dynamic + shape_.dynamic_shared)
@@ -191,8 +193,7 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
     if (!race.empty()) fail(Outcome::failed, place() + race);
     return;
   }
-  const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
-  if ((p >= hook && p < hook + sizeof(Hooks)) || module_.owns(address)) return;
+  if (memory_.contains(at, bytes) || module_.owns(address)) return;
   // A thread's own variables: on its fiber's stack, or above this call on the launch's.
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (current_ ? stacks()[current_->number].owns(address) : at >= here && at - here < kStackBytes) return;

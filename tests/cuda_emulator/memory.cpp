@@ -52,19 +52,18 @@ bool Memory::release(std::uintptr_t address) {
   free_.insert({it->second.pages_bytes, it->second.base});
   used_ -= it->second.bytes;
   live_.erase(it);
-  last_begin_ = 1;
-  last_end_ = 0;
+  recent_.fill({});
   return true;
 }
 
 bool Memory::contains(std::uintptr_t address, std::size_t bytes) const {
-  if (address >= last_begin_ && address <= last_end_ && bytes <= last_end_ - address) return true;
+  for (const Range& range : recent_)
+    if (address >= range.begin && address <= range.end && bytes <= range.end - address) return true;
   auto it = live_.upper_bound(address);
   if (it == live_.begin()) return false;
   --it;
   if (address - it->first > it->second.bytes || bytes > it->second.bytes - (address - it->first)) return false;
-  last_begin_ = it->first;
-  last_end_ = it->first + it->second.bytes;
+  recent_[oldest_++ % recent_.size()] = {it->first, it->first + it->second.bytes};
   return true;
 }
 

@@ -1,5 +1,6 @@
 // The emulated device's memory: apart from the host's, closed to it except while the driver works on it.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -47,7 +48,12 @@ class Memory {
   std::uintptr_t next_, end_;
   std::map<std::uintptr_t, Block> live_;           // by the address handed out
   std::multimap<std::size_t, std::uintptr_t> free_;  // pages, by their size
-  mutable std::uintptr_t last_begin_ = 1, last_end_ = 0;  // the block of the latest look-up
+  // Blocks that were found lately: a kernel goes back and forth between its few arrays.
+  struct Range {
+    std::uintptr_t begin = 1, end = 0;
+  };
+  mutable std::array<Range, 8> recent_;
+  mutable unsigned oldest_ = 0;
 };
 
 }  // namespace cuda_emulator

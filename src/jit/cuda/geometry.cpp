@@ -40,10 +40,6 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
   if (nest.vector > 1 && points > 0 && walked % nest.vector != 0)
     throw InternalError(fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name,
                                     nest.vector_axis, walked, nest.vector));
-  if (nest.vector > 1 && nest.chunk_row == nest.vector_axis && nest.chunk_row >= 0 &&
-      ints[nest.chunk_total] % nest.vector != 0)
-    throw InternalError(fmt::format("kernel {}: {} elements cut in chunks are walked in vectors of {}", nest.name,
-                                    ints[nest.chunk_total], nest.vector));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.wide_index) return;
   for (int i : used_ints(nest))

@@ -48,7 +48,8 @@ class Printer {
     body_ += '\n';
   }
   template <class... Args> void open(fmt::format_string<Args...> format, Args&&... args) {
-    line("{} {{", fmt::format(format, std::forward<Args>(args)...));
+    const std::string head = fmt::format(format, std::forward<Args>(args)...);
+    line("{}{{", head.empty() ? "" : head + " ");
     ++depth_;
   }
   void close() {
@@ -224,7 +225,7 @@ class Printer {
 
   /// True where the stage's values differ from lane to lane.
   bool stage_has_lanes(const Stage& stage) const {
-    return width_ > 1 && (form_ == Form::pointwise || form_ == Form::columns || stage.row);
+    return width_ > 1 && !tail_ && (form_ == Form::pointwise || form_ == Form::columns || stage.row);
   }
   /// Values of a stage outside the row loops are used beyond it: in a column kernel with vectors they are arrays.
   bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
@@ -354,7 +355,7 @@ class Printer {
     }
   }
   void accumulate(const Reduction& reduction, bool per_lane) {
-    const std::string part = result(reduction).name + (per_lane ? "_part[lane]" : "_part");
+    const std::string part = result(reduction).name + (per_lane ? "_part[lane]" : width_ > 1 ? "_part[0]" : "_part");
     line("{} = {};", part, combine(reduction, part, value_[reduction.value]));
   }
 
@@ -488,14 +489,35 @@ class Printer {
         continue;
       }
       declare_accumulators(stage);
-      if (width_ > 1) open("for ({} row = thread * {}; row < row_points; row += {})", count_, width_, nest_.row_threads * width_);
-      else open("for ({} row = thread; row < row_points; row += {})", count_, nest_.row_threads);
-      unflatten_row(stage);
-      stage_body(stage, "");
-      close();
+      row_loop(stage);
       combine_row(stage);
     }
     guard_reuse(nest_.row_threads > kWarp);
+    close();
+  }
+
+  /// The threads of a row walk it, by vectors where there are any. The last of a row's chunks may end within a vector:
+  /// what is left goes element by element.
+  void row_loop(const Stage& stage) {
+    const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.vector_axis;
+    std::string end = "row_points";
+    if (may_end_within) {
+      open("");
+      end = "whole";
+      line("const {} whole = row_points / {} * {};", count_, width_, width_);
+    }
+    open("for ({} row = thread{}; row < {}; row += {})", count_, width_ > 1 ? fmt::format(" * {}", width_) : "", end,
+         nest_.row_threads * width_);
+    unflatten_row(stage);
+    stage_body(stage, "");
+    close();
+    if (!may_end_within) return;
+    tail_ = true;
+    open("for ({} row = whole + thread; row < row_points; row += {})", count_, nest_.row_threads);
+    unflatten_row(stage);
+    stage_body(stage, "");
+    close();
+    tail_ = false;
     close();
   }
 
@@ -556,6 +578,7 @@ class Printer {
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
+  bool tail_ = false;                 // elements after a row's last whole vector are being printed
   std::vector<std::string> value_;    // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;   // inner indices that have a name here
 };

@@ -1,0 +1,47 @@
+#!/bin/sh
+# bench/run.sh [BUILD_FOLDER]: builds the release preset with the timings, runs all of them, and writes
+# bench/results/cpu-DATE.md. NumPy, numexpr and JAX are compared with where $PYTHON (python3) has them.
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build/release}
+python=${PYTHON:-python3}
+cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DSINTER_BUILD_BENCH=ON >/dev/null
+cmake --build "$build" --target bench_cpu sinter_command >/dev/null
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export SINTER_CACHE_DIR="$work/cache"
+"$build/bench/bench_cpu" --json "$work/cpu.json" | tee "$work/cpu.txt"
+"$python" bench/peers.py "$work/cpu.json" | tee "$work/peers.md"
+"$python" bench/warm_start.py "$build/sinter" | tee "$work/warm.txt"
+
+mkdir -p bench/results
+result="bench/results/cpu-$(date +%Y-%m-%d).md"
+{
+  echo "# CPU timings, $(date +%Y-%m-%d)"
+  echo
+  echo "Written by \`bench/run.sh\`, which runs \`bench_cpu\`, \`bench/peers.py\` and \`bench/warm_start.py\`."
+  echo
+  echo "- Processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, widest vectors: $(grep -o -m1 -w -e avx512f -e avx2 /proc/cpuinfo | tail -1)"
+  echo "- Caches: $(lscpu | sed -n 's/^\(L[123][di]*\) cache: */\1 /p' | paste -sd, | sed 's/,/, /g')"
+  echo "- Memory: $(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo | awk '{printf "%.0f GiB", $1 / 1048576}')"
+  echo "- Load when it began to write: $(cut -d' ' -f1-3 /proc/loadavg)"
+  echo
+  echo "Every figure is a median over rounds in which all contenders take turns; \"of triad\" is the median of a round's"
+  echo "ratios. Bandwidth counts each input and output once."
+  echo
+  echo '```'
+  cat "$work/cpu.txt"
+  echo '```'
+  echo
+  echo "## Other libraries, same cases and thread counts"
+  echo
+  cat "$work/peers.md"
+  echo
+  echo "## Warm start"
+  echo
+  echo '```'
+  cat "$work/warm.txt"
+  echo '```'
+} >"$result"
+echo "$result"

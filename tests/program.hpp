@@ -1,0 +1,33 @@
+// main() of the tests that run on every executor. With SINTER_TEST_GPU=1 they want a real GPU and are skipped, visibly, where there
+// is none.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sinter/sinter.hpp>
+
+namespace sinter::testing {
+
+inline constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
+
+/// 0 or kSkipped.
+inline int skip_without_gpu() {
+  if (!std::getenv("SINTER_TEST_GPU")) return 0;
+  try {
+    configure(options());
+    return 0;
+  } catch (const DeviceError& error) {
+    std::printf("SKIPPED: needs a GPU: %s\n", error.what());
+    return kSkipped;
+  }
+}
+
+inline bool on_cuda() { return options().device != "cpu"; }
+
+inline int run_tests(int argc, char** argv) {
+  if (const int skipped = skip_without_gpu()) return skipped;
+  return doctest::Context(argc, argv).run();
+}
+
+}  // namespace sinter::testing
