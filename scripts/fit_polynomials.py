@@ -102,8 +102,8 @@ namespace sinter::jit::llvm::coefficients {
     fit("kErfSmall32", "float32: erf(x) = x + x p(x^2), |x| <= 0.93",
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z > 1e-20 else 2 / mp.sqrt(mp.pi) - 1, lambda z: one, 0,
         0.93**2, 6, 24)
-    fit("kErfLarge32", "float32: erf(t) = 1 - exp(-t p(t)), 0.92 <= t <= 4.1; error absolute",
-        lambda t: -mp.log(mp.erfc(t)) / t, lambda t: t * mp.erfc(t), 0.92, 4.1, 7, 24)
+    fit("kErfLarge32", "float32: erf(t) = 1 - 2^(t p(t)), 0.92 <= t <= 4.1; error absolute",
+        lambda t: mp.log(mp.erfc(t), 2) / t, lambda t: t * mp.erfc(t) * ln2, 0.92, 4.1, 6, 24)
 
     fit("kExp64", "double lanes: e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2", exp_tail, lambda r: r**2 / mp.exp(r),
         -half_ln2, half_ln2, 7)

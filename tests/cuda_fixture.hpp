@@ -60,23 +60,33 @@ struct Array {
   std::vector<std::byte> bytes;
   Array() = default;
   Array(DType t, std::size_t count) : dtype(t), bytes(count * itemsize(t)) {}
-  template <class T> Array(const std::vector<T>& values) : Array(dtype_of<T>, values.size()) {
+  template <class T>
+  Array(const std::vector<T>& values) : Array(dtype_of<T>, values.size()) {
     std::memcpy(bytes.data(), values.data(), bytes.size());
   }
   std::size_t count() const { return bytes.size() / itemsize(dtype); }
-  template <class T> T at(std::size_t i) const {
+  template <class T>
+  T at(std::size_t i) const {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
     return value;
   }
-  template <class T> void set(std::size_t i, T value) { std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T)); }
+  template <class T>
+  void set(std::size_t i, T value) {
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
   double number(std::size_t i) const {
     switch (dtype) {
-      case DType::float32: return at<float>(i);
-      case DType::float64: return at<double>(i);
-      case DType::int32: return at<std::int32_t>(i);
-      case DType::int64: return static_cast<double>(at<std::int64_t>(i));
-      default: return at<std::uint8_t>(i);
+      case DType::float32:
+        return at<float>(i);
+      case DType::float64:
+        return at<double>(i);
+      case DType::int32:
+        return at<std::int32_t>(i);
+      case DType::int64:
+        return static_cast<double>(at<std::int64_t>(i));
+      default:
+        return at<std::uint8_t>(i);
     }
   }
 };
@@ -88,8 +98,8 @@ inline std::uint64_t bits_of(float f) {
 }
 
 /// Generates, compiles for the device at hand, runs with poisoned outputs.
-inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array>& inputs,
-                              const std::vector<std::size_t>& output_counts, const std::vector<std::uint64_t>& scalars = {}) {
+inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& output_counts,
+                              const std::vector<std::uint64_t>& scalars = {}) {
   const jit::Source source = jit::generate_cuda(nest, gpu().info().sm);
   INFO(source.text);
   const jit::Binary binary = compiler().compile(source);

@@ -21,8 +21,19 @@ inline Array test_values(DType dtype, std::size_t count, Random& random, int whi
   const auto floating = [&](auto zero) {
     using T = decltype(zero);
     const T inf = std::numeric_limits<T>::infinity();
-    const T special[] = {T(0), -T(0), inf, -inf, std::numeric_limits<T>::quiet_NaN(), T(1), T(-1), T(0.5), T(-2.5),
-                         std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max(), T(3e9), T(-3e9)};
+    const T special[] = {T(0),
+                         -T(0),
+                         inf,
+                         -inf,
+                         std::numeric_limits<T>::quiet_NaN(),
+                         T(1),
+                         T(-1),
+                         T(0.5),
+                         T(-2.5),
+                         std::numeric_limits<T>::denorm_min(),
+                         std::numeric_limits<T>::max(),
+                         T(3e9),
+                         T(-3e9)};
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t kind = random.integer(0, 9);
       if (kind == 0) a.set<T>(i, special[random.integer(0, std::size(special) - 1)]);
@@ -42,10 +53,18 @@ inline Array test_values(DType dtype, std::size_t count, Random& random, int whi
     }
   };
   switch (dtype) {
-    case DType::float32: floating(0.0f); break;
-    case DType::float64: floating(0.0); break;
-    case DType::int32: integer(std::int32_t{0}); break;
-    case DType::int64: integer(std::int64_t{0}); break;
+    case DType::float32:
+      floating(0.0f);
+      break;
+    case DType::float64:
+      floating(0.0);
+      break;
+    case DType::int32:
+      integer(std::int32_t{0});
+      break;
+    case DType::int64:
+      integer(std::int64_t{0});
+      break;
     default:
       for (std::size_t i = 0; i < count; ++i) a.set<std::uint8_t>(i, random.integer(0, 1));
   }
@@ -53,13 +72,15 @@ inline Array test_values(DType dtype, std::size_t count, Random& random, int whi
 }
 
 /// NumPy's floor_divide and remainder on floats, which are defined by their steps in the type itself.
-template <class T> T numpy_remainder(T a, T b) {
+template <class T>
+T numpy_remainder(T a, T b) {
   T mod = std::fmod(a, b);
   if (b == 0) return mod;
   if (mod != 0) return (b < 0) != (mod < 0) ? mod + b : mod;
   return std::copysign(T(0), b);
 }
-template <class T> T numpy_floor_divide(T a, T b) {
+template <class T>
+T numpy_floor_divide(T a, T b) {
   if (b == 0) return a / b;
   const T mod = std::fmod(a, b);
   T div = (a - mod) / b;
@@ -70,64 +91,112 @@ template <class T> T numpy_floor_divide(T a, T b) {
 }
 
 /// W is wider than T: the value before it is rounded to T. `exact` tells that rounding once is all that may happen.
-template <class T, class W> W float_reference(Op op, T a, T b, bool c, bool& exact) {
+template <class T, class W>
+W float_reference(Op op, T a, T b, bool c, bool& exact) {
   const W x = a, y = b;
   exact = true;
   switch (op) {
-    case Op::negative: return -x;
-    case Op::absolute: return std::fabs(x);
-    case Op::sign: return std::isnan(x) ? x : W((x > 0) - (x < 0));
-    case Op::floor: return std::floor(x);
-    case Op::ceil: return std::ceil(x);
-    case Op::rint: return std::rint(x);
-    case Op::trunc: return std::trunc(x);
-    case Op::sqrt: return std::sqrt(x);
-    case Op::add: return x + y;
-    case Op::subtract: return x - y;
-    case Op::multiply: return x * y;
-    case Op::divide: return x / y;
-    case Op::floor_divide: return numpy_floor_divide(a, b);
-    case Op::remainder: return numpy_remainder(a, b);
-    case Op::minimum: return std::isnan(x) || std::isnan(y) ? std::numeric_limits<W>::quiet_NaN() : std::min(x, y);
-    case Op::maximum: return std::isnan(x) || std::isnan(y) ? std::numeric_limits<W>::quiet_NaN() : std::max(x, y);
-    case Op::where: return c ? x : y;
-    case Op::isnan: return std::isnan(x);
-    case Op::isinf: return std::isinf(x);
-    case Op::isfinite: return std::isfinite(x);
-    case Op::equal: return x == y;
-    case Op::not_equal: return x != y;
-    case Op::less: return x < y;
-    case Op::less_equal: return x <= y;
-    default: break;
+    case Op::negative:
+      return -x;
+    case Op::absolute:
+      return std::fabs(x);
+    case Op::sign:
+      return std::isnan(x) ? x : W((x > 0) - (x < 0));
+    case Op::floor:
+      return std::floor(x);
+    case Op::ceil:
+      return std::ceil(x);
+    case Op::rint:
+      return std::rint(x);
+    case Op::trunc:
+      return std::trunc(x);
+    case Op::sqrt:
+      return std::sqrt(x);
+    case Op::add:
+      return x + y;
+    case Op::subtract:
+      return x - y;
+    case Op::multiply:
+      return x * y;
+    case Op::divide:
+      return x / y;
+    case Op::floor_divide:
+      return numpy_floor_divide(a, b);
+    case Op::remainder:
+      return numpy_remainder(a, b);
+    case Op::minimum:
+      return std::isnan(x) || std::isnan(y) ? std::numeric_limits<W>::quiet_NaN() : std::min(x, y);
+    case Op::maximum:
+      return std::isnan(x) || std::isnan(y) ? std::numeric_limits<W>::quiet_NaN() : std::max(x, y);
+    case Op::where:
+      return c ? x : y;
+    case Op::isnan:
+      return std::isnan(x);
+    case Op::isinf:
+      return std::isinf(x);
+    case Op::isfinite:
+      return std::isfinite(x);
+    case Op::equal:
+      return x == y;
+    case Op::not_equal:
+      return x != y;
+    case Op::less:
+      return x < y;
+    case Op::less_equal:
+      return x <= y;
+    default:
+      break;
   }
   exact = false;
   switch (op) {
-    case Op::rsqrt: return 1 / std::sqrt(x);
-    case Op::exp: return std::exp(x);
-    case Op::exp2: return std::exp2(x);
-    case Op::expm1: return std::expm1(x);
-    case Op::log: return std::log(x);
-    case Op::log2: return std::log2(x);
-    case Op::log10: return std::log10(x);
-    case Op::log1p: return std::log1p(x);
-    case Op::sin: return std::sin(x);
-    case Op::cos: return std::cos(x);
-    case Op::tan: return std::tan(x);
-    case Op::asin: return std::asin(x);
-    case Op::acos: return std::acos(x);
-    case Op::atan: return std::atan(x);
-    case Op::sinh: return std::sinh(x);
-    case Op::cosh: return std::cosh(x);
-    case Op::tanh: return std::tanh(x);
-    case Op::erf: return std::erf(x);
-    case Op::power: return std::pow(x, y);
-    case Op::atan2: return std::atan2(x, y);
-    default: throw InternalError(fmt::format("the tests have no reference for {}", trace::name(op)));
+    case Op::rsqrt:
+      return 1 / std::sqrt(x);
+    case Op::exp:
+      return std::exp(x);
+    case Op::exp2:
+      return std::exp2(x);
+    case Op::expm1:
+      return std::expm1(x);
+    case Op::log:
+      return std::log(x);
+    case Op::log2:
+      return std::log2(x);
+    case Op::log10:
+      return std::log10(x);
+    case Op::log1p:
+      return std::log1p(x);
+    case Op::sin:
+      return std::sin(x);
+    case Op::cos:
+      return std::cos(x);
+    case Op::tan:
+      return std::tan(x);
+    case Op::asin:
+      return std::asin(x);
+    case Op::acos:
+      return std::acos(x);
+    case Op::atan:
+      return std::atan(x);
+    case Op::sinh:
+      return std::sinh(x);
+    case Op::cosh:
+      return std::cosh(x);
+    case Op::tanh:
+      return std::tanh(x);
+    case Op::erf:
+      return std::erf(x);
+    case Op::power:
+      return std::pow(x, y);
+    case Op::atan2:
+      return std::atan2(x, y);
+    default:
+      throw InternalError(fmt::format("the tests have no reference for {}", trace::name(op)));
   }
 }
 
 /// Arithmetic modulo 2^64; the caller cuts it to its type.
-template <class T> std::int64_t integer_reference(Op op, T a, T b, bool c) {
+template <class T>
+std::int64_t integer_reference(Op op, T a, T b, bool c) {
   using U = std::uint64_t;
   const std::int64_t x = a, y = b;
   const bool by_minus_one = y == -1;
@@ -136,15 +205,24 @@ template <class T> std::int64_t integer_reference(Op op, T a, T b, bool c) {
   const bool adjust = rest != 0 && (rest < 0) != (y < 0);
   const bool in_range = y >= 0 && y < static_cast<std::int64_t>(8 * sizeof(T));
   switch (op) {
-    case Op::negative: return static_cast<std::int64_t>(-static_cast<U>(x));
-    case Op::absolute: return x < 0 ? static_cast<std::int64_t>(-static_cast<U>(x)) : x;
-    case Op::sign: return (x > 0) - (x < 0);
-    case Op::bitwise_not: return ~x;
-    case Op::add: return static_cast<std::int64_t>(static_cast<U>(x) + static_cast<U>(y));
-    case Op::subtract: return static_cast<std::int64_t>(static_cast<U>(x) - static_cast<U>(y));
-    case Op::multiply: return static_cast<std::int64_t>(static_cast<U>(x) * static_cast<U>(y));
-    case Op::floor_divide: return quotient - adjust;
-    case Op::remainder: return adjust ? rest + y : rest;
+    case Op::negative:
+      return static_cast<std::int64_t>(-static_cast<U>(x));
+    case Op::absolute:
+      return x < 0 ? static_cast<std::int64_t>(-static_cast<U>(x)) : x;
+    case Op::sign:
+      return (x > 0) - (x < 0);
+    case Op::bitwise_not:
+      return ~x;
+    case Op::add:
+      return static_cast<std::int64_t>(static_cast<U>(x) + static_cast<U>(y));
+    case Op::subtract:
+      return static_cast<std::int64_t>(static_cast<U>(x) - static_cast<U>(y));
+    case Op::multiply:
+      return static_cast<std::int64_t>(static_cast<U>(x) * static_cast<U>(y));
+    case Op::floor_divide:
+      return quotient - adjust;
+    case Op::remainder:
+      return adjust ? rest + y : rest;
     case Op::power: {
       if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
       U power = 1, base = static_cast<U>(x);
@@ -152,34 +230,53 @@ template <class T> std::int64_t integer_reference(Op op, T a, T b, bool c) {
         if (n & 1) power *= base;
       return static_cast<std::int64_t>(power);
     }
-    case Op::minimum: return std::min(x, y);
-    case Op::maximum: return std::max(x, y);
-    case Op::bitwise_and: return x & y;
-    case Op::bitwise_or: return x | y;
-    case Op::bitwise_xor: return x ^ y;
-    case Op::left_shift: return in_range ? static_cast<std::int64_t>(static_cast<U>(x) << y) : 0;
-    case Op::right_shift: return in_range ? x >> y : x < 0 ? -1 : 0;
-    case Op::equal: return x == y;
-    case Op::not_equal: return x != y;
-    case Op::less: return x < y;
-    case Op::less_equal: return x <= y;
-    case Op::where: return c ? x : y;
-    default: throw InternalError(fmt::format("the tests have no reference for {}", trace::name(op)));
+    case Op::minimum:
+      return std::min(x, y);
+    case Op::maximum:
+      return std::max(x, y);
+    case Op::bitwise_and:
+      return x & y;
+    case Op::bitwise_or:
+      return x | y;
+    case Op::bitwise_xor:
+      return x ^ y;
+    case Op::left_shift:
+      return in_range ? static_cast<std::int64_t>(static_cast<U>(x) << y) : 0;
+    case Op::right_shift:
+      return in_range ? x >> y : x < 0 ? -1 : 0;
+    case Op::equal:
+      return x == y;
+    case Op::not_equal:
+      return x != y;
+    case Op::less:
+      return x < y;
+    case Op::less_equal:
+      return x <= y;
+    case Op::where:
+      return c ? x : y;
+    default:
+      throw InternalError(fmt::format("the tests have no reference for {}", trace::name(op)));
   }
 }
 
 inline bool bool_reference(Op op, bool a, bool b, bool c) {
   switch (op) {
-    case Op::absolute: return a;
-    case Op::bitwise_not: return !a;
-    case Op::add: return a || b;
-    case Op::multiply: return a && b;
-    default: return integer_reference<std::int32_t>(op, a, b, c) != 0;
+    case Op::absolute:
+      return a;
+    case Op::bitwise_not:
+      return !a;
+    case Op::add:
+      return a || b;
+    case Op::multiply:
+      return a && b;
+    default:
+      return integer_reference<std::int32_t>(op, a, b, c) != 0;
   }
 }
 
 /// Distance in units of the last place of T; 0 for equal values and for two NaNs.
-template <class T, class W> double ulps(T got, W expected) {
+template <class T, class W>
+double ulps(T got, W expected) {
   const T rounded = static_cast<T>(expected);
   if (got == rounded || (std::isnan(got) && std::isnan(rounded))) return 0;
   if (!std::isfinite(got) || !std::isfinite(rounded)) return std::numeric_limits<double>::infinity();
@@ -192,16 +289,16 @@ template <class T, class W>
 std::string check_float(Op op, const Array& left, const Array& right, bool choice, const Array& result, std::size_t i) {
   bool exact = false;
   const W expected = float_reference<T, W>(op, left.at<T>(i), right.at<T>(i), choice, exact);
-  const double error = result.dtype == DType::bool_ ? (result.number(i) == static_cast<double>(expected) ? 0 : 1)
-                                                    : ulps<T, W>(result.at<T>(i), expected);
+  const double error =
+      result.dtype == DType::bool_ ? (result.number(i) == static_cast<double>(expected) ? 0 : 1) : ulps<T, W>(result.at<T>(i), expected);
   if (error <= (exact ? 0.501 : 2)) return {};
-  return fmt::format("({}, {}) gives {}, not {} ({} ULP)", left.number(i), right.number(i), result.number(i),
-                     static_cast<double>(expected), error);
+  return fmt::format("({}, {}) gives {}, not {} ({} ULP)", left.number(i), right.number(i), result.number(i), static_cast<double>(expected),
+                     error);
 }
 
 /// Empty, or what is wrong with element i.
-inline std::string check_value(Op op, DType dtype, const Array& left, const Array& right, const Array& choice,
-                               const Array& result, std::size_t i) {
+inline std::string check_value(Op op, DType dtype, const Array& left, const Array& right, const Array& choice, const Array& result,
+                               std::size_t i) {
   const bool c = choice.number(i) != 0;
   if (dtype == DType::float32) return check_float<float, double>(op, left, right, c, result, i);
   if (dtype == DType::float64) return check_float<double, long double>(op, left, right, c, result, i);
@@ -230,15 +327,22 @@ inline std::string check_cast(const Array& input, const Array& result, std::size
     return result.at<T>(i) == (fits ? static_cast<T>(x) : std::numeric_limits<T>::min());
   };
   switch (result.dtype) {
-    case DType::bool_: same = result.number(i) == (x != 0); break;
-    case DType::int32: same = to_integer(std::int32_t{0}); break;
-    case DType::int64: same = to_integer(std::int64_t{0}); break;
+    case DType::bool_:
+      same = result.number(i) == (x != 0);
+      break;
+    case DType::int32:
+      same = to_integer(std::int32_t{0});
+      break;
+    case DType::int64:
+      same = to_integer(std::int64_t{0});
+      break;
     case DType::float32: {
       const float expected = input.dtype == DType::int64 ? static_cast<float>(input.at<std::int64_t>(i)) : static_cast<float>(x);
       same = ulps<float, double>(result.at<float>(i), expected) == 0;
       break;
     }
-    default: same = ulps<double, long double>(result.at<double>(i), x) == 0;
+    default:
+      same = ulps<double, long double>(result.at<double>(i), x) == 0;
   }
   if (same) return {};
   return fmt::format("{} {} as {} gives {}", name(input.dtype), x, name(result.dtype), result.number(i));

@@ -51,7 +51,9 @@ LoopNest elementwise(const std::vector<Op>& ops, DType dtype, std::int64_t count
   const int left = b.load(dtype, x), right = b.load(dtype, x), choice = b.load(b8, x);
   for (Op op : ops) {
     const trace::Primitive& row = trace::primitive(op);
-    std::vector<int> args = row.arity == 1 ? std::vector{left} : row.arity == 2 ? std::vector{left, right} : std::vector{choice, left, right};
+    std::vector<int> args = row.arity == 1   ? std::vector{left}
+                            : row.arity == 2 ? std::vector{left, right}
+                                             : std::vector{choice, left, right};
     b.store(b.op(op, args, row.result == trace::Result::boolean ? b8 : dtype), x);
   }
   b.nest.vector = vector;
@@ -345,8 +347,8 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
 TEST_CASE("sizes of nothing and of one") {
   const std::vector<float> x = {5};
   for (std::int64_t columns_of_one : {0, 1}) {
-    const std::vector<Array> y = run(softmax(1, columns_of_one, 256, 1, true, true), {x},
-                                     {1, static_cast<std::size_t>(columns_of_one)}, {bits_of(1.0f)});
+    const std::vector<Array> y =
+        run(softmax(1, columns_of_one, 256, 1, true, true), {x}, {1, static_cast<std::size_t>(columns_of_one)}, {bits_of(1.0f)});
     CHECK(y[0].number(0) == columns_of_one);
   }
   const std::vector<Array> none = run(elementwise({Op::negative}, f32, 0, 4), {Array(f32, 0), Array(f32, 0), Array(b8, 0)}, {0});

@@ -228,8 +228,8 @@ TEST_CASE("memory: exhausted, reused, without a pool") {
     CHECK(has(full, "ERROR: cuda:0: allocating 614400 bytes (614400 in use of 1048576)"));
     CHECK(has(full, "free tensors"));
     for (const char* pools : {"SINTER_EMULATOR_POOLS=1", "SINTER_EMULATOR_POOLS=0"})
-      CHECK(has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").output,
-                "IN USE 0 AT PEAK 100000"));
+      CHECK(
+          has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").output, "IN USE 0 AT PEAK 100000"));
   }
   CHECK_THROWS_AS(gpu().allocate(std::size_t{1} << 60), DeviceError);
   const device::BufferPtr small = gpu().allocate(8);

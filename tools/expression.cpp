@@ -290,6 +290,9 @@ class Parser {
     }
     for (const Function& function : functions()) known.push_back(function.name);
     for (const Constant& constant : constants()) known.push_back(constant.name);
+    if (token.text.starts_with("complex") || token.text == "object" || token.text == "str" || token.text == "longdouble")
+      throw Fault{token.offset, fmt::format("'{}' is not an element type here; known are bool, int32, int64, float32 and float64",
+                                            token.text)};
     const std::string near = nearest(token.text, known);
     const bool call = peek().is("(");
     throw Fault{token.offset,

@@ -36,12 +36,12 @@ template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments&
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Arguments& a) {
   return {F(a.operand(0), a.axes(1, -1))};
 }
-template <int number> Value filled(const Arguments& a) {
-  return {full(a.shape(0), number, a.dtype(1).value_or(DType::float64))};
+template <Tensor (*F)(const Shape&, DType, Location)> Value filled(const Arguments& a) {
+  return {F(a.shape(0), a.dtype(1).value_or(DType::float64), Location{})};
 }
-template <int number> Value filled_like(const Arguments& a) {
+template <Tensor (*F)(const Shape&, DType, Location)> Value filled_like(const Arguments& a) {
   const Tensor like = a.tensor(0);
-  return {full(like.shape(), number, a.dtype(1).value_or(like.dtype()))};
+  return {F(like.shape(), a.dtype(1).value_or(like.dtype()), Location{})};
 }
 
 Value round_(const Arguments& a) {
@@ -99,7 +99,8 @@ Value arange_(const Arguments& a) {
   return {arange(a.operand(0), dtype)};
 }
 Value linspace_(const Arguments& a) {
-  return {linspace(a.number(0, 0), a.number(1, 0), a.integer(2, 50), a.flag(3, true), a.dtype(4).value_or(DType::float64))};
+  return {linspace(a.number(0, 0), a.number(1, 0), a.integer(2, 50), a.flag(3, true), a.dtype(4).value_or(DType::float64),
+                   Location{})};
 }
 
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
@@ -181,8 +182,8 @@ constexpr Function kFunctions[] = {
     {"multiply", "x1 x2", binary<multiply>},
     {"negative", "x", unary<negative>},
     {"not_equal", "x1 x2", binary<not_equal>},
-    {"ones", "shape dtype?", filled<1>},
-    {"ones_like", "a dtype?", filled_like<1>},
+    {"ones", "shape dtype?", filled<ones>},
+    {"ones_like", "a dtype?", filled_like<ones>},
     {"permute_dims", "a axes+", transpose_},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
@@ -217,8 +218,8 @@ constexpr Function kFunctions[] = {
     {"trunc", "x", unary<trunc>},
     {"var", kSpread, spread<var>},
     {"where", "condition x y", where_},
-    {"zeros", "shape dtype?", filled<0>},
-    {"zeros_like", "a dtype?", filled_like<0>},
+    {"zeros", "shape dtype?", filled<zeros>},
+    {"zeros_like", "a dtype?", filled_like<zeros>},
 };
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
                              [](const Function& a, const Function& b) { return a.name < b.name; }),

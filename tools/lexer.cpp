@@ -72,6 +72,9 @@ class Lexer {
     }
     std::size_t length = 1;  // a whole UTF-8 character
     while ((static_cast<unsigned char>(peek(length)) & 0xC0) == 0x80) ++length;
+    const auto c = static_cast<unsigned char>(peek());
+    if (c < 0x20 || c == 0x7f || (c >= 0x80 && length == 1))
+      throw Fault{at_, fmt::format("unexpected byte 0x{:02x}; an expression is text", c)};
     throw Fault{at_, fmt::format("unexpected character '{}'", text_.substr(at_, length))};
   }
 
@@ -169,7 +172,7 @@ std::string point_at(std::string_view text, std::size_t offset, std::string_view
     after = "...";
   }
   std::string shown = before + std::string(line) + after;
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c == '\t' || c == '\r'; }, ' ');
+  std::replace_if(shown.begin(), shown.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; }, ' ');
   std::size_t indent = before.size();
   for (const char c : line.substr(0, std::min(column, line.size()))) indent += !continues_character(c);
 

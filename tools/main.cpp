@@ -25,6 +25,17 @@ Examples:
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter info
   sinter cache verify
+
+Environment (a flag goes before its variable):
+  SINTER_DEVICE       cpu, cuda or cuda:N
+  SINTER_BACKEND      llvm or interpreter: how the CPU computes
+  SINTER_FUSE         on, or off for one kernel per operation
+  SINTER_FAST_MATH    on for approximate math
+  SINTER_THREADS      0 is every core
+  SINTER_CACHE_DIR    where compiled kernels are kept; SINTER_CACHE_SIZE: how much of them, as 512M; 0 keeps none
+  SINTER_DUMP         a folder that receives every kernel's source
+  SINTER_LOG          trace, debug, info, warn, error or off
+  SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, where it is not found by itself
 )";
 
 std::string function_list() {
@@ -56,6 +67,20 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
 }
 
+/// The command that has to follow is missing or not one of them.
+std::string no_such_command(const CLI::App& app) {
+  std::vector<std::string_view> known;
+  std::string list;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(command->get_name());
+    list += (list.empty() ? "" : ", ") + command->get_name();
+  }
+  const std::vector<std::string> rest = app.remaining();
+  if (rest.empty()) return fmt::format("a command is missing; there are {}", list);
+  const std::string near = tools::nearest(rest[0], known);
+  return fmt::format("unknown command '{}'; {}", rest[0], near.empty() ? "there are " + list : fmt::format("did you mean {}?", near));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("sinter: NumPy-like tensors that fuse themselves");
   app.name("sinter");
@@ -75,8 +100,8 @@ int run(int argc, char** argv) {
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
-  eval_command->add_flag("--explain{text}", eval.explain, "Show the kernels, =json for programs")
-      ->check(CLI::IsMember({"text", "json"}));
+  eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and why it ends where it does; =json for programs")
+      ->check(CLI::IsMember({"text", "json"}))->type_name("[=text|json]");
   eval_command->add_option("--dump", eval.dump, "Write every kernel's source into this folder")->type_name("DIR");
   eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
       ->type_name("N")->check(CLI::Range(1, 1000000));
@@ -116,7 +141,12 @@ int run(int argc, char** argv) {
     if (*verify_command) return tools::run_cache_verify();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "sinter: error: {}\nRun `sinter --help` for what there is.\n", error.what());
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) && (at == &app || at == cache_command);
+    const std::string command = at == &app ? "" : at == cache_command || at->get_parent() == &app ? at->get_name() + " " : "cache ";
+    fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for what there is.\n", no_command ? no_such_command(*at) : error.what(),
+               command);
     return 2;
   }
   return 2;

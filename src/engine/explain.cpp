@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -37,7 +38,24 @@ std::string bytes_text(double bytes) {
 std::string listed(const Graph& graph, const std::vector<int>& nodes) {
   std::string text;
   for (int node : nodes) text += (text.empty() ? "" : ", ") + describe(graph, node);
-  return text;
+  return text.empty() ? "nothing" : text;
+}
+
+// Inputs that an earlier step wrote say which: "float32 (4, 4) of step 1".
+std::string inputs_text(const Graph& graph, const Step& step, const std::map<int, std::size_t>& writer) {
+  std::string text;
+  for (int node : step.reads()) {
+    text += (text.empty() ? "" : ", ") + describe(graph, node);
+    if (const auto found = writer.find(node); found != writer.end()) text += fmt::format(" of step {}", found->second);
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+std::string binary_text(const Made& made, bool reused) {
+  if (made.interpreted) return "none: interpreted" + (made.why_interpreted.empty() ? "" : ", " + made.why_interpreted);
+  if (reused || made.origin == jit::Origin::memory) return "from memory";
+  if (made.origin == jit::Origin::disk) return "from disk";
+  return fmt::format("compiled in {:.1f} ms", made.report.compile_ms);
 }
 
 // "multiply, add x3, exp": in order of first appearance.
@@ -50,7 +68,7 @@ std::string ops_text(const std::vector<std::string>& ops) {
   }
   std::string text;
   for (const auto& [op, times] : counted) text += (text.empty() ? "" : ", ") + op + (times > 1 ? fmt::format(" x{}", times) : "");
-  return text.empty() ? "copy" : text;
+  return text;
 }
 
 std::string matmul_text(const fuse::MatmulCall& call) {
@@ -62,38 +80,40 @@ std::string matmul_text(const fuse::MatmulCall& call) {
 std::string explain_text(const History& history) {
   const auto& plan = history.planned->plan;
   const Graph& graph = plan.graph;
+  if (plan.steps.empty()) return "nothing to compute: the value is in memory\n";
   int kernels = 0, calls = 0;
   for (const auto& step : plan.steps) ++(step.kind == Step::Kind::kernel ? kernels : calls);
   std::string text = fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
                                  calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device,
                                  bytes_text(plan.bytes_moved));
   if (plan.bytes_unfused > plan.bytes_moved)
-    text += fmt::format("; unfused: {} ({:.1f}x)", bytes_text(plan.bytes_unfused), plan.bytes_unfused / plan.bytes_moved);
+    text += fmt::format("; one kernel per op would move {} ({:.1f}x)", bytes_text(plan.bytes_unfused), plan.bytes_unfused / plan.bytes_moved);
   text += "\n";
+  std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
+    const std::string inputs = inputs_text(graph, step, writer);
+    for (int node : step.writes()) writer[node] = s + 1;
     if (step.kind == Step::Kind::matmul) {
-      text += fmt::format("{}. {}\n   in   {}\n   out  {}\n   moves {}\n   ends: {}\n", s + 1, matmul_text(step.matmul),
-                          listed(graph, step.reads()), listed(graph, step.writes()), bytes_text(step.bytes_moved), fuse::to_string(step.cut()));
+      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n   ends    {}\n", s + 1, matmul_text(step.matmul), inputs,
+                          listed(graph, step.writes()), bytes_text(step.bytes_moved), fuse::to_string(step.cut()));
       continue;
     }
     const PlannedStep& planned = history.planned->steps[s];
     const Made& made = planned.made;
-    const auto reads = step.reads();
+    const std::string ops = ops_text(planned.nest.ops);
     text += fmt::format("{}. {}\n", s + 1, planned.nest.name);
-    text += fmt::format("   ops  {}\n", ops_text(planned.nest.ops));
-    text += fmt::format("   in   {}\n   out  {}\n", reads.empty() ? "nothing" : listed(graph, reads), listed(graph, step.writes()));
-    text += fmt::format("   moves {}, unfused {}\n", bytes_text(step.bytes_moved), bytes_text(step.bytes_unfused));
-    for (const auto& note : step.kernel.notes) text += fmt::format("   {}\n", note);
+    text += fmt::format("   ops     {}\n", !ops.empty() ? ops : step.reads().empty() ? "fill" : "copy");
+    text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(graph, step.writes()));
+    text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
+    if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
+    text += "\n";
+    for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
-      text += fmt::format("   {} registers, {} bytes spilled, {} bytes of static shared memory\n", made.report.registers,
-                          std::max(made.report.spill_bytes, 0), std::max(made.report.shared_bytes, 0));
-    text += fmt::format("   from {}", origin_name(made, history.reused));
-    if (made.origin == jit::Origin::compiled && !history.reused && !made.interpreted) text += fmt::format(" in {:.1f} ms", made.report.compile_ms);
-    if (!made.why_interpreted.empty()) text += fmt::format(": {}", made.why_interpreted);
-    text += fmt::format("\n   ends: {}\n", fuse::to_string(step.cut()));
+      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers,
+                          std::max(made.report.shared_bytes, 0), std::max(made.report.spill_bytes, 0));
+    text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut()));
   }
-  if (plan.steps.empty()) text += "nothing to compute: the value is in memory\n";
   return text;
 }
 

@@ -38,6 +38,23 @@ std::shared_ptr<Kernels::Entry> Kernels::entry_of(const jit::Source& source) {
   return entry;
 }
 
+// SINTER_DUMP is for looking: a folder that cannot be written is told once and stops nothing.
+void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source) {
+  std::string directory;
+  {
+    std::lock_guard lock(mutex_);
+    directory = dump_;
+  }
+  if (directory.empty()) return;
+  try {
+    write_strings(directory, nest, source, false);
+  } catch (const IoError& error) {
+    std::lock_guard lock(mutex_);
+    if (dump_ == directory) dump_.clear();
+    log().warn("{}; going on without", error.what());
+  }
+}
+
 // Fills the entry from disk or by compiling, once; the entry's lock is held.
 void Kernels::obtain(Entry& entry, const jit::Source& source, const Target& target, const std::string& cut, Made& made) {
   if (entry.done) {
@@ -77,18 +94,13 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
     if (target.device && !cuda) made.kernel = target.device->load(nest, {});
     return made;
   };
-  std::string dump;
-  {
-    std::lock_guard lock(mutex_);
-    dump = dump_;
-  }
   if (target.interpret) {
-    if (!dump.empty()) write_strings(dump, nest, {}, false);
+    dump_strings(nest, {});
     return interpret({});
   }
   jit::Compiler* compiler = Kernels::compiler(cuda);
   made.source = cuda ? jit::generate_cuda(nest, target.limits.sm) : jit::generate_llvm(nest, jit::host_cpu());
-  if (!dump.empty()) write_strings(dump, nest, made.source, false);
+  dump_strings(nest, made.source);
   if (!compiler) {
     ++totals_.fallbacks;
     static std::once_flag warned[2];

@@ -59,6 +59,7 @@ class Kernels {
     std::unordered_map<device::Device*, device::KernelPtr> loaded;
   };
   std::shared_ptr<Entry> entry_of(const jit::Source& source);
+  void dump_strings(const jit::LoopNest& nest, const jit::Source& source);
   void obtain(Entry& entry, const jit::Source& source, const Target& target, const std::string& cut, Made& made);
 
   Totals& totals_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "fuse/rewrite.hpp"
@@ -47,7 +48,7 @@ class Scheduler {
 
   void cut_everywhere() {
     for (int id = 0; id < static_cast<int>(graph().nodes.size()); ++id)
-      if (computes(node(id))) cuts_.try_emplace(id, Cut{CutReason::fuse_off, "fusion is off: one kernel per op"});
+      if (computes(node(id))) cuts_.try_emplace(id, Cut{CutReason::fuse_off, "one kernel per op"});
   }
 
   // Places the cuts of formulas that are too long for one kernel, from the inputs on: a node whose cone exceeds the limit has its
@@ -278,41 +279,73 @@ class Scheduler {
     return nodes;
   }
 
-  // group (or matmul, numbered after the groups) -> those it reads from, transitively
-  std::vector<std::set<int>> reach() const {
-    const int count = static_cast<int>(groups_.size() + matmuls_.size());
+  // What each step (a group, or a matmul numbered after the groups) reads from, and what through others.
+  struct Dependencies {
+    std::vector<std::vector<int>> direct;
+    std::vector<std::vector<std::uint64_t>> all;  // a bit for each step
+    bool reads(std::size_t step, std::size_t other) const { return all[step][other / 64] >> (other % 64) & 1; }
+  };
+
+  std::vector<std::vector<int>> direct_reads() const {
+    const int groups = static_cast<int>(groups_.size()), matmuls = static_cast<int>(matmuls_.size());
     std::map<int, int> writer;
-    for (int g = 0; g < static_cast<int>(groups_.size()); ++g)
+    for (int g = 0; g < groups; ++g)
       for (const auto& root : groups_[g].kernel.roots) writer[root.node] = g;
-    for (int m = 0; m < static_cast<int>(matmuls_.size()); ++m) writer[matmuls_[m].node] = static_cast<int>(groups_.size()) + m;
-    std::vector<std::set<int>> reads(count);
-    for (int g = 0; g < static_cast<int>(groups_.size()); ++g)
-      for (int id : loads_of(groups_[g].kernel))
-        if (auto w = writer.find(id); w != writer.end()) reads[g].insert(w->second);
-    for (int m = 0; m < static_cast<int>(matmuls_.size()); ++m)
-      for (int id : {matmuls_[m].a.node, matmuls_[m].b.node})
-        if (auto w = writer.find(id); w != writer.end()) reads[groups_.size() + m].insert(w->second);
-    for (bool grew = true; grew;) {
-      grew = false;
-      for (auto& set : reads) {
-        const auto before = set.size();
-        for (int direct : std::vector<int>(set.begin(), set.end())) set.insert(reads[direct].begin(), reads[direct].end());
-        grew |= set.size() != before;
+    for (int m = 0; m < matmuls; ++m) writer[matmuls_[m].node] = groups + m;
+    std::vector<std::vector<int>> direct(groups + matmuls);
+    const auto read = [&](int step, int id) {
+      if (auto w = writer.find(id); w != writer.end()) direct[step].push_back(w->second);
+    };
+    for (int g = 0; g < groups; ++g)
+      for (int id : loads_of(groups_[g].kernel)) read(g, id);
+    for (int m = 0; m < matmuls; ++m)
+      for (int id : {matmuls_[m].a.node, matmuls_[m].b.node}) read(groups + m, id);
+    return direct;
+  }
+
+  // Each step once, after all that it reads from: a chain of a thousand kernels must not take a thousand rounds.
+  Dependencies dependencies() const {
+    Dependencies d{direct_reads(), {}};
+    const std::size_t count = d.direct.size();
+    d.all.assign(count, std::vector<std::uint64_t>((count + 63) / 64));
+    std::vector<std::size_t> visited(count);  // operands looked at so far, plus one once begun
+    std::vector<int> stack;
+    for (std::size_t start = 0; start < count; ++start) {
+      if (visited[start] == 0) stack.push_back(static_cast<int>(start));
+      while (!stack.empty()) {
+        const int step = stack.back();
+        if (visited[step] == 0) visited[step] = 1;
+        const std::size_t next = visited[step] - 1;
+        if (next == d.direct[step].size()) {
+          stack.pop_back();
+          for (int from : d.direct[step]) {
+            d.all[step][from / 64] |= std::uint64_t{1} << (from % 64);
+            for (std::size_t w = 0; w < d.all[step].size(); ++w) d.all[step][w] |= d.all[from][w];
+          }
+          continue;
+        }
+        ++visited[step];
+        if (visited[d.direct[step][next]] == 0) stack.push_back(d.direct[step][next]);
       }
     }
-    return reads;
+    return d;
   }
 
   void merge_siblings() {
+    Dependencies depends = dependencies();
     for (std::size_t a = 0; a < groups_.size(); ++a) {
       for (std::size_t b = a + 1; b < groups_.size();) {
-        if (mergeable(a, b) && try_merge(a, b)) groups_.erase(groups_.begin() + static_cast<long>(b));
-        else ++b;
+        if (!mergeable(depends, a, b) || !try_merge(a, b)) {
+          ++b;
+          continue;
+        }
+        groups_.erase(groups_.begin() + static_cast<long>(b));
+        depends = dependencies();
       }
     }
   }
 
-  bool mergeable(std::size_t a, std::size_t b) const {
+  bool mergeable(const Dependencies& depends, std::size_t a, std::size_t b) const {
     const Group &x = groups_[a], &y = groups_[b];
     if (x.parallel != y.parallel || x.row != y.row || x.kernel.chunk != y.kernel.chunk) return false;
     if (x.kernel.ops() + y.kernel.ops() > limits_.max_ops) return false;
@@ -323,9 +356,7 @@ class Scheduler {
         return w.kind == Value::Kind::load && w.node == v.node && w.index == v.index;
       });
     });
-    if (!share) return false;
-    const auto reads = reach();
-    return !reads[a].count(static_cast<int>(b)) && !reads[b].count(static_cast<int>(a));
+    return share && !depends.reads(a, b) && !depends.reads(b, a);
   }
 
   bool try_merge(std::size_t a, std::size_t b) {
@@ -391,7 +422,7 @@ class Scheduler {
   // ---- the plan -----------------------------------------------------------------------------------------------------
 
   void order() {
-    const auto reads = reach();
+    const auto reads = direct_reads();
     const int count = static_cast<int>(reads.size());
     std::vector<char> placed(count);
     std::vector<int> rank(count);  // by the first node written, for a stable order

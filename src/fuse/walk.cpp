@@ -375,8 +375,8 @@ class Walker {
     for (auto dtype : kernel_.slots) bytes += static_cast<double>(itemsize(dtype)) * static_cast<double>(kernel_.row_points());
     if (bytes <= static_cast<double>(limits_.row_bytes)) {
       if (!kernel_.kept.empty())
-        kernel_.notes.push_back(fmt::format("keeps {} value(s) of a row between passes: {:.0f} of {} bytes", kernel_.kept.size(), bytes,
-                                            limits_.row_bytes));
+        kernel_.notes.push_back(fmt::format("keeps {} value{} of a row between passes, in {:.0f} of at most {} bytes", kernel_.kept.size(),
+                                            kernel_.kept.size() == 1 ? "" : "s", bytes, limits_.row_bytes));
       return;
     }
     for (const auto& keep : kernel_.kept) {

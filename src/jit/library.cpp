@@ -1,5 +1,6 @@
 #include "jit/library.hpp"
 
+#include <dirent.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "trace/log.hpp"
@@ -123,6 +125,22 @@ std::string build_id(const std::string& path) {
   return {};
 }
 
+/// The files of a directory that match one of the patterns. A warm start reads directories of thousands of files here, so what
+/// cannot match is told by the letters before a pattern's first wildcard, and nothing is allocated for it.
+std::vector<std::string> matches_in(const std::string& dir, const std::vector<std::string>& patterns) {
+  std::vector<std::string> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(dir.c_str()), &::closedir);
+  if (!stream) return found;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const bool named = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return std::strncmp(pattern.c_str(), entry->d_name, std::strcspn(pattern.c_str(), "*?[")) == 0 &&
+             fnmatch(pattern.c_str(), entry->d_name, 0) == 0;
+    });
+    if (named) found.emplace_back(entry->d_name);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs,
@@ -134,17 +152,12 @@ std::string find_library(const char* env_var, const std::vector<std::string>& pa
   }
   for (const std::string& dir : search_path(extra_dirs)) {
     std::string best;
-    std::error_code failed;
-    for (const fs::directory_entry& entry : fs::directory_iterator(dir, failed)) {
-      const std::string file = entry.path().filename().string();
-      const bool named = std::any_of(patterns.begin(), patterns.end(),
-                                     [&](const std::string& pattern) { return fnmatch(pattern.c_str(), file.c_str(), 0) == 0; });
-      if (!named) continue;
+    for (const std::string& file : matches_in(dir, patterns)) {
       const std::vector<int> version = version_of(file);
       if ((version.empty() ? 0 : version[0]) < minimum) continue;
       const std::vector<int> best_version = version_of(best);
       const bool better = best.empty() || best_version < version || (best_version == version && file < best);
-      if (better && is_elf64(entry.path().string())) best = file;
+      if (better && is_elf64((fs::path(dir) / file).string())) best = file;
     }
     if (!best.empty()) return (fs::path(dir) / best).string();
   }

@@ -309,10 +309,12 @@ class Lowering {
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
       for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
     const int lanes = widest == 8 ? 2 : 4;
-    nest_.vector = !column_form_on_cuda() && vector_fits(lanes) ? lanes : 1;
+    nest_.vector = vector_fits(lanes) ? lanes : 1;
     std::int64_t slot_bytes = 0;
     for (auto dtype : nest_.slots) slot_bytes += static_cast<std::int64_t>(itemsize(dtype)) * kernel_.row_points();
-    nest_.row_threads = kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes ? 32 : 256;
+    // A warp walks a short row alone; the columns form always shares its rows between several warps.
+    const bool warp = !column_form_on_cuda() && kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes;
+    nest_.row_threads = warp ? 32 : 256;
   }
 
   bool vector_fits(int lanes) const {

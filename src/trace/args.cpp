@@ -1,5 +1,6 @@
 // From what the user passed to nodes: literals, broadcasting, axes, and what is wrong with them.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -20,7 +21,13 @@ const Shape& shape_of(const Site& site, const Arg& arg) {
 
 Scalar literal(const Site& site, const Arg& arg, DType dtype) {
   const bool too_large = arg.kind() == Arg::Kind::too_large;
-  if (arg.kind() == Arg::Kind::floating) return make_scalar(dtype, arg.floating());
+  if (arg.kind() == Arg::Kind::floating) {
+    const double value = std::trunc(arg.floating()), beyond = dtype == DType::int32 ? 0x1p31 : 0x1p63;
+    if (is_integer(dtype) && !(value >= -beyond && value < beyond)) {
+      fail<ValueError>(site, fmt::format("{} does not fit in {}; choose a floating dtype", arg.floating(), name(dtype)));
+    }
+    return make_scalar(dtype, arg.floating());
+  }
   const bool fits = dtype != DType::int32 || (arg.integer() >= std::numeric_limits<std::int32_t>::min() &&
                                               arg.integer() <= std::numeric_limits<std::int32_t>::max());
   if (too_large || !fits) {

@@ -71,7 +71,7 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   } else {
     const double length = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
     if (!(std::fabs(length) < 0x1p62)) {
-      fail<ValueError>(site, fmt::format("{} to {} by {} has no end", start.as_double(), stop.as_double(), step.as_double()));
+      fail<ValueError>(site, fmt::format("{} to {} by {} is not a range of fewer than 2^62 elements", start.as_double(), stop.as_double(), step.as_double()));
     }
     count = length > 0 ? static_cast<std::int64_t>(length) : 0;
   }

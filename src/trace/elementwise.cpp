@@ -103,7 +103,7 @@ void check_power(const Site& site, DType type, const Arg& exponent) {
   }
 }
 
-bool is_literal_two(const Arg& x) { return !x.is_tensor() && x.as_double() == 2; }
+bool is_literal(const Arg& x, double value) { return !x.is_tensor() && x.as_double() == value; }
 
 }  // namespace
 
@@ -114,9 +114,12 @@ Tensor power(const Arg& a, const Arg& b) {
   const std::array operands{&a, &b};
   const DType type = operand_type(Op::power, site, operands);
   check_power(site, type, b);
-  if (a.is_tensor() && is_literal_two(b)) {  // a square costs one multiplication and is correctly rounded
+  if (a.is_tensor() && is_literal(b, 2)) {  // a square costs one multiplication and is correctly rounded
     const RecordedPtr x = operand(site, a, type, shape_of(site, a));
     return Tensor(make_elementwise(site, Op::multiply, {x, x}));
+  }
+  if (a.is_tensor() && is_literal(b, 0.5) && is_floating(type)) {  // as NumPy: -0.0 stays, -inf gives NaN
+    return Tensor(make_elementwise(site, Op::sqrt, {operand(site, a, type, shape_of(site, a))}));
   }
   return binary_as(Op::power, site, type, a, b);
 }

@@ -62,6 +62,7 @@ NpyHeader read_header(Reader& reader) {
   unsigned char start[8];
   if (reader.left() < sizeof start) reader.refuse("not an .npy file: shorter than its magic");
   reader.read(start, sizeof start, "the magic");
+  if (std::memcmp(start, "PK\3\4", 4) == 0) reader.refuse("an archive (.npz), not an .npy file: unzip it and give one of the files inside");
   if (std::memcmp(start, "\x93NUMPY", 6) != 0) reader.refuse("not an .npy file: the magic is missing");
   const int version = start[6];
   if (version < 1 || version > 3 || start[7] != 0) {

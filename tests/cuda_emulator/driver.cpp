@@ -105,8 +105,8 @@ int ready() {
 }  // namespace
 
 #define LOCKED const std::scoped_lock lock(mutex)
-#define NEED_CONTEXT            \
-  LOCKED;                       \
+#define NEED_CONTEXT \
+  LOCKED;            \
   if (int r = ready()) return r
 
 struct CUctx_st {};
@@ -182,16 +182,35 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int ordinal) {
   if (!is_gpu(ordinal)) return kInvalidDevice;
   const Architecture& a = device->architecture;
   switch (attribute) {
-    case 1: *value = kMostThreads; break;
-    case 8: *value = kSharedWithoutAsking; break;
-    case 10: *value = 32; break;
-    case 12: *value = kRegisters; break;
-    case 16: *value = a.multiprocessors; break;
-    case 75: *value = a.sm / 10; break;
-    case 76: *value = a.sm % 10; break;
-    case 97: *value = a.shared_opt_in; break;
-    case 115: *value = setting("SINTER_EMULATOR_POOLS", "1") == "1"; break;
-    default: return kInvalidValue;
+    case 1:
+      *value = kMostThreads;
+      break;
+    case 8:
+      *value = kSharedWithoutAsking;
+      break;
+    case 10:
+      *value = 32;
+      break;
+    case 12:
+      *value = kRegisters;
+      break;
+    case 16:
+      *value = a.multiprocessors;
+      break;
+    case 75:
+      *value = a.sm / 10;
+      break;
+    case 76:
+      *value = a.sm % 10;
+      break;
+    case 97:
+      *value = a.shared_opt_in;
+      break;
+    case 115:
+      *value = setting("SINTER_EMULATOR_POOLS", "1") == "1";
+      break;
+    default:
+      return kInvalidValue;
   }
   return kSuccess;
 }
@@ -321,12 +340,23 @@ EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
   NEED_CONTEXT;
   const Container& c = function->module->container();
   switch (attribute) {
-    case 0: *value = c.registers > 0 ? std::min(kMostThreads, kRegisters / c.registers / 32 * 32) : kMostThreads; break;
-    case 1: *value = std::max(c.shared_bytes, 0); break;
-    case 3: *value = std::max(c.stack_bytes, 0); break;
-    case 4: *value = std::max(c.registers, 0); break;
-    case 8: *value = function->dynamic_shared; break;
-    default: return kInvalidValue;
+    case 0:
+      *value = c.registers > 0 ? std::min(kMostThreads, kRegisters / c.registers / 32 * 32) : kMostThreads;
+      break;
+    case 1:
+      *value = std::max(c.shared_bytes, 0);
+      break;
+    case 3:
+      *value = std::max(c.stack_bytes, 0);
+      break;
+    case 4:
+      *value = std::max(c.registers, 0);
+      break;
+    case 8:
+      *value = function->dynamic_shared;
+      break;
+    default:
+      return kInvalidValue;
   }
   return kSuccess;
 }
@@ -338,14 +368,13 @@ EXPORT int cuFuncSetAttribute(CUfunc_st* function, int attribute, int value) {
   return kSuccess;
 }
 
-EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                          unsigned block_y, unsigned block_z, unsigned dynamic_shared, CUstream_st*, void** parameters,
-                          void** extra) {
+EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                          unsigned block_z, unsigned dynamic_shared, CUstream_st*, void** parameters, void** extra) {
   NEED_CONTEXT;
   const Container& c = function->module->container();
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
-  if (extra || threads == 0 || threads > kMostThreads || grid_x == 0 || grid_x > 0x7fffffffu || grid_y == 0 ||
-      grid_y > 65535 || grid_z == 0 || grid_z > 65535)
+  if (extra || threads == 0 || threads > kMostThreads || grid_x == 0 || grid_x > 0x7fffffffu || grid_y == 0 || grid_y > 65535 ||
+      grid_z == 0 || grid_z > 65535)
     return kInvalidValue;
   if (static_cast<int>(dynamic_shared) > function->dynamic_shared) return kInvalidValue;
   if (c.registers > 0 && c.registers * threads > kRegisters) return kOutOfResources;

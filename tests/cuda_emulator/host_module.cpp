@@ -74,8 +74,8 @@ std::string host_source(const Container& c) {
   if (has_dynamic)
     text += "__attribute__((aligned(1024))) thread_local unsigned char " + name + "[" + std::to_string(kLargestDynamicShared) + "];\n";
   text += "extern \"C\" unsigned char* cuda_emulator_dynamic() { return " + (has_dynamic ? name : "nullptr") + "; }\n";
-  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) void cuda_emulator_call(void** p) { cuda_emulator::call(&" +
-          c.entry + ", p); }\n";
+  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) void cuda_emulator_call(void** p) { cuda_emulator::call(&" + c.entry +
+          ", p); }\n";
   return text;
 }
 
@@ -97,9 +97,21 @@ bool run(const std::vector<std::string>& command, const fs::path& messages) {
 /// The shared library of a text, compiled unless it already was; empty, with the reason, when it does not compile.
 fs::path compile(const Container& c, std::string* why_not) {
   const char* compiler = std::getenv("SINTER_EMULATOR_CXX");
-  std::vector<std::string> command{compiler ? compiler : "c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-nostdlib",
-                                   "-fno-exceptions", "-fno-asynchronous-unwind-tables", "-fno-strict-aliasing",
-                                   "-ffp-contract=off", "-w", "-x", "c++", "-include", CUDA_EMULATOR_PRELUDE};
+  std::vector<std::string> command{compiler ? compiler : "c++",
+                                   "-std=c++20",
+                                   "-O1",
+                                   "-fPIC",
+                                   "-shared",
+                                   "-nostdlib",
+                                   "-fno-exceptions",
+                                   "-fno-asynchronous-unwind-tables",
+                                   "-fno-strict-aliasing",
+                                   "-ffp-contract=off",
+                                   "-w",
+                                   "-x",
+                                   "c++",
+                                   "-include",
+                                   CUDA_EMULATOR_PRELUDE};
   if (checks_wanted()) command.insert(command.end(), {"-fsanitize=thread", "-DCUDA_EMULATOR_CHECKS"});
   const std::string text = host_source(c);
   std::string identity = text + read_file(CUDA_EMULATOR_PRELUDE);
@@ -144,8 +156,7 @@ std::unique_ptr<HostModule> HostModule::load(const Container& container, Hooks* 
   }
   *slot = hooks;
   const std::string& text = container.source;
-  for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_"})
-    module->synchronises_ |= text.find(word) != std::string::npos;
+  for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_"}) module->synchronises_ |= text.find(word) != std::string::npos;
 
   link_map* map = nullptr;
   dlinfo(module->library_, RTLD_DI_LINKMAP, &map);

@@ -47,14 +47,14 @@ struct Fiber {
   context::fcontext_t where = nullptr;  // null: not begun
   Index3 thread{};
   unsigned number = 0;
-  unsigned mask = 0;                    // at_warp: the lanes waited for
+  unsigned mask = 0;  // at_warp: the lanes waited for
 };
 
 struct Warp {
   unsigned long long values[2][kWarp];  // of two shuffles in turn: a lane may be one ahead of the others
   unsigned turn[kWarp] = {};
   unsigned arrived = 0;
-  unsigned epoch = 0;                   // warp barriers passed
+  unsigned epoch = 0;  // warp barriers passed
 };
 
 class Launch {
@@ -182,8 +182,8 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
   if (p >= shared_.begin && p < shared_.end) {
     const bool dynamic = shared_.dynamic && p >= shared_.dynamic && p < shared_.dynamic + kLargestDynamicShared;
     if (dynamic && p + bytes > shared_.dynamic + shape_.dynamic_shared)
-      fail(Outcome::illegal_address, place() + (write ? " writes" : " reads") + " past the " +
-                                         std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory");
+      fail(Outcome::illegal_address, place() + (write ? " writes" : " reads") + " past the " + std::to_string(shape_.dynamic_shared) +
+                                         " bytes of dynamic shared memory");
     if (!current_) return;  // no thread waits for another: nothing is shared
     const Races::Actor actor{current_->number, barriers_, warps_[current_->number / kWarp].epoch};
     // What the launch did not ask for is left out of the count, so that the book of accesses stays small.
@@ -193,13 +193,13 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
     if (!race.empty()) fail(Outcome::failed, place() + race);
     return;
   }
-  if (memory_.contains(at, bytes) || module_.owns(address)) return;
   // A thread's own variables: on its fiber's stack, or above this call on the launch's.
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (current_ ? stacks()[current_->number].owns(address) : at >= here && at - here < kStackBytes) return;
+  if (memory_.contains(at, bytes) || module_.owns(address)) return;
   char text[128];
-  std::snprintf(text, sizeof(text), " %s %zu bytes at %p, outside every allocation of the device", write ? "writes" : "reads",
-                bytes, address);
+  std::snprintf(text, sizeof(text), " %s %zu bytes at %p, outside every allocation of the device", write ? "writes" : "reads", bytes,
+                address);
   fail(Outcome::illegal_address, place() + text);
 }
 
@@ -213,9 +213,7 @@ void Launch::body(context::transfer_t from) {
 }
 
 /// Gives the turn back to the scheduler; returns when this fiber is resumed, maybe for another block.
-void Launch::wait() {
-  scheduler_ = context::jump_fcontext(scheduler_, nullptr).fctx;
-}
+void Launch::wait() { scheduler_ = context::jump_fcontext(scheduler_, nullptr).fctx; }
 
 void Launch::barrier() {
   if (!current_) return;
@@ -271,9 +269,9 @@ void Launch::deadlock() {
     shuffling += fiber.state == Fiber::State::at_warp;
     done += fiber.state == Fiber::State::done;
   }
-  fail(Outcome::failed, "block (" + std::to_string(hooks()->block.x) + "): barrier " + std::to_string(barriers_ + 1) +
-                            " is reached by " + std::to_string(waiting) + " of " + std::to_string(threads()) + " threads; " +
-                            std::to_string(shuffling) + " wait in a shuffle, " + std::to_string(done) + " have ended");
+  fail(Outcome::failed, "block (" + std::to_string(hooks()->block.x) + "): barrier " + std::to_string(barriers_ + 1) + " is reached by " +
+                            std::to_string(waiting) + " of " + std::to_string(threads()) + " threads; " + std::to_string(shuffling) +
+                            " wait in a shuffle, " + std::to_string(done) + " have ended");
 }
 
 /// One turn for each thread that can go on, in an order drawn from the seed. False when there was none.
@@ -375,8 +373,7 @@ Hooks* hooks() {
   return &only;
 }
 
-Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory,
-                   std::string* message) {
+Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory, std::string* message) {
   Launch launch(module, shape, parameters, memory);
   return launch.run(message);
 }

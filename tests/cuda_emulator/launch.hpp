@@ -23,7 +23,6 @@ Hooks* hooks();
 ///   illegal_address  an access outside the device's memory, or outside the block's shared memory
 ///   failed           a barrier or shuffle that not all threads reach; threads that use the same shared memory with no
 ///                    barrier between
-Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory,
-                   std::string* message);
+Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory, std::string* message);
 
 }  // namespace cuda_emulator

@@ -39,14 +39,14 @@ class Memory {
 
  private:
   struct Block {
-    std::size_t bytes;          // as asked for
-    std::uintptr_t base;        // of its pages
+    std::size_t bytes;    // as asked for
+    std::uintptr_t base;  // of its pages
     std::size_t pages_bytes;
   };
 
   std::size_t capacity_, used_ = 0;
   std::uintptr_t next_, end_;
-  std::map<std::uintptr_t, Block> live_;           // by the address handed out
+  std::map<std::uintptr_t, Block> live_;             // by the address handed out
   std::multimap<std::size_t, std::uintptr_t> free_;  // pages, by their size
   // Blocks that were found lately: a kernel goes back and forth between its few arrays.
   struct Range {

@@ -54,11 +54,10 @@ const Real* real() {
       f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
       return f != nullptr;
     };
-    const bool complete = find(api.version, "nvrtcVersion") && find(api.error_string, "nvrtcGetErrorString") &&
-                          find(api.create, "nvrtcCreateProgram") && find(api.destroy, "nvrtcDestroyProgram") &&
-                          find(api.compile, "nvrtcCompileProgram") && find(api.cubin_size, "nvrtcGetCUBINSize") &&
-                          find(api.cubin, "nvrtcGetCUBIN") && find(api.log_size, "nvrtcGetProgramLogSize") &&
-                          find(api.log, "nvrtcGetProgramLog");
+    const bool complete =
+        find(api.version, "nvrtcVersion") && find(api.error_string, "nvrtcGetErrorString") && find(api.create, "nvrtcCreateProgram") &&
+        find(api.destroy, "nvrtcDestroyProgram") && find(api.compile, "nvrtcCompileProgram") && find(api.cubin_size, "nvrtcGetCUBINSize") &&
+        find(api.cubin, "nvrtcGetCUBIN") && find(api.log_size, "nvrtcGetProgramLogSize") && find(api.log, "nvrtcGetProgramLog");
     return complete ? &api : nullptr;
   }();
   return opened;
@@ -93,8 +92,8 @@ EXPORT const char* nvrtcGetErrorString(int result) {
   return result == 0 ? "NVRTC_SUCCESS" : "NVRTC_ERROR";
 }
 
-EXPORT int nvrtcCreateProgram(_nvrtcProgram** program, const char* source, const char* name, int headers,
-                              const char* const*, const char* const*) {
+EXPORT int nvrtcCreateProgram(_nvrtcProgram** program, const char* source, const char* name, int headers, const char* const*,
+                              const char* const*) {
   if (!program || !source || headers != 0) return kInvalidInput;
   *program = new _nvrtcProgram{source, name ? name : "default_program", {}, {}};
   return 0;

@@ -6,14 +6,14 @@
 extern "C" {
 __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emulator_hooks = nullptr;
 
-double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double),
-    expm1(double), log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double),
-    asin(double), acos(double), atan(double), sinh(double), cosh(double), tanh(double), erf(double), pow(double, double),
-    atan2(double, double), fmod(double, double), copysign(double, double);
-float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float),
-    expm1f(float), logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float),
-    asinf(float), acosf(float), atanf(float), sinhf(float), coshf(float), tanhf(float), erff(float), powf(float, float),
-    atan2f(float, float), fmodf(float, float), copysignf(float, float);
+double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double), expm1(double),
+    log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
+    atan(double), sinh(double), cosh(double), tanh(double), erf(double), pow(double, double), atan2(double, double), fmod(double, double),
+    copysign(double, double);
+float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
+    logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
+    atanf(float), sinhf(float), coshf(float), tanhf(float), erff(float), powf(float, float), atan2f(float, float), fmodf(float, float),
+    copysignf(float, float);
 }
 
 #define __global__
@@ -38,7 +38,8 @@ inline unsigned thread_in_block() {
   const Hooks& h = *cuda_emulator_hooks;
   return h.thread.x + h.block_size.x * (h.thread.y + h.block_size.y * h.thread.z);
 }
-template <class T> T shuffle(unsigned mask, T value, int source_lane) {
+template <class T>
+T shuffle(unsigned mask, T value, int source_lane) {
   static_assert(sizeof(T) <= 8);
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
@@ -48,13 +49,16 @@ template <class T> T shuffle(unsigned mask, T value, int source_lane) {
 }
 }  // namespace cuda_emulator
 
-template <class T> T __shfl_sync(unsigned mask, T value, int lane) {
+template <class T>
+T __shfl_sync(unsigned mask, T value, int lane) {
   return cuda_emulator::shuffle(mask, value, lane & 31);
 }
-template <class T> T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes) {
   return cuda_emulator::shuffle(mask, value, static_cast<int>(cuda_emulator::thread_in_block() & 31) ^ lanes);
 }
-template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
   const unsigned lane = cuda_emulator::thread_in_block() & 31;
   return cuda_emulator::shuffle(mask, value, static_cast<int>(lane + distance < 32 ? lane + distance : lane));
 }
@@ -72,20 +76,28 @@ inline double __longlong_as_double(long long bits) {
 
 // Unpacks a launch's parameters by the entry's own types.
 namespace cuda_emulator {
-template <unsigned...> struct Numbers {};
-template <unsigned N, unsigned... Rest> struct Count : Count<N - 1, N - 1, Rest...> {};
-template <unsigned... All> struct Count<0, All...> {
+template <unsigned...>
+struct Numbers {};
+template <unsigned N, unsigned... Rest>
+struct Count : Count<N - 1, N - 1, Rest...> {};
+template <unsigned... All>
+struct Count<0, All...> {
   using Type = Numbers<All...>;
 };
 template <class... Types, unsigned... N>
 __attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters, Numbers<N...>) {
   entry(*static_cast<Types*>(parameters[N])...);
 }
-template <class... Types> __attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters) {
+template <class... Types>
+__attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters) {
   call(entry, parameters, typename Count<sizeof...(Types)>::Type());
 }
-template <class... Types> constexpr unsigned parameter_count(void (*)(Types...)) { return sizeof...(Types); }
-template <class... Types> void parameter_sizes(void (*)(Types...), unsigned* sizes) {
+template <class... Types>
+constexpr unsigned parameter_count(void (*)(Types...)) {
+  return sizeof...(Types);
+}
+template <class... Types>
+void parameter_sizes(void (*)(Types...), unsigned* sizes) {
   ((*sizes++ = sizeof(Types)), ...);
 }
 }  // namespace cuda_emulator
@@ -96,22 +108,21 @@ template <class... Types> void parameter_sizes(void (*)(Types...), unsigned* siz
   extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void __tsan_##name(void* p) { \
     cuda_emulator_hooks->access(p, bytes, write);                                                             \
   }
-#define CUDA_EMULATOR_ACCESSES(size)                       \
-  CUDA_EMULATOR_ACCESS(read##size, size, false)            \
-  CUDA_EMULATOR_ACCESS(write##size, size, true)            \
-  CUDA_EMULATOR_ACCESS(unaligned_read##size, size, false)  \
-  CUDA_EMULATOR_ACCESS(unaligned_write##size, size, true)  \
-  CUDA_EMULATOR_ACCESS(volatile_read##size, size, false)   \
+#define CUDA_EMULATOR_ACCESSES(size)                      \
+  CUDA_EMULATOR_ACCESS(read##size, size, false)           \
+  CUDA_EMULATOR_ACCESS(write##size, size, true)           \
+  CUDA_EMULATOR_ACCESS(unaligned_read##size, size, false) \
+  CUDA_EMULATOR_ACCESS(unaligned_write##size, size, true) \
+  CUDA_EMULATOR_ACCESS(volatile_read##size, size, false)  \
   CUDA_EMULATOR_ACCESS(volatile_write##size, size, true)
 CUDA_EMULATOR_ACCESSES(1)
 CUDA_EMULATOR_ACCESSES(2)
 CUDA_EMULATOR_ACCESSES(4)
 CUDA_EMULATOR_ACCESSES(8)
 CUDA_EMULATOR_ACCESSES(16)
-#define CUDA_EMULATOR_RANGE(name, write)                                                                              \
-  extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void __tsan_##name(void* p,           \
-                                                                                                   unsigned long n) { \
-    cuda_emulator_hooks->access(p, n, write);                                                                         \
+#define CUDA_EMULATOR_RANGE(name, write)                                                                                       \
+  extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void __tsan_##name(void* p, unsigned long n) { \
+    cuda_emulator_hooks->access(p, n, write);                                                                                  \
   }
 CUDA_EMULATOR_RANGE(read_range, false)
 CUDA_EMULATOR_RANGE(write_range, true)
@@ -124,8 +135,7 @@ extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) vo
   cuda_emulator_hooks->access(to, n, true);
   return __builtin_memcpy(to, from, n);
 }
-extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void* __tsan_memset(void* to, int byte,
-                                                                                                  unsigned long n) {
+extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void* __tsan_memset(void* to, int byte, unsigned long n) {
   cuda_emulator_hooks->access(to, n, true);
   return __builtin_memset(to, byte, n);
 }

@@ -17,8 +17,7 @@ constexpr std::size_t kSharedWithoutAsking = 48 << 10;
 
 class CudaBuffer : public Buffer {
  public:
-  CudaBuffer(std::shared_ptr<Gpu> gpu, std::size_t bytes)
-      : gpu_(std::move(gpu)), bytes_(bytes), address_(gpu_->allocate(bytes)) {}
+  CudaBuffer(std::shared_ptr<Gpu> gpu, std::size_t bytes) : gpu_(std::move(gpu)), bytes_(bytes), address_(gpu_->allocate(bytes)) {}
   ~CudaBuffer() override { gpu_->release(address_, bytes_); }
   CudaBuffer(const CudaBuffer&) = delete;
   CudaBuffer& operator=(const CudaBuffer&) = delete;
@@ -63,8 +62,8 @@ class CudaKernel : public Kernel {
       gpu_->check(gpu_->api().function_attribute(&value, what, function_), fmt::format("asking for kernel {}'s resources", name_));
       return value;
     };
-    return {get(function_attribute::registers), get(function_attribute::local_bytes),
-            get(function_attribute::static_shared), get(function_attribute::max_threads)};
+    return {get(function_attribute::registers), get(function_attribute::local_bytes), get(function_attribute::static_shared),
+            get(function_attribute::max_threads)};
   }
 
   void launch(const jit::LoopNest& nest, const Arguments& arguments) {
@@ -83,10 +82,10 @@ class CudaKernel : public Kernel {
     std::transform(cells.begin(), cells.end(), parameters.begin(), [](std::uint64_t& cell) { return &cell; });
 
     gpu_->note_launch(name_);
-    gpu_->check(gpu_->api().launch(function_, g.grid, 1, 1, g.block_x, g.block_y, 1, static_cast<unsigned>(g.shared),
-                                   gpu_->stream(), parameters.data(), nullptr),
-                fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", name_,
-                            g.grid, g.block_x, g.block_y, g.shared));
+    gpu_->check(gpu_->api().launch(function_, g.grid, 1, 1, g.block_x, g.block_y, 1, static_cast<unsigned>(g.shared), gpu_->stream(),
+                                   parameters.data(), nullptr),
+                fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", name_, g.grid, g.block_x,
+                            g.block_y, g.shared));
   }
 
  private:
@@ -94,8 +93,8 @@ class CudaKernel : public Kernel {
     const std::scoped_lock lock(mutex_);
     if (bytes <= shared_allowed_) return;
     if (bytes > static_cast<std::size_t>(gpu_->info().shared_bytes))
-      throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of shared memory for a row, a block has at most {}",
-                                    gpu_->name(), name_, bytes, gpu_->info().shared_bytes));
+      throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of shared memory for a row, a block has at most {}", gpu_->name(), name_,
+                                    bytes, gpu_->info().shared_bytes));
     gpu_->check(gpu_->api().function_set_attribute(function_, function_attribute::max_dynamic_shared, static_cast<int>(bytes)),
                 fmt::format("asking for {} bytes of shared memory for kernel {}", bytes, name_));
     shared_allowed_ = bytes;
@@ -117,20 +116,19 @@ class CudaDeviceImpl : public CudaDevice {
   std::string name() const override { return gpu_->name(); }
   const CudaInfo& info() const override { return gpu_->info(); }
   MemoryUse memory() const override { return gpu_->memory(); }
+  void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
   BufferPtr allocate(std::size_t bytes) override { return std::make_shared<CudaBuffer>(gpu_, bytes); }
 
   void upload(Buffer& to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Gpu::Current current(*gpu_);
-    gpu_->check(gpu_->api().copy_to_device(address(to, bytes), from, bytes, gpu_->stream()),
-                fmt::format("copying {} bytes to it", bytes));
+    gpu_->check(gpu_->api().copy_to_device(address(to, bytes), from, bytes, gpu_->stream()), fmt::format("copying {} bytes to it", bytes));
   }
   void download(void* to, Buffer& from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Gpu::Current current(*gpu_);
-    gpu_->check(gpu_->api().copy_to_host(to, address(from, bytes), bytes, gpu_->stream()),
-                fmt::format("copying {} bytes from it", bytes));
+    gpu_->check(gpu_->api().copy_to_host(to, address(from, bytes), bytes, gpu_->stream()), fmt::format("copying {} bytes from it", bytes));
     gpu_->check(gpu_->api().stream_synchronize(gpu_->stream()), "waiting for its results");
   }
   void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
@@ -157,8 +155,7 @@ class CudaDeviceImpl : public CudaDevice {
 
  private:
   static Address address(Buffer& buffer, std::size_t bytes) {
-    if (bytes > buffer.bytes())
-      throw InternalError(fmt::format("a copy of {} bytes on a buffer of {}", bytes, buffer.bytes()));
+    if (bytes > buffer.bytes()) throw InternalError(fmt::format("a copy of {} bytes on a buffer of {}", bytes, buffer.bytes()));
     return reinterpret_cast<Address>(buffer.data());
   }
   std::shared_ptr<Gpu> gpu_;
@@ -200,8 +197,7 @@ struct EventTimer::State {
   }
 };
 
-EventTimer::EventTimer(CudaDevice& device)
-    : state_(std::make_unique<State>(static_cast<cuda::CudaDeviceImpl&>(device).gpu())) {}
+EventTimer::EventTimer(CudaDevice& device) : state_(std::make_unique<State>(static_cast<cuda::CudaDeviceImpl&>(device).gpu())) {}
 EventTimer::~EventTimer() = default;
 
 void EventTimer::start() {

@@ -10,20 +10,20 @@
 namespace sinter::device {
 
 struct CudaInfo {
-  std::string name;          // "NVIDIA H100 80GB HBM3"
-  int sm = 0;                // 90
+  std::string name;  // "NVIDIA H100 80GB HBM3"
+  int sm = 0;        // 90
   int sm_count = 0;
-  std::size_t memory = 0;    // bytes
-  int driver_version = 0;    // 13000: the CUDA version that the driver serves
-  int shared_bytes = 0;      // shared memory a block may ask for
+  std::size_t memory = 0;  // bytes
+  int driver_version = 0;  // 13000: the CUDA version that the driver serves
+  int shared_bytes = 0;    // shared memory a block may ask for
 };
 
 /// What the device made of a loaded kernel.
 struct CudaFunctionInfo {
   int registers = 0;
-  int local_bytes = 0;       // stack and spills of a thread
+  int local_bytes = 0;  // stack and spills of a thread
   int static_shared = 0;
-  int max_threads = 0;       // threads a block of it may have
+  int max_threads = 0;  // threads a block of it may have
 };
 
 /// The GPUs of this machine, by ordinal. Never throws; `why_none` receives the reason when the list is empty.

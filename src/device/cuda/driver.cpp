@@ -18,12 +18,10 @@ std::vector<std::string> candidates() {
 }
 
 void find_functions(Driver& api, void* library) {
-#define SINTER_DRIVER_FIND(member, symbol, parameters) \
-  api.member = reinterpret_cast<decltype(api.member)>(dlsym(library, symbol));
+#define SINTER_DRIVER_FIND(member, symbol, parameters) api.member = reinterpret_cast<decltype(api.member)>(dlsym(library, symbol));
 #define SINTER_DRIVER_REQUIRE(member, symbol, parameters) \
   SINTER_DRIVER_FIND(member, symbol, parameters)          \
-  if (!api.member)                                        \
-    throw DeviceError(fmt::format("{} has no {}: not a CUDA driver, or one before CUDA 11", api.path, symbol));
+  if (!api.member) throw DeviceError(fmt::format("{} has no {}: not a CUDA driver, or one before CUDA 11", api.path, symbol));
   SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_REQUIRE, SINTER_DRIVER_FIND)
 #undef SINTER_DRIVER_REQUIRE
 #undef SINTER_DRIVER_FIND
@@ -44,8 +42,7 @@ Driver open_driver() {
     find_functions(api, library);
     const Result r = api.init(0);
     if (r == result::no_device) throw DeviceError(fmt::format("the CUDA driver {} finds no GPU", path));
-    if (r != result::success)
-      throw DeviceError(fmt::format("the CUDA driver {} does not start: {}", path, api.describe(r)));
+    if (r != result::success) throw DeviceError(fmt::format("the CUDA driver {} does not start: {}", path, api.describe(r)));
     return api;
   }
   throw DeviceError(fmt::format("no CUDA driver: tried {}. Install NVIDIA's driver, or name its library in SINTER_CUDA_DRIVER", tried));

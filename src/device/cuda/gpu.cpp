@@ -14,20 +14,24 @@ namespace {
 /// After one of these every later call of the process fails on the context.
 bool is_sticky(Result r) {
   return r == result::illegal_address || r == result::launch_timeout || r == result::illegal_instruction ||
-         r == result::misaligned_address || r == result::launch_failed || r == result::unknown ||
-         (r > result::misaligned_address && r < result::launch_failed) || r == 46 /* device unavailable */ ||
-         r == 214 /* uncorrectable ECC error */;
+         r == result::misaligned_address || r == result::launch_failed || r == result::unknown || r == 710 /* assert */ ||
+         r == 714 /* hardware stack */ || r == 717 /* address space */ || r == 718 /* program counter */ ||
+         r == 46 /* device unavailable */ || r == 214 /* uncorrectable ECC error */;
 }
 
 std::string_view advice(Result r) {
   switch (r) {
-    case result::out_of_memory: return "free tensors that are no longer needed, or compute in smaller pieces";
+    case result::out_of_memory:
+      return "free tensors that are no longer needed, or compute in smaller pieces";
     case result::invalid_image:
     case result::no_binary_for_gpu:
       return "the binary is not for this GPU; `sinter cache verify` finds damaged entries, `sinter cache clear` drops all";
-    case result::launch_out_of_resources: return "the kernel asks for more registers or shared memory than a block may have";
-    case result::launch_timeout: return "the display's watchdog stopped it; use a GPU without a display, or smaller pieces";
-    default: return "";
+    case result::launch_out_of_resources:
+      return "the kernel asks for more registers or shared memory than a block may have";
+    case result::launch_timeout:
+      return "the display's watchdog stopped it; use a GPU without a display, or smaller pieces";
+    default:
+      return "";
   }
 }
 
@@ -82,8 +86,8 @@ Gpu::Gpu(int ordinal) : api_(driver()), ordinal_number_(ordinal) {
     api_.context_release(ordinal_);
     throw;
   }
-  log().debug("{}: {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}", name(), info_.name, info_.sm,
-                info_.sm_count, info_.memory >> 20, info_.driver_version);
+  log().debug("{}: {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}", name(), info_.name, info_.sm, info_.sm_count,
+              info_.memory >> 20, info_.driver_version);
 }
 
 Gpu::~Gpu() {
@@ -127,7 +131,8 @@ Address Gpu::allocate(std::size_t bytes) {
   }
   check(r, fmt::format("allocating {} bytes ({} in use of {})", bytes, now_.load(), info_.memory));
   const std::size_t now = now_ += bytes;
-  for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {}
+  for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {
+  }
   return address;
 }
 

@@ -38,6 +38,7 @@ class Gpu {
   void release(Address address, std::size_t bytes) noexcept;
   void trim();
   MemoryUse memory() const { return {now_.load(), peak_.load()}; }
+  void reset_peak() { peak_ = now_.load(); }
 
   /// Turns any result but success into a DeviceError that says what was being done and what can be done about it.
   void check(Result r, const std::string& doing);
@@ -61,7 +62,7 @@ class Gpu {
   Stream stream_ = nullptr;
   Pool pool_ = nullptr;
   std::atomic<std::size_t> now_{0}, peak_{0};
-  std::mutex mutex_;           // guards the two below
+  std::mutex mutex_;  // guards the two below
   std::string last_kernel_, lost_;
 };
 

@@ -38,16 +38,15 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
   const std::int64_t walked = ints[nest.vector_axis];
   if (nest.vector > 1 && points > 0 && walked % nest.vector != 0)
-    throw InternalError(fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name,
-                                    nest.vector_axis, walked, nest.vector));
+    throw InternalError(
+        fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.vector_axis, walked, nest.vector));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.wide_index) return;
   for (int i : used_ints(nest))
     if (ints[i] > limit || ints[i] < -limit)
       throw InternalError(fmt::format("kernel {}: parameter {} is {}, the kernel takes 32 bits", nest.name, i, ints[i]));
   if (points > limit || row > limit)
-    throw InternalError(fmt::format("kernel {}: {} points of {} row points, the kernel counts in 32 bits", nest.name,
-                                    points, row));
+    throw InternalError(fmt::format("kernel {}: {} points of {} row points, the kernel counts in 32 bits", nest.name, points, row));
 }
 
 }  // namespace
@@ -97,10 +96,9 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
   Geometry g;
   g.block_x = static_cast<unsigned>(form == Form::columns ? kWarp : block_threads(nest));
   g.block_y = static_cast<unsigned>(form == Form::columns ? nest.row_threads / kWarp : 1);
-  const std::int64_t points_per_block = form == Form::rows ? (warp_per_row(nest) ? kWarpsPerBlock : 1)
-                                                           : static_cast<std::int64_t>(g.block_x) * nest.vector;
-  g.grid = static_cast<unsigned>(
-      std::min((points + points_per_block - 1) / points_per_block, std::max(sm_count, 1) * kBlocksPerSm));
+  const std::int64_t points_per_block =
+      form == Form::rows ? (warp_per_row(nest) ? kWarpsPerBlock : 1) : static_cast<std::int64_t>(g.block_x) * nest.vector;
+  g.grid = static_cast<unsigned>(std::min((points + points_per_block - 1) / points_per_block, std::max(sm_count, 1) * kBlocksPerSm));
   for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
   if (warp_per_row(nest)) g.shared *= kWarpsPerBlock;
   return g;

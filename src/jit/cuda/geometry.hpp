@@ -35,9 +35,9 @@ std::vector<int> used_ints(const LoopNest& nest);
 int parameter_bytes(const LoopNest& nest);
 
 struct Geometry {
-  unsigned grid = 0;           // blocks; 0: nothing to do
+  unsigned grid = 0;  // blocks; 0: nothing to do
   unsigned block_x = 1, block_y = 1;
-  std::size_t shared = 0;      // dynamic shared memory, bytes
+  std::size_t shared = 0;  // dynamic shared memory, bytes
 };
 /// `ints`: values for LoopNest::ints. Throws InternalError where they break what the nest promised (a size that is no
 /// multiple of the vector width, an index that 32 bits do not hold).

@@ -61,7 +61,7 @@ class NvrtcCompiler : public Compiler {
     const auto start = std::chrono::steady_clock::now();
 
     std::vector<std::string> options = split_options(source);
-    options.push_back("--ptxas-options=-v");          // the resource report
+    options.push_back("--ptxas-options=-v");              // the resource report
     if (has_own_cache_) options.push_back("--no-cache");  // a hit there would give no report
     std::vector<const char*> option_pointers;
     for (const std::string& option : options) option_pointers.push_back(option.c_str());
@@ -87,8 +87,7 @@ class NvrtcCompiler : public Compiler {
     if (int r = api.cubin(raw, reinterpret_cast<char*>(binary.image.data())))
       throw CompileError(fmt::format("kernel {}: the cubin cannot be read: {}", source.entry, api.error_string(r)));
     binary.report = parse_report(log);
-    binary.report.compile_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    binary.report.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return binary;
   }
 

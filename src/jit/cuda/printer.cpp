@@ -32,9 +32,15 @@ class Printer {
   std::string print() {
     check();
     switch (form_) {
-      case Form::pointwise: pointwise(); break;
-      case Form::rows: rows(); break;
-      case Form::columns: columns(); break;
+      case Form::pointwise:
+        pointwise();
+        break;
+      case Form::rows:
+        rows();
+        break;
+      case Form::columns:
+        columns();
+        break;
     }
     return header() + helpers_.text() + "\n" + signature() + body_ + "}\n";
   }
@@ -42,12 +48,14 @@ class Printer {
  private:
   // ---- output -------------------------------------------------------------------------------------------------
 
-  template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
     body_.append(2 * depth_, ' ');
     body_ += fmt::format(format, std::forward<Args>(args)...);
     body_ += '\n';
   }
-  template <class... Args> void open(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args>
+  void open(fmt::format_string<Args...> format, Args&&... args) {
     const std::string head = fmt::format(format, std::forward<Args>(args)...);
     line("{}{{", head.empty() ? "" : head + " ");
     ++depth_;
@@ -73,9 +81,15 @@ class Printer {
       text += "// " + op + "\n";
     }
     switch (form_) {
-      case Form::pointwise: text += "// a thread per point"; break;
-      case Form::rows: text += warp_per_row(nest_) ? "// a warp per row" : "// a block per row"; break;
-      case Form::columns: text += "// a thread per column, the block's y shares its rows"; break;
+      case Form::pointwise:
+        text += "// a thread per point";
+        break;
+      case Form::rows:
+        text += warp_per_row(nest_) ? "// a warp per row" : "// a block per row";
+        break;
+      case Form::columns:
+        text += "// a thread per column, the block's y shares its rows";
+        break;
     }
     return text + (width_ > 1 ? fmt::format("; vectors of {}\n", width_) : "\n");
   }
@@ -88,15 +102,12 @@ class Printer {
 
   std::string signature() const {
     std::vector<std::string> parameters;
-    for (const Access& a : nest_.inputs)
-      parameters.push_back(fmt::format("const {}* __restrict__ {}", cpp_type(a.dtype), a.name));
-    for (const Access& a : nest_.outputs)
-      parameters.push_back(fmt::format("{}* __restrict__ {}", cpp_type(a.dtype), a.name));
+    for (const Access& a : nest_.inputs) parameters.push_back(fmt::format("const {}* __restrict__ {}", cpp_type(a.dtype), a.name));
+    for (const Access& a : nest_.outputs) parameters.push_back(fmt::format("{}* __restrict__ {}", cpp_type(a.dtype), a.name));
     for (int i : used_ints(nest_)) parameters.push_back(fmt::format("const {} s{}", int_, i));
     for (std::size_t i = 0; i < nest_.scalars.size(); ++i)
       parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
-    return fmt::format("extern \"C\" __global__ void {}{}(\n    {}) {{\n", launch_bounds(), nest_.name,
-                       fmt::join(parameters, ",\n    "));
+    return fmt::format("extern \"C\" __global__ void {}{}(\n    {}) {{\n", launch_bounds(), nest_.name, fmt::join(parameters, ",\n    "));
   }
 
   void check() const {
@@ -111,9 +122,7 @@ class Printer {
 
   // ---- axes and indices ---------------------------------------------------------------------------------------
 
-  std::string axis(int a) const {
-    return a < nest_.parallel ? fmt::format("p{}", a) : fmt::format("r{}", a - nest_.parallel);
-  }
+  std::string axis(int a) const { return a < nest_.parallel ? fmt::format("p{}", a) : fmt::format("r{}", a - nest_.parallel); }
   std::string int_or_one(int parameter) const { return parameter == kOne ? "1" : fmt::format("s{}", parameter); }
 
   /// The index as an expression. Its value at lane 0 of a vector, or (per_lane) at the lane at hand.
@@ -126,8 +135,8 @@ class Printer {
         factor = per_lane && term.axis == nest_.vector_axis ? fmt::format("({} + lane)", axis(term.axis)) : axis(term.axis);
       } else {
         const bool named = !(per_lane && depends_on(nest_, term.inner, nest_.vector_axis));
-        factor = named && index_names_.count(term.inner) ? fmt::format("i{}", term.inner)
-                                                         : fmt::format("({})", index(term.inner, per_lane));
+        factor =
+            named && index_names_.count(term.inner) ? fmt::format("i{}", term.inner) : fmt::format("({})", index(term.inner, per_lane));
         if (term.div != kOne) factor += fmt::format(" / s{}", term.div);
         if (term.mod != kNone) factor = fmt::format("({} % {})", factor, int_or_one(term.mod));
         if (term.div != kOne && term.mod == kNone) factor = "(" + factor + ")";
@@ -156,7 +165,8 @@ class Printer {
       named.push_back(term.inner);
     }
   }
-  template <class Visit> void each_index(const Stage& stage, Visit visit) const {
+  template <class Visit>
+  void each_index(const Stage& stage, Visit visit) const {
     for (int id : stage.body) {
       const Instr& instr = nest_.instrs[id];
       if (instr.kind == Instr::Kind::load) visit(nest_.inputs[instr.input].index);
@@ -181,7 +191,8 @@ class Printer {
     return used;
   }
   /// Axis values from a flat count, the last axis innermost; those that nothing uses have no name.
-  template <class IsUsed> void unflatten(const std::string& flat, int first, int end, IsUsed is_wanted) {
+  template <class IsUsed>
+  void unflatten(const std::string& flat, int first, int end, IsUsed is_wanted) {
     std::string rest = flat;
     for (int a = end - 1; a >= first; --a) {
       const bool outermost = a == first;
@@ -263,10 +274,14 @@ class Printer {
     switch (instr.kind) {
       case Instr::Kind::load:
         return fmt::format("{}[{}]", nest_.inputs[instr.input].name, index(nest_.inputs[instr.input].index, per_lane));
-      case Instr::Kind::index: return fmt::format("(long long)({})", index(instr.input, per_lane));
-      case Instr::Kind::slot: return fmt::format("slot{}[row]", instr.input);
-      case Instr::Kind::op: break;
-      default: throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
+      case Instr::Kind::index:
+        return fmt::format("(long long)({})", index(instr.input, per_lane));
+      case Instr::Kind::slot:
+        return fmt::format("slot{}[row]", instr.input);
+      case Instr::Kind::op:
+        break;
+      default:
+        throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
     }
     auto arg = [&](int i) { return instr.args[i] >= 0 ? value_[instr.args[i]] : std::string(); };
     if (instr.op == Op::cast) return helpers_.cast(instr.operand, instr.dtype, arg(0));
@@ -305,15 +320,13 @@ class Printer {
       for (const Store& store : stage.stores)
         if (is_vector(nest_.outputs[store.output].index))
           line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
-      for (const SlotStore& keep : stage.keeps)
-        line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
+      for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
     }
     const bool guarded = !owner.empty() && !stage.stores.empty();
     lanes(per_lane, [&] {
       compute(stage, per_lane);
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane);
-      for (const SlotStore& keep : stage.keeps)
-        line("slot{}{} = {};", keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
+      for (const SlotStore& keep : stage.keeps) line("slot{}{} = {};", keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
       if (!per_lane) return;
       for (const Store& store : stage.stores) {
         const Access& output = nest_.outputs[store.output];
@@ -379,8 +392,7 @@ class Printer {
       std::string part = r.name + "_part";
       if (width_ > 1) {
         line("#pragma unroll");
-        line("for (int lane = 1; lane < {1}; ++lane) {0}[0] = {2};", part, width_,
-             combine(reduction, part + "[0]", part + "[lane]"));
+        line("for (int lane = 1; lane < {1}; ++lane) {0}[0] = {2};", part, width_, combine(reduction, part + "[0]", part + "[lane]"));
         part += "[0]";
       }
       const std::string warp = helpers_.warp_reduce(reduction.op, r.dtype, part);
@@ -398,8 +410,7 @@ class Printer {
       const Instr& r = result(reduction);
       line("{} {} = {}_parts[0];", cpp_type(r.dtype), r.name, r.name);
       line("#pragma unroll");
-      line("for (int warp = 1; warp < {}; ++warp) {} = {};", warps, r.name,
-           combine(reduction, r.name, r.name + "_parts[warp]"));
+      line("for (int warp = 1; warp < {}; ++warp) {} = {};", warps, r.name, combine(reduction, r.name, r.name + "_parts[warp]"));
       value_[reduction.result] = r.name;
     }
   }
@@ -408,8 +419,7 @@ class Printer {
   void combine_column(const Stage& stage) {
     const int threads = nest_.row_threads / kWarp;
     const auto element = [&](const Reduction& reduction, std::string_view y) {
-      return fmt::format("{}_parts[{}][{}threadIdx.x]", result(reduction).name, y,
-                         width_ > 1 ? fmt::format("lane * {} + ", kWarp) : "");
+      return fmt::format("{}_parts[{}][{}threadIdx.x]", result(reduction).name, y, width_ > 1 ? fmt::format("lane * {} + ", kWarp) : "");
     };
     const auto name = [&](const Reduction& reduction, std::string_view tail) {
       return fmt::format("{}{}{}", result(reduction).name, tail, width_ > 1 ? "[lane]" : "");
@@ -418,8 +428,7 @@ class Printer {
     if (stage.reductions.empty()) return;
     if (threads > 1) {
       lanes(width_ > 1, [&] {
-        for (const Reduction& reduction : stage.reductions)
-          line("{} = {};", element(reduction, "threadIdx.y"), name(reduction, "_part"));
+        for (const Reduction& reduction : stage.reductions) line("{} = {};", element(reduction, "threadIdx.y"), name(reduction, "_part"));
       });
       line("__syncthreads();");
     }
@@ -451,10 +460,8 @@ class Printer {
     print_points();
     const std::string thread = fmt::format("({})blockIdx.x * {} + threadIdx.x", count_, kPointwiseThreads);
     if (width_ > 1)
-      open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_,
-           kPointwiseThreads);
-    else
-      open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, kPointwiseThreads);
+      open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_, kPointwiseThreads);
+    else open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, kPointwiseThreads);
     if (width_ > 1) line("const {} point = vector * {};", count_, width_);
     unflatten_point();
     // Without rows the stages are one: a vector's values stay in its lanes.
@@ -476,10 +483,9 @@ class Printer {
     else line("const unsigned int thread = threadIdx.x;");
     declare_slots(warp);
     if (warp)
-      open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})",
-           count_, kWarpsPerBlock, kWarp);
-    else
-      open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
+      open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})", count_,
+           kWarpsPerBlock, kWarp);
+    else open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
     unflatten_point();
     print_row_points();
     for (const Stage& stage : nest_.stages) {
@@ -578,9 +584,9 @@ class Printer {
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
-  bool tail_ = false;                 // elements after a row's last whole vector are being printed
-  std::vector<std::string> value_;    // how an instruction's value is referred to, where it has one
-  std::map<int, bool> index_names_;   // inner indices that have a name here
+  bool tail_ = false;                // elements after a row's last whole vector are being printed
+  std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
+  std::map<int, bool> index_names_;  // inner indices that have a name here
 };
 
 }  // namespace
@@ -589,8 +595,7 @@ class Printer {
 Source generate_cuda(const LoopNest& nest, int sm) {
   Source source;
   source.target = fmt::format("sm_{}", sm);
-  source.options = fmt::format("--gpu-architecture=sm_{} --std=c++17 {}", sm,
-                               nest.fast_math ? "--use_fast_math" : "--fmad=false");
+  source.options = fmt::format("--gpu-architecture=sm_{} --std=c++17 {}", sm, nest.fast_math ? "--use_fast_math" : "--fmad=false");
   source.entry = nest.name;
   source.text = cuda::Printer(nest).print();
   return source;

@@ -96,17 +96,18 @@ std::string_view largest(DType t) { return t == DType::float32 ? "0x1.fffffep+12
 std::string_view infinity(DType t) {
   return t == DType::float32 ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000LL)";
 }
-std::string_view smallest_int(DType t) {
-  return t == DType::int32 ? "(-2147483647 - 1)" : "(-9223372036854775807LL - 1)";
-}
+std::string_view smallest_int(DType t) { return t == DType::int32 ? "(-2147483647 - 1)" : "(-9223372036854775807LL - 1)"; }
 std::string_view largest_int(DType t) { return t == DType::int32 ? "2147483647" : "9223372036854775807LL"; }
 
 std::string_view suffix(DType t) { return t == DType::float32 ? "f" : ""; }
 std::string_view unsigned_twin(DType t) {
   switch (t) {
-    case DType::int32: return "unsigned int";
-    case DType::int64: return "unsigned long long";
-    default: return cpp_type(t);
+    case DType::int32:
+      return "unsigned int";
+    case DType::int64:
+      return "unsigned long long";
+    default:
+      return cpp_type(t);
   }
 }
 
@@ -118,9 +119,15 @@ std::string instantiate(std::string_view text, DType t) {
       continue;
     }
     switch (text[++i]) {
-      case 'T': out += cpp_type(t); break;
-      case 'U': out += unsigned_twin(t); break;
-      default: out += suffix(t); break;
+      case 'T':
+        out += cpp_type(t);
+        break;
+      case 'U':
+        out += unsigned_twin(t);
+        break;
+      default:
+        out += suffix(t);
+        break;
     }
   }
   return out;
@@ -132,23 +139,19 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
     if (name != f.name) continue;
     const bool wide = t == DType::float32 && !fast_math, two = f.arity == 2;
     const std::string_view arguments = wide ? (two ? "(double)a, (double)b" : "(double)a") : (two ? "a, b" : "a");
-    const std::string call =
-        fmt::format("{}{}{}({})", wide ? "(float)" : "", f.base, wide ? "" : suffix(t), arguments);
+    const std::string call = fmt::format("{}{}{}({})", wide ? "(float)" : "", f.base, wide ? "" : suffix(t), arguments);
     return fmt::format("{} {}({} a{}) {{ return {}; }}", T, name, T, two ? fmt::format(", {} b", T) : "", call);
   }
   // The largest finite number is compared with: infinity needs a header or a bit cast.
-  if (name == "sn_isinf")
-    return fmt::format("bool sn_isinf({} a) {{ return fabs{}(a) > {}; }}", T, suffix(t), largest(t));
-  if (name == "sn_isfinite")
-    return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));
+  if (name == "sn_isinf") return fmt::format("bool sn_isinf({} a) {{ return fabs{}(a) > {}; }}", T, suffix(t), largest(t));
+  if (name == "sn_isfinite") return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));
   // NaN and everything out of range become the smallest integer, as an x86 conversion gives NumPy.
   if (name == "sn_to_int")
     return fmt::format("int sn_to_int({0} a) {{ return a >= -0x1p+31{1} && a < 0x1p+31{1} ? (int)a : {2}; }}", T, suffix(t),
                        smallest_int(DType::int32));
   if (name == "sn_to_long")
-    return fmt::format(
-        "long long sn_to_long({0} a) {{ return a >= -0x1p+63{1} && a < 0x1p+63{1} ? (long long)a : {2}; }}", T,
-        suffix(t), smallest_int(DType::int64));
+    return fmt::format("long long sn_to_long({0} a) {{ return a >= -0x1p+63{1} && a < 0x1p+63{1} ? (long long)a : {2}; }}", T, suffix(t),
+                       smallest_int(DType::int64));
   return {};
 }
 
@@ -160,11 +163,10 @@ std::string function_text(std::string_view name, DType t, bool fast_math) {
   return "__device__ __forceinline__ " + text + "\n";
 }
 
-std::string warp_function(Op reduction) {
-  return fmt::format("sn_warp_{}", trace::name(reduction).substr(sizeof("reduce_") - 1));
-}
+std::string warp_function(Op reduction) { return fmt::format("sn_warp_{}", trace::name(reduction).substr(sizeof("reduce_") - 1)); }
 
-template <class List, class Item> void add_once(List& list, Item item) {
+template <class List, class Item>
+void add_once(List& list, Item item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
@@ -172,12 +174,18 @@ template <class List, class Item> void add_once(List& list, Item item) {
 
 std::string_view cpp_type(DType dtype) {
   switch (dtype) {
-    case DType::bool_: return "bool";
-    case DType::int32: return "int";
-    case DType::int64: return "long long";
-    case DType::float32: return "float";
-    case DType::float64: return "double";
-    default: throw InternalError(fmt::format("no kernel computes on {} yet", sinter::name(dtype)));
+    case DType::bool_:
+      return "bool";
+    case DType::int32:
+      return "int";
+    case DType::int64:
+      return "long long";
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    default:
+      throw InternalError(fmt::format("no kernel computes on {} yet", sinter::name(dtype)));
   }
 }
 
@@ -216,8 +224,10 @@ std::string Helpers::cast(DType from, DType to, const std::string& a) {
 
 std::string Helpers::neutral(Op reduction, DType t) {
   switch (reduction) {
-    case Op::reduce_sum: return is_bool(t) ? "false" : "0";
-    case Op::reduce_prod: return is_bool(t) ? "true" : "1";
+    case Op::reduce_sum:
+      return is_bool(t) ? "false" : "0";
+    case Op::reduce_prod:
+      return is_bool(t) ? "true" : "1";
     case Op::reduce_min:
       return is_floating(t) ? std::string(infinity(t)) : is_bool(t) ? "true" : std::string(largest_int(t));
     default:
@@ -241,8 +251,8 @@ std::string Helpers::text() const {
   auto vectors = vectors_;
   std::sort(vectors.begin(), vectors.end());
   for (auto [t, width] : vectors)
-    out += fmt::format("struct __align__({}) sn_{}{} {{ {} at[{}]; }};\n",
-                       std::min<std::size_t>(16, width * itemsize(t)), type_word(t), width, cpp_type(t), width);
+    out += fmt::format("struct __align__({}) sn_{}{} {{ {} at[{}]; }};\n", std::min<std::size_t>(16, width * itemsize(t)), type_word(t),
+                       width, cpp_type(t), width);
   auto functions = functions_;
   std::sort(functions.begin(), functions.end());
   for (const auto& [name, t] : functions) out += function_text(name, t, fast_math_);
@@ -260,8 +270,7 @@ std::string Helpers::text() const {
   return {3};
 }}
 )",
-                       cpp_type(t), warp_function(reduction),
-                       spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
+                       cpp_type(t), warp_function(reduction), spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
                        same_bits ? "a" : "__shfl_sync(0xffffffffu, a, 0)");
   }
   return out;

@@ -22,8 +22,7 @@ class Helpers {
   explicit Helpers(bool fast_math) : fast_math_(fast_math) {}
 
   /// An elementwise op other than cast on operands of one dtype, as an expression.
-  std::string spell(trace::Op op, DType operand, const std::string& a, const std::string& b = {},
-                    const std::string& c = {});
+  std::string spell(trace::Op op, DType operand, const std::string& a, const std::string& b = {}, const std::string& c = {});
   std::string cast(DType from, DType to, const std::string& a);
   /// The neutral element of a reduction.
   std::string neutral(trace::Op reduction, DType dtype);

@@ -152,9 +152,9 @@ Value Ir::any(const Value& mask) {
   return emit(DType::bool_, 1, fmt::format("call i1 {}({} {})", symbol, type, mask.ref));
 }
 
-std::string Ir::alloca_of(DType dtype, int lanes) {
+std::string Ir::alloca_of(DType dtype, int lanes, int count) {
   const std::string ref = "%" + fresh(stem_);
-  allocas_ += fmt::format("  {} = alloca {}\n", ref, type_name(dtype, lanes));
+  allocas_ += fmt::format("  {} = alloca {}, i64 {}\n", ref, type_name(dtype, lanes), count);
   return ref;
 }
 

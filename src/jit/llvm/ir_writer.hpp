@@ -77,7 +77,7 @@ class Ir {
   Value fma(const Value& a, const Value& b, const Value& c);
   Value copysign(const Value& magnitude, const Value& sign) { return intrinsic("copysign", {magnitude, sign}); }
   Value any(const Value& mask);
-  std::string alloca_of(DType dtype, int lanes);
+  std::string alloca_of(DType dtype, int lanes, int count = 1);
   Value load(const std::string& pointer, DType dtype, int lanes);
   void store(const std::string& pointer, const Value& v);
 

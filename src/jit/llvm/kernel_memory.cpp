@@ -139,6 +139,8 @@ void KernelWriter::store_memory(const Value& pointer, const Value& value) {
 Value KernelWriter::load_access(const Access& access, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
   const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (const auto square = transposed_.find(static_cast<int>(&access - nest_.inputs.data())); square != transposed_.end())
+    return load_memory(square->second, access.dtype, lanes);
   if (lanes == 1 || along == kNone || along == kOne)
     return load_memory(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype, along == kNone ? 1 : lanes);
   if (along == kIrregular) return gather(element_pointer(base, access.dtype, index_value(access.index, lanes)), access.dtype);
@@ -160,8 +162,60 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
     return;
   }
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
-  if (along == kOne) store_memory(first, wide);
+  if (along == kOne) store_wide(first, wide);
   else scatter(element_pointer(first, access.dtype, lane_offsets(along, lanes)), wide);
+}
+
+// ---- squares, stores past the cache
+
+bool KernelWriter::transposable(const Access& access, int lanes) const {
+  return lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+         coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
+}
+
+void KernelWriter::load_transposed(const Access& access, const std::string& place, int lanes) {
+  const Value& base = inputs_[&access - nest_.inputs.data()];
+  const Value stride = ints_[coefficient(nest_, access.index, nest_.vector_axis)];
+  ir_.set_name(access.name + ".rows");
+  const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
+  std::vector<Value> rows;
+  for (int k = 0; k < lanes; ++k)
+    rows.push_back(load_memory(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), access.dtype, lanes));
+  // Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number and the column's
+  // highest to the end of the row number. When every bit has moved, rows are columns.
+  const std::string type = type_name(access.dtype, lanes);
+  for (int bits = lanes; bits > 1; bits /= 2) {
+    std::vector<Value> next;
+    for (int k = 0; k < lanes; ++k) {
+      std::string mask;
+      for (int lane = 0; lane < lanes; ++lane)
+        mask += fmt::format("{}i32 {}", lane ? ", " : "", k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes);
+      next.push_back(ir_.emit(access.dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type, rows[k / 2].ref,
+                                                               rows[k / 2 + lanes / 2].ref, lanes, mask)));
+    }
+    rows = std::move(next);
+  }
+  for (int k = 0; k < lanes; ++k)
+    store_memory(element_pointer({place, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), rows[k]);
+}
+
+/// Neighbouring elements, past the cache where the kernel writes much and the place is aligned. In a tile neighbouring vectors are not
+/// written one after the other, so each has to be a whole cache line.
+void KernelWriter::store_wide(const Value& pointer, const Value& value) {
+  const auto bytes = static_cast<int>(itemsize(value.dtype)) * value.lanes;
+  if (is_bool(value.dtype) || bytes < (tiled() ? 64 : cpu_.vector_bytes)) return store_memory(pointer, value);
+  const std::string streamed = ir_.label("streamed"), cached = ir_.label("cached"), done = ir_.label("stored");
+  const Value address = ir_.emit(DType::int64, 1, fmt::format("ptrtoint ptr {} to i64", pointer.ref));
+  const Value past = ir_.eq(ir_.bit_and(address, stream_mask_), ir_.integer(DType::int64, 0));
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", past.ref, streamed, cached));
+  ir_.begin_block(streamed);
+  ir_.line(fmt::format("store {} {}, ptr {}, align {}, !nontemporal !0", type_name(value.dtype, value.lanes), value.ref, pointer.ref,
+                       cpu_.vector_bytes));
+  ir_.line("br label %" + done);
+  ir_.begin_block(cached);
+  store_memory(pointer, value);
+  ir_.line("br label %" + done);
+  ir_.begin_block(done);
 }
 
 namespace {

@@ -15,6 +15,10 @@ namespace {
 constexpr int kSlotLanes = 64;
 /// Points of the outer axis in a tile: several cache lines of each strided stream.
 constexpr int kTile = 64;
+/// Vectors of accumulators in a panel, 4 KiB for each reduction; rows that are read at once.
+constexpr int kPanelVectors = 64, kPanelRows = 4;
+/// A kernel that writes more than this leaves nothing useful in the cache: its stores go past it, which spares reading what they overwrite.
+constexpr std::int64_t kStreamedBytes = 32 << 20;
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -38,18 +42,20 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
 std::string KernelWriter::write() {
   write_parameters();
   write_outer_loop();
+  module_.declare("declare void @llvm.x86.sse.sfence()");  // what was stored past the cache is seen by whoever is told of it next
   std::string text = fmt::format("; kernel {}\n", nest_.name);
   for (const std::string& ops : nest_.ops) text += fmt::format("; fuses {}\n", one_line(ops));
   text += "target triple = \"x86_64-unknown-linux-gnu\"\n\n";
   text += fmt::format(
       "define void @{}(ptr %pointers, ptr %ints, ptr %scalars, ptr %scratch, i64 %outer_begin, i64 %outer_end, "
-      "i64 %inner_begin, i64 %inner_end) #0 {{\nentry:\n{}  ret void\n}}\n\n{}",
+      "i64 %inner_begin, i64 %inner_end) #0 {{\nentry:\n{}  call void @llvm.x86.sse.sfence()\n  ret void\n}}\n\n{}",
       nest_.name, ir_.text(), module_.text());
   const int bits = cpu_.vector_bytes * 8;
   text += fmt::format(
       "\nattributes #0 = {{ nounwind \"no-builtins\" \"target-cpu\"=\"x86-64\" \"target-features\"=\"{}\" "
       "\"prefer-vector-width\"=\"{}\" \"min-legal-vector-width\"=\"{}\" }}\n",
       cpu_.features, bits, bits);
+  text += "!0 = !{i32 1}\n";  // what !nontemporal refers to
   return text;
 }
 
@@ -75,6 +81,17 @@ void KernelWriter::write_parameters() {
     outputs_.push_back(load(nest_.outputs[k].name, "pointers", DType::int64, nest_.inputs.size() + k, "ptr"));
 
   sizes_.assign(ints_.begin(), ints_.begin() + nest_.axes());
+  ir_.set_name("stored");
+  Value stored = ir_.integer(DType::int64, 0);
+  for (const Access& output : nest_.outputs) {
+    Value bytes = ir_.integer(DType::int64, static_cast<std::int64_t>(itemsize(output.dtype)));
+    for (int axis = 0; axis < nest_.axes(); ++axis)
+      if (depends_on(nest_, output.index, axis)) bytes = ir_.mul(bytes, ints_[axis]);
+    stored = ir_.add(stored, bytes);
+  }
+  const Value large = ir_.le(ir_.integer(DType::int64, kStreamedBytes), stored);
+  ir_.set_name("stream.mask");
+  stream_mask_ = ir_.select(large, ir_.integer(DType::int64, cpu_.vector_bytes - 1), ir_.integer(DType::int64, -1));
   if (nest_.slots.empty()) return;
   ir_.set_name("row_points");
   row_points_ = ir_.integer(DType::int64, 1);
@@ -180,13 +197,21 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     cost += cost_of(stage);
     rows |= stage.row;
   }
-  // Column kernels: whole cache lines of each row, and several chains of additions at once.
-  const int vectors = rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
+  // Column kernels without a panel: whole cache lines of each row, and several chains of additions at once.
+  const int vectors = panelled() ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
   for (int width : widths(vectors)) {
     ir_.set_name("inner.stop");
     const Value stop = width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
+    if (panelled()) {
+      const int panel = width * kPanelVectors;
+      ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel, [&](const Value& first) {
+        write_panel(first, ir_.min(ir_.add(first, ir_.integer(DType::int64, panel)), stop), width);
+      });
+      begin = stop;
+      continue;
+    }
     ir_.loop(fmt::format("inner{}", width).c_str(), begin, stop, width, [&](const Value& i) {
       indices_.clear();
       axes_[nest_.vector_axis] = i;
@@ -194,19 +219,122 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
         write_point(width);
         return;
       }
-      const int outer = nest_.parallel - 2;
-      const Value corner = axes_[outer];
-      ir_.loop("tile", ir_.integer(DType::int64, 0), points, 1, [&](const Value& k) {
-        indices_.clear();
-        ir_.set_name(fmt::format("p{}", outer));
-        axes_[outer] = ir_.add(corner, k);
-        write_point(width);
-      });
-      axes_[outer] = corner;
+      write_tile(points, width);
     });
     begin = stop;
   }
   indices_.clear();
+}
+
+/// Points [0, points) of the last outer axis. Squares of what the lanes would read with a stride are read along that axis, where they
+/// are contiguous, and transposed in registers; what is left over is gathered.
+void KernelWriter::write_tile(const Value& points, int lanes) {
+  const int outer = nest_.parallel - 2;
+  const Value corner = axes_[outer], zero = ir_.integer(DType::int64, 0);
+  const auto points_between = [&](const Value& begin, const Value& end, const std::function<void(const Value&)>& before) {
+    ir_.loop("tile", begin, end, 1, [&](const Value& k) {
+      indices_.clear();
+      before(k);
+      ir_.set_name(fmt::format("p{}", outer));
+      axes_[outer] = ir_.add(corner, k);
+      write_point(lanes);
+    });
+  };
+  std::map<int, std::string> squares;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (transposable(nest_.inputs[k], lanes)) {
+      ir_.set_name(nest_.inputs[k].name + ".square");
+      squares[static_cast<int>(k)] = ir_.alloca_of(nest_.inputs[k].dtype, lanes, lanes);
+    }
+  ir_.set_name("whole");
+  const Value whole = squares.empty() ? zero : ir_.bit_and(points, ir_.integer(DType::int64, -lanes));
+  if (!squares.empty())
+    ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
+      indices_.clear();
+      ir_.set_name(fmt::format("p{}", outer));
+      axes_[outer] = ir_.add(corner, first);
+      for (const auto& [input, place] : squares) load_transposed(nest_.inputs[input], place, lanes);
+      points_between(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&](const Value& k) {
+        const Value row = ir_.mul(ir_.sub(k, first), ir_.integer(DType::int64, lanes));
+        for (const auto& [input, place] : squares)
+          transposed_[input] = element_pointer({place, DType::int64}, nest_.inputs[input].dtype, row);
+      });
+      transposed_.clear();
+    });
+  points_between(whole, points, [](const Value&) {});
+  axes_[outer] = corner;
+}
+
+bool KernelWriter::panelled() const {
+  int row_stages = 0;
+  bool early_stores = false;
+  for (const Stage& stage : nest_.stages) {
+    row_stages += stage.row;
+    early_stores |= row_stages == 0 && !stage.stores.empty();
+  }
+  return !rows_are_lanes() && nest_.rows == 1 && nest_.slots.empty() && row_stages == 1 && !early_stores && nest_.chunk_axis != nest_.vector_axis;
+}
+
+/// The points [begin, end) of the lanes' axis, all rows. What precedes the row stage is computed anew wherever it is used.
+void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) {
+  const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
+  const int row_axis = nest_.parallel;
+  const Value zero = ir_.integer(DType::int64, 0);
+  struct Panel {
+    DType dtype;
+    std::string memory, current;  // `current` becomes registers
+  };
+  std::vector<Panel> panels;
+  for (const Reduction& reduction : row_stage->reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    ir_.set_name(result.name + ".panel");
+    const std::string memory = ir_.alloca_of(result.dtype, lanes, kPanelVectors);
+    ir_.set_name(result.name + ".sum");
+    panels.push_back({result.dtype, memory, ir_.alloca_of(result.dtype, lanes)});
+    accumulators_[{reduction.result, lanes}] = panels.back().current;
+  }
+  const auto place = [&](std::size_t k) {
+    const Value at = ir_.sub(axes_[nest_.vector_axis], begin);
+    return element_pointer({panels[k].memory, DType::int64}, is_bool(panels[k].dtype) ? DType::int32 : panels[k].dtype, at);
+  };
+  const auto each_lane = [&](const char* stem, const std::function<void()>& body) {
+    ir_.loop(stem, begin, end, lanes, [&](const Value& i) {
+      indices_.clear();
+      axes_[nest_.vector_axis] = i;
+      body();
+    });
+  };
+
+  if (nest_.chunk_axis >= 0) cut_rows();
+  each_lane("clear", [&] {
+    for (std::size_t k = 0; k < panels.size(); ++k)
+      ir_.store(place(k).ref, ir_.broadcast(neutral(row_stage->reductions[k]), lanes));
+  });
+  const auto rows = [&](const Value& first, const Value& last, int at_once) {
+    ir_.loop(fmt::format("rows{}", at_once).c_str(), first, last, at_once, [&](const Value& row) {
+      each_lane("lanes", [&] {
+        for (std::size_t k = 0; k < panels.size(); ++k) ir_.store(panels[k].current, ir_.load(place(k).ref, panels[k].dtype, lanes));
+        for (auto stage = nest_.stages.begin(); stage != row_stage; ++stage) write_body(*stage, lanes);
+        for (int k = 0; k < at_once; ++k) {
+          indices_.clear();
+          axes_[row_axis] = ir_.add(row, ir_.integer(DType::int64, k));
+          write_body(*row_stage, lanes);
+        }
+        for (std::size_t k = 0; k < panels.size(); ++k) ir_.store(place(k).ref, ir_.load(panels[k].current, panels[k].dtype, lanes));
+      });
+    });
+  };
+  const Value size = sizes_[row_axis];
+  ir_.set_name("rows.whole");
+  const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -kPanelRows));
+  rows(zero, whole, kPanelRows);
+  rows(whole, size, 1);
+  each_lane("finish", [&] {
+    for (std::size_t k = 0; k < panels.size(); ++k)
+      values_[row_stage->reductions[k].result] = ir_.load(place(k).ref, panels[k].dtype, lanes);
+    for (auto stage = nest_.stages.begin(); stage != nest_.stages.end(); ++stage)
+      if (stage != row_stage) write_body(*stage, lanes);
+  });
 }
 
 void KernelWriter::write_point(int lanes) {

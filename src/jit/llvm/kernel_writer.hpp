@@ -22,6 +22,8 @@ class KernelWriter {
   void write_parameters();
   void write_outer_loop();
   void write_lanes_of_parallel_axis(const Value& points);
+  void write_tile(const Value& points, int lanes);
+  void write_panel(const Value& begin, const Value& end, int lanes);
   Value outer_points_at_once(const Value& first, const Value& end);
   void advance_outer_axes(const Value& step);
   void write_point(int lanes);
@@ -46,12 +48,19 @@ class KernelWriter {
   Value load_memory(const Value& pointer, DType dtype, int lanes);
   void store_memory(const Value& pointer, const Value& value);
   Value lane_offsets(int coefficient, int lanes);
+  /// Reads a square of an input whose strided axis the lanes walk, and leaves it transposed in place.
+  bool transposable(const Access& access, int lanes) const;
+  void load_transposed(const Access& access, const std::string& place, int lanes);
+  void store_wide(const Value& pointer, const Value& value);
   Value gather(const Value& pointers, DType dtype);
   void scatter(const Value& pointers, const Value& value);
 
   /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
   /// that what a strided access brings to the cache is used up (a transpose in tiles).
   bool tiled() const;
+  /// Rows are walked across lanes: several at once are then read along the lanes' axis, through a panel of accumulators in the
+  /// first cache, because memory is fast along that axis only.
+  bool panelled() const;
   bool rows_are_lanes() const { return nest_.vector_axis >= nest_.parallel; }
   int cost_of(const Stage& stage) const;
   /// Vector widths to loop over, widest first, ending in 1.
@@ -70,6 +79,8 @@ class KernelWriter {
   std::vector<Value> axes_;                       // current value of each axis: of the first lane
   std::map<std::pair<int, int>, Value> indices_;  // already computed in this block, by (index, lanes)
   Value row_points_, slot_stride_;
+  std::map<int, Value> transposed_;  // by input: where the current point's lanes lie
+  Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;                                // by instruction
   std::map<std::pair<int, int>, std::string> accumulators_;  // by (reduction's result, lanes)
 };

@@ -67,6 +67,13 @@ Expr exp2_32(const Expr& x) {
   return scale32(fma(r, polynomial(r, kExp2_32), 1.0), bits(t) - kRound32Bits);
 }
 
+/// 2^x for arguments between -100 and 100; what comes of a NaN is not defined. The shift drops all but the integer's bits.
+Expr exp2_32_normal(const Expr& x) {
+  const Expr t = x + kRound32;
+  const Expr r = x - (t - kRound32);
+  return from_bits(bits(fma(r, polynomial(r, kExp2_32), 1.0)) + shift_left(bits(t), 23));
+}
+
 struct Exp64 {
   Expr p;      // e^r - 1
   Expr scale;  // 2^n
@@ -111,11 +118,15 @@ Expr tanh32(const Expr& x) {
 }
 
 Expr erf32(const Expr& x) {
-  const Expr a = abs(x), z = a * a;
-  const Expr small = fma(a, polynomial(z, kErfSmall32), a);
-  const Expr t = select(a > 4.0, 4.0, a);
-  const Expr large = 1.0 - exp32_moderate(-(t * polynomial(t, kErfLarge32)));
-  return copysign(select(a < 0.925, small, large), x);
+  // Both ways have polynomials of one length, so that each lane evaluates its own: a choice is cheaper than a multiplication.
+  static_assert(std::size(kErfSmall32) == std::size(kErfLarge32));
+  const Expr a = abs(x), large = a >= 0.925;  // a NaN takes the small way, which keeps it
+  const Expr t = select(large, select(a > 4.0, 4.0, a), a * a);
+  const auto coefficient = [&](std::size_t k) { return select(large, a.like(kErfLarge32[k]), a.like(kErfSmall32[k])); };
+  std::size_t k = std::size(kErfLarge32) - 1;
+  Expr p = coefficient(k);
+  while (k-- > 0) p = fma(p, t, coefficient(k));
+  return copysign(select(large, 1.0 - exp2_32_normal(t * p), fma(a, p, a)), x);
 }
 
 // ---- logarithms

@@ -1,0 +1,20 @@
+# BUILD installed into PREFIX.
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
+file(REMOVE_RECURSE ${PREFIX})
+run("the installation" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
+
+file(GLOB headers RELATIVE ${PREFIX}/include ${PREFIX}/include/*)
+if(NOT headers STREQUAL "sinter")
+  message(FATAL_ERROR "installed besides sinter's own headers: ${headers}")
+endif()
+# The library's own dependencies stay inside: a user's link line names nothing of them.
+file(GLOB_RECURSE exports ${PREFIX}/sinter-targets*.cmake)
+if(NOT exports)
+  message(FATAL_ERROR "no sinter-targets.cmake was installed")
+endif()
+foreach(export ${exports})
+  file(STRINGS ${export} dependencies REGEX "INTERFACE_LINK_LIBRARIES")
+  if(dependencies)
+    message(FATAL_ERROR "${export} hands on ${dependencies}")
+  endif()
+endforeach()
