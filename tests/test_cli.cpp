@@ -195,7 +195,7 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(text.code == 0);
   CHECK(text.out.starts_with("["));  // the value first
   CHECK(contains(text.out, "1 kernel on cpu"));
-  CHECK(contains(text.out, "ends: output wanted"));
+  CHECK(contains(text.out, "ends    output wanted"));
 
   const Outcome dump = box.run({"eval", "x*2 + 1", "x=x.npy", "--dump", "kernels", "-o", "y.npy"});
   CHECK(dump.code == 0);
@@ -340,6 +340,7 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
   write_text(box.path / "short.npy", whole.substr(0, whole.size() - 10));
   write_text(box.path / "empty.npy", "");
   write_text(box.path / "text.npy", "this is no array");
+  write_text(box.path / "archive.npz", "PK\3\4 and so on");
   std::string header = whole;
   header.replace(header.find("'shape'"), 7, "'shard'");
   write_text(box.path / "header.npy", header);
@@ -382,6 +383,8 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
       {{"x", "x=x.npy", "--device", "tpu"}, "tpu"},
       {{"-f", "missing.txt"}, "missing.txt"},
       {{"min(x[:0])", "x=x.npy"}, "min"},
+      {{"x", "x=archive.npz"}, "unzip"},
+      {{"zeros((-3,))"}, "zeros: shape (-3,) has a negative size\n"},  // and no line of the command's own source
       {{""}, "empty"},
   };
   for (const Row& row : rows) {
@@ -419,4 +422,23 @@ TEST_CASE("arguments that make no sense: exit code 2") {
     CHECK(outcome.out == "");
     CHECK_MESSAGE(outcome.err.starts_with("sinter: error: "), outcome.err);
   }
+}
+
+TEST_CASE("a wrong command is named, with the one that was meant") {
+  const Sandbox box;
+  CHECK(contains(box.run({"evil", "x"}).err, "unknown command 'evil'; did you mean 'eval'?"));
+  CHECK(contains(box.run({"cache", "stat"}).err, "unknown command 'stat'; did you mean 'stats'?"));
+  CHECK(contains(box.run({}).err, "a command is missing; there are eval, kernels, info, cache"));
+  CHECK(contains(box.run({"cache", "stat"}).err, "`sinter cache --help`"));
+  CHECK(contains(box.run({"eval", "1", "--nonsense"}).err, "`sinter eval --help`"));
+}
+
+TEST_CASE("a dump folder from the environment that cannot be written is a warning; --dump is an error") {
+  const Sandbox box;
+  write_text(box.path / "file", "");
+  const Outcome ambient = box.run({"eval", "arange(3) * 2"}, {"SINTER_DUMP=file/folder"});
+  CHECK(ambient.code == 0);
+  CHECK(ambient.out == "[0 2 4]\n");
+  CHECK_MESSAGE(contains(ambient.err, "file/folder"), ambient.err);
+  CHECK(box.run({"eval", "arange(3) * 2", "--dump", "file/folder"}).code == 1);
 }

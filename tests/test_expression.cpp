@@ -333,6 +333,8 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"", "empty", 0},
       {"  # nothing", "empty", 0},
       {"x +", "operand is missing", 3},
+      {"x \x93", "byte 0x93", 2},
+      {"x.astype(complex64)", "not an element type", 9},
       {"x + ; y", "operand is missing", 4},
       {"x + * y", "unexpected '*'", 4},
       {"x y", "unexpected 'y'", 2},

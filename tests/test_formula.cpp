@@ -1,5 +1,6 @@
 // Long formulas: more ops and inputs than one kernel takes. They must be cut for stated reasons and still compute the same as
 // plain loops in float64.
+#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <random>
 #include <set>
 #include <sinter/sinter.hpp>
+
+#include "program.hpp"
 
 namespace sn = sinter;
 using nlohmann::json;
@@ -246,3 +249,5 @@ TEST_CASE("softmax of gelu of a scaled and shifted matrix is one kernel on the C
     CHECK(plan["kernels"][0]["cut"]["reason"] == "output wanted");
   }
 }
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <set>
 
 #include "fuse/schedule.hpp"
 #include "fuse/walk.hpp"
@@ -277,6 +278,32 @@ TEST_CASE("without fusion every op is a kernel, and says so") {
   const Plan plan = plan_of(g.done({g.softmax(g.data({64, 128}))}), limits);
   CHECK(kernels(plan) == 5);
   CHECK(has_cut(plan, CutReason::fuse_off));
+}
+
+TEST_CASE("a plan of many steps in a row is made (a cubic scheduler would take minutes)") {
+  GraphBuilder g;
+  Limits limits = fuse::cpu_limits();
+  limits.fuse = false;
+  constexpr int kSteps = 1500;
+  int x = g.data({8});
+  for (int i = 0; i < kSteps; ++i) x = g.op(Op::sin, {x});
+  const auto prepared = fuse::prepare(g.done({x}), limits);
+  const Plan plan = fuse::schedule(prepared, limits);
+  CHECK(kernels(plan) == kSteps);
+}
+
+TEST_CASE("a kernel never merges with a sibling that needs its result through others") {
+  GraphBuilder g;
+  const int x = g.data({4096, 4096});
+  const int s = g.op(Op::add, {x, g.view(Op::broadcast, g.reduce(Op::reduce_sum, x, {0, 1}), {4096, 4096})});
+  const int m = g.reduce(Op::reduce_max, g.op(Op::exp, {s}), {0, 1});  // reads x over the same points as the first sum
+  const Plan plan = plan_of(g.done({m}));
+  std::set<int> written;
+  for (const auto& step : plan.steps) {
+    for (int id : step.reads()) CHECK((plan.graph.nodes[id].op == Op::data || written.count(id) == 1));
+    for (int id : step.writes()) written.insert(id);
+  }
+  CHECK(written.count(plan.graph.outputs[0]) == 1);
 }
 
 TEST_CASE("a value that several kernels would compute is put in memory when that is cheaper") {

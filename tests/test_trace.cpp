@@ -66,6 +66,14 @@ TEST_CASE("operands get casts, broadcasts and full constants") {
   CHECK(std::string(graph_of(sn::softmax(x)).nodes.back().where.file) == __FILE__);
 }
 
+TEST_CASE("a literal power of 2 or 0.5 is cheaper and exact") {
+  const Tensor x = input();
+  CHECK(graph_of(sn::pow(x, 2)).nodes.back().op == Op::multiply);
+  CHECK(graph_of(sn::pow(x, 0.5)).nodes.back().op == Op::sqrt);  // pow(-0.0, 0.5) would be +0.0, NumPy gives -0.0
+  CHECK(graph_of(sn::pow(input(DType::int32), 0.5)).nodes.back().dtype == DType::float64);
+  CHECK(graph_of(sn::pow(x, 0.25)).nodes.back().op == Op::power);
+}
+
 TEST_CASE("identities vanish") {
   const Tensor f = input(), i = input(DType::int32), b = input(DType::bool_);
   for (const Tensor& x : {f, i}) {

@@ -300,6 +300,11 @@ TEST_CASE("each misuse says what, where and what to do") {
       "zeros: shape (-1,) has a negative size");
   CHECK(thrown<sn::ShapeError>([&] { data('f', {1LL << 40, 1}) + data('f', {1, 1LL << 40}); }).find("2^62 bytes") !=
         std::string::npos);
+  says<sn::ValueError>([&] { sn::full({2}, 3e9, DType::int32); },
+      "full: 3000000000 does not fit in int32; choose a floating dtype");
+  CHECK_THROWS_AS(sn::full({2}, std::numeric_limits<double>::quiet_NaN(), DType::int64), sn::ValueError);
+  CHECK_THROWS_AS(sn::full({2}, 0x1p63, DType::int64), sn::ValueError);
+  CHECK(sn::full({2}, -2147483648.5, DType::int32).dtype() == DType::int32);  // truncated as a cast, it fits
   says<sn::ValueError>([&] { sn::arange(0, 1, 0); },
       "arange: the step cannot be zero");
   CHECK(thrown<sn::ValueError>([&] { i * 18446744073709551615u; }).find("18446744073709551615 is out of bounds") !=

@@ -110,7 +110,7 @@ std::string explain_text(const History& history) {
     text += "\n";
     for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
-      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers,
+      text += fmt::format("   uses    {} registers, {} bytes of static shared memory, {} bytes spilled\n", made.report.registers,
                           std::max(made.report.shared_bytes, 0), std::max(made.report.spill_bytes, 0));
     text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut()));
   }

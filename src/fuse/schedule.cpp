@@ -106,6 +106,7 @@ class Scheduler {
     materialized_.assign(count, 0);
     absorbable_.assign(count, 0);
     groups_.clear();
+    written_by_.clear();
     matmuls_.clear();
     plan_.aliases.clear();
     std::set<int> work;
@@ -140,13 +141,15 @@ class Scheduler {
         group.row = domain.row;
         WalkResult result = walk(context, group.requests, group.parallel, group.row);
         if (!result.demand) {
-          const int refused = circular_root(result.kernel, id);
-          if (refused < 0) {
+          if (result.kernel.roots.size() == 1 || !waits_for_itself(result.kernel)) {
             group.kernel = std::move(result.kernel);
             break;
           }
-          absorbable_[refused] = 0;  // its own kernel writes it
-          materialized_[refused] = 1;
+          for (const auto& root : result.kernel.roots) {  // those that joined get kernels of their own
+            if (root.node == id) continue;
+            absorbable_[root.node] = 0;
+            materialized_[root.node] = 1;
+          }
           continue;
         }
         if (result.demand->node == id) throw InternalError(fmt::format("scheduler: %{} demands itself", id));
@@ -156,6 +159,7 @@ class Scheduler {
         done[root.node] = 1;
         absorbable_[root.node] = 0;
         materialized_[root.node] = 1;
+        written_by_[root.node] = groups_.size();
       }
       for (const auto& value : group.kernel.values)
         if (value.kind == Value::Kind::load && node(value.node).op != Op::data && !done[value.node]) work.insert(value.node);
@@ -164,25 +168,25 @@ class Scheduler {
     }
   }
 
-  // A root that joined the kernel although something the kernel reads from memory is computed from it; -1 when there is none.
-  int circular_root(const Kernel& kernel, int primary) const {
-    for (const auto& root : kernel.roots) {
-      if (root.node == primary) continue;
-      for (const auto& value : kernel.values)
-        if (value.kind == Value::Kind::load && computed_from(value.node, root.node)) return root.node;
-    }
-    return -1;
-  }
-
-  bool computed_from(int id, int source) const {
+  // Whether something the kernel reads from memory is computed from what it writes: directly, or because a kernel that was built
+  // before writes the one and reads the other.
+  bool waits_for_itself(const Kernel& kernel) const {
+    std::set<int> own;
+    for (const auto& root : kernel.roots) own.insert(root.node);
+    const auto direct = loads_of(kernel);
+    std::vector<int> stack(direct.begin(), direct.end());
     std::set<int> seen;
-    std::vector<int> stack{id};
     while (!stack.empty()) {
       const int at = stack.back();
       stack.pop_back();
-      if (at == source) return true;
-      if (at < source || !seen.insert(at).second) continue;  // operands have smaller numbers
-      stack.insert(stack.end(), node(at).inputs.begin(), node(at).inputs.end());
+      if (own.count(at)) return true;
+      if (!seen.insert(at).second) continue;
+      if (auto found = written_by_.find(at); found != written_by_.end()) {
+        const auto loads = loads_of(groups_[found->second].kernel);
+        stack.insert(stack.end(), loads.begin(), loads.end());
+      } else {
+        stack.insert(stack.end(), node(at).inputs.begin(), node(at).inputs.end());
+      }
     }
     return false;
   }
@@ -335,7 +339,7 @@ class Scheduler {
     Dependencies depends = dependencies();
     for (std::size_t a = 0; a < groups_.size(); ++a) {
       for (std::size_t b = a + 1; b < groups_.size();) {
-        if (!mergeable(depends, a, b) || !try_merge(a, b)) {
+        if (!mergeable(depends, a, b) || !try_merge(depends, a, b)) {
           ++b;
           continue;
         }
@@ -359,7 +363,7 @@ class Scheduler {
     return share && !depends.reads(a, b) && !depends.reads(b, a);
   }
 
-  bool try_merge(std::size_t a, std::size_t b) {
+  bool try_merge(const Dependencies& depends, std::size_t a, std::size_t b) {
     Group merged = groups_[a];
     // The walk lists a group's roots itself; roots it absorbed come back the same way.
     merged.requests.insert(merged.requests.end(), groups_[b].requests.begin(), groups_[b].requests.end());
@@ -376,6 +380,15 @@ class Scheduler {
     const WalkContext context{&graph(), &limits_, &materialized, &absorbable};
     WalkResult result = walk(context, merged.requests, merged.parallel, merged.row);
     if (result.demand || result.kernel.roots.size() != roots.size()) return false;
+    // More may be in memory by now than when the two were built: what the merged kernel reads must not wait for it.
+    const auto loads = loads_of(result.kernel);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (g == a || g == b || (!depends.reads(g, a) && !depends.reads(g, b))) continue;
+      for (const auto& root : groups_[g].kernel.roots)
+        if (loads.count(root.node)) return false;
+    }
+    for (std::size_t m = 0; m < matmuls_.size(); ++m)
+      if (loads.count(matmuls_[m].node) && (depends.reads(groups_.size() + m, a) || depends.reads(groups_.size() + m, b))) return false;
     const Cut cut = groups_[a].kernel.cut;
     merged.kernel = std::move(result.kernel);
     merged.kernel.cut = cut;
@@ -492,6 +505,7 @@ class Scheduler {
   Plan plan_;
   std::vector<char> materialized_, absorbable_;
   std::vector<Group> groups_;
+  std::map<int, std::size_t> written_by_;  // while grouping: node -> its group
   std::vector<MatmulCall> matmuls_;
 };
 

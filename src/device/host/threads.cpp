@@ -1,17 +1,63 @@
 #include "device/host/threads.hpp"
 
+#include <algorithm>
+
+// ThreadSanitizer does not see how TBB, which is not built with it, hands work from thread to thread: every task would be
+// reported. Its builds share the tasks out to plain threads, so that what the tasks do is what is checked.
+#if defined(__SANITIZE_THREAD__)
+#define SINTER_PLAIN_THREADS
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SINTER_PLAIN_THREADS
+#endif
+#endif
+
+#ifdef SINTER_PLAIN_THREADS
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+#else
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#endif
 
 namespace sinter::device {
+
+#ifdef SINTER_PLAIN_THREADS
+
+int thread_count(int asked) { return asked > 0 ? asked : std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+void run_tasks(int threads, std::int64_t count, const std::function<void(std::int64_t)>& task) {
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;  // guarded by mutex
+  const auto work = [&] {
+    for (std::int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+      try {
+        task(k);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::int64_t t = 1; t < std::min<std::int64_t>(threads, count); ++t) others.emplace_back(work);
+  work();
+  for (auto& thread : others) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+#else
+
 namespace {
 
 struct Arenas {
@@ -60,5 +106,7 @@ void run_tasks(int threads, std::int64_t count, const std::function<void(std::in
         tbb::simple_partitioner{});
   });
 }
+
+#endif
 
 }  // namespace sinter::device

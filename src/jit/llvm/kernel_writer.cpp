@@ -280,6 +280,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
   const int row_axis = nest_.parallel;
   const Value zero = ir_.integer(DType::int64, 0);
+  const auto in_panel = [](DType dtype) { return is_bool(dtype) ? DType::int32 : dtype; };  // vectors of bits are not whole bytes
   struct Panel {
     DType dtype;
     std::string memory, current;  // `current` becomes registers
@@ -288,14 +289,14 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   for (const Reduction& reduction : row_stage->reductions) {
     const Instr& result = nest_.instrs[reduction.result];
     ir_.set_name(result.name + ".panel");
-    const std::string memory = ir_.alloca_of(result.dtype, lanes, kPanelVectors);
+    const std::string memory = ir_.alloca_of(in_panel(result.dtype), lanes, kPanelVectors);
     ir_.set_name(result.name + ".sum");
     panels.push_back({result.dtype, memory, ir_.alloca_of(result.dtype, lanes)});
     accumulators_[{reduction.result, lanes}] = panels.back().current;
   }
   const auto place = [&](std::size_t k) {
     const Value at = ir_.sub(axes_[nest_.vector_axis], begin);
-    return element_pointer({panels[k].memory, DType::int64}, is_bool(panels[k].dtype) ? DType::int32 : panels[k].dtype, at);
+    return element_pointer({panels[k].memory, DType::int64}, in_panel(panels[k].dtype), at);
   };
   const auto each_lane = [&](const char* stem, const std::function<void()>& body) {
     ir_.loop(stem, begin, end, lanes, [&](const Value& i) {
