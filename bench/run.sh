@@ -8,6 +8,7 @@ python=${PYTHON:-python3}
 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DSINTER_BUILD_BENCH=ON >/dev/null
 cmake --build "$build" --target bench_cpu sinter_command >/dev/null
 
+load=$(cut -d' ' -f1-3 /proc/loadavg)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SINTER_CACHE_DIR="$work/cache"
@@ -25,7 +26,7 @@ result="bench/results/cpu-$(date +%Y-%m-%d).md"
   echo "- Processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, widest vectors: $(grep -o -m1 -w -e avx512f -e avx2 /proc/cpuinfo | tail -1)"
   echo "- Caches: $(lscpu | sed -n 's/^\(L[123][di]*\) cache: */\1 /p' | paste -sd, | sed 's/,/, /g')"
   echo "- Memory: $(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo | awk '{printf "%.0f GiB", $1 / 1048576}')"
-  echo "- Load when it began to write: $(cut -d' ' -f1-3 /proc/loadavg)"
+  echo "- Load average before and after: $load; $(cut -d' ' -f1-3 /proc/loadavg)"
   echo
   echo "Every figure is a median over rounds in which all contenders take turns; \"of triad\" is the median of a round's"
   echo "ratios. Bandwidth counts each input and output once."

@@ -45,6 +45,8 @@ void Recorded::materialize(StoragePtr contents, std::shared_ptr<void> history) {
   std::vector<RecordedPtr> operands;
   {
     std::lock_guard guard(lock);
+    // Of two threads that evaluated it at the same time the first one counts: its elements may have been handed out already.
+    if (storage) return;
     storage = std::move(contents);
     made_by = std::move(history);
     operands.swap(pending);

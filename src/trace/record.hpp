@@ -39,7 +39,8 @@ struct Recorded {
   std::vector<RecordedPtr> inputs() const;
   /// The contents: of a data leaf from the start, of another node once evaluated; null before.
   StoragePtr result() const;
-  /// Sets the contents and forgets the operands. `history` is what explain() tells later.
+  /// Sets the contents and forgets the operands, unless the contents are known: they never change again. `history` is what
+  /// explain() tells later.
   void materialize(StoragePtr storage, std::shared_ptr<void> history);
   std::shared_ptr<void> history() const;
 

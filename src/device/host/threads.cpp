@@ -24,6 +24,7 @@
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
