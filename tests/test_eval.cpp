@@ -178,7 +178,7 @@ TEST_CASE("reductions over any axes agree with float64") {
     for (auto axis : axes) count *= static_cast<double>(ref.shape[axis]);
     const double eps = dtype == DType::float32 ? 1.2e-7 : 2.3e-16;
     const auto plus = [](double a, double b) { return a + b; };
-    check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), 16 * eps, 16 * eps * std::sqrt(count + 1), "sum");
+    check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), (16 + std::sqrt(count)) * eps, 16 * eps * std::sqrt(count + 1), "sum");  // in double the reference errs as much
     if (count <= 24)  // beyond, float32 leaves its range
       check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), 0, "prod");
     if (count > 0) {

@@ -253,7 +253,8 @@ TEST_CASE("malformed files are refused with the reason") {
     CHECK(refusal(folder.write("cut.npy", good.substr(0, length))).find("cut.npy: ") != std::string::npos);
   }
   says("", "shorter than its magic");
-  says("PK\3\4 a zip archive, not an array", "the magic is missing");
+  says("PK\3\4 a zip archive, not an array", "an archive (.npz)");
+  says("neither an array nor an archive", "the magic is missing");
   says("\x93NUMPY\x09" + good.substr(7), "version 9.0 is unknown");
   says(npy(with("'<f4'", "(3,)"), std::string(8, '\0')), "truncated: shape (3,) of float32 takes 12 bytes, 8 are left");
   says(npy(with("'<f8'", "(4611686018427387904, 4611686018427387904)"), ""), "is too large");
