@@ -84,23 +84,23 @@ device::DevicePtr Engine::device_of(const Options& options) {
   return device;
 }
 
-Engine::Session Engine::session() {
-  Session session{options(), {}};
-  session.target.device = device_of(session.options);
-  if (cuda_ordinal(session.options) >= 0) {
-    session.target.limits = limits_of_gpu(static_cast<device::CudaDevice&>(*session.target.device).info());
+Engine::Setup Engine::setup() {
+  Setup setup{options(), {}};
+  setup.target.device = device_of(setup.options);
+  if (cuda_ordinal(setup.options) >= 0) {
+    setup.target.limits = limits_of_gpu(static_cast<device::CudaDevice&>(*setup.target.device).info());
   } else {
-    session.target.limits = fuse::cpu_limits();
-    session.target.interpret = session.options.backend == "interpreter";
+    setup.target.limits = fuse::cpu_limits();
+    setup.target.interpret = setup.options.backend == "interpreter";
   }
-  session.target.limits.fuse = session.options.fuse;
-  return session;
+  setup.target.limits.fuse = setup.options.fuse;
+  return setup;
 }
 
-std::pair<std::shared_ptr<const Planned>, bool> Engine::plan_for(const trace::Graph& graph, const Session& session) {
-  const Target& target = session.target;
+std::pair<std::shared_ptr<const Planned>, bool> Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
+  const Target& target = setup.target;
   const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, session.options.fast_math,
+      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
                   target.device ? target.device->name() : "offline") +
       trace::structure_key(graph);
   {
@@ -110,7 +110,7 @@ std::pair<std::shared_ptr<const Planned>, bool> Engine::plan_for(const trace::Gr
       return {found->second, true};
     }
   }
-  auto planned = make_plan(graph, target, session.options.fast_math, kernels_);
+  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   if (plans_.emplace(key, planned).second) {
@@ -199,9 +199,9 @@ void Engine::multiply(const fuse::MatmulCall& call, const Options& options, std:
   }
 }
 
-void Engine::run(const Planned& planned, const trace::Linear& linear, const Session& session, std::vector<device::BufferPtr>& buffers) {
+void Engine::run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers) {
   const auto& plan = planned.plan;
-  const auto& device = session.target.device;
+  const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
   const auto constants = constants_of(linear.graph);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -212,7 +212,7 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Sess
       const auto& n = plan.graph.nodes[node];
       buffers[node] = device->allocate(std::max<std::size_t>(static_cast<std::size_t>(element_count(n.shape)) * itemsize(n.dtype), 1));
     }
-    if (step.kind == fuse::Step::Kind::matmul) multiply(step.matmul, session.options, buffers);
+    if (step.kind == fuse::Step::Kind::matmul) multiply(step.matmul, setup.options, buffers);
     else launch(planned.steps[s], constants, device, buffers);
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
       if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
@@ -223,9 +223,7 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
   std::vector<trace::RecordedPtr> pending;
   for (const auto& root : roots) {
     if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
-    if (!root->result() || root->op != trace::Op::data) {
-      if (!root->result()) pending.push_back(root);
-    }
+    if (!root->result()) pending.push_back(root);
   }
   if (pending.empty()) return;
   const trace::Linear linear = trace::linearize(pending);
@@ -233,7 +231,7 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
     if (!linear.leaves[leaf])
       throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                    short_place(pending.front()->where)));
-  const Session now = session();
+  const Setup now = setup();
   const auto [planned, reused] = plan_for(linear.graph, now);
   std::vector<device::BufferPtr> buffers;
   run(*planned, linear, now, buffers);
@@ -286,9 +284,9 @@ History Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::st
     if (!known.planned) known = {std::make_shared<Planned>(), false, options().device};
     return known;
   }
-  Session now;
+  Setup now;
   if (target.empty()) {
-    now = session();
+    now = setup();
   } else {
     now.options = options();
     now.target.limits = fuse::limits_of(std::string(target));

@@ -35,15 +35,15 @@ class Engine {
   void apply(const Options& options);
 
   // A consistent picture of the settings for one evaluation.
-  struct Session {
+  struct Setup {
     Options options;
     Target target;
   };
-  Session session();
+  Setup setup();
   device::DevicePtr device_of(const Options& options);
-  std::pair<std::shared_ptr<const Planned>, bool> plan_for(const trace::Graph& graph, const Session& session);
+  std::pair<std::shared_ptr<const Planned>, bool> plan_for(const trace::Graph& graph, const Setup& setup);
   device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  void run(const Planned& planned, const trace::Linear& linear, const Session& session, std::vector<device::BufferPtr>& buffers);
+  void run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers);
   void launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
               std::vector<device::BufferPtr>& buffers);
   void multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers);

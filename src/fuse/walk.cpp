@@ -35,9 +35,11 @@ class Walker {
   }
 
   WalkResult run() {
+    // A chunk is counted along one row axis; cut in two, the last chunk's end would not be a bound of either part.
+    const bool chunked = std::any_of(requests_.begin(), requests_.end(), [&](const RootRequest& r) { return graph_.nodes[r.node].chunk > 0; });
     for (int splits = 0;; ++splits) {
       try {
-        may_split_ = splits < kMaxSplits;
+        may_split_ = !chunked && splits < kMaxSplits;
         build();
         return {std::move(kernel_), std::nullopt};
       } catch (const SplitAxis& split) {
