@@ -1,5 +1,12 @@
 // Kernels that write more than a cache holds take stores that go past it; transposes and column sums take squares and panels. Sizes are
 // odd, so that rows start at every alignment and nothing divides evenly.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -93,3 +100,7 @@ TEST_CASE("column reductions of all remainders") {
     CHECK(bad == 0);
   }
 }
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
