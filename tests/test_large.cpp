@@ -4,9 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#define DOCTEST_CONFIG_IMPLEMENT
-#include <doctest/doctest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -100,7 +97,5 @@ TEST_CASE("column reductions of all remainders") {
     CHECK(bad == 0);
   }
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
