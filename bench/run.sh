@@ -29,7 +29,8 @@ result="bench/results/cpu-$(date +%Y-%m-%d).md"
   echo "- Load average before and after: $load; $(cut -d' ' -f1-3 /proc/loadavg)"
   echo
   echo "Every figure is a median over rounds in which all contenders take turns; \"of triad\" is the median of a round's"
-  echo "ratios. Bandwidth counts each input and output once."
+  echo "ratios. Bandwidth counts each input and output once. The other libraries run after sinter, in processes of"
+  echo "their own: their ratios compare medians of different minutes."
   echo
   echo '```'
   cat "$work/cpu.txt"
