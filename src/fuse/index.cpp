@@ -173,7 +173,8 @@ Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::v
   // Walk both shapes from the left in the smallest groups of equal products; only inside a group do coordinates mix.
   std::size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
-    const std::size_t f0 = f, t0 = t;
+    const std::size_t f0 = f;
+    std::size_t t0 = t;
     std::int64_t nf = f < from.size() ? from[f++] : 1, nt = t < to.size() ? to[t++] : 1;
     while (nf != nt) {
       if (nf < nt && f < from.size()) nf *= from[f++];
@@ -183,6 +184,10 @@ Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::v
     // A lone pair passes through unchanged (sizes of 1 too, so that a size of 1 keeps its axis).
     if (f - f0 == 1 && t - t0 == 1) {
       result[t0] = map[f0];
+      continue;
+    }
+    if (nt == 0) {  // no element, no coordinates
+      for (; t0 < t; ++t0) result[t0] = IndexExpr::of(0);
       continue;
     }
     const Shape part(from.begin() + f0, from.begin() + f);

@@ -157,9 +157,9 @@ class Walker {
       if (node.op == Op::data || (*context_.materialized)[id] || root != root_maps_.end()) return load(id, map);
       if ((*context_.absorbable)[id]) {
         const bool at_rows = maps_[map].row;
-        if (at_rows ? !covers_all(map, kernel_.parallel_points() * kernel_.row_points())
-                    : !covers_all(map, kernel_.parallel_points()))
-          return load(id, map);
+        const std::int64_t points = kernel_.parallel_points() * (at_rows ? kernel_.row_points() : 1);
+        // Its own elements count too: a kernel over a slice of it does not compute all of it.
+        if (element_count(node.shape) != points || !covers_all(map, points)) return load(id, map);
         root_maps_[id] = map;
         absorbed_in_order_.push_back({id, map});
       }
