@@ -267,8 +267,8 @@ std::uint32_t seed() {
 /// One in how many programs runs here: compiling a kernel takes a thousand times as long as interpreting it.
 std::uint32_t stride() {
   if (const char* given = std::getenv("SINTER_TEST_STRIDE")) return static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10));
-  if (on_cuda()) return 401;
-  return sn::options().backend == "llvm" ? 31 : 1;
+  if (on_cuda()) return 601;
+  return sn::options().backend == "llvm" ? 19 : 1;
 }
 
 }  // namespace
@@ -298,6 +298,7 @@ TEST_CASE("an operation's result, every view of it, and both wanted") {
           const auto seen = views(y);
           const auto program = wanted(form, y, seen[view % seen.size()], rng);
           ++ran;
+          INFO("shape " << sn::to_string(shape) << " " << std::string(sn::name(dtype)) << ": " << describe(program));
           std::string problem;
           try {
             std::vector<Tensor> tensors;
