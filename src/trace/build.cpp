@@ -13,7 +13,7 @@ RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
   node->op = op;
   node->dtype = dtype;
   node->shape = std::move(shape);
-  node->where = site.node_where();
+  node->where = site.where;
   return node;
 }
 
