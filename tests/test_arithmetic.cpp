@@ -8,6 +8,7 @@
 #include <random>
 
 #include "device/host/interpreter.hpp"
+#include "device/host/interpreter_float32.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
 
@@ -137,7 +138,146 @@ void check_reductions(Op op, std::mt19937_64& random) {
     for (const bool lanes_are_rows : {true, false}) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
 }
 
+// ---- primitives
+
+/// Edge values of the type, then moderate ones, then any bits at all.
+template <class T>
+std::vector<T> operands(std::size_t n, std::mt19937_64& random) {
+  using limits = std::numeric_limits<T>;
+  std::vector<T> values;
+  if constexpr (std::is_same_v<T, bool>) {
+    values = {};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    for (const T v : {T(0), T(1), T(0.5), T(2), T(3), T(1e-40), limits::denorm_min(), limits::min(), limits::max(), limits::infinity(),
+                      T(88.7), T(104), T(1e10), T(4e6), limits::epsilon()})
+      values.insert(values.end(), {v, -v, std::nextafter(v, T(0)), std::nextafter(v, limits::infinity())});
+    values.push_back(limits::quiet_NaN());
+  } else {
+    for (const T v : {limits::min(), limits::max(), T(0), T(1), T(-1), T(2), T(31), T(32), T(63), T(64)}) values.push_back(v);
+  }
+  std::vector<T> result(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::uint64_t bits = random();
+    if (!values.empty() && k % 3 == 0) {
+      result[k] = values[bits % values.size()];
+    } else if constexpr (std::is_same_v<T, bool>) {
+      result[k] = bits & 1;
+    } else if (k % 3 == 1) {
+      result[k] = static_cast<T>(std::normal_distribution<double>(0, 8)(random));
+    } else {
+      std::memcpy(&result[k], &bits, sizeof(T));
+    }
+  }
+  return result;
+}
+
+template <class T, class R>
+void check_primitive(Op op, const jit::CpuTarget& cpu, std::mt19937_64& random) {
+  constexpr std::int64_t n = 6007;
+  const int arity = trace::primitive(op).arity;
+  NestBuilder b({n});
+  b.stage(false);
+  const int index = b.affine({1});
+  const auto condition = operands<bool>(n, random);
+  std::vector<std::vector<T>> x;
+  std::vector<void*> pointers;
+  std::vector<int> loads;
+  auto flags = std::make_unique<bool[]>(n);
+  std::copy(condition.begin(), condition.end(), flags.get());
+  std::vector<std::unique_ptr<T[]>> memory;
+  for (int k = 0; k < arity; ++k) {
+    if (arity == 3 && k == 0) {
+      loads.push_back(b.load(DType::bool_, index));
+      pointers.push_back(flags.get());
+      continue;
+    }
+    const auto values = operands<T>(n, random);
+    memory.push_back(std::make_unique<T[]>(n));
+    std::copy(values.begin(), values.end(), memory.back().get());
+    loads.push_back(b.load(dtype_of<T>, index));
+    pointers.push_back(memory.back().get());
+  }
+  const int value = arity == 1   ? b.op(op, dtype_of<R>, {loads[0]})
+                    : arity == 2 ? b.op(op, dtype_of<R>, {loads[0], loads[1]})
+                                 : b.op(op, dtype_of<R>, {loads[0], loads[1], loads[2]});
+  b.store(value, index);
+  const auto compiled = std::make_unique<R[]>(n), interpreted = std::make_unique<R[]>(n);
+  pointers.push_back(interpreted.get());
+  interpret(b.nest, pointers);
+  pointers.back() = compiled.get();
+  run(b.nest, compile(b.nest, cpu)->entry(), pointers, {});
+  for (std::int64_t k = 0; k < n; ++k) {
+    INFO(trace::name(op), " of ", name(dtype_of<T>), " ", memory[0][k], " ", memory.back()[k], ": compiled ", compiled[k], ", interpreted ",
+         interpreted[k]);
+    REQUIRE(same(compiled[k], interpreted[k]));
+  }
+}
+
+template <class T>
+void check_primitives(int accepted, std::mt19937_64& random) {
+  for (int number = 0; number < trace::primitive_count(); ++number) {
+    const Op op = static_cast<Op>(number);
+    const trace::Primitive& row = trace::primitive(op);
+    if (row.kind != trace::OpKind::elementwise || !(row.accepts & accepted)) continue;
+    const jit::CpuTarget cpu = jit::host_cpu();
+    if (op == Op::cast) {
+      check_primitive<T, float>(op, cpu, random);
+      check_primitive<T, double>(op, cpu, random);
+      check_primitive<T, std::int32_t>(op, cpu, random);
+      check_primitive<T, std::int64_t>(op, cpu, random);
+      check_primitive<T, bool>(op, cpu, random);
+    } else if (row.result == trace::Result::boolean) {
+      check_primitive<T, bool>(op, cpu, random);
+    } else {
+      check_primitive<T, T>(op, cpu, random);
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("primitives: interpreter and compiled code agree to the bit on every type") {
+  NEEDS_LLVM
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  check_primitives<float>(trace::accepts::F, random);
+  check_primitives<double>(trace::accepts::F, random);
+  check_primitives<std::int32_t>(trace::accepts::I, random);
+  check_primitives<std::int64_t>(trace::accepts::I, random);
+  check_primitives<bool>(trace::accepts::B, random);
+}
+
+TEST_CASE("float32 functions: the interpreter's code for each instruction set has the bits of kernels compiled for it") {
+  NEEDS_LLVM
+  std::mt19937_64 random(std::random_device{}());
+  const auto x = operands<float>(40001, random), y = operands<float>(40001, random);
+  const auto table = [](const jit::CpuTarget& cpu) {
+    return cpu.vector_bytes == 64   ? &device::float32_function_avx512
+           : cpu.vector_bytes == 32 ? &device::float32_function_avx2
+                                    : &device::float32_function_baseline;
+  };
+  for (const jit::CpuTarget& cpu : cpu_levels())
+    for (int number = 0; number < trace::primitive_count(); ++number) {
+      const Op op = static_cast<Op>(number);
+      const device::TileFn function = table(cpu)(op, device::Uniform::none);
+      if (!function) continue;
+      const auto n = static_cast<std::int64_t>(x.size());
+      NestBuilder b({n});
+      b.stage(false);
+      const int index = b.affine({1});
+      const int first = b.load(DType::float32, index), second = b.load(DType::float32, index);
+      b.store(trace::primitive(op).arity == 1 ? b.op(op, {first}) : b.op(op, {first, second}), index);
+      std::vector<float> compiled(x.size()), interpreted(x.size());
+      run(b.nest, compile(b.nest, cpu)->entry(), {const_cast<float*>(x.data()), const_cast<float*>(y.data()), compiled.data()}, {});
+      const void* arguments[] = {x.data(), y.data()};
+      function(n, arguments, interpreted.data());
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        INFO(trace::name(op), " of ", x[k], " ", y[k], ": compiled ", compiled[k], ", interpreted ", interpreted[k], ", ", cpu.vector_bytes);
+        REQUIRE(same(compiled[k], interpreted[k]));
+      }
+    }
+}
 
 TEST_CASE("reductions: interpreter and compiled code agree to the bit in every layout, and sums lose little") {
   NEEDS_LLVM

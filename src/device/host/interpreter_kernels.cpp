@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/host/interpreter_float32.hpp"
 #include "device/host/interpreter_math.hpp"
 #include "sinter/errors.hpp"
 
@@ -172,6 +173,8 @@ void for_size(int bytes, Function&& f) {
 }  // namespace
 
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
+  if (operand == DType::float32)
+    if (const TileFn function = float32_function(op, uniform)) return function;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
   case Op::id:                      \
