@@ -1,5 +1,5 @@
-// Random programs: the same graph on this executor, fused; on the interpreter; and unfused. All must agree. One seed is printed and
-// may be given back as SINTER_TEST_SEED.
+// Random programs: the same graph on this executor, fused; on the interpreter; and unfused. All must agree, and a CPU's two executors to
+// the bit where they fuse alike. One seed is printed and may be given back as SINTER_TEST_SEED.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -97,6 +97,8 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   oracle.backend = "interpreter";
   oracle.fuse = false;
   unfused.fuse = false;
+  sn::Options twin = mine;  // the CPU's other executor
+  twin.backend = mine.backend == "llvm" ? "interpreter" : "llvm";
   const char* fixed = std::getenv("SINTER_TEST_SEED");
   const char* rounds = std::getenv("SINTER_FUZZ_ROUNDS");
   const std::uint32_t first = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
@@ -109,6 +111,19 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
       const auto want = run(seed, dtype, oracle), got = run(seed, dtype, mine);
       // The unfused run compiles one kernel per op: every fourth program.
       const auto apart = k % 4 == 0 ? run(seed, dtype, unfused) : got;
+      if (!sinter::testing::on_cuda()) {
+        const auto same_bits = run(seed, dtype, twin);
+        REQUIRE(same_bits.size() == got.size());
+        for (std::size_t o = 0; o < got.size(); ++o)
+          for (std::size_t i = 0; i < got[o].size(); ++i) {
+            const double x = got[o][i], y = same_bits[o][i];
+            const bool equal = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+            if (!equal) {
+              INFO("output ", o, " element ", i, ": ", x, " on ", mine.backend, ", ", y, " on ", twin.backend);
+              REQUIRE(equal);
+            }
+          }
+      }
       sn::configure(mine);
       REQUIRE(got.size() == want.size());
       for (std::size_t o = 0; o < want.size(); ++o) {

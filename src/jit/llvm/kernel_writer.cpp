@@ -20,6 +20,10 @@ constexpr int kPanelVectors = 64, kPanelRows = 4;
 /// A kernel that writes more than this leaves nothing useful in the cache: its stores go past it, which spares reading what they overwrite.
 constexpr std::int64_t kStreamedBytes = 32 << 20;
 
+/// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
+/// of those turn 0, infinity and denormal numbers into NaN.
+constexpr char kFastMath[] = "nsz contract";
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -28,7 +32,7 @@ std::string one_line(std::string text) {
 }  // namespace
 
 KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
-    : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? "nsz arcp contract afn" : "") {
+    : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? kFastMath : "") {
   native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / widest_element(nest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
