@@ -1,6 +1,8 @@
 // Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Numbers are still concrete here;
 // jit/lower.hpp turns them into parameters.
 #pragma once
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,9 @@
 #include "trace/graph.hpp"
 
 namespace sinter::fuse {
+
+/// A size as a figure of an estimate.
+inline double as_double(std::int64_t size) { return static_cast<double>(size); }
 
 struct Value {
   enum class Kind : std::uint8_t { load, scalar, index, op, reduced };
@@ -23,7 +28,7 @@ struct Value {
   IndexExpr index;      // load: element of the buffer; index: the expression
   bool row = false;     // has a value at every row point
   int ready = 0;        // number of row passes that must be over before it can be computed
-  double cost = 0;      // of computing it and all it needs, slots aside
+  double cost = 0;      // of computing it alone
 };
 
 /// A node whose value this kernel writes.
@@ -39,6 +44,7 @@ struct Kept {
 };
 
 struct Kernel {
+  std::shared_ptr<IndexSpace> space = IndexSpace::current();  // owns the expressions below
   std::vector<std::int64_t> sizes;  // of the axes: parallel first, then row
   int parallel = 0;
   std::vector<Value> values;        // operands before users
@@ -58,13 +64,26 @@ struct Kernel {
 
 /// The row pass that stores a root: -1 for a root that is stored once per parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
+/// The row values that each pass computes or takes from a slot, in the order of their numbers. `taken` are those from a slot.
+struct RowPass {
+  std::vector<int> computed, taken;
+};
+std::vector<RowPass> row_passes(const Kernel& kernel);
 /// Estimate of the bytes of kernel parameters.
 int parameter_bytes(const Kernel& kernel);
 /// Upper estimate of 32-bit registers a thread holds at once, `vector` elements per thread.
 int live_registers(const Kernel& kernel, int vector);
 /// A node of the kernel whose value, put in memory, about halves it; -1 when nothing can be cut.
 int halving_node(const Kernel& kernel);
-/// Bytes of memory read and written.
+/// Bytes of memory read and written; a pass that reads a row again counts again.
 double bytes_moved(const trace::Graph& graph, const Kernel& kernel);
+
+/// What a kernel costs: its traffic, and its arithmetic, which hides under the traffic.
+struct Work {
+  double bytes = 0, ops = 0;
+  double seconds(const Limits& limits) const;
+};
+/// Of the whole kernel, as if the nodes in `loaded` were read from memory.
+Work work_of(const trace::Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded = {});
 
 }  // namespace sinter::fuse

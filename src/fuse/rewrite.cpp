@@ -44,6 +44,17 @@ int push_view(Graph& graph, Op op, int input, Shape shape, const trace::Where& w
 
 }  // namespace
 
+Graph drop_unit_reductions(const Graph& graph) {
+  return rebuild(graph, [](Graph& out, Node node) {
+    if (!trace::is_reduction(node.op) || node.chunk) return push(out, std::move(node));
+    const Shape& shape = out.nodes[node.inputs[0]].shape;
+    if (!std::all_of(node.ints.begin(), node.ints.end(), [&](std::int64_t axis) { return shape[axis] == 1; })) return push(out, std::move(node));
+    node.op = Op::reshape;
+    node.ints.clear();
+    return push(out, std::move(node));
+  });
+}
+
 Graph split_reductions(const Graph& graph, const Limits& limits) {
   return rebuild(graph, [&](Graph& out, Node node) {
     if (!trace::is_reduction(node.op) || node.chunk) return push(out, std::move(node));

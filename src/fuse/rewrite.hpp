@@ -9,6 +9,9 @@ namespace sinter::fuse {
 /// chunk length depends on the reduction's length alone, so the order of combination does too.
 trace::Graph split_reductions(const trace::Graph& graph, const Limits& limits);
 
+/// A reduction over axes of size 1 is a reshape.
+trace::Graph drop_unit_reductions(const trace::Graph& graph);
+
 /// On a device without a matmul library: matmul as multiply and sum over broadcast views.
 trace::Graph expand_matmuls(const trace::Graph& graph);
 
