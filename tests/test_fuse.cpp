@@ -354,6 +354,18 @@ Norm layer_norm(GraphBuilder& g, int x, int w, int b) {
   return {mean, rstd, g.op(Op::add, {scaled, g.broadcast(b, like)})};
 }
 
+std::string steps_text(const Plan& plan) {
+  std::string text = trace::to_string(plan.graph);
+  for (const auto& step : plan.steps) {
+    text += "step reads";
+    for (int id : step.reads()) text += " %" + std::to_string(id);
+    text += " writes";
+    for (int id : step.writes()) text += " %" + std::to_string(id);
+    text += " since " + fuse::to_string(step.cut()) + "\n";
+  }
+  return text;
+}
+
 // The number of kernels on the CPU and on an H100, which must be the same; checks that every plan may run in its order.
 template <class Record> int kernels_everywhere(Record record) {
   int count = -1;
@@ -370,6 +382,7 @@ template <class Record> int kernels_everywhere(Record record) {
       CHECK((plan.graph.nodes[base].op == Op::data || written.count(base) == 1));
     }
     if (count < 0) count = kernels(plan);
+    INFO(steps_text(plan));
     CHECK(kernels(plan) == count);
   }
   return count;
@@ -498,7 +511,7 @@ TEST_CASE("arithmetic that hides under memory traffic is computed again") {
     const int sigmoid = g.op(Op::divide, {g.literal(1, gate), g.op(Op::add, {e, g.literal(1, gate)})});
     return std::vector<int>{g.op(Op::multiply, {g.broadcast(sigmoid, wide), g.data(wide)})};
   }) == 1);
-  for (const Shape parameters : {Shape{64, 1, 1}, Shape{56}})
+  for (const Shape& parameters : {Shape{64, 1, 1}, Shape{56}})
     CHECK(kernels_everywhere([&](GraphBuilder& g) {  // batch norm, inference
       const Shape wide{5, 64, 56, 56};
       const int rstd = g.op(Op::divide, {g.literal(1, parameters), g.op(Op::sqrt, {g.op(Op::add, {g.data(parameters), g.literal(1e-5, parameters)})})});
