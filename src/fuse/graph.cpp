@@ -155,6 +155,12 @@ Graph symbolic(const trace::Graph& graph) {
   return result;
 }
 
+std::vector<int> Node::axes() const {
+  std::vector<int> numbers;
+  for (std::size_t k = 0; k < ints.size(); ++k) numbers.push_back(axis(k));
+  return numbers;
+}
+
 std::string to_string(const Sizes& shape) { return sinter::to_string(hints(shape)); }
 
 std::string to_string(const Graph& graph) {

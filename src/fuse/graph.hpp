@@ -17,10 +17,13 @@ struct Node {
   Sizes shape;
   std::vector<int> inputs;
   std::vector<Size> ints;
+  /// permute, reduce_*: the axes.
+  int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
+  std::vector<int> axes() const;
   trace::Scalar scalar;
   int leaf = -1;
   Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage
-  trace::Where where;
+  Location where;
 };
 
 struct Graph {

@@ -5,6 +5,8 @@
 //
 // The idea of hints and guards is that of PyTorch's dynamic shapes (SymInt and ShapeEnv).
 #pragma once
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -157,3 +159,10 @@ class SizeProgram {
 };
 
 }  // namespace sinter::fuse
+
+/// As today's value.
+template <> struct fmt::formatter<sinter::fuse::Size> : fmt::formatter<std::int64_t> {
+  template <class Context> auto format(const sinter::fuse::Size& size, Context& context) const {
+    return fmt::formatter<std::int64_t>::format(size.hint(), context);
+  }
+};

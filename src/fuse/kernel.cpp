@@ -1,0 +1,219 @@
+#include "fuse/kernel.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace sinter::fuse {
+namespace {
+
+bool is_root(const Kernel& kernel, int value) {
+  return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.value == value; });
+}
+
+double node_elements(const Graph& graph, int node) { return as_double(element_count(graph.nodes[node].shape)); }
+double node_bytes(const Graph& graph, int node) {
+  return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+}
+
+// Points of the axes.
+double points_of(const Kernel& kernel, std::uint64_t axes) {
+  double points = 1;
+  for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
+    if (axes >> axis & 1) points *= as_double(kernel.sizes[axis]);
+  return points;
+}
+
+}  // namespace
+
+Size Kernel::parallel_points() const {
+  Size points = 1;
+  for (int axis = 0; axis < parallel; ++axis) points = points * sizes[axis];
+  return points;
+}
+
+Size Kernel::row_points() const {
+  Size points = 1;
+  for (std::size_t axis = parallel; axis < sizes.size(); ++axis) points = points * sizes[axis];
+  return points;
+}
+
+int root_pass(const Kernel& kernel, const Root& root) {
+  // A root whose index walks the rows is stored in a row pass, any other after the passes it waits for.
+  const bool at_rows = root.index.axes() >> kernel.parallel != 0;
+  return at_rows ? kernel.values[root.value].ready : -1;
+}
+
+int Kernel::passes() const {
+  int passes = 0;
+  for (const auto& value : values)
+    if (value.kind == Value::Kind::reduced) passes = std::max(passes, value.ready);
+  for (const auto& root : roots) passes = std::max(passes, root_pass(*this, root) + 1);
+  return passes;
+}
+
+int Kernel::ops() const {
+  return static_cast<int>(std::count_if(values.begin(), values.end(), [](const Value& v) {
+    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced;
+  }));
+}
+
+std::vector<RowPass> row_passes(const Kernel& kernel) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<RowPass> passes(kernel.passes());
+  std::vector<std::vector<int>> sinks(passes.size());
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::reduced) sinks[value.ready - 1].push_back(value.args[0]);
+  for (const auto& root : kernel.roots)
+    if (const int pass = root_pass(kernel, root); pass >= 0) sinks[pass].push_back(root.value);
+  std::vector<char> kept(count), filled(count);
+  for (const auto& keep : kernel.kept) kept[keep.value] = 1;
+  std::vector<int> seen(count, -1);
+  for (int pass = 0; pass < static_cast<int>(passes.size()); ++pass) {
+    std::vector<int> stack = std::move(sinks[pass]);
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v] == pass || !kernel.values[v].row) continue;
+      seen[v] = pass;
+      if (kept[v] && filled[v]) {
+        passes[pass].taken.push_back(v);
+        continue;
+      }
+      passes[pass].computed.push_back(v);
+      for (int arg : kernel.values[v].args) stack.push_back(arg);
+    }
+    std::sort(passes[pass].computed.begin(), passes[pass].computed.end());
+    std::sort(passes[pass].taken.begin(), passes[pass].taken.end());
+    for (int v : passes[pass].computed) filled[v] = kept[v];
+  }
+  return passes;
+}
+
+int parameter_bytes(const Kernel& kernel) {
+  int loads = 0, scalars = 0;
+  for (const auto& value : kernel.values) {
+    loads += value.kind == Value::Kind::load;
+    scalars += value.kind == Value::Kind::scalar;
+  }
+  const int accesses = loads + static_cast<int>(kernel.roots.size());
+  // A pointer each, up to one stride per further axis, the axis sizes, 8 bytes per literal.
+  const int axes = static_cast<int>(kernel.sizes.size());
+  return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
+}
+
+int live_registers(const Kernel& kernel, int vector) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<int> last_use(count, -1);
+  for (int v = 0; v < count; ++v)
+    for (int arg : kernel.values[v].args)
+      if (arg >= 0) last_use[arg] = v;
+  for (const auto& root : kernel.roots) last_use[root.value] = std::max(last_use[root.value], root.value);
+  int live = 0, most = 0;
+  std::vector<int> weight(count);
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind == Value::Kind::scalar) continue;  // read from the parameter bank
+    weight[v] = (itemsize(value.dtype) == 8 ? 2 : 1) * vector;
+    live += weight[v];
+    most = std::max(most, live);
+    for (int k = 0; k < 3; ++k) {
+      const int arg = value.args[k];
+      if (arg < 0 || last_use[arg] != v || std::find(value.args, value.args + k, arg) != value.args + k) continue;
+      live -= weight[arg];
+    }
+    if (last_use[v] <= v) live -= weight[v];
+  }
+  return most + 24;  // addresses, indices and what the compiler needs for itself
+}
+
+int halving_node(const Kernel& kernel) {
+  // Ops in the cone of each value, as bits; the op nearest to half of the total that depends on no reduction and is no root.
+  const int count = static_cast<int>(kernel.values.size());
+  const std::size_t words = static_cast<std::size_t>(count + 63) / 64;
+  std::vector<std::uint64_t> cones(words * static_cast<std::size_t>(count));
+  const int total = kernel.ops();
+  int best = -1, best_distance = 1 << 30;
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    const auto cone = cones.begin() + static_cast<long>(words) * v;
+    for (int arg : value.args)
+      if (arg >= 0) std::transform(cone, cone + static_cast<long>(words), cones.begin() + static_cast<long>(words) * arg, cone, std::bit_or<>());
+    if (value.kind != Value::Kind::op) continue;
+    cone[v / 64] |= std::uint64_t{1} << (v % 64);
+    if (value.ready > 0 || is_root(kernel, v)) continue;
+    int ops = 0;
+    for (std::size_t w = 0; w < words; ++w) ops += __builtin_popcountll(cone[static_cast<long>(w)]);
+    if (ops < 2 || std::abs(2 * ops - total) >= best_distance) continue;
+    best = value.node;
+    best_distance = std::abs(2 * ops - total);
+  }
+  return best;
+}
+
+double bytes_moved(const Graph& graph, const Kernel& kernel) {
+  // How often the passes walk each value: what is not of the rows is read once.
+  std::vector<int> times(kernel.values.size());
+  for (std::size_t v = 0; v < times.size(); ++v) times[v] = kernel.values[v].row ? 0 : 1;
+  for (const auto& pass : row_passes(kernel))
+    for (int v : pass.computed) ++times[v];
+  std::map<int, std::vector<double>> read;  // node -> elements read by each reading of the rows
+  for (std::size_t v = 0; v < times.size(); ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind != Value::Kind::load) continue;
+    auto& readings = read[value.node];
+    if (static_cast<int>(readings.size()) < times[v]) readings.resize(times[v]);
+    for (int k = 0; k < times[v]; ++k) readings[k] += points_of(kernel, value.index.axes());
+  }
+  double bytes = 0;
+  for (const auto& [node, readings] : read)
+    for (double elements : readings)
+      bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (const auto& root : kernel.roots) bytes += node_bytes(graph, root.node);
+  return bytes;
+}
+
+double Work::seconds(const Limits& limits) const { return std::max(bytes / limits.bandwidth, ops / limits.throughput); }
+
+Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<char> needed(count), read(count);
+  std::vector<std::uint64_t> axes(count);
+  for (const auto& root : kernel.roots) needed[root.value] = 1;
+  for (int v = count - 1; v >= 0; --v) {
+    if (!needed[v]) continue;
+    const Value& value = kernel.values[v];
+    read[v] = value.kind == Value::Kind::load || std::find(loaded.begin(), loaded.end(), value.node) != loaded.end();
+    if (read[v]) continue;
+    for (int arg : value.args)
+      if (arg >= 0) needed[arg] = 1;
+  }
+  const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
+  Work work;
+  std::map<int, double> elements;
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    // The axes a value changes along: all of an index', of an operand's; a reduction's without the rows.
+    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
+    for (int arg : value.args)
+      if (arg >= 0) axes[v] |= axes[arg];
+    if (value.kind == Value::Kind::reduced) axes[v] &= parallel;
+    if (!needed[v]) continue;
+    if (read[v]) {
+      elements[value.node] += points_of(kernel, axes[v]);
+      continue;
+    }
+    if (value.kind == Value::Kind::scalar) continue;
+    std::uint64_t computed = value.row ? all : parallel;
+    if (value.kind == Value::Kind::reduced) computed = all;
+    // A loop does not compute again what it does not change; a GPU has threads where a CPU has loops.
+    if (!limits.is_cuda() && value.kind != Value::Kind::reduced)
+      for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
+    work.ops += value.cost * points_of(kernel, computed);
+  }
+  for (const auto& [node, times] : elements)
+    work.bytes += std::min(times, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (const auto& root : kernel.roots) work.bytes += node_bytes(graph, root.node);
+  return work;
+}
+
+}  // namespace sinter::fuse
