@@ -26,36 +26,75 @@ template <class Visit> void each_index(Kernel& kernel, Visit visit) {
 
 using fuse::direct_coefficient;
 
-// Bytes that neighbouring points along the axis access side by side; stores count twice since they cannot be cached away. With rows,
-// only what happens at every row point counts.
-std::int64_t unit_stride_score(const trace::Graph& graph, const Kernel& kernel, int axis) {
-  const bool rows = kernel.row_axes() > 0;
-  std::int64_t score = 0;
-  for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load && value.row == rows && direct_coefficient(value.index, axis) == 1)
-      score += static_cast<std::int64_t>(itemsize(value.dtype));
-  for (const auto& root : kernel.roots)
-    if ((fuse::root_pass(kernel, root) >= 0) == rows && direct_coefficient(root.index, axis) == 1)
-      score += 2 * static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
-  return score;
+constexpr std::int64_t kLine = 64;   // bytes that memory moves at once
+constexpr std::int64_t kLanes = 16;  // an axis shorter than this leaves lanes idle
+
+// Elements between neighbouring points along the axis.
+std::int64_t stride_along(const IndexExpr& index, int axis) {
+  std::int64_t stride = 0;
+  for (const auto& term : index.terms()) {
+    if (term.axis == axis) stride += term.coeff;
+    if (term.divides()) stride += term.coeff * (stride_along(term.inner, axis) / term.div);
+  }
+  return stride;
 }
 
-// Moves the axis with the most side-by-side accesses to the end of [first, last).
-void order_axes(const trace::Graph& graph, Kernel& kernel, int first, int last) {
-  int best = last - 1;
-  for (int axis = first; axis < last; ++axis)
-    if (unit_stride_score(graph, kernel, axis) > unit_stride_score(graph, kernel, best)) best = axis;
-  if (best == last - 1 || last - first < 2) return;
-  std::vector<int> to(kernel.sizes.size());
-  for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] = static_cast<int>(axis);
-  for (int axis = best + 1; axis < last; ++axis) to[axis] = axis - 1;
-  to[best] = last - 1;
-  std::vector<std::int64_t> sizes(kernel.sizes.size());
-  for (std::size_t axis = 0; axis < to.size(); ++axis) sizes[to[axis]] = kernel.sizes[axis];
+// What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
+// stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
+// that lanes along that other axis would make apart.
+std::int64_t cost_along(const trace::Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
+  const bool rows = kernel.row_axes() > 0;
+  std::int64_t cost = 0;
+  const auto add = [&](const IndexExpr& index, DType dtype, int times) {
+    const auto bytes = [&](int along) { return std::min(kLine, std::abs(stride_along(index, along)) * static_cast<std::int64_t>(itemsize(dtype))); };
+    if (apart < 0 || bytes(apart) == kLine) cost += times * bytes(axis);
+  };
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
+  for (const auto& root : kernel.roots)
+    if ((fuse::root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
+  return cost * kLanes / std::clamp<std::int64_t>(kernel.sizes[axis], 1, kLanes);
+}
+
+// What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.
+std::int64_t saved_by_squares(const trace::Graph& graph, const Kernel& kernel, int axis, int last_row) {
+  std::int64_t saved = 0;
+  for (const auto& root : kernel.roots) {
+    const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
+    if (fuse::root_pass(kernel, root) >= 0 && stride_along(root.index, last_row) == 1)
+      saved += 2 * (std::min(kLine, std::abs(stride_along(root.index, axis)) * size) - size);
+  }
+  return saved;
+}
+
+void move_axis(Kernel& kernel, int from, int to) {
+  if (from == to) return;
+  std::vector<int> order(kernel.sizes.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<int>(axis);
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  std::vector<std::int64_t> sizes(order.size());
+  std::vector<IndexExpr> by(order.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    sizes[axis] = kernel.sizes[order[axis]];
+    by[order[axis]] = IndexExpr::of_axis(static_cast<int>(axis));
+  }
   kernel.sizes = sizes;
-  std::vector<IndexExpr> by;
-  for (int axis : to) by.push_back(IndexExpr::of_axis(axis));
   each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
+}
+
+// Moves the axis that is cheapest for lanes to the end of [first, last); before it, where lanes then walk apart somewhere, the
+// axis along which those accesses lie side by side: a transpose goes by squares of the two.
+void order_axes(const trace::Graph& graph, Kernel& kernel, int first, int last) {
+  const auto cheapest = [&](int end, int apart) {
+    int best = end - 1;
+    for (int axis = first; axis < end; ++axis)
+      if (cost_along(graph, kernel, axis, apart) < cost_along(graph, kernel, best, apart)) best = axis;
+    return best;
+  };
+  if (last - first < 2) return;
+  move_axis(kernel, cheapest(last, -1), last - 1);
+  if (kernel.row_axes() == 0 && last - first > 2) move_axis(kernel, cheapest(last - 1, last - 1), last - 2);
 }
 
 // Two neighbouring axes that every access walks as one become one.
@@ -87,6 +126,7 @@ class Lowering {
   }
 
   LoopNest run() {
+    merge_axes(kernel_);
     order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
     order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
     merge_axes(kernel_);
@@ -154,10 +194,12 @@ class Lowering {
     const int last_parallel = nest_.parallel - 1, last_row = nest_.axes() - 1;
     nest_.vector_axis = last_parallel;
     if (nest_.rows == 0) return;
-    const auto parallel_score = unit_stride_score(graph_, kernel_, last_parallel), row_score = unit_stride_score(graph_, kernel_, last_row);
+    auto parallel_cost = cost_along(graph_, kernel_, last_parallel);
+    const auto row_cost = cost_along(graph_, kernel_, last_row);
+    if (!limits_.is_cuda()) parallel_cost -= saved_by_squares(graph_, kernel_, last_parallel, last_row);
     // Very short rows leave most lanes idle; neighbouring rows fill them.
     const bool short_rows = kernel_.row_points() <= 8 && kernel_.sizes[last_parallel] >= 64;
-    if (!short_rows && (row_score >= parallel_score || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
+    if (!short_rows && (row_cost <= parallel_cost || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
   }
 
   bool column_form_on_cuda() const {

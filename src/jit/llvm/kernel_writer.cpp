@@ -189,8 +189,9 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     cost += cost_of(nest_, stage);
     rows |= stage.row;
   }
+  const bool squares = std::any_of(nest_.outputs.begin(), nest_.outputs.end(), [&](const Access& a) { return stored_by_squares(a, native_lanes_); });
   // Column kernels without a panel: whole cache lines of each row, and several chains of additions at once.
-  const int vectors = panelled() ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
+  const int vectors = panelled() || squares ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
   for (int width : widths(vectors)) {
@@ -390,16 +391,41 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
     write_row_lanes(stage, axis);
     return;
   }
-  ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), ir_.integer(DType::int64, 0), sizes_[axis], 1, [&](const Value& i) {
-    indices_.clear();
-    axes_[axis] = i;
-    if (!last) {
-      write_rows(stage, axis + 1, lanes);
-      return;
-    }
+  const auto walk = [&](const Value& begin, const Value& end, const std::function<void()>& body) {
+    ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), begin, end, 1, [&](const Value& i) {
+      indices_.clear();
+      axes_[axis] = i;
+      body();
+    });
+  };
+  const Value zero = ir_.integer(DType::int64, 0), size = sizes_[axis];
+  if (!last) return walk(zero, size, [&] { write_rows(stage, axis + 1, lanes); });
+  const auto step = [&] {
     write_body(stage, lanes);
     end_step(stage);
+  };
+  for (const Store& store : stage.stores)
+    if (stored_by_squares(nest_.outputs[store.output], lanes)) {
+      ir_.set_name(nest_.outputs[store.output].name + ".square");
+      squares_[store.output] = {ir_.alloca_of(nest_.outputs[store.output].dtype, lanes, lanes), {}};
+    }
+  if (squares_.empty()) return walk(zero, size, step);
+  // As many rows as lanes make squares, which are turned and stored along the row.
+  ir_.set_name("whole");
+  const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -lanes));
+  ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
+    walk(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&] {
+      const Value at = ir_.mul(ir_.sub(axes_[axis], first), ir_.integer(DType::int64, lanes));
+      for (auto& [output, square] : squares_)
+        square.row = element_pointer({square.memory, DType::int64}, nest_.outputs[output].dtype, at);
+      step();
+    });
+    indices_.clear();
+    axes_[axis] = first;
+    for (const auto& [output, square] : squares_) store_transposed(nest_.outputs[output], square.memory, lanes);
   });
+  squares_.clear();
+  walk(whole, size, step);
 }
 
 /// Lanes along the axis: whole steps, then what is left over in narrower vectors and single elements.
@@ -450,7 +476,9 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    store_access(access, values_[store.value], lanes);
+    if (const auto square = squares_.find(store.output); square != squares_.end())
+      store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
+    else store_access(access, values_[store.value], lanes);
   }
   combine_values(stage, lanes);
 }

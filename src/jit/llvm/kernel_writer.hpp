@@ -63,9 +63,16 @@ class KernelWriter {
   /// Reads a square of an input whose strided axis the lanes walk, and leaves it transposed in place.
   bool transposable(const Access& access, int lanes) const;
   void load_transposed(const Access& access, const std::string& place, int lanes);
+  /// The same for an output that lies along the last row axis, while lanes walk a parallel one.
+  bool stored_by_squares(const Access& access, int lanes) const;
+  void store_transposed(const Access& access, const std::string& square, int lanes);
+  std::vector<Value> transposed(std::vector<Value> rows);
   void store_wide(const Value& pointer, const Value& value);
-  Value gather(const Value& pointers, DType dtype);
-  void scatter(const Value& pointers, const Value& value);
+  Value load_irregular(const Access& access, int lanes);
+  Value load_strided(const Value& first, DType dtype, const Value& stride, int lanes);
+  Value load_lanes(const Value& pointers, DType dtype);
+  void store_lanes(const Value& pointers, const Value& value);
+  Value as_value(const Value& loaded);
 
   /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
   /// that what a strided access brings to the cache is used up (a transpose in tiles).
@@ -91,6 +98,11 @@ class KernelWriter {
   std::map<std::pair<int, int>, Value> indices_;  // already computed in this block, by (index, lanes)
   Value row_points_, slot_stride_;
   std::map<int, Value> transposed_;  // by input: where the current point's lanes lie
+  struct Square {
+    std::string memory;
+    Value row;  // where the current row point's lanes go
+  };
+  std::map<int, Square> squares_;    // by output, while a square is filled
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;        // by instruction
 
