@@ -22,6 +22,7 @@ Examples:
   sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain
   sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (len - 1)' x=x.npy len=100
   sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10
+  sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter info
   sinter cache verify
@@ -40,6 +41,7 @@ Environment (a flag goes before its variable):
 
 std::string function_list() {
   std::string text = "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
+                     "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
                      "An expression that starts with - goes after --.\n\nFunctions:\n";
   std::string line = " ";
   for (const tools::Function& function : tools::functions()) {
@@ -96,7 +98,8 @@ int run(int argc, char** argv) {
   eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")
       ->type_name("NAME=FILE.npy NAME=NUMBER");
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it")->type_name("OUT.npy");
+  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; of several results each to its own file")
+      ->type_name("OUT.npy[,OUT2.npy…]");
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
