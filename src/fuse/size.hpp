@@ -58,6 +58,11 @@ inline bool operator<=(const Size& a, const Size& b) { return !(b < a); }
 inline bool operator>=(const Size& a, const Size& b) { return !(a < b); }
 std::string to_string(const Size& size);
 
+/// Today's value, guarded to be exactly that.
+inline std::int64_t exactly(const Size& size) {
+  (void)(size == size.hint());
+  return size.hint();
+}
 /// For estimates: today's value, guarded to its order of magnitude (a factor of 16).
 double as_double(const Size& size);
 

@@ -30,8 +30,8 @@ constexpr std::int64_t kLine = 64;   // bytes that memory moves at once
 constexpr std::int64_t kLanes = 16;  // an axis shorter than this leaves lanes idle
 
 // Elements between neighbouring points along the axis.
-std::int64_t stride_along(const IndexExpr& index, int axis) {
-  std::int64_t stride = 0;
+fuse::Size stride_along(const IndexExpr& index, int axis) {
+  fuse::Size stride = 0;
   for (const auto& term : index.terms()) {
     if (term.axis == axis) stride += term.coeff;
     if (term.divides()) stride += term.coeff * (stride_along(term.inner, axis) / term.div);
@@ -39,30 +39,40 @@ std::int64_t stride_along(const IndexExpr& index, int axis) {
   return stride;
 }
 
+fuse::Size magnitude(const fuse::Size& size) { return size < 0 ? -size : size; }
+
+// Bytes that the step along the axis moves: a line for a long one, nothing for none.
+std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
+  const auto size = static_cast<std::int64_t>(itemsize(dtype));
+  const fuse::Size stride = magnitude(stride_along(index, axis));
+  if (stride * size >= kLine) return kLine;
+  return exactly(stride) * size;
+}
+
 // What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
 // stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
 // that lanes along that other axis would make apart.
-std::int64_t cost_along(const trace::Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
+std::int64_t cost_along(const fuse::Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
   std::int64_t cost = 0;
   const auto add = [&](const IndexExpr& index, DType dtype, int times) {
-    const auto bytes = [&](int along) { return std::min(kLine, std::abs(stride_along(index, along)) * static_cast<std::int64_t>(itemsize(dtype))); };
-    if (apart < 0 || bytes(apart) == kLine) cost += times * bytes(axis);
+    if (apart < 0 || step_bytes(index, apart, dtype) == kLine) cost += times * step_bytes(index, axis, dtype);
   };
   for (const auto& value : kernel.values)
     if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
   for (const auto& root : kernel.roots)
     if ((fuse::root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
-  return cost * kLanes / std::clamp<std::int64_t>(kernel.sizes[axis], 1, kLanes);
+  const fuse::Size& size = kernel.sizes[axis];
+  return cost * kLanes / (size >= kLanes ? kLanes : std::max<std::int64_t>(exactly(size), 1));
 }
 
 // What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.
-std::int64_t saved_by_squares(const trace::Graph& graph, const Kernel& kernel, int axis, int last_row) {
+std::int64_t saved_by_squares(const fuse::Graph& graph, const Kernel& kernel, int axis, int last_row) {
   std::int64_t saved = 0;
   for (const auto& root : kernel.roots) {
     const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
     if (fuse::root_pass(kernel, root) >= 0 && stride_along(root.index, last_row) == 1)
-      saved += 2 * (std::min(kLine, std::abs(stride_along(root.index, axis)) * size) - size);
+      saved += 2 * (step_bytes(root.index, axis, graph.nodes[root.node].dtype) - size);
   }
   return saved;
 }
@@ -73,7 +83,7 @@ void move_axis(Kernel& kernel, int from, int to) {
   for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<int>(axis);
   order.erase(order.begin() + from);
   order.insert(order.begin() + to, from);
-  std::vector<std::int64_t> sizes(order.size());
+  fuse::Sizes sizes(order.size());
   std::vector<IndexExpr> by(order.size());
   for (std::size_t axis = 0; axis < order.size(); ++axis) {
     sizes[axis] = kernel.sizes[order[axis]];
@@ -85,7 +95,7 @@ void move_axis(Kernel& kernel, int from, int to) {
 
 // Moves the axis that is cheapest for lanes to the end of [first, last); before it, where lanes then walk apart somewhere, the
 // axis along which those accesses lie side by side: a transpose goes by squares of the two.
-void order_axes(const trace::Graph& graph, Kernel& kernel, int first, int last) {
+void order_axes(const fuse::Graph& graph, Kernel& kernel, int first, int last) {
   const auto cheapest = [&](int end, int apart) {
     int best = end - 1;
     for (int axis = first; axis < end; ++axis)
@@ -102,7 +112,7 @@ void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
     if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
-    const std::int64_t inner = kernel.sizes[axis + 1];
+    const fuse::Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
     if (!all) continue;
@@ -120,19 +130,19 @@ void merge_axes(Kernel& kernel) {
 
 class Lowering {
  public:
-  Lowering(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options)
+  Lowering(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options)
       : graph_(graph), limits_(limits), kernel_(kernel) {
     nest_.fast_math = options.fast_math;
   }
 
-  LoopNest run() {
+  Lowered run() {
     merge_axes(kernel_);
     order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
     order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
     merge_axes(kernel_);
     nest_.parallel = kernel_.parallel;
     nest_.rows = kernel_.row_axes();
-    nest_.ints = kernel_.sizes;
+    ints_ = kernel_.sizes;
     if (kernel_.chunk > 0) {
       nest_.chunk_axis = 0;
       nest_.chunk_row = nest_.parallel;
@@ -146,14 +156,15 @@ class Lowering {
     make_stages();
     if (limits_.is_cuda()) choose_cuda_form();
     name_it();
+    nest_.ints = hints(ints_);
     verify(nest_);
-    return std::move(nest_);
+    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_)};
   }
 
  private:
-  int parameter(std::int64_t value) {
-    nest_.ints.push_back(value);
-    return static_cast<int>(nest_.ints.size()) - 1;
+  int parameter(const fuse::Size& value) {
+    ints_.push_back(value);
+    return static_cast<int>(ints_.size()) - 1;
   }
 
   int index_of(const IndexExpr& expr, bool with_constant) {
@@ -163,24 +174,25 @@ class Lowering {
     Index index;
     for (const auto& term : expr.terms()) {
       Index::Term out;
-      if (term.coeff != 1) out.coeff = parameter(term.coeff);
+      if (!term.coeff.same(1)) out.coeff = parameter(term.coeff);
       if (term.axis >= 0) {
         out.axis = term.axis;
       } else {
         out.inner = index_of(term.inner, true);
-        if (term.div != 1) out.div = parameter(term.div);
-        if (term.mod != 0) out.mod = parameter(term.mod);
+        if (!term.div.same(1)) out.div = parameter(term.div);
+        if (!term.whole()) out.mod = parameter(term.mod);
       }
       index.terms.push_back(out);
     }
-    if (with_constant && expr.constant() != 0) index.constant = parameter(expr.constant());
+    if (with_constant && !expr.constant().same(0)) index.constant = parameter(expr.constant());
     nest_.indices.push_back(std::move(index));
     return indices_[key] = static_cast<int>(nest_.indices.size()) - 1;
   }
 
   Access access(int node, const IndexExpr& expr, std::string name) {
     const IndexExpr walk = expr + IndexExpr::of(-expr.constant());  // the constant goes into the pointer
-    return {graph_.nodes[node].dtype, index_of(walk, false), node, expr.constant(), std::move(name)};
+    (name.starts_with("in") ? input_offsets_ : output_offsets_).push_back(expr.constant());
+    return {graph_.nodes[node].dtype, index_of(walk, false), node, expr.constant().hint(), std::move(name)};
   }
 
   int input_of(const Value& value) {
@@ -315,18 +327,18 @@ class Lowering {
   // ---- CUDA: index width, vector accesses, threads per row ------------------------------------------------------------------
 
   void choose_cuda_form() {
-    std::int64_t largest = kernel_.parallel_points() * std::max<std::int64_t>(kernel_.row_points(), 1);
-    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (const auto& a : *accesses) largest = std::max(largest, element_count(graph_.nodes[a.buffer].shape));
     // A grid-stride loop may step past the end by one grid before it stops.
-    nest_.wide_index = largest > (std::int64_t{1} << 30);
+    const fuse::Size limit = std::int64_t{1} << 30;
+    nest_.wide_index = kernel_.parallel_points() * kernel_.row_points() > limit;
+    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
+      for (const auto& a : *accesses) nest_.wide_index = nest_.wide_index || element_count(graph_.nodes[a.buffer].shape) > limit;
     std::size_t widest = 1;
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
       for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
     const int lanes = widest == 8 ? 2 : 4;
     nest_.vector = vector_fits(lanes) ? lanes : 1;
-    std::int64_t slot_bytes = 0;
-    for (auto dtype : nest_.slots) slot_bytes += static_cast<std::int64_t>(itemsize(dtype)) * kernel_.row_points();
+    fuse::Size slot_bytes = 0;
+    for (auto dtype : nest_.slots) slot_bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     // A warp walks a short row alone; the columns form always shares its rows between several warps.
     const bool warp = !column_form_on_cuda() && kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes;
     nest_.row_threads = warp ? 32 : 256;
@@ -334,15 +346,17 @@ class Lowering {
 
   bool vector_fits(int lanes) const {
     const int axis = nest_.vector_axis;
-    if (nest_.ints[axis] % lanes) return false;
+    if (ints_[axis] % lanes != 0) return false;
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (const auto& a : *accesses) {
+      for (std::size_t k = 0; k < accesses->size(); ++k) {
+        const Access& a = (*accesses)[k];
+        const fuse::Size& offset = (accesses == &nest_.inputs ? input_offsets_ : output_offsets_)[k];
         const int c = coefficient(nest_, a.index, axis);
         if (c == kNone) continue;
-        if (c != kOne || a.offset % lanes) return false;
+        if (c != kOne || offset % lanes != 0) return false;
         for (const auto& term : nest_.indices[a.index].terms) {
           if (term.axis == axis) continue;
-          if (term.coeff == kOne || nest_.ints[term.coeff] % lanes) return false;
+          if (term.coeff == kOne || ints_[term.coeff] % lanes != 0) return false;
         }
       }
     return true;
@@ -368,17 +382,19 @@ class Lowering {
     nest_.name += fmt::format("_{:08x}", hash);
   }
 
-  const trace::Graph& graph_;
+  const fuse::Graph& graph_;
   const fuse::Limits& limits_;
   Kernel kernel_;
   LoopNest nest_;
+  fuse::Sizes ints_;     // as nest_.ints
+  fuse::Sizes input_offsets_, output_offsets_;
   std::map<std::pair<int, bool>, int> indices_;  // by expression, with or without its constant
   std::map<std::pair<int, int>, int> inputs_;    // by node and expression
 };
 
 }  // namespace
 
-LoopNest lower(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
+Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   const fuse::IndexSpace::Scope scope(kernel.space);
   return Lowering(graph, kernel, limits, options).run();
 }
