@@ -24,8 +24,8 @@ Plan plan_of(const trace::Graph& graph, const Limits& limits = fuse::cpu_limits(
   Plan plan = fuse::schedule(prepared, limits);
   for (const auto& step : plan.steps) {
     if (step.kind != fuse::Step::Kind::kernel) continue;
-    INFO(trace::to_string(plan.graph));
-    const auto nest = jit::lower(plan.graph, step.kernel, limits);  // verifies
+    INFO(fuse::to_string(plan.graph));
+    const auto nest = jit::lower(plan.graph, step.kernel, limits).nest;  // verifies
     CHECK(jit::to_string(nest).size() > 0);
   }
   return plan;
@@ -55,7 +55,7 @@ TEST_CASE("a chain over broadcast operands is one kernel, and the literal is a p
   REQUIRE(kernels(plan) == 1);
   CHECK(plan.steps[0].cut().reason == CutReason::output_wanted);
   CHECK(plan.steps[0].kernel.row_axes() == 0);
-  const auto nest = jit::lower(plan.graph, plan.steps[0].kernel, fuse::cpu_limits());
+  const auto nest = jit::lower(plan.graph, plan.steps[0].kernel, fuse::cpu_limits()).nest;
   CHECK(nest.scalars.size() == 1);
   CHECK(nest.parallel == 2);
   CHECK(plan.bytes_moved == doctest::Approx(4096.0 * 1024 * 4 * 2 + 4096));
@@ -66,7 +66,7 @@ TEST_CASE("neighbouring axes of one layout merge into one") {
   const int x = g.data({16, 32, 64}), y = g.data({16, 32, 64});
   const auto graph = g.done({g.op(Op::add, {x, y})});
   const Plan plan = plan_of(graph);
-  const auto nest = jit::lower(plan.graph, plan.steps[0].kernel, fuse::cpu_limits());
+  const auto nest = jit::lower(plan.graph, plan.steps[0].kernel, fuse::cpu_limits()).nest;
   CHECK(nest.parallel == 1);
   CHECK(nest.ints == std::vector<std::int64_t>{16 * 32 * 64});
 }
@@ -176,7 +176,7 @@ TEST_CASE("long formulas are cut by size, and a loop's pieces are the same kerne
   CHECK(kernels(plan) == 8);
   CHECK(has_cut(plan, CutReason::kernel_size));
   std::set<std::string> texts;
-  for (const auto& step : plan.steps) texts.insert(jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits())));
+  for (const auto& step : plan.steps) texts.insert(jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits()).nest));
   CHECK(texts.size() == 1);
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("the schedule is the same every time") {
   const auto text = [&] {
     std::string all;
     const Plan plan = plan_of(graph);
-    for (const auto& step : plan.steps) all += jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits())) + fuse::to_string(step.cut());
+    for (const auto& step : plan.steps) all += jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits()).nest) + fuse::to_string(step.cut());
     return all;
   };
   CHECK(text() == text());
@@ -355,7 +355,7 @@ Norm layer_norm(GraphBuilder& g, int x, int w, int b) {
 }
 
 std::string steps_text(const Plan& plan) {
-  std::string text = trace::to_string(plan.graph);
+  std::string text = fuse::to_string(plan.graph);
   for (const auto& step : plan.steps) {
     text += "step reads";
     for (int id : step.reads()) text += " %" + std::to_string(id);

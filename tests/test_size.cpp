@@ -65,13 +65,14 @@ template <class N> std::vector<N> decide(std::vector<N> values, unsigned seed) {
   for (int step = 0; step < 20; ++step) {
     const N a = values[rng() % values.size()], b = values[rng() % values.size()];
     const N literal(static_cast<std::int64_t>(rng() % 9 + 1));
-    switch (rng() % 7) {
+    switch (rng() % 8) {
       case 0: values.push_back(a + b); break;
       case 1: values.push_back(a < b ? b - a : a - b); break;
       case 2: values.push_back(a < N(100000) && b < N(100000) ? a * b : a); break;
       case 3: values.push_back(b > N(0) ? a / b : a); break;
-      case 4: values.push_back(b > N(0) ? a % b : b); break;
+      case 4: values.push_back(b > N(0) ? a % b : b); break;  // a may be negative
       case 5: values.push_back(a % literal == N(0) ? a / literal : a); break;
+      case 6: values.push_back(a % literal < N(0) ? a + literal : a); break;
       default: values.push_back(a == b ? literal : a); break;
     }
   }

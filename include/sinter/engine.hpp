@@ -40,7 +40,9 @@ struct Counters {
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;
   std::uint64_t plans_made = 0;     // scheduled and generated
-  std::uint64_t plans_reused = 0;   // found by structure: neither scheduled nor generated
+  std::uint64_t plans_reused = 0;   // found by structure and guards: neither scheduled nor generated
+  std::uint64_t guards_checked = 0; // plans of the right structure that were asked whether they hold for the sizes at hand
+  std::uint64_t sources_generated = 0;
   std::uint64_t fallbacks = 0;      // kernels interpreted because they could not be compiled
   std::uint64_t bytes_now = 0;      // device memory held by tensors
   std::uint64_t bytes_peak = 0;

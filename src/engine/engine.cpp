@@ -97,30 +97,34 @@ Engine::Setup Engine::setup() {
   return setup;
 }
 
-std::pair<std::shared_ptr<const Planned>, bool> Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
+Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
   const Target& target = setup.target;
+  fuse::Structure structure = fuse::structure_of(graph);
   const std::string key =
       fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
                   target.device ? target.device->name() : "offline") +
-      trace::structure_key(graph);
+      structure.key;
   {
     std::lock_guard lock(mutex_);
-    if (auto found = plans_.find(key); found != plans_.end()) {
-      ++totals_.plans_reused;
-      return {found->second, true};
-    }
+    if (const auto found = plans_.find(key); found != plans_.end())
+      for (auto planned = found->second.rbegin(); planned != found->second.rend(); ++planned) {
+        ++totals_.guards_checked;
+        if (!(*planned)->holds(structure.symbols)) continue;
+        ++totals_.plans_reused;
+        return {*planned, true, std::move(structure.symbols)};
+      }
   }
   auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
-  if (plans_.emplace(key, planned).second) {
-    plan_order_.push_back(key);
-    if (plan_order_.size() > kMaxPlans) {  // sizes that change at every step must not fill the memory
-      for (std::size_t k = 0; k < kMaxPlans / 4; ++k) plans_.erase(plan_order_[k]);
-      plan_order_.erase(plan_order_.begin(), plan_order_.begin() + kMaxPlans / 4);
-    }
+  auto& family = plans_[key];
+  if (family.empty()) plan_order_.push_back(key);
+  family.push_back(planned);
+  if (plan_order_.size() > kMaxPlans) {  // structures that change at every step must not fill the memory
+    for (std::size_t k = 0; k < kMaxPlans / 4; ++k) plans_.erase(plan_order_[k]);
+    plan_order_.erase(plan_order_.begin(), plan_order_.begin() + kMaxPlans / 4);
   }
-  return {planned, false};
+  return {planned, false, std::move(structure.symbols)};
 }
 
 device::BufferPtr Engine::buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device) {
@@ -140,24 +144,26 @@ device::BufferPtr Engine::buffer_of(const trace::StoragePtr& storage, const devi
   return buffer;
 }
 
-void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
-                    std::vector<device::BufferPtr>& buffers) {
+void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants,
+                    const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers) {
   const jit::LoopNest& nest = step.nest;
+  const auto ints = numbers.subspan(step.numbers, nest.ints.size());
   for (int axis = 0; axis < nest.parallel; ++axis)
-    if (nest.ints[axis] == 0) return;  // nothing to write
+    if (ints[axis] == 0) return;  // nothing to write
   std::vector<std::uint64_t> scalars;
   for (int ordinal : step.constants) scalars.push_back(constants[ordinal].bits());
   const auto gather = [&](auto address_of) {
     std::vector<void*> pointers;
+    const std::int64_t* offset = ints.data() + ints.size();
     for (const auto* accesses : {&nest.inputs, &nest.outputs})
       for (const auto& access : *accesses)
-        pointers.push_back(static_cast<char*>(address_of(access.buffer)) + access.offset * static_cast<std::int64_t>(itemsize(access.dtype)));
+        pointers.push_back(static_cast<char*>(address_of(access.buffer)) + *offset++ * static_cast<std::int64_t>(itemsize(access.dtype)));
     return pointers;
   };
   ++totals_.launched;
   if (step.made.kernel) {
     const auto pointers = gather([&](int node) { return buffers[node]->data(); });
-    device->launch(*step.made.kernel, nest, {pointers, nest.ints, scalars});
+    device->launch(*step.made.kernel, nest, {pointers, ints, scalars});
     return;
   }
   // No kernel on the device: interpret on the host, with the operands brought over and the results taken back.
@@ -174,32 +180,34 @@ void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& c
   for (const auto& access : nest.outputs) bring(access);
   const auto pointers = gather([&](int node) { return copies.at(node)->data(); });
   const auto kernel = host->load(nest, {});
-  host->launch(*kernel, nest, {pointers, nest.ints, scalars});
+  host->launch(*kernel, nest, {pointers, ints, scalars});
   for (const auto& access : nest.outputs) device->upload(*buffers[access.buffer], copies.at(access.buffer)->data(), buffers[access.buffer]->bytes());
 }
 
 void Engine::multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers) {
   const auto bytes = static_cast<std::int64_t>(itemsize(call.dtype));
   std::int64_t batch = 1;
-  for (auto size : call.batch) batch *= size;
+  for (const auto& size : call.batch) batch *= size.hint();
   ++totals_.library_calls;
   // Batch axes may be broadcast, each by itself: one product per batch element, its place found axis by axis.
   for (std::int64_t b = 0; b < batch; ++b) {
     const auto operand = [&](const fuse::MatrixOperand& of) {
-      std::int64_t offset = of.offset, rest = b;
-      for (std::size_t axis = call.batch.size(); axis-- > 0; rest /= call.batch[axis]) offset += rest % call.batch[axis] * of.batch_strides[axis];
+      std::int64_t offset = of.offset.hint(), rest = b;
+      for (std::size_t axis = call.batch.size(); axis-- > 0; rest /= call.batch[axis].hint())
+        offset += rest % call.batch[axis].hint() * of.batch_strides[axis].hint();
       device::MatmulOperand result;
       result.data = static_cast<const char*>(buffers[of.node]->data()) + offset * bytes;
-      result.transposed = of.column_stride != 1;
-      result.leading = result.transposed ? of.column_stride : of.row_stride;
+      result.transposed = of.column_stride.hint() != 1;
+      result.leading = (result.transposed ? of.column_stride : of.row_stride).hint();
       return result;
     };
-    char* out = static_cast<char*>(buffers[call.node]->data()) + b * call.m * call.n * bytes;
-    device::matmul(call.dtype, operand(call.a), operand(call.b), out, 1, call.m, call.n, call.k, options.threads);
+    char* out = static_cast<char*>(buffers[call.node]->data()) + b * call.m.hint() * call.n.hint() * bytes;
+    device::matmul(call.dtype, operand(call.a), operand(call.b), out, 1, call.m.hint(), call.n.hint(), call.k.hint(), options.threads);
   }
 }
 
-void Engine::run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers) {
+void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
+                 std::vector<device::BufferPtr>& buffers) {
   const auto& plan = planned.plan;
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
@@ -209,11 +217,10 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Setu
     for (int node : step.reads())
       if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
     for (int node : step.writes()) {
-      const auto& n = plan.graph.nodes[node];
-      buffers[node] = device->allocate(std::max<std::size_t>(static_cast<std::size_t>(element_count(n.shape)) * itemsize(n.dtype), 1));
+      buffers[node] = device->allocate(std::max<std::size_t>(static_cast<std::size_t>(numbers[static_cast<std::size_t>(planned.bytes[node])]), 1));
     }
-    if (step.kind == fuse::Step::Kind::matmul) multiply(step.matmul, setup.options, buffers);
-    else launch(planned.steps[s], constants, device, buffers);
+    if (step.kind == fuse::Step::Kind::matmul) multiply(step.matmul.with(numbers.data() + planned.steps[s].numbers), setup.options, buffers);
+    else launch(planned.steps[s], numbers, constants, device, buffers);
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
       if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
@@ -232,9 +239,11 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
       throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                    short_place(pending.front()->where)));
   const Setup now = setup();
-  const auto [planned, reused] = plan_for(linear.graph, now);
+  const auto [planned, reused, symbols] = plan_for(linear.graph, now);
+  std::vector<std::int64_t> numbers;
+  planned->program.evaluate(symbols, numbers);
   std::vector<device::BufferPtr> buffers;
-  run(*planned, linear, now, buffers);
+  run(*planned, numbers, linear, now, buffers);
 
   const auto& plan = planned->plan;
   const auto history = std::make_shared<History>(History{planned, reused, now.target.device->name()});
@@ -248,7 +257,7 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
       storage = linear.leaves[plan.graph.nodes[base].leaf];
     } else {
       storage = std::make_shared<trace::Storage>();
-      storage->bytes = static_cast<std::size_t>(element_count(plan.graph.nodes[base].shape)) * itemsize(plan.graph.nodes[base].dtype);
+      storage->bytes = static_cast<std::size_t>(numbers[static_cast<std::size_t>(planned->bytes[base])]);
       if (host) storage->host = device::host_memory(buffers[base]);
       else storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffers[base]});
     }
@@ -294,7 +303,7 @@ History Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::st
     now.target.interpret = !now.target.limits.is_cuda() && now.options.backend == "interpreter";
   }
   const trace::Linear linear = trace::linearize(pending);
-  const auto [planned, reused] = plan_for(linear.graph, now);
+  const auto [planned, reused, symbols] = plan_for(linear.graph, now);
   return {planned, reused, now.target.device ? now.target.device->name() : now.target.limits.target};
 }
 
@@ -307,6 +316,8 @@ Counters Engine::counters() {
   result.kernels_from_memory = totals_.from_memory;
   result.plans_made = totals_.plans_made;
   result.plans_reused = totals_.plans_reused;
+  result.guards_checked = totals_.guards_checked;
+  result.sources_generated = totals_.generated;
   result.fallbacks = totals_.fallbacks;
   std::lock_guard lock(mutex_);
   for (const auto& [key, device] : devices_) {

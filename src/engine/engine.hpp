@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,10 +42,16 @@ class Engine {
   };
   Setup setup();
   device::DevicePtr device_of(const Options& options);
-  std::pair<std::shared_ptr<const Planned>, bool> plan_for(const trace::Graph& graph, const Setup& setup);
+  // A plan and the symbols' values that it is to be run with.
+  struct Found {
+    std::shared_ptr<const Planned> planned;
+    bool reused = false;
+    std::vector<std::int64_t> symbols;
+  };
+  Found plan_for(const trace::Graph& graph, const Setup& setup);
   device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  void run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers);
-  void launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
+  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers);
+  void launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
               std::vector<device::BufferPtr>& buffers);
   void multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers);
 
@@ -53,7 +60,7 @@ class Engine {
   mutable std::mutex mutex_;  // guards what follows
   Options options_;
   std::unordered_map<std::string, device::DevicePtr> devices_;
-  std::unordered_map<std::string, std::shared_ptr<const Planned>> plans_;
+  std::unordered_map<std::string, std::vector<std::shared_ptr<const Planned>>> plans_;  // those of one structure, the latest last
   std::vector<std::string> plan_order_;  // oldest first
   std::mutex storage_mutex_;  // guards uploads into and downloads out of Storage
 };

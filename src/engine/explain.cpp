@@ -11,7 +11,7 @@ namespace sinter::engine {
 namespace {
 
 using fuse::Step;
-using trace::Graph;
+using fuse::Graph;
 
 std::string describe(const Graph& graph, int node) {
   return fmt::format("{} {}", name(graph.nodes[node].dtype), to_string(graph.nodes[node].shape));
@@ -124,7 +124,7 @@ std::string explain_json(const History& history) {
   json kernels = json::array(), calls = json::array();
   const auto described = [&](const std::vector<int>& nodes) {
     json list = json::array();
-    for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", graph.nodes[node].shape}});
+    for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", fuse::hints(graph.nodes[node].shape)}});
     return list;
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {

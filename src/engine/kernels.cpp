@@ -99,6 +99,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
     return interpret({});
   }
   jit::Compiler* compiler = Kernels::compiler(cuda);
+  ++totals_.generated;
   made.source = cuda ? jit::generate_cuda(nest, target.limits.sm) : jit::generate_llvm(nest, jit::host_cpu());
   dump_strings(nest, made.source);
   if (!compiler) {

@@ -368,6 +368,33 @@ Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   return split_reductions(drop_unit_reductions(limits.is_cuda() ? expand_matmuls(graph) : graph), limits);
 }
 
+namespace {
+template <class Call, class Visit> void each_number(Call& call, Visit visit) {
+  for (auto& size : call.batch) visit(size);
+  visit(call.m);
+  visit(call.n);
+  visit(call.k);
+  for (auto* operand : {&call.a, &call.b}) {
+    visit(operand->offset);
+    visit(operand->row_stride);
+    visit(operand->column_stride);
+    for (auto& stride : operand->batch_strides) visit(stride);
+  }
+}
+}  // namespace
+
+Sizes MatmulCall::numbers() const {
+  Sizes numbers;
+  each_number(*this, [&](const Size& size) { numbers.push_back(size); });
+  return numbers;
+}
+
+MatmulCall MatmulCall::with(const std::int64_t* numbers) const {
+  MatmulCall call = *this;
+  each_number(call, [&](Size& size) { size = *numbers++; });
+  return call;
+}
+
 std::vector<int> Step::writes() const {
   if (kind == Kind::matmul) return {matmul.node};
   std::vector<int> nodes;

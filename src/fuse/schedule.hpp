@@ -22,6 +22,9 @@ struct MatmulCall {
   Sizes batch;
   Size m = 0, n = 0, k = 0;
   MatrixOperand a, b;
+  /// Everything that depends on sizes, and the call with other numbers in the same order.
+  Sizes numbers() const;
+  MatmulCall with(const std::int64_t* numbers) const;
 };
 
 struct Step {

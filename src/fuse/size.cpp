@@ -30,7 +30,10 @@ std::optional<std::int64_t> least(const SizeSpace& space, const Terms& terms) {
   for (const auto& [monomial, coeff] : terms) {
     if (!monomial.empty() && coeff < 0) return std::nullopt;
     std::int64_t product = coeff;
-    for (int atom : monomial) product *= space.atom(atom).low;
+    for (int atom : monomial) {
+      if (!space.atom(atom).low) return std::nullopt;
+      product *= *space.atom(atom).low;
+    }
     sum += product;
   }
   return sum;
@@ -63,11 +66,11 @@ Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   if (a.is_constant() && a.hint() == 0) return 0;
   const Terms dividend = terms_of(a), divisor = terms_of(b);
   if (auto exact = exact_quotient(dividend, divisor)) return quotient ? space->polynomial(std::move(*exact)) : Size(0);
-  // A constant divisor takes the terms that it divides out of the remainder: (4 * n + m) % 4 = m % 4 for what is not negative.
   SizeAtom atom;
   atom.kind = kind;
   atom.a = a;
   atom.b = b;
+  if (a >= 0 && b > 0) atom.low = 0;  // from now on a guard
   atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
   return space->atom(std::move(atom));
 }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -86,7 +87,7 @@ struct SizeAtom {
   Size a, b;                // quotient, remainder
   int symbol = -1;          // symbol: its number
   std::string name;         // symbol: "n0"
-  std::int64_t low = 0;     // a lower bound
+  std::optional<std::int64_t> low;  // a lower bound, not negative; none where the value may be
   std::int64_t hint = 0;
 };
 
