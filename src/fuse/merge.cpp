@@ -265,13 +265,14 @@ class Merger {
     });
   }
 
-  // The merged kernel must not wait for itself, nor for what is moved behind it; and it must be worth it.
+  // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
+  // it; and it must be worth it.
   bool may_replace(const Group& merged, int a, int b, const std::vector<int>& moved) const {
-    double bytes = 0;
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
       if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return false;
-      if (units_[a].reads.count(value.node) || units_[b].reads.count(value.node) || writer_[value.node] < 0) continue;
+      if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads.count(value.node) || units_[b].reads.count(value.node)) continue;
+      if (writer_[value.node] < 0) return false;
       const int w = find(writer_[value.node]);
       if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
     }
@@ -279,7 +280,6 @@ class Merger {
     const auto seconds = [&](const Kernel& kernel) {
       return Work{bytes_moved(graph_, kernel), work_of(graph_, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
     };
-    (void)bytes;
     return seconds(merged.kernel) <= seconds(groups_[a].kernel) + seconds(groups_[b].kernel);
   }
 
