@@ -14,7 +14,7 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
 
 // A loop that records without end is evaluated piece by piece.
 const bool hooked = [] {
-  trace::set_evaluate_hook([](const trace::RecordedPtr& node) { engine::Engine::get().evaluate({node}); });
+  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, false); });
   return true;
 }();
 

@@ -12,6 +12,7 @@
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
 #include "trace/log.hpp"
+#include "trace/loops.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -226,14 +227,15 @@ void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, 
   }
 }
 
-void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
+void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) {
   std::vector<trace::RecordedPtr> pending;
   for (const auto& root : roots) {
     if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
     if (!root->result()) pending.push_back(root);
   }
   if (pending.empty()) return;
-  const trace::Linear linear = trace::linearize(pending);
+  if (asked) trace::evaluation_asked();
+  const trace::Linear linear = trace::linearize_and_keep(pending);
   for (std::size_t leaf = 0; leaf < linear.leaves.size(); ++leaf)
     if (!linear.leaves[leaf])
       throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",

@@ -22,7 +22,8 @@ class Engine {
   /// Opens the device, so that a missing one is told here.
   void configure(const Options& options);
 
-  void evaluate(const std::vector<trace::RecordedPtr>& roots);
+  /// `asked`: by the user, not by recording that found a loop.
+  void evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node);
   /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device.

@@ -325,6 +325,69 @@ class Builder {
     kernel_.values.resize(next);
     places_.resize(next);
     for (auto& root : kernel_.roots) root.value = moved[root.value];
+    place_reductions();
+  }
+
+  // The nodes that a row value reads at every row point.
+  std::vector<int> row_loads(int value) const {
+    std::vector<int> nodes;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
+      seen[v] = 1;
+      if (kernel_.values[v].kind == Value::Kind::load) nodes.push_back(kernel_.values[v].node);
+      for (int arg : kernel_.values[v].args) stack.push_back(arg);
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
+  // A reduction that could run in an early pass and is needed late runs in the pass that reads most of the same anyway.
+  void place_reductions() {
+    const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
+    if (passes < 2) return;
+    std::vector<int> latest(count, passes);  // passes that may be over before the value is there
+    for (const auto& root : kernel_.roots)
+      if (const int pass = root_pass(kernel_, root); pass >= 0) latest[root.value] = std::min(latest[root.value], pass);
+    for (int v = count - 1; v >= 0; --v)
+      for (int arg : kernel_.values[v].args)
+        if (arg >= 0) latest[arg] = std::min(latest[arg], latest[v] - (kernel_.values[v].kind == Value::Kind::reduced));
+    std::vector<std::vector<int>> reads(passes);
+    std::vector<int> free;
+    const auto add = [&](int pass, int value) {
+      const auto loads = row_loads(value);
+      reads[pass].insert(reads[pass].end(), loads.begin(), loads.end());
+      std::sort(reads[pass].begin(), reads[pass].end());
+    };
+    for (const auto& root : kernel_.roots)
+      if (const int pass = root_pass(kernel_, root); pass >= 0) add(pass, root.value);
+    for (int v = 0; v < count; ++v) {
+      const Value& value = kernel_.values[v];
+      if (value.kind != Value::Kind::reduced) continue;
+      if (value.ready == latest[v]) add(value.ready - 1, value.args[0]);
+      else free.push_back(v);
+    }
+    if (free.empty()) return;
+    for (int v = 0; v < count; ++v) {
+      Value& value = kernel_.values[v];
+      for (int arg : value.args)
+        if (arg >= 0) value.ready = std::max(value.ready, kernel_.values[arg].ready + (value.kind == Value::Kind::reduced));
+      if (!std::binary_search(free.begin(), free.end(), v)) continue;
+      const auto loads = row_loads(value.args[0]);
+      const int first = value.ready;
+      std::size_t fewest = loads.size() + 1;
+      for (int ready = first; ready <= latest[v]; ++ready) {
+        std::vector<int> more;
+        std::set_difference(loads.begin(), loads.end(), reads[ready - 1].begin(), reads[ready - 1].end(), std::back_inserter(more));
+        if (more.size() >= fewest) continue;
+        fewest = more.size();
+        value.ready = ready;
+      }
+      add(value.ready - 1, value.args[0]);
+    }
   }
 
   bool is_root_value(int value) const {

@@ -11,8 +11,8 @@
 namespace sinter::fuse {
 namespace {
 
-// Groups looked at to find out whether a merged one would wait for itself.
-constexpr int kMaxBetween = 256;
+// Groups and reads looked at to find out whether a merged one would wait for itself.
+constexpr int kMaxBetween = 256, kMaxReads = 2048;
 // Of the groups that read a node, those that a further reader is tried with, the latest first.
 constexpr std::size_t kMaxReaders = 3;
 // Merged kernels built in vain for one group.
@@ -78,13 +78,16 @@ class Merger {
     std::set<int> reads, writes;  // nodes
     std::vector<int> ops;         // nodes computed, sorted
     std::int64_t label = 0;       // place in an order that may be run
-    int into = -1;                // the unit it was merged into
+    mutable int into = -1;        // the unit it was merged into, or one that that was merged into
   };
 
   bool is_group(int u) const { return u < static_cast<int>(groups_.size()); }
 
   int find(int u) const {
-    while (units_[u].into >= 0) u = units_[u].into;
+    while (units_[u].into >= 0) {
+      if (const int next = units_[units_[u].into].into; next >= 0) units_[u].into = next;  // shorter the next time
+      u = units_[u].into;
+    }
     return u;
   }
 
@@ -101,11 +104,12 @@ class Merger {
     std::sort(unit.ops.begin(), unit.ops.end());
   }
 
+  // Until the visitor says false. A unit that reads several of its nodes is met several times.
   template <class Visit> void each_successor(int u, Visit visit) const {
     for (int node : units_[u].writes)
       if (const auto readers = readers_.find(node); readers != readers_.end())
         for (int reader : readers->second)
-          if (const int r = find(reader); r != u) visit(r);
+          if (const int r = find(reader); r != u && !visit(r)) return;
   }
 
   // ---- an order of the units, kept valid while they merge ---------------------------------------------------------------------
@@ -128,6 +132,7 @@ class Merger {
       put(u, label += kGap);
       each_successor(u, [&](int reader) {
         if (--waits[reader] == 0) ready.insert(rank(reader));
+        return true;
       });
     }
     if (static_cast<int>(order_.size()) != count) throw InternalError("scheduler: the steps depend on each other in a circle");
@@ -144,17 +149,20 @@ class Merger {
     std::vector<int> found, stack{a};
     std::set<int> seen{a};
     bool circle = false;
+    int reads = 0;
     while (!stack.empty() && !circle) {
       const int at = stack.back();
       stack.pop_back();
       each_successor(at, [&](int next) {
+        if (++reads > kMaxReads) return false;
         if (next == b) circle |= at != a;
         else if (units_[next].label < units_[b].label && seen.insert(next).second) {
           found.push_back(next);
           stack.push_back(next);
         }
+        return true;
       });
-      if (static_cast<int>(found.size()) > kMaxBetween) return std::nullopt;
+      if (reads > kMaxReads || static_cast<int>(found.size()) > kMaxBetween) return std::nullopt;
     }
     if (circle) return std::nullopt;
     std::sort(found.begin(), found.end(), [&](int x, int y) { return units_[x].label < units_[y].label; });
@@ -259,19 +267,21 @@ class Merger {
 
   bool read_by_others(int node, int a, int b) const {
     const auto readers = readers_.find(node);
+    if (readers != readers_.end() && readers->second.size() > kMaxReads) return true;  // likely, and storing it is never wrong
     return readers != readers_.end() && std::any_of(readers->second.begin(), readers->second.end(), [&](int reader) {
       const int r = find(reader);
       return r != a && r != b && units_[r].reads.count(node);
     });
   }
 
-  // The merged kernel must not wait for itself, nor for what is moved behind it; and it must be worth it.
+  // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
+  // it; and it must be worth it.
   bool may_replace(const Group& merged, int a, int b, const std::vector<int>& moved) const {
-    double bytes = 0;
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
       if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return false;
-      if (units_[a].reads.count(value.node) || units_[b].reads.count(value.node) || writer_[value.node] < 0) continue;
+      if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads.count(value.node) || units_[b].reads.count(value.node)) continue;
+      if (writer_[value.node] < 0) return false;
       const int w = find(writer_[value.node]);
       if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
     }
@@ -279,7 +289,6 @@ class Merger {
     const auto seconds = [&](const Kernel& kernel) {
       return Work{bytes_moved(graph_, kernel), work_of(graph_, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
     };
-    (void)bytes;
     return seconds(merged.kernel) <= seconds(groups_[a].kernel) + seconds(groups_[b].kernel);
   }
 

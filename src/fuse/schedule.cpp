@@ -242,13 +242,18 @@ class Scheduler {
           if (arg >= 0 && times(values[arg].node) > times(value.node)) last.insert(values[arg].node);
     }
     bool cut = false;
+    std::map<std::size_t, double> seconds;  // of a group
+    const auto seconds_of = [&](std::size_t g) {
+      const auto [found, fresh] = seconds.try_emplace(g, 0);
+      if (fresh) found->second = work_of(graph(), groups_[g].kernel, limits_).seconds(limits_);
+      return found->second;
+    };
     for (auto id = last.rbegin(); id != last.rend(); ++id) {
       const auto& users = computed.at(*id);
       const double bytes = as_double(element_count(node(*id).shape)) * static_cast<double>(itemsize(node(*id).dtype));
       double saved = 0, least = 0;
       for (std::size_t g : users) {
-        const Kernel& kernel = groups_[g].kernel;
-        const double here = work_of(graph(), kernel, limits_).seconds(limits_) - work_of(graph(), kernel, limits_, {*id}).seconds(limits_);
+        const double here = seconds_of(g) - work_of(graph(), groups_[g].kernel, limits_, {*id}).seconds(limits_);
         saved += here;
         least = g == users.front() ? here : std::min(least, here);
       }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trace/build.hpp"
+#include "trace/loops.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -69,9 +70,9 @@ RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs) {
   }
   node->depth = below + 1;
   node->pending = std::move(inputs);
-  if (node->depth >= kMaxPendingDepth && !node->symbolic) {
-    if (const EvaluateHook hook = evaluate_hook) hook(node);
-  }
+  const EvaluateHook hook = evaluate_hook;
+  if (node->symbolic || hook == nullptr) return node;
+  if (const auto now = recorded(node); !now.empty()) hook(now);
   return node;
 }
 
