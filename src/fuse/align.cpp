@@ -128,7 +128,7 @@ class Aligner {
     const auto& sizes = guest_.kernel.sizes;
     const auto walked = one_to_one(axes, sizes_);
     if (!walked) return false;
-    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {  // from 0 to the size
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {  // within its size
       Size last = 0;
       for (const auto& term : axes[axis].terms()) {
         if (term.coeff < 0) return false;
@@ -137,6 +137,11 @@ class Aligner {
       if (axes[axis].constant() != 0 || last != sizes[axis] - 1) return false;
     }
     const int all = static_cast<int>(sizes_.size());
+    Size ours = 1, theirs = 1;  // and none left out
+    for (int axis = 0; axis < all; ++axis)
+      if (*walked >> axis & 1) ours = ours * sizes_[axis];
+    for (const auto& size : sizes) theirs = theirs * size;
+    if (ours != theirs) return false;
     const std::uint64_t parallel = axes_between(sizes_, 0, parallel_), rows = axes_between(sizes_, parallel_, all);
     if (guest_.kernel.row_axes() == 0) return *walked == (parallel | rows) || *walked == parallel;
     // Rows are rows.

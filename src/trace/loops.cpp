@@ -37,7 +37,7 @@ class Loop {
   std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
     nodes_.push_back(node);
     if (nodes_.size() >= sweep_at_) sweep();
-    if (node->depth >= kMaxPendingDepth) return cut(node);  // no loop was seen, but it must not go on for ever
+    if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was seen, but it must not go on for ever
     if (!is_elementwise(node->op) && !is_reduction(node->op)) return {};
     signatures_[static_cast<std::size_t>(count_ % kHistory)] = signature(*node);
     ++count_;
@@ -61,7 +61,7 @@ class Loop {
       return {};
     }
     if (place != place_ || since_cut_ + period_ <= kLoopOps) return {};
-    return cut(node);
+    return cut(node, false);
   }
 
   void evaluation_asked() {
@@ -112,14 +112,16 @@ class Loop {
     sweep_at_ = std::max(kFirstSweep, 2 * nodes_.size());
   }
 
-  std::vector<RecordedPtr> cut(const RecordedPtr& node) {
+  // What the user holds; the node itself is held by nobody yet.
+  std::vector<RecordedPtr> cut(const RecordedPtr& node, bool with_node) {
     since_cut_ = 0;
-    std::vector<RecordedPtr> cut{node};
+    std::vector<RecordedPtr> cut;
     std::unordered_set<const Recorded*> known{node.get()};
     for (RecordedPtr held : held_by_user(alive(), 1)) {
       while (is_view(held->op) && !held->result()) held = held->inputs().at(0);  // the memory behind it: a view stays free
       if (!held->result() && held->op != Op::data && known.insert(held.get()).second) cut.push_back(std::move(held));
     }
+    if (with_node || cut.empty()) cut.push_back(node);
     return cut;
   }
 

@@ -11,7 +11,7 @@ namespace sinter::trace {
 inline constexpr int kLoopOps = 128;
 
 /// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: what the user holds of
-/// this thread's unevaluated nodes, and the node itself.
+/// this thread's unevaluated nodes, or the node itself.
 std::vector<RecordedPtr> recorded(const RecordedPtr& node);
 /// An evaluation on this thread that the user asked for: the loop evaluates itself.
 void evaluation_asked();

@@ -23,6 +23,13 @@ void drop(std::vector<RecordedPtr> nodes) {
   }
 }
 
+std::uint32_t depth_above(const std::vector<RecordedPtr>& inputs) {
+  std::uint32_t below = 0;
+  for (const RecordedPtr& input : inputs)
+    if (input->depth > below && input->result() == nullptr) below = input->depth;
+  return below + 1;
+}
+
 /// Below this depth destructors may recurse.
 constexpr std::uint32_t kShallow = 64;
 
@@ -63,16 +70,15 @@ std::shared_ptr<void> Recorded::history() const {
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
 RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs) {
-  std::uint32_t below = 0;
-  for (const RecordedPtr& input : inputs) {
-    node->symbolic |= input->symbolic;
-    if (input->depth > below && input->result() == nullptr) below = input->depth;
-  }
-  node->depth = below + 1;
+  for (const RecordedPtr& input : inputs) node->symbolic |= input->symbolic;
+  node->depth = depth_above(inputs);
   node->pending = std::move(inputs);
   const EvaluateHook hook = evaluate_hook;
   if (node->symbolic || hook == nullptr) return node;
-  if (const auto now = recorded(node); !now.empty()) hook(now);
+  if (const auto now = recorded(node); !now.empty()) {
+    hook(now);
+    node->depth = depth_above(node->inputs());
+  }
   return node;
 }
 
