@@ -21,6 +21,7 @@ class KernelWriter {
   // Loops (kernel_writer.cpp).
   void write_parameters();
   void write_outer_loop();
+  void hoist_invariants();
   void write_lanes_of_parallel_axis(const Value& points);
   void write_tile(const Value& points, int lanes);
   void write_panel(const Value& begin, const Value& end, int lanes);
@@ -105,6 +106,7 @@ class KernelWriter {
   std::map<int, Square> squares_;    // by output, while a square is filled
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;        // by instruction
+  std::vector<char> hoisted_;        // by instruction: computed before the loops over lanes
 
   /// Where a reduction's parts lie: allocas of vectors, which become registers.
   struct Parts {
