@@ -478,13 +478,13 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   ir_.set_name("more");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(stop, size).ref, rest, done));
   ir_.begin_block(rest);
-  spill_lanes(stage);
+  start_rest(stage);
   first_lane_ = ir_.integer(DType::int64, 0);
   const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
   if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
   walk(narrow_stop, size, 1, [] {});
   first_lane_ = {};
-  unspill_lanes(stage);
+  combine_rest(stage, ir_.sub(size, stop));
   end_step(stage);
   ir_.line("br label %" + done);
   ir_.begin_block(done);

@@ -42,8 +42,8 @@ class KernelWriter {
   void end_run(const Stage& stage);
   void move_part(const Reduction& reduction, const std::string& from, const std::string& to);
   void finish_reductions(const Stage& stage);
-  void spill_lanes(const Stage& stage);
-  void unspill_lanes(const Stage& stage);
+  void start_rest(const Stage& stage);
+  void combine_rest(const Stage& stage, const Value& count);
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
@@ -112,7 +112,7 @@ class KernelWriter {
   struct Parts {
     int lanes = 1;
     std::string step, block, run;  // `step` holds what is not yet in the block
-    std::string memory;            // the lanes of `step` one by one, while an axis' end is walked in narrower vectors
+    std::string memory;            // values of the last step of an axis, which narrower vectors compute
   };
   std::map<int, Parts> parts_;  // by the reduction's result
   std::string steps_;           // alloca: steps done
