@@ -1,6 +1,7 @@
 // Writes the one function of a kernel: the loops of a nest around its body, for vectors of W lanes along the vector axis, then
 // narrower vectors, then single elements for what is left over. All of them run the same operations in the same order on each
-// element, so that a result does not depend on where a thread's share begins.
+// element, so that a result does not depend on where a thread's share begins; reductions follow jit/reduction_order.hpp, as the
+// interpreter does.
 #pragma once
 #include <map>
 #include <string>
