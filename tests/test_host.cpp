@@ -178,6 +178,20 @@ TEST_CASE("partition: every point once, cuts at multiples of the unit") {
   }
 }
 
+TEST_CASE("partition: a few long columns are shared out, in whole vectors") {
+  for (const std::int64_t columns : {128, 500, 2000}) {
+    NestBuilder b({columns}, {100'000});
+    b.stage(true);
+    const int sum = b.reduce(Op::reduce_sum, b.load(DType::float32, b.affine({1, columns})));
+    b.stage(false);
+    b.store(sum, b.affine({1, 0}));
+    const auto p = device::partition(b.nest, b.nest.ints, 2);
+    CHECK(p.pieces() > 1);
+    CHECK(p.inner_step % device::kColumnUnit == 0);
+    CHECK(p.inner_step * (p.pieces() - 1) < columns);
+  }
+}
+
 TEST_CASE("a launch gives the same bits on any number of threads") {
   for (bool lanes_are_rows : {true, false})
     for (std::int64_t points : {1, 3, 1025, 5000}) {

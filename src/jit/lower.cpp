@@ -210,7 +210,7 @@ class Lowering {
     const auto row_cost = cost_along(graph_, kernel_, last_row);
     if (!limits_.is_cuda()) parallel_cost -= saved_by_squares(graph_, kernel_, last_parallel, last_row);
     // Very short rows leave most lanes idle; neighbouring rows fill them.
-    const bool short_rows = kernel_.row_points() <= 8 && kernel_.sizes[last_parallel] >= 64;
+    const bool short_rows = kernel_.row_points() <= (limits_.is_cuda() ? 8 : 31) && kernel_.sizes[last_parallel] >= 64;
     if (!short_rows && (row_cost <= parallel_cost || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
   }
 

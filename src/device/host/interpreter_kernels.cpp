@@ -133,6 +133,7 @@ struct Reduce {
     T* part = static_cast<T*>(parts);
     for (; n > 0; n -= lanes, v += lanes) {
       const std::int64_t m = std::min(n, lanes);
+#pragma GCC ivdep
       for (std::int64_t i = 0; i < m; ++i) part[i] = combined(part[i], v[i]);
     }
   }

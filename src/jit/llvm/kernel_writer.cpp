@@ -36,6 +36,7 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
   native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / widest_element(nest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
+  hoisted_.resize(nest.instrs.size());
 }
 
 std::string KernelWriter::write() {
@@ -182,7 +183,32 @@ std::vector<int> KernelWriter::widths(int vectors) const {
   return all;
 }
 
+/// Computes, before the loops over lanes, what is the same for all of them and for the points that are walked within. The compiler
+/// cannot: a store might change what a load would read, if it did not know as we do that no output takes the place of an input
+/// that is read elsewhere than where it is written.
+void KernelWriter::hoist_invariants() {
+  hoisted_.assign(nest_.instrs.size(), 0);
+  const auto moves = [&](int index) {
+    return depends_on(nest_, index, nest_.vector_axis) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
+  };
+  for (const Stage& stage : nest_.stages) {
+    if (stage.row) return;
+    for (int number : stage.body) {
+      const Instr& instr = nest_.instrs[number];
+      bool same = instr.kind == Instr::Kind::scalar || instr.kind == Instr::Kind::op ||
+                  (instr.kind == Instr::Kind::load && !moves(nest_.inputs[instr.input].index));
+      if (instr.kind == Instr::Kind::op)
+        for (int k = 0; k < trace::primitive(instr.op).arity; ++k) same &= hoisted_[instr.args[k]] != 0;
+      if (!same) continue;
+      ir_.set_name(instr.name);
+      values_[number] = value_of(instr, 1);
+      hoisted_[number] = 1;
+    }
+  }
+}
+
 void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
+  hoist_invariants();
   int cost = 0;
   bool rows = false;
   for (const Stage& stage : nest_.stages) {
@@ -217,6 +243,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     begin = stop;
   }
   indices_.clear();
+  hoisted_.assign(nest_.instrs.size(), 0);
 }
 
 /// Points [0, points) of the last outer axis. Squares of what the lanes would read with a stride are read along that axis, where they
@@ -451,13 +478,13 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   ir_.set_name("more");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(stop, size).ref, rest, done));
   ir_.begin_block(rest);
-  spill_lanes(stage);
+  start_rest(stage);
   first_lane_ = ir_.integer(DType::int64, 0);
   const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
   if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
   walk(narrow_stop, size, 1, [] {});
   first_lane_ = {};
-  unspill_lanes(stage);
+  combine_rest(stage, ir_.sub(size, stop));
   end_step(stage);
   ir_.line("br label %" + done);
   ir_.begin_block(done);
@@ -465,6 +492,7 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
 
 void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (int number : stage.body) {
+    if (hoisted_[number]) continue;
     const Instr& instr = nest_.instrs[number];
     ir_.set_name(instr.name);
     values_[number] = value_of(instr, lanes);

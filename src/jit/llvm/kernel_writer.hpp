@@ -1,6 +1,7 @@
 // Writes the one function of a kernel: the loops of a nest around its body, for vectors of W lanes along the vector axis, then
 // narrower vectors, then single elements for what is left over. All of them run the same operations in the same order on each
-// element, so that a result does not depend on where a thread's share begins.
+// element, so that a result does not depend on where a thread's share begins; reductions follow jit/reduction_order.hpp, as the
+// interpreter does.
 #pragma once
 #include <map>
 #include <string>
@@ -21,6 +22,7 @@ class KernelWriter {
   // Loops (kernel_writer.cpp).
   void write_parameters();
   void write_outer_loop();
+  void hoist_invariants();
   void write_lanes_of_parallel_axis(const Value& points);
   void write_tile(const Value& points, int lanes);
   void write_panel(const Value& begin, const Value& end, int lanes);
@@ -41,8 +43,8 @@ class KernelWriter {
   void end_run(const Stage& stage);
   void move_part(const Reduction& reduction, const std::string& from, const std::string& to);
   void finish_reductions(const Stage& stage);
-  void spill_lanes(const Stage& stage);
-  void unspill_lanes(const Stage& stage);
+  void start_rest(const Stage& stage);
+  void combine_rest(const Stage& stage, const Value& count);
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
@@ -105,12 +107,13 @@ class KernelWriter {
   std::map<int, Square> squares_;    // by output, while a square is filled
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;        // by instruction
+  std::vector<char> hoisted_;        // by instruction: computed before the loops over lanes
 
   /// Where a reduction's parts lie: allocas of vectors, which become registers.
   struct Parts {
     int lanes = 1;
     std::string step, block, run;  // `step` holds what is not yet in the block
-    std::string memory;            // the lanes of `step` one by one, while an axis' end is walked in narrower vectors
+    std::string memory;            // values of the last step of an axis, which narrower vectors compute
   };
   std::map<int, Parts> parts_;  // by the reduction's result
   std::string steps_;           // alloca: steps done
