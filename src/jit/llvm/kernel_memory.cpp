@@ -169,7 +169,7 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
 // ---- squares, stores past the cache
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
-  return lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+  return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
          coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 
@@ -221,9 +221,7 @@ void KernelWriter::store_wide(const Value& pointer, const Value& value) {
 namespace {
 
 /// How intrinsics spell the element type in memory.
-std::string_view mangled_memory(DType dtype) {
-  return dtype == DType::float32 ? "f32" : dtype == DType::float64 ? "f64" : memory_type(dtype);
-}
+std::string mangled_memory(DType dtype) { return is_bool(dtype) ? "i8" : intrinsic_type(dtype); }
 constexpr char kAllTrue[] =
     "<{0} x i1> shufflevector (<{0} x i1> insertelement (<{0} x i1> poison, i1 true, i64 0), <{0} x i1> poison, "
     "<{0} x i32> zeroinitializer)";
