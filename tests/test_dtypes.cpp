@@ -4,15 +4,23 @@
 #include "program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <limits>
 #include <optional>
+#include <random>
 #include <set>
+#include <span>
 #include <sstream>
+
+#include <unistd.h>
 
 namespace sn = sinter;
 using sn::Arg;
@@ -230,6 +238,184 @@ TEST_CASE("every function on every type gives NumPy's values") {
     sn::eval(all);
     for (const Case& c : list) check(c);
   }
+}
+
+namespace {
+
+/// x rounded to a floating type of `digits` digits and least normal exponent: by its unit in the last place, ties to even.
+double rounded(double x, int digits, int least_exponent, double largest) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), least_exponent) - (digits - 1));
+  const double r = std::nearbyint(x / unit) * unit;
+  return std::abs(r) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x) : r;
+}
+/// The value of 16 bits read as sign, exponent and fraction.
+double decoded(std::uint16_t bits, int fraction_bits) {
+  const int exponent_bits = 15 - fraction_bits, bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
+  double size = std::ldexp(fraction + (exponent > 0 ? 1 << fraction_bits : 0), std::max(exponent, 1) - bias - fraction_bits);
+  if (exponent == (1 << exponent_bits) - 1) size = fraction ? std::nan("") : std::numeric_limits<double>::infinity();
+  return bits >> 15 ? -size : size;
+}
+bool same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b); }
+
+template <class T> constexpr int kFractionBits = std::numeric_limits<T>::digits - 1;
+
+/// Of random bits, so of every exponent, and the neighbours of what lies between two values of 16 bits.
+template <class From, class To> std::vector<From> to_round() {
+  using Bits = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
+  std::mt19937_64 random(7);
+  std::vector<From> values;
+  for (int k = 0; k < 20000; ++k) values.push_back(std::bit_cast<From>(static_cast<Bits>(random())));
+  for (int k = 0; k < 20000; ++k) {
+    const auto bits = static_cast<std::uint16_t>(random());
+    const auto middle = static_cast<From>((decoded(bits, kFractionBits<To>) + decoded(bits + 1, kFractionBits<To>)) / 2);
+    values.insert(values.end(), {middle, std::nextafter(middle, From(0)), std::nextafter(middle, From(1e30))});
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("16-bit floating types convert as they should", T, sn::half, sn::bfloat16) {
+  constexpr DType dtype = sn::dtype_of<T>;
+  using limits = std::numeric_limits<T>;
+  const auto largest = static_cast<double>(limits::max());
+  std::vector<T> all(65536);
+  for (int k = 0; k < 65536; ++k) all[static_cast<std::size_t>(k)].bits = static_cast<std::uint16_t>(k);
+  const Tensor x = sn::from_span(all);
+  const std::vector<float> wide = x.astype(DType::float32).template to_vector<float>();
+  const std::vector<T> back = sn::from_span(wide).astype(dtype).template to_vector<T>();
+  int wrong = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const double want = decoded(all[k].bits, kFractionBits<T>);
+    wrong += !same(wide[k], want) + !same(static_cast<float>(all[k]), want);
+    wrong += std::isnan(want) ? !std::isnan(static_cast<float>(back[k])) : back[k].bits != all[k].bits;
+  }
+  CHECK(wrong == 0);
+  const auto check = [&](const auto& values) {
+    const std::vector<T> got = sn::from_span(values).astype(dtype).template to_vector<T>();
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double want = rounded(static_cast<double>(values[k]), limits::digits, limits::min_exponent - 1, largest);
+      const bool right = same(decoded(got[k].bits, kFractionBits<T>), want) && same(static_cast<float>(T(values[k])), want);
+      if (!right && ++wrong < 4) CHECK_MESSAGE(right, static_cast<double>(values[k]), " gives bits ", got[k].bits);
+    }
+    CHECK(wrong == 0);
+  };
+  check(to_round<float, T>());
+  check(to_round<double, T>());
+  std::vector<std::int32_t> integers;
+  std::mt19937 random(9);
+  for (int k = 0; k < 5000; ++k) integers.push_back(static_cast<std::int32_t>(random()) >> (k % 31));
+  check(integers);
+}
+
+TEST_CASE_TEMPLATE("16-bit floating types round after every operation, fused or not", T, sn::half, sn::bfloat16) {
+  std::mt19937 random(11);
+  std::vector<T> values;
+  for (int k = 0; k < 37 * 53; ++k) values.push_back(T(std::uniform_real_distribution<float>(-3, 3)(random)));
+  const Tensor x = sn::from_span(values, sn::Shape{37, 53});
+  const auto formula = [&](auto&& done) {
+    Tensor y = done(x * x);
+    y = done(y + x);
+    y = done(y * 1.7);
+    y = done(y - done(sn::max(y, -1, true)));
+    y = done(sn::exp(y));
+    y = done(y / done(sn::sum(y, -1, true)));
+    y = done(sn::where(done(x > 0), y, done(-y)));
+    return done(sn::sqrt(done(sn::abs(y))));
+  };
+  const Tensor fused = formula([](const Tensor& y) { return y; });
+  const Tensor steps = formula([](const Tensor& y) {
+    sn::eval(y);
+    return y;
+  });
+  CHECK(fused.dtype() == sn::dtype_of<T>);
+  CHECK(bits_of(fused) == bits_of(steps));
+}
+
+namespace {
+
+template <class T> void check_values() {
+  constexpr DType dtype = sn::dtype_of<T>;
+  CAPTURE(sn::name(dtype));
+  using limits = std::numeric_limits<T>;
+  const auto as_double = [](const Tensor& x) {
+    std::vector<double> values;
+    for (const auto v : x.to_vector<T>()) values.push_back(static_cast<double>(v));
+    return values;
+  };
+  constexpr bool flag = std::is_same_v<T, bool>;
+  CHECK(as_double(sn::zeros({3}, dtype)) == std::vector<double>{0, 0, 0});
+  CHECK(as_double(sn::ones({2}, dtype)) == std::vector<double>{1, 1});
+  CHECK(as_double(sn::full({2}, 3, dtype)) == std::vector<double>(2, flag ? 1 : 3));
+  CHECK(as_double(sn::full({1}, T(1))) == std::vector<double>{1});
+  CHECK(sn::full({1}, T(1)).dtype() == dtype);
+  CHECK(as_double(sn::arange(4, dtype)) == (flag ? std::vector<double>{0, 1, 1, 1} : std::vector<double>{0, 1, 2, 3}));
+  CHECK(as_double(sn::linspace(0, 1, 2, true, dtype)) == std::vector<double>{0, 1});
+  CHECK(sn::ones({}, dtype).item<T>() == T(1));
+  const std::array<T, 4> list = {T(1), T(0), limits::max(), limits::lowest()};
+  const Tensor x = sn::from_span(list);
+  std::array<T, 4> copy;
+  x.copy_to(std::span<T>(copy));
+  CHECK(copy == list);
+  CHECK(std::memcmp(copy.data(), x.data<T>().data(), 4 * sizeof(T)) == 0);
+  CHECK(sn::max(x).item<T>() == limits::max());
+  CHECK(sn::min(x).item<T>() == limits::lowest());
+  CHECK(sn::to_string(x).size() > 4);
+  CHECK(x(sn::Slice{{}, {}, -1}).to_vector<T>()[3] == T(1));
+  if constexpr (std::is_integral_v<T> && !flag) {
+    CHECK(sn::full({1}, limits::max(), dtype).template item<T>() == limits::max());
+    CHECK((x + limits::max()).dtype() == dtype);  // a literal of the type's own
+    if constexpr (sizeof(T) < 8) {
+      const std::int64_t above = std::int64_t{limits::max()} + 1, below = std::int64_t{limits::lowest()} - 1;
+      for (const std::int64_t out : {above, below}) {
+        CHECK_THROWS_AS(x + out, sn::ValueError);
+        CHECK_THROWS_AS(sn::full({1}, out, dtype), sn::ValueError);
+        CHECK_THROWS_AS(sn::full({1}, static_cast<double>(out), dtype), sn::ValueError);
+        CHECK(sn::all(x < out).template item<bool>() == (out > 0));
+        CHECK(sn::all(x > out).template item<bool>() == (out < 0));
+        CHECK(sn::all(out >= x).template item<bool>() == (out > 0));
+        CHECK(sn::all(x != out).template item<bool>());
+        CHECK_FALSE(sn::any(x == out).template item<bool>());
+      }
+    }
+    // Products of matrices wrap.
+    const Tensor m = (sn::arange(12).reshape({3, 4}) * 77 + 5).astype(dtype), n = (sn::arange(8).reshape({4, 2}) * -91 + 13).astype(dtype);
+    const auto a = m.to_vector<T>(), b = n.to_vector<T>(), c = sn::matmul(m, n).to_vector<T>();
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        std::uint64_t sum = 0;
+        for (std::size_t k = 0; k < 4; ++k) sum += static_cast<std::uint64_t>(a[i * 4 + k]) * static_cast<std::uint64_t>(b[k * 2 + j]);
+        CHECK(c[i * 2 + j] == static_cast<T>(sum));
+      }
+  } else if constexpr (!flag) {
+    const Tensor m = (sn::arange(12).reshape({3, 4}) / 4).astype(dtype), n = (sn::arange(8).reshape({4, 2}) / 8).astype(dtype);
+    const auto a = as_double(m), b = as_double(n), c = as_double(sn::matmul(m, n));
+    CHECK(sn::matmul(m, n).dtype() == dtype);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 4; ++k) sum += a[i * 4 + k] * b[k * 2 + j];
+        CHECK(c[i * 2 + j] == static_cast<double>(T(sum)));
+      }
+  }
+  const auto file = (std::filesystem::temp_directory_path() / ("sinter_dtypes_" + std::to_string(::getpid()) + ".npy")).string();
+  if (sn::traits(dtype).npy.empty()) {
+    CHECK_THROWS_AS(sn::save_npy(file, x), sn::DTypeError);
+  } else {
+    sn::save_npy(file, x * T(1));
+    const Tensor y = sn::load_npy(file);
+    CHECK(y.dtype() == dtype);
+    CHECK(bits_of(y) == bits_of(x));
+    std::remove(file.c_str());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every type is created, read, printed, multiplied and saved") {
+  for (int i = 0; i < sn::kDTypeCount; ++i) sn::visit_storage(static_cast<DType>(i), []<class T>() { check_values<T>(); });
 }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -1,6 +1,7 @@
 // The 16-bit floating types as C++ values. They are for storage: arithmetic on them happens in float.
 #pragma once
 #include <bit>
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -54,6 +55,8 @@ struct half {
   explicit constexpr half(double x) : half(detail::round_to_odd(x)) {}
   template <std::integral Integer> explicit constexpr half(Integer x) : half(static_cast<double>(x)) {}
   constexpr operator float() const { return detail::half_value(bits); }
+  friend constexpr bool operator==(half a, half b) { return static_cast<float>(a) == static_cast<float>(b); }
+  friend constexpr std::partial_ordering operator<=>(half a, half b) { return static_cast<float>(a) <=> static_cast<float>(b); }
 };
 
 /// The upper half of a float: 8 bits of exponent, 7 of fraction. Conversions round to nearest, ties to even.
@@ -64,6 +67,8 @@ struct bfloat16 {
   explicit constexpr bfloat16(double x) : bfloat16(detail::round_to_odd(x)) {}
   template <std::integral Integer> explicit constexpr bfloat16(Integer x) : bfloat16(static_cast<double>(x)) {}
   constexpr operator float() const { return detail::bfloat_value(bits); }
+  friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
+  friend constexpr std::partial_ordering operator<=>(bfloat16 a, bfloat16 b) { return static_cast<float>(a) <=> static_cast<float>(b); }
 };
 
 }  // namespace sinter
