@@ -101,7 +101,11 @@ inline Ref reduce(const Ref& x, const std::vector<std::int64_t>& axes, double st
 inline std::vector<double> values(const Tensor& t) {
   std::vector<double> out;
   visit_storage(t.dtype(), [&]<class T>() {
-    for (const T value : t.data<T>()) out.push_back(static_cast<double>(value));
+    if constexpr (std::is_same_v<T, bool>) {  // its byte as it is: poisoned memory is neither false nor true
+      for (std::byte b : std::as_bytes(t.data<bool>())) out.push_back(std::to_integer<int>(b));
+    } else {
+      for (const T value : t.data<T>()) out.push_back(static_cast<double>(value));
+    }
   });
   return out;
 }

@@ -263,10 +263,10 @@ template <class T> constexpr int kFractionBits = std::numeric_limits<T>::digits 
 
 /// Of random bits, so of every exponent, and the neighbours of what lies between two values of 16 bits.
 template <class From, class To> std::vector<From> to_round() {
-  using Bits = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
+  using Word = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
   std::mt19937_64 random(7);
   std::vector<From> values;
-  for (int k = 0; k < 20000; ++k) values.push_back(std::bit_cast<From>(static_cast<Bits>(random())));
+  for (int k = 0; k < 20000; ++k) values.push_back(std::bit_cast<From>(static_cast<Word>(random())));
   for (int k = 0; k < 20000; ++k) {
     const auto bits = static_cast<std::uint16_t>(random());
     const auto middle = static_cast<From>((decoded(bits, kFractionBits<To>) + decoded(bits + 1, kFractionBits<To>)) / 2);

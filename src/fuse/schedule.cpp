@@ -243,7 +243,7 @@ class Scheduler {
     const IndexExpr flat = linear(map, node(base).shape);
     std::vector<std::int64_t> strides(shape.size(), 0);
     bool affine = true;
-    for (const auto& term : flat.terms) {
+    for (const auto& term : flat.terms()) {
       if (term.axis < 0) affine = false;
       else strides[term.axis] = term.coeff;
     }
@@ -259,7 +259,7 @@ class Scheduler {
       return {base, 0, strides[rank - 2], strides[rank - 1], {strides.begin(), strides.end() - 2}};
     }
     need_for_library(base, work);
-    return {base, flat.constant, row, column, {strides.begin(), strides.end() - 2}};
+    return {base, flat.constant(), row, column, {strides.begin(), strides.end() - 2}};
   }
 
   void need_for_library(int id, std::set<int>& work) {
@@ -380,15 +380,16 @@ class Scheduler {
     const WalkContext context{&graph(), &limits_, &materialized, &absorbable};
     WalkResult result = walk(context, merged.requests, merged.parallel, merged.row);
     if (result.demand || result.kernel.roots.size() != roots.size()) return false;
-    // More may be in memory by now than when the two were built: what the merged kernel reads must not wait for it.
-    const auto loads = loads_of(result.kernel);
+    // More may be in memory by now than when the two were built: what the merged kernel reads must be written by another step, and
+    // that must not wait for it.
+    std::set<int> unwritten = loads_of(result.kernel);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (g == a || g == b || (!depends.reads(g, a) && !depends.reads(g, b))) continue;
-      for (const auto& root : groups_[g].kernel.roots)
-        if (loads.count(root.node)) return false;
+      if (g == a || g == b || depends.reads(g, a) || depends.reads(g, b)) continue;
+      for (const auto& root : groups_[g].kernel.roots) unwritten.erase(root.node);
     }
     for (std::size_t m = 0; m < matmuls_.size(); ++m)
-      if (loads.count(matmuls_[m].node) && (depends.reads(groups_.size() + m, a) || depends.reads(groups_.size() + m, b))) return false;
+      if (!depends.reads(groups_.size() + m, a) && !depends.reads(groups_.size() + m, b)) unwritten.erase(matmuls_[m].node);
+    if (std::any_of(unwritten.begin(), unwritten.end(), [&](int id) { return node(id).op != Op::data; })) return false;
     const Cut cut = groups_[a].kernel.cut;
     merged.kernel = std::move(result.kernel);
     merged.kernel.cut = cut;
@@ -512,6 +513,7 @@ class Scheduler {
 }  // namespace
 
 Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
+  const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
   return Scheduler(graph, limits, forced).run();
 }
 
@@ -545,6 +547,7 @@ std::string_view name(CutReason reason) {
     case CutReason::shared_memory: return "shared memory";
     case CutReason::parameters: return "parameters";
     case CutReason::kernel_size: return "kernel size";
+    case CutReason::index_expression: return "index expression";
     case CutReason::library_call: return "library call";
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";

@@ -124,6 +124,7 @@ Tensor stddev(const Arg& x, const Axes& axes, bool keepdims, int ddof) {
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
   const Scope scope("logsumexp", x.where());
   const Composed logsumexp = floating(scope.site(), x);
+  if (count_of(scope.site(), logsumexp.values, axes) == 0) return logsumexp(log(sum(logsumexp.values, axes, keepdims)));  // of nothing: log 0
   const Tensor top = max(logsumexp.values, axes, true);
   const Tensor shift = where(isfinite(top), top, 0);  // inf - inf would be NaN
   const Tensor result = logsumexp(log(sum(exp(logsumexp.values - shift), axes, true)) + shift);
