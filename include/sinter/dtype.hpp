@@ -10,7 +10,7 @@
 
 namespace sinter {
 
-/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint32, uint64, float16, bfloat16, float32, float64.
+/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
 /// float16 and bfloat16 are storage types: operations on them compute in float32 and round each result.
 enum class DType : std::uint8_t {
 #define SINTER_DTYPE(id, ...) id,
