@@ -204,7 +204,7 @@ TEST_CASE("a stream takes a tensor") {
   CHECK(out.str() == "[1. 2.]");
 }
 
-TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t,
+TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
                    std::int32_t, sn::half, std::uint32_t, std::int64_t, std::uint64_t, float, double) {
   const Folder folder;
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{0, 4}, Shape{2, 1, 3}}) {
