@@ -122,6 +122,7 @@ class Loop {
       if (!held->result() && held->op != Op::data && known.insert(held.get()).second) cut.push_back(std::move(held));
     }
     if (with_node || cut.empty()) cut.push_back(node);
+    else since_cut_ = 1;  // the node belongs to the next piece
     return cut;
   }
 
