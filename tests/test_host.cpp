@@ -205,6 +205,7 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
   }
   CHECK(device::thread_count(3) == 3);
   CHECK(device::thread_count(0) >= 1);
+  CHECK(device::thread_count(2147483647) <= 1024);
 }
 
 TEST_CASE("a kernel of another device, or broken machine code, is refused") {

@@ -24,8 +24,8 @@ constexpr int kStoresBetweenScans = 64;
 
 /// One warning per process for each directory and kind of trouble: a cache that does not work must not flood the log.
 void warn_once(const Settings& settings, std::string_view kind, const std::string& message) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
+  static std::mutex& mutex = *new std::mutex;  // neither is ever destroyed: static tensors may outlive any order of destruction
+  static auto& said = *new std::set<std::string>;
   {
     const std::lock_guard lock(mutex);
     if (!said.insert(fmt::format("{}\n{}", kind, settings.directory.string())).second) return;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "device/host/interpreter.hpp"
 #include "device/host/memory_pool.hpp"
 #include "device/host/partition.hpp"
+#include "device/host/per_thread.hpp"
 #include "device/host/threads.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/errors.hpp"
@@ -63,22 +65,27 @@ std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.slots.size());
 }
 
-/// The thread's scratch memory, kept from launch to launch.
-void* thread_scratch(std::int64_t bytes) {
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  thread_local std::unique_ptr<void, Free> memory;
-  thread_local std::int64_t capacity = 0;
-  if (bytes > capacity) {
-    memory.reset();
-    capacity = 0;
-    memory.reset(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
-    if (!memory) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
-    capacity = bytes;
+/// A thread's scratch memory, kept from launch to launch.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch() { std::free(memory_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* reserve(std::int64_t bytes) {
+    if (bytes <= capacity_) return memory_;
+    std::free(memory_);
+    capacity_ = 0;
+    memory_ = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+    if (!memory_) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
+    capacity_ = bytes;
+    return memory_;
   }
-  return memory.get();
-}
+
+ private:
+  void* memory_ = nullptr;
+  std::int64_t capacity_ = 0;
+};
 
 class HostDevice final : public Device {
  public:
@@ -110,7 +117,7 @@ class HostDevice final : public Device {
       const std::int64_t scratch = scratch_bytes(nest, arguments.ints);
       each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
         compiled->entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(),
-                        scratch > 0 ? thread_scratch(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
+                        scratch > 0 ? per_thread<Scratch>().reserve(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
       });
     } else if (auto* interpreted = dynamic_cast<InterpretedKernel*>(&kernel)) {
       each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {

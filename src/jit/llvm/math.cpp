@@ -336,11 +336,12 @@ using Binary = Expr (*)(const Expr&, const Expr&);
 }  // namespace
 
 Value emit_math32(Ir& ir, std::string_view name, const std::vector<Value>& x) {
-  static const std::unordered_map<std::string_view, Unary> unary = {
+  // Never destroyed: destructors of static objects may still generate.
+  static const auto& unary = *new std::unordered_map<std::string_view, Unary>{
       {"exp", exp32},      {"exp2", exp2_32}, {"expm1", expm1_32}, {"log", log32},   {"log2", log2_32}, {"log10", log10_32},
       {"log1p", log1p_32}, {"sin", sin32},    {"cos", cos32},      {"tan", tan32},   {"asin", asin32},  {"acos", acos32},
       {"atan", atan32},    {"sinh", sinh32},  {"cosh", cosh32},    {"tanh", tanh32}, {"erf", erf32}};
-  static const std::unordered_map<std::string_view, Binary> binary = {{"pow", pow32}, {"atan2", atan2_32}};
+  static const auto& binary = *new std::unordered_map<std::string_view, Binary>{{"pow", pow32}, {"atan2", atan2_32}};
   if (const auto f = unary.find(name); f != unary.end()) return f->second({&ir, x[0]}).v;
   if (const auto f = binary.find(name); f != binary.end()) return f->second({&ir, x[0]}, {&ir, x[1]}).v;
   throw InternalError("no float32 function named " + std::string(name));
