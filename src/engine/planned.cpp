@@ -33,6 +33,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
     auto planned = std::make_shared<Planned>();
+    planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
     const auto ordinals = constant_ordinals(planned->plan.graph);
     bool cut_again = false;

@@ -16,7 +16,8 @@ struct PlannedStep {
 
 struct Planned {
   fuse::Plan plan;
-  std::vector<PlannedStep> steps;  // one per plan step; matmul steps are empty
+  std::vector<PlannedStep> steps;  // one per plan step; those of library calls are empty
+  fuse::Limits limits;             // what it was planned for
 };
 
 /// Schedules and makes every kernel. A kernel whose compiler reports spills is cut again, at most a few times; the report

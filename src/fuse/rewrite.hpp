@@ -9,7 +9,7 @@ namespace sinter::fuse {
 /// chunk length depends on the reduction's length alone, so the order of combination does too.
 trace::Graph split_reductions(const trace::Graph& graph, const Limits& limits);
 
-/// On a device without a matmul library: matmul as multiply and sum over broadcast views.
-trace::Graph expand_matmuls(const trace::Graph& graph);
+/// For a device whose libraries compute none of them: library ops in other primitives, as their rows say.
+trace::Graph expand_library_calls(const trace::Graph& graph);
 
 }  // namespace sinter::fuse

@@ -9,6 +9,7 @@
 #include "fuse/rewrite.hpp"
 #include "fuse/walk.hpp"
 #include "sinter/errors.hpp"
+#include "trace/library.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -64,7 +65,7 @@ class Scheduler {
       const auto gather = [&] {
         std::vector<int> cone;
         for (int input : n.inputs) {
-          if (cuts_.count(input) || node(input).op == Op::matmul || (node(input).chunk > 0 && trace::is_reduction(node(input).op))) continue;
+          if (cuts_.count(input) || trace::is_library(node(input).op) || (node(input).chunk > 0 && trace::is_reduction(node(input).op))) continue;
           std::vector<int> both;
           std::set_union(cone.begin(), cone.end(), cones[input].begin(), cones[input].end(), std::back_inserter(both));
           cone = std::move(both);
@@ -107,7 +108,7 @@ class Scheduler {
     absorbable_.assign(count, 0);
     groups_.clear();
     written_by_.clear();
-    matmuls_.clear();
+    calls_.clear();
     plan_.aliases.clear();
     std::set<int> work;
     for (const auto& [id, cut] : cuts_) materialized_[id] = 1;
@@ -127,8 +128,8 @@ class Scheduler {
       work.erase(id);
       if (done[id]) continue;
       done[id] = 1;
-      if (node(id).op == Op::matmul) {
-        matmuls_.push_back(prepare_matmul(id, work));
+      if (trace::is_library(node(id).op)) {
+        calls_.push_back(prepare_call(id, work));
         materialized_[id] = 1;
         continue;
       }
@@ -203,7 +204,7 @@ class Scheduler {
     materialized_[id] = 1;
     absorbable_[id] = 0;
     work.insert(id);
-    if (node(id).op != Op::matmul) cuts_.try_emplace(id, cut);
+    if (!trace::is_library(node(id).op)) cuts_.try_emplace(id, cut);
   }
 
   // A reshape (or a contiguous copy) of something that lies contiguous in memory is that memory.
@@ -214,23 +215,15 @@ class Scheduler {
 
   // ---- library calls ------------------------------------------------------------------------------------------------
 
-  MatmulCall prepare_matmul(int id, std::set<int>& work) {
+  LibraryCall prepare_call(int id, std::set<int>& work) {
     const Node& n = node(id);
-    const std::size_t rank = n.shape.size();
-    MatmulCall call;
-    call.node = id;
-    call.dtype = n.dtype;
-    call.batch.assign(n.shape.begin(), n.shape.end() - 2);
-    call.m = n.shape[rank - 2];
-    call.n = n.shape[rank - 1];
-    call.k = node(n.inputs[0]).shape[rank - 1];
-    call.a = operand(n.inputs[0], work);
-    call.b = operand(n.inputs[1], work);
+    LibraryCall call{n.op, n.dtype, id, n.shape, {}};
+    for (int input : n.inputs) call.operands.push_back(operand(n.op, input, work));
     return call;
   }
 
-  // The operand as strides over memory, if views alone lie between; else it is put in memory itself.
-  MatrixOperand operand(int id, std::set<int>& work) {
+  // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself.
+  LibraryOperand operand(Op op, int id, std::set<int>& work) {
     const Shape shape = node(id).shape;
     Map map;
     for (std::size_t k = 0; k < shape.size(); ++k) map.push_back(IndexExpr::of_axis(static_cast<int>(k)));
@@ -247,24 +240,20 @@ class Scheduler {
       if (term.axis < 0) affine = false;
       else strides[term.axis] = term.coeff;
     }
-    const std::size_t rank = shape.size();
-    const auto row = strides[rank - 2], column = strides[rank - 1];
-    const bool row_major = column == 1 && (row >= shape[rank - 1] || shape[rank - 2] == 1);
-    const bool column_major = row == 1 && (column >= shape[rank - 2] || shape[rank - 1] == 1);
-    const bool in_memory = node(base).op == Op::data || node(base).op == Op::matmul || materialized_[base] || computes(node(base));
-    if (!affine || !(row_major || column_major) || !in_memory) {
-      base = id;
-      strides = row_major_strides(shape);
-      need_for_library(id, work);
-      return {base, 0, strides[rank - 2], strides[rank - 1], {strides.begin(), strides.end() - 2}};
+    const bool in_memory =
+        node(base).op == Op::data || trace::is_library(node(base).op) || materialized_[base] || computes(node(base));
+    if (!affine || !in_memory || !trace::library_takes(op, shape, strides)) {
+      need_for_library(op, id, work);
+      return {id, 0, shape, row_major_strides(shape)};
     }
-    need_for_library(base, work);
-    return {base, flat.constant, row, column, {strides.begin(), strides.end() - 2}};
+    need_for_library(op, base, work);
+    return {base, flat.constant, shape, strides};
   }
 
-  void need_for_library(int id, std::set<int>& work) {
+  void need_for_library(Op op, int id, std::set<int>& work) {
     if (node(id).op == Op::data) return;
-    if (!materialized_[id]) put_in_memory(id, {CutReason::library_call, "matmul takes its operands from memory"}, work);
+    if (!materialized_[id])
+      put_in_memory(id, {CutReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
     work.insert(id);  // it may have been cut already without anybody needing it so far
   }
 
@@ -283,7 +272,7 @@ class Scheduler {
     return nodes;
   }
 
-  // What each step (a group, or a matmul numbered after the groups) reads from, and what through others.
+  // What each step (a group, or a library call numbered after the groups) reads from, and what through others.
   struct Dependencies {
     std::vector<std::vector<int>> direct;
     std::vector<std::vector<std::uint64_t>> all;  // a bit for each step
@@ -291,19 +280,19 @@ class Scheduler {
   };
 
   std::vector<std::vector<int>> direct_reads() const {
-    const int groups = static_cast<int>(groups_.size()), matmuls = static_cast<int>(matmuls_.size());
+    const int groups = static_cast<int>(groups_.size()), calls = static_cast<int>(calls_.size());
     std::map<int, int> writer;
     for (int g = 0; g < groups; ++g)
       for (const auto& root : groups_[g].kernel.roots) writer[root.node] = g;
-    for (int m = 0; m < matmuls; ++m) writer[matmuls_[m].node] = groups + m;
-    std::vector<std::vector<int>> direct(groups + matmuls);
+    for (int c = 0; c < calls; ++c) writer[calls_[c].node] = groups + c;
+    std::vector<std::vector<int>> direct(groups + calls);
     const auto read = [&](int step, int id) {
       if (auto w = writer.find(id); w != writer.end()) direct[step].push_back(w->second);
     };
     for (int g = 0; g < groups; ++g)
       for (int id : loads_of(groups_[g].kernel)) read(g, id);
-    for (int m = 0; m < matmuls; ++m)
-      for (int id : {matmuls_[m].a.node, matmuls_[m].b.node}) read(groups + m, id);
+    for (int c = 0; c < calls; ++c)
+      for (const auto& operand : calls_[c].operands) read(groups + c, operand.node);
     return direct;
   }
 
@@ -387,8 +376,8 @@ class Scheduler {
       for (const auto& root : groups_[g].kernel.roots)
         if (loads.count(root.node)) return false;
     }
-    for (std::size_t m = 0; m < matmuls_.size(); ++m)
-      if (loads.count(matmuls_[m].node) && (depends.reads(groups_.size() + m, a) || depends.reads(groups_.size() + m, b))) return false;
+    for (std::size_t c = 0; c < calls_.size(); ++c)
+      if (loads.count(calls_[c].node) && (depends.reads(groups_.size() + c, a) || depends.reads(groups_.size() + c, b))) return false;
     const Cut cut = groups_[a].kernel.cut;
     merged.kernel = std::move(result.kernel);
     merged.kernel.cut = cut;
@@ -440,7 +429,7 @@ class Scheduler {
     std::vector<char> placed(count);
     std::vector<int> rank(count);  // by the first node written, for a stable order
     for (int s = 0; s < count; ++s)
-      rank[s] = s < static_cast<int>(groups_.size()) ? groups_[s].kernel.roots.front().node : matmuls_[s - groups_.size()].node;
+      rank[s] = s < static_cast<int>(groups_.size()) ? groups_[s].kernel.roots.front().node : calls_[s - groups_.size()].node;
     for (int done = 0; done < count; ++done) {
       int next = -1;
       for (int s = 0; s < count; ++s) {
@@ -453,9 +442,9 @@ class Scheduler {
       if (next < static_cast<int>(groups_.size())) {
         step.kernel = std::move(groups_[next].kernel);
       } else {
-        step.kind = Step::Kind::matmul;
-        step.matmul = matmuls_[next - groups_.size()];
-        step.kernel.cut = {CutReason::library_call, "matmul is a library's"};
+        step.kind = Step::Kind::library;
+        step.call = calls_[next - groups_.size()];
+        step.kernel.cut = {CutReason::library_call, fmt::format("{} is a library's", trace::name(step.call.op))};
       }
       plan_.steps.push_back(std::move(step));
     }
@@ -463,7 +452,7 @@ class Scheduler {
 
   double unfused_bytes(int id) const {
     const Node& n = node(id);
-    if (!computes(n) && n.op != Op::matmul && n.op != Op::contiguous) return 0;
+    if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return 0;
     const auto bytes = [](const Node& of) { return static_cast<double>(element_count(of.shape)) * static_cast<double>(itemsize(of.dtype)); };
     double total = bytes(n);
     for (int input : n.inputs) {
@@ -492,7 +481,7 @@ class Scheduler {
         // A kernel of pure copies (a view made contiguous) moves what it moves.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {
-        step.bytes_moved = step.bytes_unfused = unfused_bytes(step.matmul.node);
+        step.bytes_moved = step.bytes_unfused = unfused_bytes(step.call.node);
       }
       plan_.bytes_moved += step.bytes_moved;
       plan_.bytes_unfused += step.bytes_unfused;
@@ -506,7 +495,7 @@ class Scheduler {
   std::vector<char> materialized_, absorbable_;
   std::vector<Group> groups_;
   std::map<int, std::size_t> written_by_;  // while grouping: node -> its group
-  std::vector<MatmulCall> matmuls_;
+  std::vector<LibraryCall> calls_;
 };
 
 }  // namespace
@@ -516,22 +505,29 @@ Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
 }
 
 trace::Graph prepare(const trace::Graph& graph, const Limits& limits) {
-  return split_reductions(limits.is_cuda() ? expand_matmuls(graph) : graph, limits);
+  return split_reductions(limits.library_calls ? graph : expand_library_calls(graph), limits);
 }
 
 std::vector<int> Step::writes() const {
-  if (kind == Kind::matmul) return {matmul.node};
+  if (kind == Kind::library) return {call.node};
   std::vector<int> nodes;
   for (const auto& root : kernel.roots) nodes.push_back(root.node);
   return nodes;
 }
 
 std::vector<int> Step::reads() const {
-  if (kind == Kind::matmul) return {matmul.a.node, matmul.b.node};
   std::set<int> nodes;
+  if (kind == Kind::library)
+    for (const auto& operand : call.operands) nodes.insert(operand.node);
   for (const auto& value : kernel.values)
     if (value.kind == Value::Kind::load) nodes.insert(value.node);
   return {nodes.begin(), nodes.end()};
+}
+
+std::string to_string(const LibraryCall& call) {
+  std::string text(trace::name(call.op));
+  for (const auto& operand : call.operands) text += " " + sinter::to_string(operand.shape);
+  return text;
 }
 
 std::string_view name(CutReason reason) {

@@ -176,8 +176,10 @@ class Walker {
       case Op::contiguous:
         if (!is_root) demand(id, CutReason::contiguous_copy, "a contiguous copy was asked for");
         return eval(node.inputs[0], map);
-      case Op::matmul: demand(id, CutReason::library_call, "matmul gives its result in memory");
-      default: return elementwise(id, map);
+      default:
+        if (trace::is_library(node.op))
+          demand(id, CutReason::library_call, fmt::format("{} gives its result in memory", trace::name(node.op)));
+        return elementwise(id, map);
     }
   }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "trace/library.hpp"
+
 namespace sinter::trace {
 namespace {
 
@@ -180,10 +182,10 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
   return record(std::move(node), {x});
 }
 
-RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b) {
-  Shape shape = a->shape;
-  shape.back() = b->shape.back();
-  return record(new_node(site, Op::matmul, a->dtype, std::move(shape)), {a, b});
+RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands) {
+  std::vector<Shape> shapes;
+  for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
+  return record(new_node(site, op, operands[0]->dtype, library_shape(op, shapes)), std::move(operands));
 }
 
 }  // namespace sinter::trace

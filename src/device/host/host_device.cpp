@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
 #include "device/host/interpreter.hpp"
+#include "device/host/library.hpp"
 #include "device/host/memory_pool.hpp"
 #include "device/host/partition.hpp"
 #include "device/host/per_thread.hpp"
@@ -89,9 +91,11 @@ class Scratch {
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(int threads) : threads_(thread_count(threads)) {}
+  explicit HostDevice(int threads) { set_threads(threads); }
 
   std::string name() const override { return "cpu"; }
+  fuse::Limits limits() const override { return fuse::cpu_limits(); }
+  void set_threads(int threads) override { threads_ = thread_count(threads); }
   BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }
   void upload(Buffer& to, const void* from, std::size_t bytes) override { move("upload", to, to.data(), from, bytes); }
   void download(void* to, Buffer& from, std::size_t bytes) override { move("download", from, to, from.data(), bytes); }
@@ -99,15 +103,19 @@ class HostDevice final : public Device {
     move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes);
   }
 
+  BufferPtr wrap(const std::shared_ptr<void>& memory, std::size_t bytes) override { return wrap_host(memory, bytes); }
+  std::shared_ptr<void> host_memory(const BufferPtr& buffer) override { return device::host_memory(buffer); }
+
   KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
     if (binary.image.empty()) return std::make_shared<InterpretedKernel>(nest);
     return std::make_shared<CompiledKernel>(binary);
   }
 
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
-    const Partition parts = partition(nest, arguments.ints, threads_);
+    const int threads = threads_;
+    const Partition parts = partition(nest, arguments.ints, threads);
     const auto each_piece = [&](auto&& run) {
-      run_tasks(threads_, parts.pieces(), [&](std::int64_t piece) {
+      run_tasks(threads, parts.pieces(), [&](std::int64_t piece) {
         const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
         const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
         run(outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
@@ -128,10 +136,14 @@ class HostDevice final : public Device {
     }
   }
 
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers) override { run_library_call(call, pointers, threads_); }
+
   void synchronize() override {}  // a launch returns when it is done
   MemoryUse memory() const override { return pool_->use(); }
   void reset_peak() override { pool_->reset_peak(); }
   void trim() override { pool_->trim(); }
+  void before_fork() override { pool_->hold(); }
+  void after_fork() override { pool_->release(); }
 
  private:
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
@@ -139,7 +151,7 @@ class HostDevice final : public Device {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
 
-  int threads_;
+  std::atomic<int> threads_{1};
   PoolPtr pool_ = std::make_shared<MemoryPool>();
 };
 

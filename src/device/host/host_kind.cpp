@@ -1,0 +1,32 @@
+// The host as a kind of device.
+#include "device/host/host_device.hpp"
+#include "device/host/same_bits.hpp"
+#include "device/kind.hpp"
+
+namespace sinter::device {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler* compiler,
+                                                         bool assembly) {
+  std::vector<std::pair<std::string, std::string>> result{{".nest", jit::to_string(nest)}};
+  if (source.text.empty()) return result;
+  result.emplace_back(".ll", source.text);
+  if (assembly && compiler) result.emplace_back(".s", jit::llvm_assembly(*compiler, source));
+  return result;
+}
+
+[[maybe_unused]] const bool registered = register_kind({
+    .name = "cpu",
+    .interprets = true,
+    .compiler_name = "LLVM",
+    .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",
+    .has_limits = [](const fuse::Limits& limits) { return limits.sm == 0; },
+    .open = [](int) { return open_host(0); },
+    .find_compiler = jit::find_llvm,
+    .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
+    .same_bits = same_bits,
+    .strings = strings,
+});
+
+}  // namespace
+}  // namespace sinter::device

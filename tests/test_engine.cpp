@@ -1,0 +1,145 @@
+// The engine's parts: the bounded map, and kernels over a cache whose content is not what it seems.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/kernels.hpp"
+#include "engine/lru.hpp"
+#include "nest_builder.hpp"
+
+using namespace sinter;
+using sinter::testing::NestBuilder;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "sinter-engine-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+bool have_compiler() {
+  if (device::interpreting_kind().compiler()) return true;
+  MESSAGE("SKIPPED: no LLVM");
+  return false;
+}
+
+jit::LoopNest twice_plus_one(std::int64_t count) {
+  NestBuilder b({count});
+  b.stage(false);
+  const int at = b.affine({1});
+  const int x = b.load(DType::float32, at);
+  b.store(b.op(trace::Op::add, {b.op(trace::Op::add, {x, x}), b.scalar(DType::float32)}), at);
+  return b.nest;
+}
+
+engine::Target cpu_target() {
+  engine::Target target;
+  target.limits = fuse::cpu_limits();
+  target.device = device::interpreting_kind().open(0);
+  return target;
+}
+
+bool computes(engine::Kernels& kernels, const engine::Made& made, const jit::LoopNest& nest, const engine::Target& target) {
+  std::vector<float> in{1, 2, 3, 4, 5}, out(5, -1);
+  void* pointers[] = {in.data(), out.data()};
+  const std::uint64_t one = std::bit_cast<std::uint32_t>(1.0f);
+  target.device->launch(*kernels.current(made, nest, target), nest, {pointers, nest.ints, {&one, 1}});
+  return out == std::vector<float>{3, 5, 7, 9, 11};
+}
+
+}  // namespace
+
+TEST_CASE("the bounded map forgets what was not used for the longest time, and never what came last") {
+  engine::Lru<std::string, int> map(10);
+  map.insert("a", 1, 4);
+  map.insert("b", 2, 4);
+  CHECK(*map.find("a") == 1);  // now b is the older one
+  map.insert("c", 3, 4);
+  CHECK(map.find("b") == nullptr);
+  CHECK(*map.find("a") == 1);
+  CHECK(*map.find("c") == 3);
+  CHECK(map.cost() == 8);
+  CHECK(map.insert("c", 9, 4) == 3);  // what is there stays
+  CHECK(map.cost() == 8);
+  map.insert("huge", 4, 100);
+  CHECK(map.size() == 1);
+  CHECK(*map.find("huge") == 4);
+  for (int k = 0; k < 1000; ++k) map.insert(std::to_string(k), k, 1);
+  CHECK(map.size() == 10);
+  for (int k = 990; k < 1000; ++k) CHECK(*map.find(std::to_string(k)) == k);
+}
+
+TEST_CASE("a whole entry that does not load is compiled again, once") {
+  if (!have_compiler()) return;
+  const Folder folder;
+  const auto nest = twice_plus_one(5);
+  const auto target = cpu_target();
+  const auto run = [&](engine::Totals& totals) {
+    engine::ForkGate gate;
+    engine::Kernels kernels(totals, gate);
+    kernels.configure({folder.path, std::uint64_t{1} << 30}, {});
+    const auto made = kernels.make(nest, target, "");
+    CHECK(!made.interpreted);
+    CHECK(computes(kernels, made, nest, target));
+    return made;
+  };
+  engine::Totals cold;
+  const auto source = run(cold).source;
+  CHECK(cold.compiled == 1);
+  // Whole by its checksum, and no machine code.
+  cache::DiskCache cache({folder.path, std::uint64_t{1} << 30});
+  auto binary = cache.load(source);
+  REQUIRE(binary);
+  binary->image.assign(300, 0x7f);
+  cache.store(source, *binary);
+  engine::Totals again;
+  CHECK(run(again).origin == jit::Origin::compiled);
+  CHECK(again.compiled == 1);
+  CHECK(again.fallbacks == 0);
+  engine::Totals warm;
+  CHECK(run(warm).origin == jit::Origin::disk);
+  CHECK(warm.compiled == 0);
+}
+
+TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
+  if (!have_compiler()) return;
+  const Folder folder;
+  const auto nest = twice_plus_one(5);
+  auto target = cpu_target();
+  target.wait = false;
+  engine::ForkGate gate;
+  engine::Totals totals;
+  auto& kernels = *new engine::Kernels(totals, gate);  // its thread goes on
+  kernels.configure({folder.path, std::uint64_t{1} << 30}, {});
+  const auto made = kernels.make(nest, target, "");
+  REQUIRE(made.later);
+  CHECK(computes(kernels, made, nest, target));
+  kernels.wait();
+  CHECK(totals.compiled == 1);
+  CHECK(kernels.current(made, nest, target) != made.kernel);
+  CHECK(computes(kernels, made, nest, target));
+  const auto next = kernels.make(nest, target, "");
+  CHECK(!next.later);
+  CHECK(totals.from_memory == 1);
+}
+
+TEST_CASE("the key of a kernel holds the sources that made it") {
+  jit::Source source;
+  const std::string without = cache::key_text(source);
+  source.generator = jit::generator_id();
+  CHECK(source.generator.size() > 32);
+  CHECK(cache::key_text(source) != without);
+}
