@@ -185,7 +185,8 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
 RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands) {
   std::vector<Shape> shapes;
   for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
-  return record(new_node(site, op, operands[0]->dtype, library_shape(op, shapes)), std::move(operands));
+  RecordedPtr node = new_node(site, op, operands[0]->dtype, library_shape(op, shapes));
+  return record(std::move(node), std::move(operands));
 }
 
 }  // namespace sinter::trace
