@@ -148,16 +148,16 @@ int role_many_threads() {
 
 // ---- compiles that nobody waits for -------------------------------------------------------------------------------------------
 
-Tensor exact_formula(const Tensor& x) { return (x * 1.5f + 0.25f) / (sn::sqrt(x + 2.0f) - x * x); }
+Tensor formula(const Tensor& x) { return sn::tanh(x * 1.5f + 0.25f) / (sn::sqrt(x + 2.0f) - sn::mean(x * x)) + sn::exp(x); }
 
 int role_at_once() {
   const Tensor x = ramp(100000);
-  const Tensor first = exact_formula(x);
+  const Tensor first = formula(x);
   sn::eval(first);
   const bool behind = sn::explain(first).find("interpreted until then") != std::string::npos;
   const auto once = first.to_vector<float>();
   sn::synchronize();
-  const auto then = exact_formula(x).to_vector<float>();
+  const auto then = formula(x).to_vector<float>();
   const auto c = sn::counters();
   std::printf("behind=%d compiled=%d disk=%d same=%d\n", behind, int(c.kernels_compiled), int(c.kernels_from_disk),
               std::memcmp(once.data(), then.data(), once.size() * sizeof(float)) == 0);
@@ -166,7 +166,7 @@ int role_at_once() {
 
 int role_short() {  // ends as soon as it has its result
   const Tensor x = ramp(1000);
-  std::printf("value=%a\n", exact_formula(x).to_vector<float>()[500]);
+  std::printf("value=%a\n", formula(x).to_vector<float>()[500]);
   const auto c = sn::counters();
   std::printf("compiled=%d disk=%d fallbacks=%d\n", int(c.kernels_compiled), int(c.kernels_from_disk), int(c.fallbacks));
   return 0;
@@ -251,12 +251,12 @@ TEST_CASE("a first result does not wait for the compiler where the bits are the 
   CAPTURE(first.out);
   REQUIRE(first.status == 0);
   CHECK(figure(first.out, "behind") == "1");
-  CHECK(figure(first.out, "compiled") == "1");
+  CHECK(std::atoi(figure(first.out, "compiled").c_str()) >= 1);
   CHECK(figure(first.out, "same") == "1");
   const Ran second = run_role("at_once", folder.cache() + " SINTER_WAIT=off");
   CHECK(figure(second.out, "behind") == "0");
   CHECK(figure(second.out, "compiled") == "0");
-  CHECK(figure(second.out, "disk") == "1");
+  CHECK(figure(second.out, "disk") == figure(first.out, "compiled"));
   const Folder other;
   CHECK(figure(run_role("at_once", other.cache() + " SINTER_WAIT=on").out, "behind") == "0");
 }
@@ -270,7 +270,8 @@ TEST_CASE("a process that ends at once still leaves its kernel in the cache") {
     REQUIRE(first.status == 0);
     CHECK(figure(first.out, "disk") == "0");
     const Ran second = run_role("short", folder.cache() + " SINTER_WAIT=off");
-    CHECK(figure(second.out, "disk") == "1");
+    CHECK(std::atoi(figure(second.out, "disk").c_str()) >= 1);
+    CHECK(figure(second.out, "compiled") == "0");
     CHECK(figure(second.out, "value") == figure(first.out, "value"));
   }
 }
@@ -279,11 +280,12 @@ TEST_CASE("a warm cache serves where the compiler is gone") {
   if (!on_llvm()) return;
   const Folder folder;
   const Ran cold = run_role("short", folder.cache() + " SINTER_WAIT=on");
-  REQUIRE(figure(cold.out, "compiled") == "1");
+  const std::string kernels = figure(cold.out, "compiled");
+  REQUIRE(std::atoi(kernels.c_str()) >= 1);
   const Ran warm = run_role("short", folder.cache() + " SINTER_WAIT=on SINTER_LLVM=/nonexistent/libLLVM.so");
   CAPTURE(warm.out);
   CHECK(warm.status == 0);
-  CHECK(figure(warm.out, "disk") == "1");
+  CHECK(figure(warm.out, "disk") == kernels);
   CHECK(figure(warm.out, "fallbacks") == "0");
   CHECK(figure(warm.out, "value") == figure(cold.out, "value"));
   // A damaged note is as good as none.
@@ -291,7 +293,7 @@ TEST_CASE("a warm cache serves where the compiler is gone") {
   const Ran lost = run_role("short", folder.cache() + " SINTER_WAIT=on SINTER_LLVM=/nonexistent/libLLVM.so");
   CAPTURE(lost.out);
   CHECK(lost.status == 0);
-  CHECK(figure(lost.out, "fallbacks") == "1");
+  CHECK(figure(lost.out, "fallbacks") == kernels);
   CHECK(figure(lost.out, "value") == figure(cold.out, "value"));
 }
 

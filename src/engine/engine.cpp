@@ -20,7 +20,7 @@ struct DeviceContents {
   device::BufferPtr buffer;
 };
 
-std::string short_place(const trace::Where& where) {
+std::string short_place(const Location& where) {
   return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
 }
 

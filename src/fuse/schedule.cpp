@@ -236,7 +236,7 @@ class Scheduler {
     const IndexExpr flat = linear(map, node(base).shape);
     std::vector<std::int64_t> strides(shape.size(), 0);
     bool affine = true;
-    for (const auto& term : flat.terms) {
+    for (const auto& term : flat.terms()) {
       if (term.axis < 0) affine = false;
       else strides[term.axis] = term.coeff;
     }
@@ -247,7 +247,7 @@ class Scheduler {
       return {id, 0, shape, row_major_strides(shape)};
     }
     need_for_library(op, base, work);
-    return {base, flat.constant, shape, strides};
+    return {base, flat.constant(), shape, strides};
   }
 
   void need_for_library(Op op, int id, std::set<int>& work) {
@@ -369,15 +369,16 @@ class Scheduler {
     const WalkContext context{&graph(), &limits_, &materialized, &absorbable};
     WalkResult result = walk(context, merged.requests, merged.parallel, merged.row);
     if (result.demand || result.kernel.roots.size() != roots.size()) return false;
-    // More may be in memory by now than when the two were built: what the merged kernel reads must not wait for it.
-    const auto loads = loads_of(result.kernel);
+    // More may be in memory by now than when the two were built: what the merged kernel reads must be written by another step, and
+    // that must not wait for it.
+    std::set<int> unwritten = loads_of(result.kernel);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (g == a || g == b || (!depends.reads(g, a) && !depends.reads(g, b))) continue;
-      for (const auto& root : groups_[g].kernel.roots)
-        if (loads.count(root.node)) return false;
+      if (g == a || g == b || depends.reads(g, a) || depends.reads(g, b)) continue;
+      for (const auto& root : groups_[g].kernel.roots) unwritten.erase(root.node);
     }
     for (std::size_t c = 0; c < calls_.size(); ++c)
-      if (loads.count(calls_[c].node) && (depends.reads(groups_.size() + c, a) || depends.reads(groups_.size() + c, b))) return false;
+      if (!depends.reads(groups_.size() + c, a) && !depends.reads(groups_.size() + c, b)) unwritten.erase(calls_[c].node);
+    if (std::any_of(unwritten.begin(), unwritten.end(), [&](int id) { return node(id).op != Op::data; })) return false;
     const Cut cut = groups_[a].kernel.cut;
     merged.kernel = std::move(result.kernel);
     merged.kernel.cut = cut;
@@ -501,6 +502,7 @@ class Scheduler {
 }  // namespace
 
 Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
+  const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
   return Scheduler(graph, limits, forced).run();
 }
 
@@ -541,6 +543,7 @@ std::string_view name(CutReason reason) {
     case CutReason::shared_memory: return "shared memory";
     case CutReason::parameters: return "parameters";
     case CutReason::kernel_size: return "kernel size";
+    case CutReason::index_expression: return "index expression";
     case CutReason::library_call: return "library call";
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";

@@ -32,7 +32,7 @@ RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
 
 // --- reductions and library calls
-/// axes ascending, not empty.
+/// axes ascending, not empty. Of nothing: sums and products alone (the others have no value, which the caller says).
 RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
 RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands);
 

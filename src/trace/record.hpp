@@ -31,7 +31,7 @@ struct Recorded {
   Shape shape;
   std::vector<std::int64_t> ints;  // as in Node
   Scalar scalar;
-  Where where;
+  Location where;
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
   bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
   std::size_t held = 0;            // at most this many bytes of contents below that nothing else holds, when recorded

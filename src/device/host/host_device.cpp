@@ -11,10 +11,11 @@
 #include "device/host/library.hpp"
 #include "device/host/memory_pool.hpp"
 #include "device/host/partition.hpp"
-#include "device/host/per_thread.hpp"
 #include "device/host/threads.hpp"
+#include "device/poison.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/errors.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::device {
 namespace {
@@ -75,12 +76,14 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   void* reserve(std::int64_t bytes) {
-    if (bytes <= capacity_) return memory_;
-    std::free(memory_);
-    capacity_ = 0;
-    memory_ = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
-    if (!memory_) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
-    capacity_ = bytes;
+    if (bytes > capacity_) {
+      std::free(memory_);
+      capacity_ = 0;
+      memory_ = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+      if (!memory_) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
+      capacity_ = bytes;
+    }
+    poison(memory_, static_cast<std::size_t>(bytes));
     return memory_;
   }
 

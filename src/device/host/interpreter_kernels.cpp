@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/host/interpreter_float32.hpp"
 #include "device/host/interpreter_math.hpp"
 #include "sinter/errors.hpp"
 
@@ -111,51 +112,31 @@ TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
 
 template <class T, Op op>
 struct Reduce {
-  static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
-  using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
-
-  static constexpr Acc neutral() {
-    using limits = std::numeric_limits<Acc>;
-    if constexpr (op == Op::reduce_sum) return Acc(0);
-    else if constexpr (op == Op::reduce_prod) return Acc(1);
+  static constexpr T neutral() {
+    using limits = std::numeric_limits<T>;
+    if constexpr (op == Op::reduce_sum) return T(0);
+    else if constexpr (op == Op::reduce_prod) return T(1);
     else if constexpr (op == Op::reduce_min) return limits::has_infinity ? limits::infinity() : limits::max();
     else return limits::has_infinity ? -limits::infinity() : limits::lowest();
   }
-  static Acc combine(Acc x, Acc y) {
+  static T combined(T x, T y) {
     if constexpr (op == Op::reduce_min) return math::smaller(x, y);
     else if constexpr (op == Op::reduce_max) return math::larger(x, y);
-    else if constexpr (math::is_bool<Acc>) return op == Op::reduce_sum ? x || y : x && y;
-    else if constexpr (math::is_float<Acc>) return op == Op::reduce_sum ? x + y : x * y;
+    else if constexpr (math::is_bool<T>) return op == Op::reduce_sum ? x | y : x & y;
+    else if constexpr (math::is_float<T>) return op == Op::reduce_sum ? x + y : x * y;
     else return op == Op::reduce_sum ? math::wrap_add(x, y) : math::wrap_mul(x, y);
   }
 
-  static void start(std::int64_t n, void* accumulators) { std::fill_n(static_cast<Acc*>(accumulators), n, neutral()); }
-  /// Eight interleaved partial results per tile, combined as a tree.
-  static void fold(std::int64_t n, const void* values, void* accumulator) {
+  static void start(std::int64_t n, void* parts) { std::fill_n(static_cast<T*>(parts), n, neutral()); }
+  static void combine(std::int64_t n, std::int64_t lanes, const void* values, void* parts) {
     const T* v = static_cast<const T*>(values);
-    constexpr int kLanes = 8;
-    Acc partial[kLanes];
-    std::fill_n(partial, kLanes, neutral());
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes)
-      for (int lane = 0; lane < kLanes; ++lane) partial[lane] = combine(partial[lane], static_cast<Acc>(v[i + lane]));
-    for (int lane = 0; i < n; ++i, ++lane) partial[lane] = combine(partial[lane], static_cast<Acc>(v[i]));
-    for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int lane = 0; lane < width; ++lane) partial[lane] = combine(partial[lane], partial[lane + width]);
-    Acc& total = *static_cast<Acc*>(accumulator);
-    total = combine(total, partial[0]);
+    T* part = static_cast<T*>(parts);
+    for (; n > 0; n -= lanes, v += lanes) {
+      const std::int64_t m = std::min(n, lanes);
+      for (std::int64_t i = 0; i < m; ++i) part[i] = combined(part[i], v[i]);
+    }
   }
-  static void lanes(std::int64_t n, const void* values, void* accumulators) {
-    const T* v = static_cast<const T*>(values);
-    Acc* total = static_cast<Acc*>(accumulators);
-    for (std::int64_t i = 0; i < n; ++i) total[i] = combine(total[i], static_cast<Acc>(v[i]));
-  }
-  static void finish(std::int64_t n, const void* accumulators, void* results) {
-    const Acc* total = static_cast<const Acc*>(accumulators);
-    T* out = static_cast<T*>(results);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);
-  }
-  static constexpr ReductionKernels kernels() { return {sizeof(Acc), &start, &fold, &lanes, &finish}; }
+  static constexpr ReductionKernels kernels() { return {&start, &combine}; }
 };
 
 template <class T>
@@ -192,6 +173,8 @@ void for_size(int bytes, Function&& f) {
 }  // namespace
 
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
+  if (operand == DType::float32)
+    if (const TileFn function = float32_function(op, uniform)) return function;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
   case Op::id:                      \

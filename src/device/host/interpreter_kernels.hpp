@@ -22,14 +22,11 @@ enum class Uniform : std::uint8_t { none, first, second };
 /// that type. Only binary ops come with a uniform operand.
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform = Uniform::none);
 
-/// A reduction's accumulators: one for a whole row, or one per lane. float32 accumulates in double, so that the order of
-/// its fixed steps hardly shows in the result.
+/// What a reduction does with tiles of elements of its own type. The order is the caller's: jit/reduction_order.hpp.
 struct ReductionKernels {
-  std::int64_t accumulator_bytes;
-  void (*start)(std::int64_t n, void* accumulators);                      // the neutral element
-  void (*fold)(std::int64_t n, const void* values, void* accumulator);    // a tile into one accumulator
-  void (*lanes)(std::int64_t n, const void* values, void* accumulators);  // a tile into as many accumulators
-  void (*finish)(std::int64_t n, const void* accumulators, void* results);
+  void (*start)(std::int64_t n, void* parts);  // the neutral element
+  /// parts[i % lanes] = parts[i % lanes] combined with values[i], for i < n in order.
+  void (*combine)(std::int64_t n, std::int64_t lanes, const void* values, void* parts);
 };
 ReductionKernels reduction_kernels(Op reduction, DType dtype);
 

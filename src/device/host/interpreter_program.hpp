@@ -30,13 +30,15 @@ struct Interpreter::Program {
   };
   struct Fold {
     ReductionKernels kernels;
-    int value, result, place;  // place: number of the accumulator tile
+    int value, result;
+    int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no blocks and runs where nothing rounds
   };
   struct StageProgram {
     bool row = false;
     std::vector<int> indices;  // those the stage needs, inner ones first
     std::vector<Step> steps;
     std::vector<Fold> folds;
+    std::int64_t row_lanes = 1;  // of a step, where lanes are rows
   };
 
   explicit Program(const jit::LoopNest& nest);

@@ -2,7 +2,7 @@
 // object, when the main thread's thread-locals are gone.
 #pragma once
 
-namespace sinter::device {
+namespace sinter {
 
 /// The calling thread's T. Freed when the thread ends; one that is made after that (static destructors) is left to the system.
 template <class T> T& per_thread() {
@@ -21,4 +21,4 @@ template <class T> T& per_thread() {
   return *value;
 }
 
-}  // namespace sinter::device
+}  // namespace sinter
