@@ -9,7 +9,9 @@
 
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
+#include "engine/retry.hpp"
 #include "nest_builder.hpp"
+#include "sinter/errors.hpp"
 
 using namespace sinter;
 using sinter::testing::NestBuilder;
@@ -134,6 +136,32 @@ TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
   const auto next = kernels.make(nest, target, "");
   CHECK(!next.later);
   CHECK(totals.from_memory == 1);
+}
+
+TEST_CASE("a plan that fails inside is tried without fusion") {
+  engine::Target target = cpu_target();
+  std::vector<bool> tried;
+  const auto work = [&](const engine::Target& with) {
+    tried.push_back(with.limits.fuse);
+    if (with.limits.fuse) throw InternalError("a circle");
+    return 7;
+  };
+  CHECK(engine::without_fusion_if_it_fails(target, work) == 7);
+  CHECK(tried == std::vector<bool>{true, false});
+  CHECK_THROWS_AS(engine::without_fusion_if_it_fails(target, [](const engine::Target&) -> int { throw InternalError("again"); }), InternalError);
+  engine::Target other = cpu_target();  // what is the user's fault is told at once
+  CHECK_THROWS_AS(engine::without_fusion_if_it_fails(other, [](const engine::Target&) -> int { throw ShapeError("shapes"); }), ShapeError);
+  CHECK(other.limits.fuse);
+}
+
+TEST_CASE("kinds of devices are known by name and by limits") {
+  REQUIRE(device::find_kind("cpu"));
+  REQUIRE(device::find_kind("cuda"));
+  CHECK(device::find_kind("tpu") == nullptr);
+  CHECK(&device::kind_of(fuse::cpu_limits()) == device::find_kind("cpu"));
+  CHECK(&device::kind_of(fuse::cuda_limits(90)) == device::find_kind("cuda"));
+  CHECK(device::interpreting_kind().name == "cpu");
+  for (const device::Kind* kind : device::kinds()) CHECK(!kind->describe().empty());
 }
 
 TEST_CASE("the key of a kernel holds the sources that made it") {

@@ -34,6 +34,9 @@ struct Kind {
   std::function<std::vector<std::pair<std::string, std::string>>(const jit::LoopNest&, const jit::Source&, jit::Compiler*, bool assembly)>
       strings;
 
+  /// What `sinter info` says of the devices that are here: one line each, or why there is none.
+  std::function<std::vector<std::string>()> describe;
+
   /// The compiler, looked for once per process.
   jit::Compiler* compiler() const;
 };

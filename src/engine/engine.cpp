@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "engine/options.hpp"
+#include "engine/retry.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
 #include "trace/log.hpp"
@@ -124,16 +125,7 @@ std::pair<std::shared_ptr<const Planned>, bool> Engine::plan_for(const trace::Gr
       return {*found, true};
     }
   }
-  std::shared_ptr<const Planned> planned;
-  try {
-    planned = make_plan(graph, target, setup.options.fast_math, kernels_);
-  } catch (const InternalError& error) {
-    if (!target.limits.fuse) throw;
-    log().warn("planning failed ({}); going on with one kernel per operation, which is slow. Please report this, with the formula", error.what());
-    Target unfused = target;
-    unfused.limits.fuse = false;
-    planned = make_plan(graph, unfused, setup.options.fast_math, kernels_);
-  }
+  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   return {plans_.insert(key, planned, cost_of(key, *planned)), false};
@@ -229,9 +221,7 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Setu
     const auto& step = plan.steps[s];
     for (int node : step.reads())
       if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
-    for (int node : step.writes()) {
-      buffers[node] = device->allocate(std::max<std::size_t>(bytes_of(plan.graph.nodes[node]), 1));
-    }
+    for (int node : step.writes()) buffers[node] = device->allocate(std::max<std::size_t>(bytes_of(plan.graph.nodes[node]), 1));
     if (step.kind == fuse::Step::Kind::library) call(step.call, device, buffers);
     else launch(planned.steps[s], constants, setup.target, buffers);
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
@@ -252,10 +242,13 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
     if (!linear.leaves[leaf])
       throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                    short_place(pending.front()->where)));
-  const Setup now = setup();
-  const auto [planned, reused] = plan_for(linear.graph, now);
+  Setup now = setup();
   std::vector<device::BufferPtr> buffers;
-  run(*planned, linear, now, buffers);
+  const auto [planned, reused] = without_fusion_if_it_fails(now.target, [&](const Target&) {
+    const auto found = plan_for(linear.graph, now);
+    run(*found.first, linear, now, buffers);
+    return found;
+  });
 
   const auto& plan = planned->plan;
   const auto history = std::make_shared<History>(planned, reused, now.target.device->name());
@@ -309,7 +302,7 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
     now.target.interpret = now.target.kind().interprets && now.options.backend == "interpreter";
   }
   const trace::Linear linear = trace::linearize(pending);
-  const auto [planned, reused] = plan_for(linear.graph, now);
+  const auto [planned, reused] = without_fusion_if_it_fails(now.target, [&](const Target&) { return plan_for(linear.graph, now); });
   return {History(planned, reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned};
 }
 

@@ -1,5 +1,8 @@
 // The host as a kind of device.
+#include <fmt/format.h>
+
 #include "device/host/host_device.hpp"
+#include "device/host/threads.hpp"
 #include "device/kind.hpp"
 
 namespace sinter::device {
@@ -26,6 +29,10 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     // The CPU has one arithmetic; only fast_math lets the compiler leave it.
     .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
     .strings = strings,
+    .describe = [] {
+      const jit::CpuTarget cpu = jit::host_cpu();
+      return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores", cpu.arch, cpu.vector_bytes, thread_count(0))};
+    },
 });
 
 }  // namespace
