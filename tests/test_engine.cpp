@@ -2,16 +2,19 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "engine/retry.hpp"
 #include "nest_builder.hpp"
-#include "sinter/errors.hpp"
+#include "sinter/sinter.hpp"
 
 using namespace sinter;
 using sinter::testing::NestBuilder;
@@ -162,6 +165,76 @@ TEST_CASE("kinds of devices are known by name and by limits") {
   CHECK(&device::kind_of(fuse::cuda_limits(90)) == device::find_kind("cuda"));
   CHECK(device::interpreting_kind().name == "cpu");
   for (const device::Kind* kind : device::kinds()) CHECK(!kind->describe().empty());
+}
+
+namespace {
+
+/// The host behind a slow wire: what it computes on has to be brought there and back, and a transfer waits for another one.
+class Wired final : public device::Device {
+ public:
+  std::string name() const override { return "wired"; }
+  fuse::Limits limits() const override { return host_->limits(); }
+  device::BufferPtr allocate(std::size_t bytes) override { return host_->allocate(bytes); }
+  device::BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }
+  std::shared_ptr<void> host_memory(const device::BufferPtr&) override { return nullptr; }
+  void upload(device::Buffer& to, const void* from, std::size_t bytes) override {
+    meet();
+    host_->upload(to, from, bytes);
+  }
+  void download(void* to, device::Buffer& from, std::size_t bytes) override {
+    meet();
+    host_->download(to, from, bytes);
+  }
+  void copy(device::Buffer& to, device::Buffer& from, std::size_t bytes) override { host_->copy(to, from, bytes); }
+  device::KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override { return host_->load(nest, binary); }
+  void launch(device::Kernel& kernel, const jit::LoopNest& nest, const device::Arguments& arguments) override {
+    host_->launch(kernel, nest, arguments);
+  }
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers) override { host_->call(call, pointers); }
+  void synchronize() override {}
+  device::MemoryUse memory() const override { return host_->memory(); }
+  void trim() override {}
+
+  /// How many transfers met another one under way.
+  static inline std::atomic<int> met{0};
+
+ private:
+  static void meet() {
+    static std::atomic<int> begun{0};
+    const int partner = begun++ ^ 1;  // transfers meet in pairs
+    for (int k = 0; k < 3000 && begun <= partner; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    met += begun > partner;
+  }
+  device::DevicePtr host_ = device::interpreting_kind().open(0);
+};
+
+[[maybe_unused]] const bool wired = device::register_kind({
+    .name = "wired",
+    .has_limits = [](const fuse::Limits&) { return false; },  // it computes as the host does
+    .open = [](int) { return std::make_shared<Wired>(); },
+    .describe = [] { return std::vector<std::string>{"wired"}; },
+});
+
+}  // namespace
+
+TEST_CASE("transfers of different tensors wait for none of the others, and a device is a folder's own affair") {
+  Options options = sinter::options();
+  options.device = "wired";
+  options.cache_size = "0";
+  configure(options);
+  std::vector<std::vector<float>> results(2);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&results, t] {
+      const Tensor x = from_span(std::vector<float>(100, static_cast<float>(t + 1)));
+      results[static_cast<std::size_t>(t)] = (x * 2.0f).to_vector<float>();
+    });
+  for (auto& thread : threads) thread.join();
+  options.device = "cpu";
+  configure(options);
+  CHECK(results[0] == std::vector<float>(100, 2.0f));
+  CHECK(results[1] == std::vector<float>(100, 4.0f));
+  CHECK(Wired::met == 4);  // two uploads and two downloads
 }
 
 TEST_CASE("the key of a kernel holds the sources that made it") {
