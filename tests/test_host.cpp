@@ -219,6 +219,7 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
   }
   CHECK(device::thread_count(3) == 3);
   CHECK(device::thread_count(0) >= 1);
+  CHECK(device::thread_count(2147483647) <= 1024);
 }
 
 TEST_CASE("a kernel of another device, or broken machine code, is refused") {
@@ -253,9 +254,9 @@ void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64
     for (auto& v : b) v = static_cast<std::uint64_t>(v) % 8 == 0;
   }
   std::vector<Stored> c(static_cast<std::size_t>(batch * m * n), static_cast<Stored>(77)), again(c);
-  const device::MatmulOperand left{a.data(), a_leading, a_stride, a_t}, right{b.data(), b_leading, b_stride, b_t};
-  device::matmul(dtype_of<T>, left, right, c.data(), batch, m, n, k, 1);
-  device::matmul(dtype_of<T>, left, right, again.data(), batch, m, n, k, 4);
+  const device::MatmulOperand left{a.data(), a_leading, {a_stride}, a_t}, right{b.data(), b_leading, {b_stride}, b_t};
+  device::matmul(dtype_of<T>, left, right, c.data(), {batch}, m, n, k, 1);
+  device::matmul(dtype_of<T>, left, right, again.data(), {batch}, m, n, k, 4);
   CHECK((c == again));
   double worst = 0;
   for (std::int64_t s = 0; s < batch; ++s)
@@ -303,5 +304,5 @@ TEST_CASE("matmul: every type and layout") {
   check_matmul_layouts<std::int32_t>();
   check_matmul_layouts<std::int64_t>();
   check_matmul_layouts<bool>();
-  CHECK_THROWS_AS(device::matmul(DType::float16, {}, {}, nullptr, 1, 1, 1, 1, 1), DTypeError);
+  CHECK_THROWS_AS(device::matmul(DType::float16, {}, {}, nullptr, {1}, 1, 1, 1, 1), DTypeError);
 }

@@ -33,6 +33,7 @@ Environment (a flag goes before its variable):
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
+  SINTER_WAIT         on (for a command): compile, then run; off: interpret where the bits are the same until compiled
   SINTER_CACHE_DIR    where compiled kernels are kept; SINTER_CACHE_SIZE: how much of them, as 512M; 0 keeps none
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
@@ -158,6 +159,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would wait for the compiler then
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0) throw sinter::IoError("the output cannot be written");

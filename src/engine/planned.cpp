@@ -33,6 +33,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
     auto planned = std::make_shared<Planned>();
+    planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
     const auto ordinals = constant_ordinals(planned->plan.graph);
     bool cut_again = false;
@@ -59,7 +60,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
           break;
         }
       }
-      if (step.kind == fuse::Step::Kind::matmul) add(step.matmul.numbers());
+      if (step.kind == fuse::Step::Kind::library) add(fuse::numbers_of(step.call));
       planned->steps.push_back(std::move(made));
     }
     if (cut_again) continue;

@@ -199,8 +199,9 @@ class Builder {
       case Op::contiguous:
         if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "a contiguous copy was asked for");
         return eval(node.inputs[0], map);
-      case Op::matmul: return need(id, map, CutReason::library_call, "matmul gives its result in memory");
-      default: return elementwise(id, map);
+      default:
+        if (trace::is_library(node.op)) return need(id, map, CutReason::library_call, fmt::format("{} gives its result in memory", trace::name(node.op)));
+        return elementwise(id, map);
     }
   }
 

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sinter/errors.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -301,17 +302,18 @@ IndexExpr tidied(IndexExpr expr, const Sizes& sizes) {
 // ---- the space ------------------------------------------------------------------------------------------------------------
 
 namespace {
-thread_local std::shared_ptr<IndexSpace> current_space;
+std::shared_ptr<IndexSpace>& current_space() { return per_thread<std::shared_ptr<IndexSpace>>(); }
 }
 
 IndexSpace::IndexSpace() { nodes_.emplace_back(); }
 
-IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space)) { current_space = std::move(space); }
-IndexSpace::Scope::~Scope() { current_space = std::move(before_); }
+IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space())) { current_space() = std::move(space); }
+IndexSpace::Scope::~Scope() { current_space() = std::move(before_); }
 
 const std::shared_ptr<IndexSpace>& IndexSpace::current() {
-  if (!current_space) current_space = std::make_shared<IndexSpace>();
-  return current_space;
+  auto& space = current_space();
+  if (!space) space = std::make_shared<IndexSpace>();
+  return space;
 }
 
 IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms) {

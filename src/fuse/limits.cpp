@@ -14,6 +14,7 @@ Limits cpu_limits() {
   limits.bandwidth = 12e9;
   limits.throughput = 32e9;
   limits.launch_seconds = 3e-6;
+  limits.library_calls = true;
   return limits;
 }
 

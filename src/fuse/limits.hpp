@@ -17,6 +17,7 @@ struct Limits {
   double bandwidth = 20e9;             // bytes per second, memory
   double throughput = 40e9;            // cheap operations per second, the whole device
   double launch_seconds = 2e-6;        // cost of one kernel
+  bool library_calls = false;          // the device has libraries for the library ops of the table
   bool fuse = true;                    // false: one kernel per op
   bool is_cuda() const { return sm != 0; }
 };

@@ -99,44 +99,66 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
   });
 }
 
-Graph expand_matmuls(const Graph& graph) {
-  return rebuild(graph, [](Graph& out, Node node) {
-    if (node.op != Op::matmul) return push(out, std::move(node));
-    // (..., m, k) and (..., k, n): a as (..., m, n, k) and b as (..., m, n, k), multiplied, summed over k.
-    const int a = node.inputs[0], b = node.inputs[1];
-    const Sizes a_shape = out.nodes[a].shape, b_shape = out.nodes[b].shape;
-    const std::size_t rank = node.shape.size();
-    const Size k = a_shape[rank - 1];
-    Sizes full = node.shape;
-    full.push_back(k);
-    Sizes a_wide(a_shape.begin(), a_shape.end() - 1);
-    a_wide.push_back(1);
-    a_wide.push_back(k);
-    const int a_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, a, a_wide, node.where), full, node.where);
-    Node turned;
-    turned.op = Op::permute;
-    turned.dtype = out.nodes[b].dtype;
-    turned.inputs = {b};
-    turned.where = node.where;
-    for (std::size_t axis = 0; axis + 2 < rank; ++axis) turned.ints.push_back(static_cast<std::int64_t>(axis));
-    turned.ints.push_back(static_cast<std::int64_t>(rank) - 1);
-    turned.ints.push_back(static_cast<std::int64_t>(rank) - 2);
-    for (int axis : turned.axes()) turned.shape.push_back(b_shape[axis]);
-    Sizes b_wide(b_shape.begin(), b_shape.end() - 2);
-    b_wide.insert(b_wide.end(), {1, node.shape[rank - 1], k});
-    const int b_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, push(out, turned), b_wide, node.where), full, node.where);
-    Node product;
-    product.op = Op::multiply;
-    product.dtype = node.dtype;
-    product.shape = full;
-    product.inputs = {a_view, b_view};
-    product.where = node.where;
-    Node sum = node;
-    sum.op = Op::reduce_sum;
-    sum.inputs = {push(out, product)};
-    sum.ints = {static_cast<std::int64_t>(rank)};
-    return push(out, sum);
-  });
+namespace {
+
+// The `expansion` column of the table of primitives: the node that stands for the call.
+
+/// (..., m, k) x (..., k, n) as a product over broadcast views, summed over k.
+int multiply_and_sum(Graph& out, const Node& node) {
+  // (..., m, k) and (..., k, n): a as (..., m, n, k) and b as (..., m, n, k), multiplied, summed over k.
+  const int a = node.inputs[0], b = node.inputs[1];
+  const Sizes a_shape = out.nodes[a].shape, b_shape = out.nodes[b].shape;
+  const std::size_t rank = node.shape.size();
+  const Size k = a_shape[rank - 1];
+  Sizes full = node.shape;
+  full.push_back(k);
+  Sizes a_wide(a_shape.begin(), a_shape.end() - 1);
+  a_wide.push_back(1);
+  a_wide.push_back(k);
+  const int a_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, a, a_wide, node.where), full, node.where);
+  Node turned;
+  turned.op = Op::permute;
+  turned.dtype = out.nodes[b].dtype;
+  turned.inputs = {b};
+  turned.where = node.where;
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) turned.ints.push_back(static_cast<std::int64_t>(axis));
+  turned.ints.push_back(static_cast<std::int64_t>(rank) - 1);
+  turned.ints.push_back(static_cast<std::int64_t>(rank) - 2);
+  for (int axis : turned.axes()) turned.shape.push_back(b_shape[axis]);
+  Sizes b_wide(b_shape.begin(), b_shape.end() - 2);
+  b_wide.insert(b_wide.end(), {1, node.shape[rank - 1], k});
+  const int b_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, push(out, turned), b_wide, node.where), full, node.where);
+  Node product;
+  product.op = Op::multiply;
+  product.dtype = node.dtype;
+  product.shape = full;
+  product.inputs = {a_view, b_view};
+  product.where = node.where;
+  Node sum = node;
+  sum.op = Op::reduce_sum;
+  sum.inputs = {push(out, product)};
+  sum.ints = {static_cast<std::int64_t>(rank)};
+  return push(out, sum);
 }
+
+int expanded(Graph& out, Node node) {
+  switch (node.op) {
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
+  case Op::id: return expansion(out, node);
+#include "trace/primitives.def"
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+#undef SINTER_LIBRARY
+    default: return push(out, std::move(node));
+  }
+}
+
+}  // namespace
+
+Graph expand_library_calls(const Graph& graph) { return rebuild(graph, expanded); }
 
 }  // namespace sinter::fuse

@@ -12,7 +12,7 @@ Graph split_reductions(const Graph& graph, const Limits& limits);
 /// A reduction over axes of size 1 is a reshape.
 Graph drop_unit_reductions(const Graph& graph);
 
-/// On a device without a matmul library: matmul as multiply and sum over broadcast views.
-Graph expand_matmuls(const Graph& graph);
+/// For a device whose libraries compute none of them: library ops in other primitives, as their rows say.
+Graph expand_library_calls(const Graph& graph);
 
 }  // namespace sinter::fuse

@@ -78,7 +78,7 @@ class Scheduler {
     in_memory_.assign(count, 0);
     wanted_.assign(count, 0);
     groups_.clear();
-    matmuls_.clear();
+    calls_.clear();
     plan_.aliases.clear();
     std::set<int> work;
     for (const auto& [id, cut] : cuts_) in_memory_[id] = 1;
@@ -96,8 +96,8 @@ class Scheduler {
       work.erase(std::prev(work.end()));
       if (done[id]) continue;
       done[id] = 1;
-      if (node(id).op == Op::matmul) {
-        matmuls_.push_back(prepare_matmul(id, work));
+      if (trace::is_library(node(id).op)) {
+        calls_.push_back(prepare_call(id, work));
         in_memory_[id] = 1;
         continue;
       }
@@ -137,7 +137,7 @@ class Scheduler {
     if (in_memory_[id]) throw InternalError(fmt::format("scheduler: %{} is in memory already and needed there again", id));
     in_memory_[id] = 1;
     work.insert(id);
-    if (node(id).op != Op::matmul) cuts_.try_emplace(id, cut);
+    if (!trace::is_library(node(id).op)) cuts_.try_emplace(id, cut);
   }
 
   // A reshape (or a contiguous copy) of something that lies contiguous in memory is that memory.
@@ -148,23 +148,15 @@ class Scheduler {
 
   // ---- library calls ------------------------------------------------------------------------------------------------
 
-  MatmulCall prepare_matmul(int id, std::set<int>& work) {
+  PlannedCall prepare_call(int id, std::set<int>& work) {
     const Node& n = node(id);
-    const std::size_t rank = n.shape.size();
-    MatmulCall call;
-    call.node = id;
-    call.dtype = n.dtype;
-    call.batch.assign(n.shape.begin(), n.shape.end() - 2);
-    call.m = n.shape[rank - 2];
-    call.n = n.shape[rank - 1];
-    call.k = node(n.inputs[0]).shape[rank - 1];
-    call.a = operand(n.inputs[0], work);
-    call.b = operand(n.inputs[1], work);
+    PlannedCall call{n.op, n.dtype, id, n.shape, {}};
+    for (int input : n.inputs) call.operands.push_back(operand(n.op, input, work));
     return call;
   }
 
-  // The operand as strides over memory, if views alone lie between; else it is put in memory itself.
-  MatrixOperand operand(int id, std::set<int>& work) {
+  // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself.
+  PlannedOperand operand(Op op, int id, std::set<int>& work) {
     const Sizes shape = node(id).shape;
     Map map;
     for (std::size_t k = 0; k < shape.size(); ++k) map.push_back(IndexExpr::of_axis(static_cast<int>(k)));
@@ -181,24 +173,19 @@ class Scheduler {
       if (term.axis < 0) affine = false;
       else strides[term.axis] = term.coeff;
     }
-    const std::size_t rank = shape.size();
-    const auto row = strides[rank - 2], column = strides[rank - 1];
-    const bool row_major = column == 1 && (row >= shape[rank - 1] || shape[rank - 2] == 1);
-    const bool column_major = row == 1 && (column >= shape[rank - 2] || shape[rank - 1] == 1);
-    const bool in_memory = node(base).op == Op::data || node(base).op == Op::matmul || in_memory_[base] || computes(node(base));
-    if (!affine || !(row_major || column_major) || !in_memory) {
-      base = id;
-      strides = row_major_strides(shape);
-      need_for_library(id, work);
-      return {base, 0, strides[rank - 2], strides[rank - 1], {strides.begin(), strides.end() - 2}};
+    const bool in_memory = node(base).op == Op::data || trace::is_library(node(base).op) || in_memory_[base] || computes(node(base));
+    if (!affine || !in_memory || !library_takes(op, shape, strides)) {
+      need_for_library(op, id, work);
+      return {id, 0, shape, row_major_strides(shape)};
     }
-    need_for_library(base, work);
-    return {base, flat.constant(), row, column, {strides.begin(), strides.end() - 2}};
+    need_for_library(op, base, work);
+    return {base, flat.constant(), shape, strides};
   }
 
-  void need_for_library(int id, std::set<int>& work) {
+  void need_for_library(Op op, int id, std::set<int>& work) {
     if (node(id).op == Op::data) return;
-    if (!in_memory_[id]) put_in_memory(id, {CutReason::library_call, "matmul takes its operands from memory"}, work);
+    if (!in_memory_[id])
+      put_in_memory(id, {CutReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
     work.insert(id);  // it may have been cut already without anybody needing it so far
   }
 
@@ -212,7 +199,11 @@ class Scheduler {
 
   void merge() {
     std::vector<FixedStep> calls;
-    for (const auto& call : matmuls_) calls.push_back({{call.a.node, call.b.node}, call.node});
+    for (const auto& call : calls_) {
+      FixedStep fixed{{}, call.node};
+      for (const auto& operand : call.operands) fixed.reads.push_back(operand.node);
+      calls.push_back(std::move(fixed));
+    }
     // Values that live on from one segment into the next end their kernels at slightly different ops.
     const MergeContext merging{context(limits_.max_ops + limits_.max_ops / 2), &in_memory_, &wanted_, &calls};
     merge_groups(merging, groups_);
@@ -280,11 +271,11 @@ class Scheduler {
           step.kernel.notes.push_back(fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(cut->second)));
       plan_.steps.push_back(std::move(step));
     }
-    for (auto& call : matmuls_) {
+    for (auto& call : calls_) {
       Step step;
-      step.kind = Step::Kind::matmul;
-      step.matmul = std::move(call);
-      step.kernel.cut = {CutReason::library_call, "matmul is a library's"};
+      step.kind = Step::Kind::library;
+      step.kernel.cut = {CutReason::library_call, fmt::format("{} is a library's", trace::name(call.op))};
+      step.call = std::move(call);
       plan_.steps.push_back(std::move(step));
     }
     const std::size_t count = plan_.steps.size();
@@ -316,7 +307,7 @@ class Scheduler {
 
   double unfused_bytes(int id) const {
     const Node& n = node(id);
-    if (!computes(n) && n.op != Op::matmul && n.op != Op::contiguous) return 0;
+    if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return 0;
     const auto bytes = [](const Node& of) { return as_double(element_count(of.shape)) * static_cast<double>(itemsize(of.dtype)); };
     double total = bytes(n);
     for (int input : n.inputs) {
@@ -345,7 +336,7 @@ class Scheduler {
         // A kernel of pure copies (a view made contiguous) moves what it moves.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {
-        step.bytes_moved = step.bytes_unfused = unfused_bytes(step.matmul.node);
+        step.bytes_moved = step.bytes_unfused = unfused_bytes(step.call.node);
       }
       plan_.bytes_moved += step.bytes_moved;
       plan_.bytes_unfused += step.bytes_unfused;
@@ -358,7 +349,7 @@ class Scheduler {
   Plan plan_;
   std::vector<char> in_memory_, wanted_, reduces_;
   std::vector<Group> groups_;
-  std::vector<MatmulCall> matmuls_;
+  std::vector<PlannedCall> calls_;
 };
 
 }  // namespace
@@ -370,46 +361,20 @@ Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   const Graph graph = symbolic(recorded);
-  return split_reductions(drop_unit_reductions(limits.is_cuda() ? expand_matmuls(graph) : graph), limits);
-}
-
-namespace {
-template <class Call, class Visit> void each_number(Call& call, Visit visit) {
-  for (auto& size : call.batch) visit(size);
-  visit(call.m);
-  visit(call.n);
-  visit(call.k);
-  for (auto* operand : {&call.a, &call.b}) {
-    visit(operand->offset);
-    visit(operand->row_stride);
-    visit(operand->column_stride);
-    for (auto& stride : operand->batch_strides) visit(stride);
-  }
-}
-}  // namespace
-
-Sizes MatmulCall::numbers() const {
-  Sizes numbers;
-  each_number(*this, [&](const Size& size) { numbers.push_back(size); });
-  return numbers;
-}
-
-MatmulCall MatmulCall::with(const std::int64_t* numbers) const {
-  MatmulCall call = *this;
-  each_number(call, [&](Size& size) { size = *numbers++; });
-  return call;
+  return split_reductions(drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph)), limits);
 }
 
 std::vector<int> Step::writes() const {
-  if (kind == Kind::matmul) return {matmul.node};
+  if (kind == Kind::library) return {call.node};
   std::vector<int> nodes;
   for (const auto& root : kernel.roots) nodes.push_back(root.node);
   return nodes;
 }
 
 std::vector<int> Step::reads() const {
-  if (kind == Kind::matmul) return {matmul.a.node, matmul.b.node};
   std::set<int> nodes;
+  if (kind == Kind::library)
+    for (const auto& operand : call.operands) nodes.insert(operand.node);
   for (const auto& value : kernel.values)
     if (value.kind == Value::Kind::load) nodes.insert(value.node);
   return {nodes.begin(), nodes.end()};

@@ -16,7 +16,7 @@ const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
 }
 
 const Shape& shape_of(const Site& site, const Arg& arg) {
-  static const Shape scalar;
+  static const Shape& scalar = *new Shape;  // never destroyed: destructors of static objects may still record
   return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar;
 }
 

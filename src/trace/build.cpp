@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "trace/library.hpp"
+
 namespace sinter::trace {
 namespace {
 
@@ -197,11 +199,14 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
   return record(std::move(node), {x});
 }
 
-RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b) {
-  Shape shape = a->shape;
-  shape.back() = b->shape.back();
-  if (RecordedPtr nothing = empty(site, a->dtype, shape)) return nothing;
-  return record(new_node(site, Op::matmul, a->dtype, std::move(shape)), {a, b});
+RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands) {
+  std::vector<Shape> shapes;
+  for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
+  const DType dtype = operands[0]->dtype;
+  Shape shape = library_shape(op, shapes);
+  if (RecordedPtr nothing = empty(site, dtype, shape)) return nothing;
+  RecordedPtr node = new_node(site, op, dtype, std::move(shape));
+  return record(std::move(node), std::move(operands));
 }
 
 }  // namespace sinter::trace

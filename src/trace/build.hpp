@@ -34,7 +34,7 @@ RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
 // --- reductions and library calls
 /// axes ascending, not empty. Of nothing: sums and products alone (the others have no value, which the caller says).
 RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
-RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b);
+RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands);
 
 // --- from arguments
 /// The node of a tensor argument; ValueError for an empty handle.

@@ -34,7 +34,7 @@ Scalar make_scalar_int(DType dtype, std::int64_t i);
 ///   a two-stage reduction's first stage (made by fuse/): chunk > 0, see `chunk`
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
-///   matmul: none; (..., m, k) x (..., k, n), both operands of equal rank >= 2 and broadcast batch axes
+///   library ops: none; their operands are of one dtype and of shapes that need no broadcast
 struct Node {
   Op op{};
   DType dtype = DType::float32;

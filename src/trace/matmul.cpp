@@ -53,7 +53,7 @@ Tensor matmul(const Arg& a, const Arg& b) {
   };
   check_shape(site, with(m, n), type);
   RecordedPtr product = k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n))
-                               : make_matmul(site, prepared(a, ma, m, k), prepared(b, mb, k, n));
+                               : make_library(site, Op::matmul, {prepared(a, ma, m, k), prepared(b, mb, k, n)});
   Shape shape = batch;
   if (sa.size() > 1) shape.push_back(m);
   if (sb.size() > 1) shape.push_back(n);

@@ -35,6 +35,7 @@ struct Recorded {
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
   bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
+  std::size_t held = 0;            // at most this many bytes of contents below that nothing else holds, when recorded
 
   /// The operands, while not evaluated; copies, under the lock.
   std::vector<RecordedPtr> inputs() const;
@@ -44,6 +45,9 @@ struct Recorded {
   /// explain() tells later.
   void materialize(StoragePtr storage, std::shared_ptr<void> history);
   std::shared_ptr<void> history() const;
+  /// What a node recorded over this one holds through it: its contents once it is evaluated, else what it holds itself.
+  struct Holding { bool evaluated; std::size_t bytes; };
+  Holding holding() const;
 
   mutable SpinLock lock;
   std::vector<RecordedPtr> pending;        // guarded by lock
@@ -65,6 +69,9 @@ Linear linearize_and_keep(std::vector<RecordedPtr>& roots);
 /// Recording asks for an evaluation of what the user holds when a loop goes round without one (loops.hpp), and of any chain of
 /// unevaluated nodes that reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.
 inline constexpr std::uint32_t kMaxPendingDepth = 1024;
+/// It asks too when the contents that only a recording holds pass this many bytes: `s += sum(from_span(batch))` that nobody reads
+/// must not keep every batch.
+inline constexpr std::size_t kMaxHeldBytes = std::size_t{256} << 20;
 /// Set once by the engine; called by recording with what is to be evaluated together.
 using EvaluateHook = void (*)(const std::vector<RecordedPtr>&);
 void set_evaluate_hook(EvaluateHook hook);

@@ -64,7 +64,7 @@ const Real* real() {
 }
 
 std::string entry_of(const std::string& source) {
-  static const std::regex pattern(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
+  static const std::regex& pattern = *new std::regex(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
   std::smatch match;
   return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
 }
