@@ -521,6 +521,11 @@ TEST_CASE("types and numbers bind names") {
   const auto tensor = [&](const std::string& argument) { return *bound(argument).as<Tensor>(); };
   CHECK(tensor("x=f32[4096,1024]").shape() == Shape{4096, 1024});
   CHECK(tensor("x=f32[4096,1024]").dtype() == DType::float32);
+  for (int i = 0; i < kDTypeCount; ++i) {
+    CHECK(tensor("x=" + std::string(kDTypes[i].alias) + "[3]").dtype() == static_cast<DType>(i));
+    CHECK(tensor("x=" + std::string(kDTypes[i].name) + "[3]").dtype() == static_cast<DType>(i));
+    CHECK(expr("x.astype(" + std::string(kDTypes[i].name) + ")").dtype() == static_cast<DType>(i));
+  }
   CHECK(tensor("x=float64[3]").dtype() == DType::float64);
   CHECK(tensor("x=bool[8, 8]").shape() == Shape{8, 8});
   CHECK(tensor("x=i64[]").shape() == Shape{});

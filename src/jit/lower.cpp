@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "jit/storage_types.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -154,6 +155,7 @@ class Lowering {
       kernel_.slots.clear();
     }
     make_stages();
+    compute_in_wider_types(nest_);
     if (limits_.is_cuda()) choose_cuda_form();
     name_it();
     nest_.ints = hints(ints_);

@@ -108,7 +108,10 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
     if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape);
   }
   // The value before a lossless cast is the same value, so casting that one gives the same result.
-  if (const RecordedPtr inner = operand_of(x, Op::cast); inner && lossless(inner->dtype, x->dtype)) {
+  // Only a detour from integer to integer over a floating type may not wrap as the direct way does.
+  const bool detour = is_floating(x->dtype) && is_integer(dtype);
+  if (const RecordedPtr inner = operand_of(x, Op::cast);
+      inner && lossless(inner->dtype, x->dtype) && (!detour || !is_integer(inner->dtype) || lossless(inner->dtype, dtype))) {
     return make_cast(site, inner, dtype);
   }
   return record(new_node(site, Op::cast, dtype, x->shape), {x});

@@ -41,11 +41,15 @@ RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPt
 const RecordedPtr& node_of(const Site& site, const Tensor& tensor);
 /// The shape of an argument; () for a scalar.
 const Shape& shape_of(const Site& site, const Arg& arg);
+/// True if an integer argument is a value of the type.
+bool fits(const Arg& arg, DType dtype);
+/// True if a whole number is a value of the integer type.
+bool holds(DType dtype, double whole);
 /// The argument as a literal of the type; ValueError for an integer that does not fit.
 Scalar literal(const Site& site, const Arg& arg, DType dtype);
 /// The argument cast to a type and broadcast to a shape.
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape);
-/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 or float64.
+/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or float64.
 RecordedPtr as_node(const Site& site, const Arg& arg);
 /// The shape that operands broadcast to; ShapeError naming the axis where they do not.
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);

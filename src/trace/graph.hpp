@@ -12,13 +12,13 @@
 
 namespace sinter::trace {
 
-/// A literal. Floating dtypes keep `f`; bool and integers keep `i`.
+/// A literal. Floating dtypes keep `f`, a value of their type; bool and integers keep `i`, a uint64 its bits.
 struct Scalar {
   DType dtype = DType::float64;
   double f = 0;
   std::int64_t i = 0;
-  double as_double() const { return is_floating(dtype) ? f : static_cast<double>(i); }
-  /// The value as 8 bytes in the layout of its dtype (float32 in the low 4), as kernels take it.
+  double as_double() const;
+  /// The value as 8 bytes in the layout of its dtype (a narrower one in the low bytes), as kernels take it.
   std::uint64_t bits() const;
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };

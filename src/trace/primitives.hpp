@@ -20,7 +20,7 @@ enum class Op : std::uint8_t {
 
 enum class OpKind : std::uint8_t { elementwise, reduction, structural };
 enum class Result : std::uint8_t { same, boolean };
-enum class TypeRule : std::uint8_t { arithmetic, floating, comparison, bitwise, special };
+enum class TypeRule : std::uint8_t { arithmetic, floating, quotient, counting, comparison, bitwise, special };
 
 /// Which constant operand makes an op return its other operand unchanged, bit for bit.
 /// x+0 is not a no-op for floats (-0.0 + 0 is +0.0), hence int_zero; x-0 is.

@@ -61,7 +61,6 @@ const char* advance(const MatmulOperand& operand, std::size_t size, std::int64_t
 
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m, std::int64_t n,
             std::int64_t k, int threads) {
-  if (!is_computable(dtype)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   if (batch == 0 || m == 0 || n == 0) return;
   const std::size_t size = itemsize(dtype);
   if (k == 0) {
@@ -84,7 +83,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
-    else kernel().run(dtype, block);
+    else if (!kernel().run(dtype, block)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   };
   const double work = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   run_tasks(work < kWorthThreads ? 1 : thread_count(threads), batch * row_blocks * column_blocks, run_block);

@@ -210,7 +210,7 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
 // ---- squares, stores past the cache
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
-  return lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+  return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
          coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 

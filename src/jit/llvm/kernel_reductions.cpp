@@ -148,9 +148,10 @@ Value KernelWriter::neutral(const Reduction& reduction) {
   if (is_bool(dtype)) return ir_.integer(dtype, least);
   constexpr double kInf = std::numeric_limits<double>::infinity();
   if (is_floating(dtype)) return ir_.real(dtype, least ? kInf : -kInf);
-  if (dtype == DType::int32)
-    return ir_.integer(dtype, least ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int32_t>::min());
-  return ir_.integer(dtype, least ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min());
+  return visit_storage(dtype, [&]<class T>() {
+    using limits = std::numeric_limits<T>;
+    return ir_.integer(dtype, static_cast<std::int64_t>(least ? limits::max() : limits::lowest()));
+  });
 }
 
 /// Halves the vector until one lane is left: a fixed tree.
