@@ -15,13 +15,24 @@ double node_bytes(const Graph& graph, int node) {
   return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype));
 }
 
-// Points of the axes.
-double points_of(const Kernel& kernel, std::uint64_t axes) {
-  double points = 1;
-  for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
-    if (axes >> axis & 1) points *= as_double(kernel.sizes[axis]);
-  return points;
-}
+// Points of the axes, for estimates; an axis is asked for its size only where it is walked.
+class Points {
+ public:
+  explicit Points(const Kernel& kernel) : kernel_(kernel), sizes_(kernel.sizes.size(), -1) {}
+  double of(std::uint64_t axes) {
+    double points = 1;
+    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
+      if (!(axes >> axis & 1)) continue;
+      if (sizes_[axis] < 0) sizes_[axis] = as_double(kernel_.sizes[axis]);
+      points *= sizes_[axis];
+    }
+    return points;
+  }
+
+ private:
+  const Kernel& kernel_;
+  std::vector<double> sizes_;
+};
 
 }  // namespace
 
@@ -156,13 +167,14 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
   for (std::size_t v = 0; v < times.size(); ++v) times[v] = kernel.values[v].row ? 0 : 1;
   for (const auto& pass : row_passes(kernel))
     for (int v : pass.computed) ++times[v];
+  Points points(kernel);
   std::map<int, std::vector<double>> read;  // node -> elements read by each reading of the rows
   for (std::size_t v = 0; v < times.size(); ++v) {
     const Value& value = kernel.values[v];
     if (value.kind != Value::Kind::load) continue;
     auto& readings = read[value.node];
     if (static_cast<int>(readings.size()) < times[v]) readings.resize(times[v]);
-    for (int k = 0; k < times[v]; ++k) readings[k] += points_of(kernel, value.index.axes());
+    for (int k = 0; k < times[v]; ++k) readings[k] += points.of(value.index.axes());
   }
   double bytes = 0;
   for (const auto& [node, readings] : read)
@@ -189,6 +201,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
   }
   const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
   Work work;
+  Points points(kernel);
   std::map<int, double> elements;
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
@@ -199,7 +212,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
     if (value.kind == Value::Kind::reduced) axes[v] &= parallel;
     if (!needed[v]) continue;
     if (read[v]) {
-      elements[value.node] += points_of(kernel, axes[v]);
+      elements[value.node] += points.of(axes[v]);
       continue;
     }
     if (value.kind == Value::Kind::scalar) continue;
@@ -208,7 +221,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
     // A loop does not compute again what it does not change; a GPU has threads where a CPU has loops.
     if (!limits.is_cuda() && value.kind != Value::Kind::reduced)
       for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
-    work.ops += value.cost * points_of(kernel, computed);
+    work.ops += value.cost * points.of(computed);
   }
   for (const auto& [node, times] : elements)
     work.bytes += std::min(times, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
