@@ -73,6 +73,19 @@ std::string ops_text(const std::vector<std::string>& ops) {
   return text;
 }
 
+// "planned for n0=100, n1=300; holds where n0 > 16, ...": what of the sizes the plan's decisions took for granted.
+std::string holds_text(const Graph& graph) {
+  if (!graph.space || graph.space->symbols().empty()) return "";
+  std::vector<std::string> guards;
+  for (const auto& guard : graph.space->guards()) guards.push_back(fuse::to_string(guard));
+  const std::string planned = fmt::format("planned for {}", fmt::join(graph.space->symbols(), ", "));
+  if (guards.empty()) return planned + "; holds for all sizes\n";
+  constexpr std::size_t kMost = 12;
+  const std::size_t more = guards.size() > kMost ? guards.size() - kMost : 0;
+  guards.resize(guards.size() - more);
+  return fmt::format("{}; holds where {}{}\n", planned, fmt::join(guards, ", "), more ? fmt::format(" and {} more", more) : "");
+}
+
 }  // namespace
 
 std::string explain_text(const History& history) {
@@ -88,6 +101,7 @@ std::string explain_text(const History& history) {
   if (!known) return text + "the plan itself has left memory; record the formula again to see its kernels\n";
   const auto& plan = known->plan;
   const Graph& graph = plan.graph;
+  text += holds_text(graph);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];

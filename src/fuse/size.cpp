@@ -58,6 +58,17 @@ std::optional<Terms> exact_quotient(const Terms& a, const Terms& b) {
   return result;
 }
 
+// The answer to an operation on these operands, computed once.
+template <class Compute> Size answer(char operation, SizeSpace& space, const Size& a, const Size& b, Compute compute) {
+  const auto id = [](const Size& size) { return size.node() ? size.node()->id : -1; };
+  const auto constant = [](const Size& size) { return size.node() ? 0 : size.hint(); };
+  const SizeSpace::Asked asked{operation, id(a), id(b), constant(a), constant(b)};
+  if (const auto known = space.answers().find(asked); known != space.answers().end()) return known->second;
+  const Size result = compute();
+  space.answers().emplace(asked, result);
+  return result;
+}
+
 Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   if (b == 0) throw InternalError(fmt::format("size: {} is divided by zero", to_string(a)));
   const bool quotient = kind == SizeAtom::Kind::quotient;
@@ -85,9 +96,13 @@ bool Size::before(const Size& other) const {
 Size operator+(const Size& a, const Size& b) {
   SizeSpace* space = space_of(a, b);
   if (!space) return a.hint() + b.hint();
-  Terms terms = terms_of(a);
-  for (const auto& [monomial, coeff] : terms_of(b)) terms[monomial] += coeff;
-  return space->polynomial(std::move(terms));
+  if (a.same(0)) return b;
+  if (b.same(0)) return a;
+  return answer('+', *space, a, b, [&] {
+    Terms terms = terms_of(a);
+    for (const auto& [monomial, coeff] : terms_of(b)) terms[monomial] += coeff;
+    return space->polynomial(std::move(terms));
+  });
 }
 
 Size operator-(const Size& a, const Size& b) { return a + b * Size(-1); }
@@ -95,43 +110,61 @@ Size operator-(const Size& a, const Size& b) { return a + b * Size(-1); }
 Size operator*(const Size& a, const Size& b) {
   SizeSpace* space = space_of(a, b);
   if (!space) return a.hint() * b.hint();
-  if (a.is_constant() && a.hint() == 1) return b;
-  if (b.is_constant() && b.hint() == 1) return a;
-  Terms terms;
-  const Terms x = terms_of(a), y = terms_of(b);
-  for (const auto& [m, c] : x)
-    for (const auto& [n, d] : y) {
-      std::vector<int> product;
-      std::merge(m.begin(), m.end(), n.begin(), n.end(), std::back_inserter(product));
-      terms[product] += c * d;
-    }
-  return space->polynomial(std::move(terms));
+  if (a.same(1)) return b;
+  if (b.same(1)) return a;
+  return answer('*', *space, a, b, [&] {
+    Terms terms;
+    const Terms x = terms_of(a), y = terms_of(b);
+    for (const auto& [m, c] : x)
+      for (const auto& [n, d] : y) {
+        std::vector<int> product;
+        std::merge(m.begin(), m.end(), n.begin(), n.end(), std::back_inserter(product));
+        terms[product] += c * d;
+      }
+    return space->polynomial(std::move(terms));
+  });
 }
 
-Size operator/(const Size& a, const Size& b) { return divided(a, b, SizeAtom::Kind::quotient); }
-Size operator%(const Size& a, const Size& b) { return divided(a, b, SizeAtom::Kind::remainder); }
+Size operator/(const Size& a, const Size& b) {
+  SizeSpace* space = space_of(a, b);
+  if (!space) return divided(a, b, SizeAtom::Kind::quotient);
+  return answer('/', *space, a, b, [&] { return divided(a, b, SizeAtom::Kind::quotient); });
+}
+Size operator%(const Size& a, const Size& b) {
+  SizeSpace* space = space_of(a, b);
+  if (!space) return divided(a, b, SizeAtom::Kind::remainder);
+  return answer('%', *space, a, b, [&] { return divided(a, b, SizeAtom::Kind::remainder); });
+}
 
 bool operator==(const Size& a, const Size& b) {
   if (a.same(b)) return true;
-  const Size difference = a - b;
-  if (difference.is_constant()) return difference.hint() == 0;
-  SizeSpace& space = *difference.node()->space;
-  if (const auto low = least(space, difference.node()->terms); low && *low > 0) return false;
-  if (const auto low = least(space, negated(difference.node()->terms)); low && *low > 0) return false;
-  const bool equal = difference.hint() == 0;
-  space.guard(difference, equal ? Guard::Kind::zero : Guard::Kind::not_zero);
-  return equal;
+  SizeSpace* space = space_of(a, b);
+  if (!space) return false;
+  return answer('=', *space, a, b, [&]() -> Size {
+           const Size difference = a - b;
+           if (difference.is_constant()) return difference.hint() == 0;
+           const Terms& terms = difference.node()->terms;
+           if (const auto low = least(*space, terms); low && *low > 0) return 0;
+           if (const auto low = least(*space, negated(terms)); low && *low > 0) return 0;
+           const bool equal = difference.hint() == 0;
+           space->guard(difference, equal ? Guard::Kind::zero : Guard::Kind::not_zero);
+           return equal;
+         }).hint() != 0;
 }
 
 bool operator<(const Size& a, const Size& b) {
-  const Size difference = b - a;
-  if (difference.is_constant()) return difference.hint() > 0;
-  SizeSpace& space = *difference.node()->space;
-  if (const auto low = least(space, difference.node()->terms); low && *low > 0) return true;
-  if (const auto low = least(space, negated(difference.node()->terms)); low && *low >= 0) return false;
-  const bool positive = difference.hint() > 0;
-  space.guard(difference, positive ? Guard::Kind::positive : Guard::Kind::not_positive);
-  return positive;
+  SizeSpace* space = space_of(a, b);
+  if (!space) return a.hint() < b.hint();
+  return answer('<', *space, a, b, [&]() -> Size {
+           const Size difference = b - a;
+           if (difference.is_constant()) return difference.hint() > 0;
+           const Terms& terms = difference.node()->terms;
+           if (const auto low = least(*space, terms); low && *low > 0) return 1;
+           if (const auto low = least(*space, negated(terms)); low && *low >= 0) return 0;
+           const bool positive = difference.hint() > 0;
+           space->guard(difference, positive ? Guard::Kind::positive : Guard::Kind::not_positive);
+           return positive;
+         }).hint() != 0;
 }
 
 double as_double(const Size& size) {
@@ -219,6 +252,15 @@ std::string to_string(const Guard& guard) {
   return fmt::format("{} {} {}", to_string(left), sign, right);
 }
 
+std::size_t SizeSpace::AskedHash::operator()(const Asked& asked) const {
+  std::uint64_t hash = static_cast<std::uint64_t>(asked.operation);
+  for (const auto part : {static_cast<std::int64_t>(asked.a), static_cast<std::int64_t>(asked.b), asked.x, asked.y}) {
+    hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
 // ---- the space ------------------------------------------------------------------------------------------------------------
 
 Size SizeSpace::symbol(std::string name, std::int64_t hint, std::int64_t low) {
@@ -229,6 +271,13 @@ Size SizeSpace::symbol(std::string name, std::int64_t hint, std::int64_t low) {
   atom.hint = hint;
   atoms_.push_back(std::move(atom));
   return polynomial({{{static_cast<int>(atoms_.size()) - 1}, 1}});
+}
+
+std::vector<std::string> SizeSpace::symbols() const {
+  std::vector<std::string> texts;
+  for (const auto& atom : atoms_)
+    if (atom.kind == SizeAtom::Kind::symbol) texts.push_back(fmt::format("{}={}", atom.name, atom.hint));
+  return texts;
 }
 
 Size SizeSpace::atom(SizeAtom atom) {

@@ -14,6 +14,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace sinter::fuse {
@@ -108,7 +110,8 @@ class SizeSpace {
   /// The next symbol, never below `low`.
   Size symbol(std::string name, std::int64_t hint, std::int64_t low);
   const std::vector<Guard>& guards() const { return guards_; }
-  int symbols() const { return symbols_; }
+  /// "n0=100", each.
+  std::vector<std::string> symbols() const;
   /// No further guards: the plan is made.
   void close() { closed_ = true; }
 
@@ -118,12 +121,24 @@ class SizeSpace {
   Size atom(SizeAtom atom);
   const SizeAtom& atom(int number) const { return atoms_[static_cast<std::size_t>(number)]; }
   void guard(const Size& size, Guard::Kind kind);
+  /// What an operation gave for the same operands before: planning asks the same few things over and over.
+  struct Asked {
+    char operation;
+    int a, b;              // ids of polynomials, -1 for constants
+    std::int64_t x, y;     // the constants
+    friend bool operator==(const Asked&, const Asked&) = default;
+  };
+  struct AskedHash {
+    std::size_t operator()(const Asked& asked) const;
+  };
+  std::unordered_map<Asked, Size, AskedHash>& answers() { return answers_; }
 
  private:
   std::deque<SizeNode> nodes_;
   std::vector<SizeAtom> atoms_;
   std::map<Terms, const SizeNode*> known_;
   std::map<std::tuple<int, int, std::int64_t, int, std::int64_t>, int> known_atoms_;
+  std::unordered_map<Asked, Size, AskedHash> answers_;
   std::vector<Guard> guards_;
   std::set<std::pair<int, int>> guarded_;
   int symbols_ = 0;
