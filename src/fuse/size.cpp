@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "sinter/errors.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -378,10 +379,11 @@ void SizeProgram::divide(std::size_t count, std::int64_t* atoms) const {
 }
 
 namespace {
+struct Atoms { std::vector<std::int64_t> values; };
 std::int64_t* workspace(int places) {
-  thread_local std::vector<std::int64_t> atoms;
-  if (static_cast<int>(atoms.size()) < places) atoms.resize(static_cast<std::size_t>(places));
-  return atoms.data();
+  auto& values = per_thread<Atoms>().values;
+  if (static_cast<int>(values.size()) < places) values.resize(static_cast<std::size_t>(places));
+  return values.data();
 }
 }  // namespace
 

@@ -147,7 +147,7 @@ void evaluation_asked() {
 
 bool worth_storing(const Recorded& node) {
   static SpinLock lock;
-  static std::unordered_set<std::uint64_t> computed_again;  // lines whose results were
+  static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were; static tensors may outlive order
   static std::atomic<bool> any{false};
   const bool again = node.computed.exchange(true, std::memory_order_relaxed);
   if (!again && !any.load(std::memory_order_relaxed)) return false;

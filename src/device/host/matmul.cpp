@@ -64,6 +64,8 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
 
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
             std::int64_t n, std::int64_t k, int threads) {
+  if (dtype != DType::bool_ && !kernel().run(dtype, MatmulBlock{}))
+    throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   std::int64_t elements = 1;
   for (const std::int64_t axis : batch) elements *= axis;
   if (elements == 0 || m == 0 || n == 0) return;
@@ -88,7 +90,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
-    else if (!kernel().run(dtype, block)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
+    else kernel().run(dtype, block);
   };
   // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
   const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(kBlockColumns, n)) * static_cast<double>(k);
