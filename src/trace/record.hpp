@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "trace/graph.hpp"
@@ -12,8 +13,11 @@ namespace sinter::trace {
 
 class SpinLock {
  public:
-  void lock() { while (flag_.test_and_set(std::memory_order_acquire)) flag_.wait(true, std::memory_order_relaxed); }
-  void unlock() { flag_.clear(std::memory_order_release); flag_.notify_one(); }
+  void lock() {
+    while (flag_.test_and_set(std::memory_order_acquire))
+      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();  // held for a few copies: nobody sleeps for it
+  }
+  void unlock() { flag_.clear(std::memory_order_release); }
  private:
   std::atomic_flag flag_;
 };
