@@ -155,7 +155,20 @@ struct Reduce {
     T* out = static_cast<T*>(results);
     for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);
   }
-  static constexpr ReductionKernels kernels() { return {sizeof(Acc), &start, &fold, &lanes, &finish}; }
+  static void scan(std::int64_t n, const void* values, void* accumulator, void* results) {
+    const T* v = static_cast<const T*>(values);
+    T* out = static_cast<T*>(results);
+    Acc& total = *static_cast<Acc*>(accumulator);
+    for (std::int64_t i = 0; i < n; ++i) {
+      total = combine(total, static_cast<Acc>(v[i]));
+      out[i] = static_cast<T>(total);
+    }
+  }
+  static void scan_lanes(std::int64_t n, const void* values, void* accumulators, void* results) {
+    lanes(n, values, accumulators);
+    finish(n, accumulators, results);
+  }
+  static constexpr ReductionKernels kernels() { return {sizeof(Acc), &start, &fold, &lanes, &finish, &scan, &scan_lanes}; }
 };
 
 template <class T>
@@ -252,6 +265,21 @@ void scatter(int bytes, std::int64_t n, const void* values, void* to, const std:
   for_size(bytes, [&](auto size) {
     char* target = static_cast<char*>(to);
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
+  });
+}
+
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, const std::uint8_t* mask, void* out) {
+  for_size(bytes, [&](auto size) {
+    const char* source = static_cast<const char*>(from);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i]) std::memcpy(static_cast<char*>(out) + i * size, source + indices[i] * size, size);
+  });
+}
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices, const std::uint8_t* mask) {
+  for_size(bytes, [&](auto size) {
+    char* target = static_cast<char*>(to);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i]) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
   });
 }
 

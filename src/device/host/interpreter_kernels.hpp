@@ -30,6 +30,9 @@ struct ReductionKernels {
   void (*fold)(std::int64_t n, const void* values, void* accumulator);    // a tile into one accumulator
   void (*lanes)(std::int64_t n, const void* values, void* accumulators);  // a tile into as many accumulators
   void (*finish)(std::int64_t n, const void* accumulators, void* results);
+  // Scans: what the accumulators come to with each value. One accumulator that takes the tile's values in turn, or one per lane.
+  void (*scan)(std::int64_t n, const void* values, void* accumulator, void* results);
+  void (*scan_lanes)(std::int64_t n, const void* values, void* accumulators, void* results);
 };
 ReductionKernels reduction_kernels(Op reduction, DType dtype);
 
@@ -39,5 +42,8 @@ void gather(int bytes, std::int64_t n, const void* from, std::int64_t start, std
 void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, void* out);
 void scatter(int bytes, std::int64_t n, const void* values, void* to, std::int64_t start, std::int64_t stride);
 void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices);
+// Where the mask is true only; the others are left as they are.
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, const std::uint8_t* mask, void* out);
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices, const std::uint8_t* mask);
 
 }  // namespace sinter::device

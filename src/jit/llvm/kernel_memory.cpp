@@ -11,7 +11,9 @@ namespace sinter::jit::llvm {
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
     case Instr::Kind::load:
-      return load_access(nest_.inputs[instr.input], lanes);
+      if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);
+      return load_guarded(nest_.inputs[instr.input], values_[instr.guard], instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill],
+                          lanes);
     case Instr::Kind::scalar:
       return scalars_[instr.input];
     case Instr::Kind::slot:
@@ -25,6 +27,7 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
       return ir_.add(index_value(instr.input, 1), lane_offsets(along, lanes));
     }
     case Instr::Kind::reduced:
+    case Instr::Kind::scan:
       break;
   }
   throw InternalError(fmt::format("{}: {} cannot be computed in a body", nest_.name, instr.name));
@@ -61,6 +64,7 @@ Value KernelWriter::index_value(int index, int lanes) {
   std::vector<Index::Term> terms = description.terms;
   const auto depth = [&](const Index::Term& term) {
     if (term.axis >= 0) return term.axis;
+    if (term.value >= 0) return nest_.axes();
     int deepest = -1;
     for (int axis = 0; axis < nest_.axes(); ++axis)
       if (depends_on(nest_, term.inner, axis)) deepest = axis;
@@ -77,6 +81,8 @@ Value KernelWriter::index_value(int index, int lanes) {
     if (term.axis >= 0) {
       v = axes_[term.axis];
       if (term.axis == nest_.vector_axis && lanes > 1) v = ir_.add(v, ir_.iota(lanes));
+    } else if (term.value >= 0) {
+      v = values_[term.value];
     } else {
       const bool wide = lanes > 1 && depends_on(nest_, term.inner, nest_.vector_axis);
       v = index_value(term.inner, wide ? lanes : 1);
@@ -148,6 +154,71 @@ Value KernelWriter::load_access(const Access& access, int lanes) {
   return gather(element_pointer(first, access.dtype, lane_offsets(along, lanes)), access.dtype);
 }
 
+// ---- guards: a single element goes to and from an address of no meaning where its guard is false, lanes are masked
+
+Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
+  if (nowhere_.empty()) {
+    ir_.set_name("nowhere");
+    nowhere_ = ir_.alloca_of(DType::int64, 1);
+  }
+  return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
+}
+
+Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
+  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (along == kIrregular) return element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes));
+  const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
+  const Value none = ir_.integer(DType::int64, 0);
+  return element_pointer(first, access.dtype, ir_.broadcast(along == kNone ? none : lane_offsets(along, lanes), lanes));
+}
+
+Value KernelWriter::load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes) {
+  const Value& base = inputs_[&access - nest_.inputs.data()];
+  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (lanes == 1 || (along == kNone && guard.lanes == 1)) {
+    const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
+    return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, 1), fill);
+  }
+  const Value wide = ir_.broadcast(fill, lanes), mask = ir_.broadcast(guard, lanes);
+  const std::string lanes_read = fmt::format("<{} x i1> {}", lanes, mask.ref);
+  if (along == kOne) return load_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), lanes_read, wide);
+  return gather_masked(lane_pointers(base, access, lanes), lanes_read, wide);
+}
+
+void KernelWriter::store_guarded(const Access& access, const Value& value, const Value& guard, int lanes) {
+  const Value& base = outputs_[&access - nest_.outputs.data()];
+  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (lanes == 1 || (along == kNone && guard.lanes == 1)) {
+    const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
+    store_memory(or_nowhere(pointer, guard), ir_.lane(value, value.lanes - 1));
+    return;
+  }
+  const Value wide = ir_.broadcast(value, lanes), mask = ir_.broadcast(guard, lanes);
+  const std::string written = fmt::format("<{} x i1> {}", lanes, mask.ref);
+  if (along == kOne) store_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), wide, written);
+  else scatter_masked(lane_pointers(base, access, lanes), wide, written);
+}
+
+/// Failures are rare: the lanes that fail are looked for behind a branch.
+void KernelWriter::raise(const Check& check) {
+  ir_.set_name(fmt::format("check{}", check.number));
+  const Value failed = ir_.bit_not(values_[check.condition]);
+  const std::string tell = ir_.label("failed"), go_on = ir_.label("checked");
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(failed).ref, tell, go_on));
+  ir_.begin_block(tell);
+  const auto flag = [&](int place) { return element_pointer(flags_, DType::int64, ir_.integer(DType::int64, 2 * check.number + place)); };
+  store_memory(flag(0), ir_.integer(DType::int64, 1));
+  if (failed.lanes == 1) {
+    store_memory(flag(1), ir_.lane(values_[check.value], 0));
+  } else {
+    const Value same = ir_.broadcast(ir_.integer(DType::int64, 0), failed.lanes);
+    scatter_masked(element_pointer(flag(1), DType::int64, same), ir_.broadcast(values_[check.value], failed.lanes),
+                   fmt::format("<{} x i1> {}", failed.lanes, failed.ref));
+  }
+  ir_.line("br label %" + go_on);
+  ir_.begin_block(go_on);
+}
+
 void KernelWriter::store_access(const Access& access, const Value& value, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
   const int along = coefficient(nest_, access.index, nest_.vector_axis);
@@ -169,7 +240,7 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
 // ---- squares, stores past the cache
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
-  return lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+  return lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) && !guarded_[&access - nest_.inputs.data()] && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
          coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 
@@ -231,25 +302,60 @@ constexpr char kAllTrue[] =
 }  // namespace
 
 Value KernelWriter::gather(const Value& pointers, DType dtype) {
+  return gather_masked(pointers, fmt::format(kAllTrue, pointers.lanes), {"poison", dtype, pointers.lanes});
+}
+
+Value KernelWriter::gather_masked(const Value& pointers, const std::string& mask, const Value& fill) {
   const int lanes = pointers.lanes;
-  const std::string type = fmt::format("<{} x {}>", lanes, memory_type(dtype));
-  const std::string symbol = fmt::format("@llvm.masked.gather.v{0}{1}.v{0}p0", lanes, mangled_memory(dtype));
+  const std::string type = fmt::format("<{} x {}>", lanes, memory_type(fill.dtype));
+  const std::string symbol = fmt::format("@llvm.masked.gather.v{0}{1}.v{0}p0", lanes, mangled_memory(fill.dtype));
   module_.declare(fmt::format("declare {0} {1}(<{2} x ptr>, i32, <{2} x i1>, {0})", type, symbol, lanes));
-  const Value loaded = ir_.emit(dtype, lanes,
-                                fmt::format("call {0} {1}(<{2} x ptr> {3}, i32 {4}, {5}, {0} poison)", type, symbol, lanes, pointers.ref,
-                                            itemsize(dtype), fmt::format(kAllTrue, lanes)));
-  return is_bool(dtype) ? ir_.emit(dtype, lanes, fmt::format("icmp ne {} {}, zeroinitializer", type, loaded.ref)) : loaded;
+  return from_memory(fill.dtype, lanes,
+                     fmt::format("call {0} {1}(<{2} x ptr> {3}, i32 {4}, {5}, {0} {6})", type, symbol, lanes, pointers.ref,
+                                 itemsize(fill.dtype), mask, in_memory(fill)));
+}
+
+Value KernelWriter::load_masked(const Value& pointer, const std::string& mask, const Value& fill) {
+  const int lanes = fill.lanes;
+  const std::string type = fmt::format("<{} x {}>", lanes, memory_type(fill.dtype));
+  const std::string symbol = fmt::format("@llvm.masked.load.v{}{}.p0", lanes, mangled_memory(fill.dtype));
+  module_.declare(fmt::format("declare {0} {1}(ptr, i32, <{2} x i1>, {0})", type, symbol, lanes));
+  return from_memory(fill.dtype, lanes,
+                     fmt::format("call {0} {1}(ptr {2}, i32 {3}, {4}, {0} {5})", type, symbol, pointer.ref, itemsize(fill.dtype), mask,
+                                 in_memory(fill)));
+}
+
+/// The lanes that a call reads, as they are in registers.
+Value KernelWriter::from_memory(DType dtype, int lanes, const std::string& call) {
+  const Value loaded = ir_.emit(dtype, lanes, call);
+  if (!is_bool(dtype)) return loaded;
+  return ir_.emit(dtype, lanes, fmt::format("icmp ne <{} x {}> {}, zeroinitializer", lanes, memory_type(dtype), loaded.ref));
+}
+/// The lanes as they are in memory.
+std::string KernelWriter::in_memory(const Value& value) {
+  if (!is_bool(value.dtype) || value.ref == "poison") return value.ref;
+  return ir_.emit(value.dtype, value.lanes, fmt::format("zext <{0} x i1> {1} to <{0} x {2}>", value.lanes, value.ref, memory_type(value.dtype)))
+      .ref;
+}
+
+void KernelWriter::store_masked(const Value& pointer, const Value& value, const std::string& mask) {
+  const std::string type = fmt::format("<{} x {}>", value.lanes, memory_type(value.dtype));
+  const std::string symbol = fmt::format("@llvm.masked.store.v{}{}.p0", value.lanes, mangled_memory(value.dtype));
+  module_.declare(fmt::format("declare void {1}({0}, ptr, i32, <{2} x i1>)", type, symbol, value.lanes));
+  ir_.line(fmt::format("call void {}({} {}, ptr {}, i32 {}, {})", symbol, type, in_memory(value), pointer.ref, itemsize(value.dtype), mask));
 }
 
 void KernelWriter::scatter(const Value& pointers, const Value& value) {
+  scatter_masked(pointers, value, fmt::format(kAllTrue, value.lanes));
+}
+
+void KernelWriter::scatter_masked(const Value& pointers, const Value& value, const std::string& mask) {
   const int lanes = value.lanes;
   const std::string type = fmt::format("<{} x {}>", lanes, memory_type(value.dtype));
   const std::string symbol = fmt::format("@llvm.masked.scatter.v{0}{1}.v{0}p0", lanes, mangled_memory(value.dtype));
   module_.declare(fmt::format("declare void {1}({0}, <{2} x ptr>, i32, <{2} x i1>)", type, symbol, lanes));
-  std::string stored = value.ref;
-  if (is_bool(value.dtype)) stored = ir_.emit(value.dtype, lanes, fmt::format("zext <{} x i1> {} to {}", lanes, value.ref, type)).ref;
-  ir_.line(fmt::format("call void {}({} {}, <{} x ptr> {}, i32 {}, {})", symbol, type, stored, lanes, pointers.ref, itemsize(value.dtype),
-                       fmt::format(kAllTrue, lanes)));
+  ir_.line(fmt::format("call void {}({} {}, <{} x ptr> {}, i32 {}, {})", symbol, type, in_memory(value), lanes, pointers.ref,
+                       itemsize(value.dtype), mask));
 }
 
 Value KernelWriter::slot_pointer(int slot, int lanes) {

@@ -20,6 +20,25 @@ constexpr int kPanelVectors = 64, kPanelRows = 4;
 /// A kernel that writes more than this leaves nothing useful in the cache: its stores go past it, which spares reading what they overwrite.
 constexpr std::int64_t kStreamedBytes = 32 << 20;
 
+/// Index arithmetic and what compares it takes a few instructions a line of memory: it does not decide how many lanes there are.
+bool only_of_indices(const LoopNest& nest, const Instr& instr) {
+  if (instr.kind == Instr::Kind::index) return true;
+  if (instr.kind != Instr::Kind::op || !is_bool(instr.dtype)) return false;
+  return std::all_of(std::begin(instr.args), std::end(instr.args), [&](int arg) {
+    return arg < 0 || nest.instrs[arg].kind == Instr::Kind::index;
+  });
+}
+
+/// What a scan adds up in, as the interpreter does.
+DType scan_accumulator(const Instr& scan) {
+  const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
+  return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
+}
+
+bool has_scan(const LoopNest& nest, const Stage& stage) {
+  return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest.instrs[id].kind == Instr::Kind::scan; });
+}
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -31,12 +50,16 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
     : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? "nsz arcp contract afn" : "") {
   std::size_t widest = 1;
   for (const Instr& instr : nest.instrs) {
+    if (only_of_indices(nest, instr)) continue;
     widest = std::max(widest, itemsize(instr.dtype));
     if (instr.kind == Instr::Kind::op) widest = std::max(widest, itemsize(instr.operand));
   }
   native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / static_cast<int>(widest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
+  guarded_.resize(nest.inputs.size());
+  for (const Instr& instr : nest.instrs)
+    if (instr.kind == Instr::Kind::load && instr.guard >= 0) guarded_[instr.input] = 1;
 }
 
 std::string KernelWriter::write() {
@@ -79,6 +102,7 @@ void KernelWriter::write_parameters() {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) inputs_.push_back(load(nest_.inputs[k].name, "pointers", DType::int64, k, "ptr"));
   for (std::size_t k = 0; k < nest_.outputs.size(); ++k)
     outputs_.push_back(load(nest_.outputs[k].name, "pointers", DType::int64, nest_.inputs.size() + k, "ptr"));
+  if (nest_.checks > 0) flags_ = load("flags", "pointers", DType::int64, nest_.inputs.size() + nest_.outputs.size(), "ptr");
 
   sizes_.assign(ints_.begin(), ints_.begin() + nest_.axes());
   ir_.set_name("stored");
@@ -271,6 +295,7 @@ bool KernelWriter::panelled() const {
   for (const Stage& stage : nest_.stages) {
     row_stages += stage.row;
     early_stores |= row_stages == 0 && !stage.stores.empty();
+    if (has_scan(nest_, stage)) return false;
   }
   return !rows_are_lanes() && nest_.rows == 1 && nest_.slots.empty() && row_stages == 1 && !early_stores && nest_.chunk_axis != nest_.vector_axis;
 }
@@ -357,8 +382,9 @@ void KernelWriter::cut_rows() {
 // ---- row stages
 
 void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
-  const int cost = cost_of(stage);
-  const std::vector<int> row_widths = rows_are_lanes() ? widths(cost <= 8 ? 4 : cost <= 40 ? 2 : 1) : std::vector<int>{lanes};
+  const int cost = cost_of(stage), vectors = cost > 40 || has_scan(nest_, stage) ? 1 : cost <= 8 ? 4 : 2;
+  const std::vector<int> row_widths = rows_are_lanes() ? widths(vectors) : std::vector<int>{lanes};
+  start_scans(stage, row_widths);
   for (const Reduction& reduction : stage.reductions)
     for (int width : row_widths) {
       ir_.set_name(nest_.instrs[reduction.result].name + ".sum");
@@ -410,7 +436,7 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (int number : stage.body) {
     const Instr& instr = nest_.instrs[number];
     ir_.set_name(instr.name);
-    values_[number] = value_of(instr, lanes);
+    values_[number] = instr.kind == Instr::Kind::scan ? scan(number, lanes) : value_of(instr, lanes);
   }
   for (const SlotStore& keep : stage.keeps) {
     ir_.set_name(fmt::format("slot{}", keep.slot));
@@ -419,8 +445,10 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    store_access(access, values_[store.value], lanes);
+    if (store.guard < 0) store_access(access, values_[store.value], lanes);
+    else store_guarded(access, values_[store.value], values_[store.guard], lanes);
   }
+  for (const Check& check : stage.checks) raise(check);
   for (const Reduction& reduction : stage.reductions) {
     ir_.set_name(nest_.instrs[reduction.result].name);
     const std::string& place = accumulators_[{reduction.result, lanes}];
@@ -474,6 +502,43 @@ Value KernelWriter::horizontal(const Reduction& reduction, Value v) {
     v = combine(reduction, low, high);
   }
   return v;
+}
+
+// ---- scans: element by element in row order, whatever the lanes
+
+void KernelWriter::start_scans(const Stage& stage, const std::vector<int>& widths) {
+  for (const int number : stage.body) {
+    const Instr& instr = nest_.instrs[number];
+    if (instr.kind != Instr::Kind::scan) continue;
+    const int lanes = rows_are_lanes() ? 1 : widths.front();
+    const DType dtype = scan_accumulator(instr);
+    ir_.set_name(instr.name + ".so_far");
+    const std::string place = ir_.alloca_of(dtype, lanes);
+    ir_.store(place, ir_.broadcast(ir_.cast(neutral({instr.op, instr.args[0], number}), dtype), lanes));
+    for (const int width : widths) accumulators_[{number, width}] = place;
+  }
+}
+
+Value KernelWriter::scan(int number, int lanes) {
+  const Instr& instr = nest_.instrs[number];
+  const Reduction op{instr.op, instr.args[0], number};
+  const std::string& place = accumulators_[{number, lanes}];
+  const DType dtype = scan_accumulator(instr);
+  const Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
+  if (!rows_are_lanes() || lanes == 1) {
+    const Value so_far = combine(op, ir_.load(place, dtype, lanes), values);
+    ir_.store(place, so_far);
+    return ir_.cast(so_far, instr.dtype);
+  }
+  Value so_far = ir_.load(place, dtype, 1), results{"poison", dtype, lanes};
+  const std::string type = type_name(dtype, lanes);
+  for (int lane = 0; lane < lanes; ++lane) {
+    so_far = combine(op, so_far, ir_.lane(values, lane));
+    results = ir_.emit(dtype, lanes,
+                       fmt::format("insertelement {} {}, {} {}, i64 {}", type, results.ref, type_name(dtype, 1), so_far.ref, lane));
+  }
+  ir_.store(place, so_far);
+  return ir_.cast(results, instr.dtype);
 }
 
 }  // namespace llvm

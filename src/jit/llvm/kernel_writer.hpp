@@ -34,12 +34,21 @@ class KernelWriter {
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
+  void start_scans(const Stage& stage, const std::vector<int>& widths);
+  Value scan(int number, int lanes);
 
   // Values and memory (kernel_memory.cpp).
   Value value_of(const Instr& instr, int lanes);
   Value apply(const Instr& instr);
   Value load_access(const Access& access, int lanes);
+  Value load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes);
   void store_access(const Access& access, const Value& value, int lanes);
+  void store_guarded(const Access& access, const Value& value, const Value& guard, int lanes);
+  void raise(const Check& check);
+  /// The address where the guard holds, else one where anything may be read and written.
+  Value or_nowhere(const Value& pointer, const Value& guard);
+  /// The address of the access for every lane.
+  Value lane_pointers(const Value& base, const Access& access, int lanes);
   /// The index for the first lane, or for every lane.
   Value index_value(int index, int lanes);
   Value divide_index(const Value& a, const Value& b);
@@ -53,7 +62,13 @@ class KernelWriter {
   void load_transposed(const Access& access, const std::string& place, int lanes);
   void store_wide(const Value& pointer, const Value& value);
   Value gather(const Value& pointers, DType dtype);
+  Value gather_masked(const Value& pointers, const std::string& mask, const Value& fill);
+  Value load_masked(const Value& pointer, const std::string& mask, const Value& fill);
+  Value from_memory(DType dtype, int lanes, const std::string& call);
+  std::string in_memory(const Value& value);
+  void store_masked(const Value& pointer, const Value& value, const std::string& mask);
   void scatter(const Value& pointers, const Value& value);
+  void scatter_masked(const Value& pointers, const Value& value, const std::string& mask);
 
   /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
   /// that what a strided access brings to the cache is used up (a transpose in tiles).
@@ -74,6 +89,9 @@ class KernelWriter {
   std::vector<Value> ints_;  // parameters
   std::vector<Value> scalars_;
   std::vector<Value> inputs_, outputs_;           // base pointers (ref only)
+  Value flags_;                                   // where failed checks are told, likewise
+  std::string nowhere_;                           // see or_nowhere
+  std::vector<char> guarded_;                     // by input: not to be read ahead
   std::vector<Value> sizes_;                      // of each axis, the first row axis cut to the chunk
   std::vector<std::string> counters_;             // of the outer axes
   std::vector<Value> axes_;                       // current value of each axis: of the first lane
@@ -82,7 +100,7 @@ class KernelWriter {
   std::map<int, Value> transposed_;  // by input: where the current point's lanes lie
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;                                // by instruction
-  std::map<std::pair<int, int>, std::string> accumulators_;  // by (reduction's result, lanes)
+  std::map<std::pair<int, int>, std::string> accumulators_;  // by (reduction's result or scan, lanes)
 };
 
 }  // namespace sinter::jit::llvm
