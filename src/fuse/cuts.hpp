@@ -16,6 +16,7 @@ enum class CutReason : std::uint8_t {
   shared_memory,         // a row does not fit in a block's shared memory (CUDA)
   parameters,            // too many kernel parameters
   kernel_size,           // too many ops for one kernel
+  index_expression,      // finding an element through so many views costs more than a copy
   library_call,          // a library call takes or gives this value in memory
   contiguous_copy,       // the user asked for a contiguous copy
   measured_spill,        // the compiler reported spills

@@ -91,14 +91,18 @@ Domain choose_domain(const WalkContext& context, int root_id) {
   Map start;
   for (std::size_t k = 0; k < root.shape.size(); ++k) start.push_back(IndexExpr::of_axis(static_cast<int>(k)));
   std::optional<Candidate> best;
-  std::set<std::pair<int, std::string>> seen;
+  std::set<std::pair<int, std::vector<int>>> seen;
   std::vector<std::pair<int, Map>> stack{{root_id, start}};
-  while (!stack.empty()) {
+  // What is read at many offsets is met under as many maps; the kernel itself will not hold more (walk.cpp, check_repetition).
+  constexpr std::size_t kMaxMet = 4096;
+  while (!stack.empty() && seen.size() < kMaxMet) {
     auto [id, map] = std::move(stack.back());
     stack.pop_back();
     const Node& node = graph.nodes[id];
     if (id != root_id && (node.op == Op::data || (*context.materialized)[id])) continue;
-    if (!seen.insert({id, to_string(map)}).second) continue;
+    std::vector<int> identity;
+    for (const auto& expr : map) identity.push_back(expr.order());
+    if (!seen.insert({id, std::move(identity)}).second) continue;
     if (trace::is_view(node.op)) {
       const int input = node.inputs[0];
       stack.push_back({input, through(node, graph.nodes[input].shape, map, root.shape, false)});

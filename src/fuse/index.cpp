@@ -3,52 +3,121 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
 
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
 namespace {
 
-using Term = IndexExpr::Term;
 using trace::Op;
 
-bool same_factor(const Term& a, const Term& b) {
-  if (a.axis != b.axis || a.div != b.div || a.mod != b.mod) return false;
-  return a.axis >= 0 || *a.inner == *b.inner;
+// ---- canonical sums -------------------------------------------------------------------------------------------------------
+
+// Axes first, in order; computed values; divisions in the order in which their inner expressions were made.
+auto key_of(const IndexTerm& term) {
+  const int kind = term.axis >= 0 ? 0 : term.value >= 0 ? 1 : 2;
+  return std::tuple(kind, kind == 0 ? term.axis : kind == 1 ? term.value : term.inner.order(), term.div, term.mod);
 }
 
-bool before(const Term& a, const Term& b) {
-  // Axes first, in order; irregular terms after, in order of appearance (stable sort).
-  const int ka = a.axis >= 0 ? a.axis : 1 << 30, kb = b.axis >= 0 ? b.axis : 1 << 30;
-  return ka < kb;
-}
+bool same_factor(const IndexTerm& a, const IndexTerm& b) { return key_of(a) == key_of(b); }
 
-IndexExpr normalized(IndexExpr expr) {
-  std::stable_sort(expr.terms.begin(), expr.terms.end(), before);
-  std::vector<Term> merged;
-  for (auto& term : expr.terms) {
-    auto twin = std::find_if(merged.begin(), merged.end(), [&](const Term& t) { return same_factor(t, term); });
-    if (twin != merged.end()) twin->coeff += term.coeff;
-    else merged.push_back(std::move(term));
+// Whether the two differ by a multiple of d at every point.
+bool equal_modulo(const IndexExpr& a, const IndexExpr& b, std::int64_t d) {
+  if ((a.constant() - b.constant()) % d != 0) return false;
+  auto x = a.terms().begin(), y = b.terms().begin();
+  while (x != a.terms().end() || y != b.terms().end()) {
+    const bool take_x = x != a.terms().end() && (y == b.terms().end() || key_of(*x) <= key_of(*y));
+    const bool take_y = y != b.terms().end() && (x == a.terms().end() || key_of(*y) <= key_of(*x));
+    const std::int64_t difference = (take_x ? x->coeff : 0) - (take_y ? y->coeff : 0);
+    if (difference % d != 0) return false;
+    x += take_x;
+    y += take_y;
   }
-  std::erase_if(merged, [](const Term& t) { return t.coeff == 0; });
-  expr.terms = std::move(merged);
-  return expr;
+  return true;
 }
+
+// c * ((x / d) % m) + c * m * ((x / (d * m)) % n) = c * ((x / d) % (m * n)): two neighbouring digits of x are one. Without n it is
+// c * (x / d), and c * x once d is 1.
+bool join_digits(std::vector<IndexTerm>& terms, std::int64_t& constant) {
+  for (auto low = terms.begin(); low != terms.end(); ++low) {
+    if (!low->divides() || low->mod == 0) continue;
+    for (auto high = terms.begin(); high != terms.end(); ++high) {
+      if (high == low || !high->divides()) continue;
+      if (high->div != low->div * low->mod || high->coeff != low->coeff * low->mod) continue;
+      // Multiples of d * m were dropped from the low digit's number.
+      if (high->inner != low->inner && !equal_modulo(high->inner, low->inner, high->div)) continue;
+      low->inner = high->inner;
+      low->mod = high->mod == 0 ? 0 : low->mod * high->mod;
+      const IndexTerm joined = *low;
+      terms.erase(high);
+      if (joined.div == 1 && joined.mod == 0) {
+        std::erase_if(terms, [&](const IndexTerm& t) { return same_factor(t, joined); });
+        constant += joined.coeff * joined.inner.constant();
+        for (IndexTerm term : joined.inner.terms()) {
+          term.coeff *= joined.coeff;
+          terms.push_back(term);
+        }
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+IndexExpr sum_of(std::int64_t constant, std::vector<IndexTerm> terms) {
+  do {
+    std::sort(terms.begin(), terms.end(), [](const IndexTerm& a, const IndexTerm& b) { return key_of(a) < key_of(b); });
+    std::size_t count = 0;
+    for (const auto& term : terms) {
+      if (count > 0 && same_factor(terms[count - 1], term)) terms[count - 1].coeff += term.coeff;
+      else terms[count++] = term;
+    }
+    terms.resize(count);
+    std::erase_if(terms, [](const IndexTerm& t) { return t.coeff == 0; });
+  } while (join_digits(terms, constant));
+  return IndexSpace::current()->intern(constant, std::move(terms));
+}
+
+// Visits the expression and all inside it, each once.
+void each_inner(const IndexExpr& expr, const std::function<void(const IndexExpr&)>& visit) {
+  std::vector<IndexExpr> stack{expr};
+  std::set<int> seen;
+  while (!stack.empty()) {
+    const IndexExpr at = stack.back();
+    stack.pop_back();
+    if (!seen.insert(at.order()).second) continue;
+    visit(at);
+    for (const auto& term : at.terms())
+      if (term.divides()) stack.push_back(term.inner);
+  }
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+// ---- ranges ---------------------------------------------------------------------------------------------------------------
 
 struct Range { std::int64_t low, high; };  // inclusive
 
+// Divisions are nested at most as deep as a map's budget (walk.cpp) allows.
 Range range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes) {
-  Range r{expr.constant, expr.constant};
-  for (const auto& term : expr.terms) {
+  Range r{expr.constant(), expr.constant()};
+  for (const auto& term : expr.terms()) {
     Range t{0, 0};
     if (term.axis >= 0) {
       t.high = std::max<std::int64_t>(sizes[term.axis] - 1, 0);
+    } else if (term.value >= 0) {
+      t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
     } else {
-      t = range(*term.inner, sizes);
-      t.low /= term.div;
-      t.high /= term.div;
-      if (term.mod && t.high >= term.mod) t = {0, term.mod - 1};
+      // The remainder's range alone is enough, and needs no look inside.
+      if (term.mod == 0) t.high = range(term.inner, sizes).high / term.div;
+      else t.high = term.mod - 1;
     }
     r.low += std::min(t.low * term.coeff, t.high * term.coeff);
     r.high += std::max(t.low * term.coeff, t.high * term.coeff);
@@ -56,23 +125,55 @@ Range range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes) {
   return r;
 }
 
-// flat = quotient * d + rest, where rest collects what d does not divide.
-void divide_terms(const IndexExpr& flat, std::int64_t d, IndexExpr& quotient, IndexExpr& rest) {
-  quotient.constant = flat.constant / d;
-  rest.constant = flat.constant % d;
-  for (const auto& term : flat.terms) {
-    if (term.coeff % d == 0) {
-      quotient.terms.push_back(term);
-      quotient.terms.back().coeff /= d;
-    } else {
-      rest.terms.push_back(term);
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// expr = d * quotient + rest, where rest collects the terms that d does not divide.
+struct Divided { IndexExpr quotient, rest; };
+Divided divided(const IndexExpr& expr, std::int64_t d) {
+  std::vector<IndexTerm> quotient, rest;
+  for (auto term : expr.terms()) {
+    if (term.coeff % d != 0) {
+      rest.push_back(term);
+      continue;
     }
+    term.coeff /= d;
+    quotient.push_back(term);
   }
+  const std::int64_t constant = floor_div(expr.constant(), d);
+  return {sum_of(constant, std::move(quotient)), sum_of(expr.constant() - constant * d, std::move(rest))};
+}
+
+IndexExpr division(const IndexExpr& inner, std::int64_t div, std::int64_t mod) {
+  if (div == 1 && mod == 0) return inner;
+  IndexTerm term;
+  term.inner = inner;
+  term.div = div;
+  term.mod = mod;
+  return sum_of(0, {term});
+}
+
+// Whether expr = g * high + low with 0 <= low < g.
+std::optional<Divided> digits_at(const IndexExpr& expr, std::int64_t g, const std::vector<std::int64_t>& sizes) {
+  Divided parts = divided(expr, g);
+  const Range low = range(parts.rest, sizes);
+  if (low.low < 0 || low.high >= g) return std::nullopt;
+  return parts;
+}
+
+// The largest coefficient that divides d and below which the expression's low digits can be cut off.
+std::optional<std::pair<std::int64_t, Divided>> low_digits(const IndexExpr& expr, std::int64_t d, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> candidates;
+  for (const auto& term : expr.terms())
+    if (const std::int64_t g = std::gcd(term.coeff, d); g > 1) candidates.push_back(g);
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (const std::int64_t g : candidates)
+    if (auto parts = digits_at(expr, g, sizes)) return std::pair(g, std::move(*parts));
+  return std::nullopt;
 }
 
 // If an axis of `rest` reaches over d, cutting that axis at d makes flat / d and flat % d affine.
 std::optional<SplitAxis> split_for(const IndexExpr& rest, std::int64_t d, const std::vector<std::int64_t>& sizes) {
-  for (const auto& term : rest.terms) {
+  for (const auto& term : rest.terms()) {
     if (term.axis < 0 || term.coeff < 0) return std::nullopt;
     const std::int64_t size = sizes[term.axis];
     if (term.coeff * (size - 1) < d) continue;
@@ -84,79 +185,247 @@ std::optional<SplitAxis> split_for(const IndexExpr& rest, std::int64_t d, const 
   return std::nullopt;
 }
 
-// (flat / div) % mod with mod 0 for none.
-IndexExpr div_mod(const IndexExpr& flat, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes,
-                  bool may_split) {
-  if (div > 1) {
-    IndexExpr quotient, rest;
-    divide_terms(flat, div, quotient, rest);
-    const Range r = range(rest, sizes);
-    if (r.low >= 0 && r.high < div) return div_mod(quotient, 1, mod, sizes, may_split);
-    if (may_split)
-      if (auto split = split_for(rest, div, sizes)) throw *split;
-  } else {
-    const Range r = range(flat, sizes);
-    if (mod == 0 || (r.low >= 0 && r.high < mod)) return flat;
-    IndexExpr quotient, rest;
-    divide_terms(flat, mod, quotient, rest);
-    const Range rr = range(rest, sizes);
-    if (rr.low >= 0 && rr.high < mod) return rest;
-    if (may_split)
-      if (auto split = split_for(rest, mod, sizes)) throw *split;
+// expr plus the multiple of d that makes it not negative.
+IndexExpr not_negative(const IndexExpr& expr, std::int64_t d, const std::vector<std::int64_t>& sizes) {
+  const Range r = range(expr, sizes);
+  return r.low < 0 ? expr + IndexExpr::of(-floor_div(r.low, d) * d) : expr;
+}
+
+// more + x / d as (d * more + x) / d: one division, so that the digits of one number keep one inner expression.
+struct Flattened { IndexExpr inner; std::int64_t div; };
+std::optional<Flattened> flattened(const IndexExpr& expr) {
+  for (const auto& term : expr.terms()) {
+    if (!term.divides() || term.mod != 0 || term.coeff != 1) continue;
+    IndexTerm negated = term;
+    negated.coeff = -1;
+    const IndexExpr more = expr + sum_of(0, {negated});
+    return Flattened{more * term.div + term.inner, term.div};
   }
-  const Range r = range(flat, sizes);
-  if (mod && r.high / div < mod) mod = 0;
-  return {0, {{1, -1, std::make_shared<const IndexExpr>(flat), div, mod}}};
+  return std::nullopt;
+}
+
+// The term of an expression that is (x / d) % m and nothing else.
+const IndexTerm* lone_division(const IndexExpr& expr) {
+  if (expr.constant() != 0 || expr.terms().size() != 1) return nullptr;
+  const IndexTerm& only = expr.terms()[0];
+  return only.divides() && only.coeff == 1 && only.mod != 0 ? &only : nullptr;
+}
+
+IndexExpr remainder(const IndexExpr& expr, std::int64_t mod, const std::vector<std::int64_t>& sizes, bool may_split);
+
+// expr / div, floor.
+IndexExpr quotient(const IndexExpr& expr, std::int64_t div, const std::vector<std::int64_t>& sizes, bool may_split) {
+  if (div == 1) return expr;
+  auto [whole, rest] = divided(expr, div);
+  const Range r = range(rest, sizes);
+  if (const std::int64_t shift = -floor_div(r.low, div); shift != 0) {  // inner expressions are never negative
+    rest = rest + IndexExpr::of(shift * div);
+    whole = whole + IndexExpr::of(-shift);
+  }
+  if (floor_div(r.low, div) == floor_div(r.high, div)) return whole;
+  if (may_split)
+    if (auto split = split_for(rest, div, sizes)) throw *split;
+  if (auto flat = flattened(rest)) return whole + quotient(flat->inner, flat->div * div, sizes, false);
+  if (const IndexTerm* only = lone_division(rest); only && only->mod % div == 0)  // ((x / d) % m) / div
+    return whole + remainder(quotient(only->inner, only->div * div, sizes, false), only->mod / div, sizes, false);
+  if (auto low = low_digits(rest, div, sizes)) return whole + quotient(low->second.quotient, div / low->first, sizes, may_split);
+  return whole + division(rest, div, 0);
+}
+
+// expr % mod, never negative.
+IndexExpr remainder(const IndexExpr& expr, std::int64_t mod, const std::vector<std::int64_t>& sizes, bool may_split) {
+  if (mod == 1) return IndexExpr::of(0);
+  IndexExpr rest = divided(expr, mod).rest;
+  const Range r = range(rest, sizes);
+  rest = rest + IndexExpr::of(-floor_div(r.low, mod) * mod);
+  if (floor_div(r.low, mod) == floor_div(r.high, mod)) return rest;  // within one period
+  if (may_split)
+    if (auto split = split_for(rest, mod, sizes)) throw *split;
+  if (auto flat = flattened(rest)) return division(not_negative(divided(flat->inner, flat->div * mod).rest, flat->div * mod, sizes), flat->div, mod);
+  if (const IndexTerm* only = lone_division(rest); only && only->mod % mod == 0)  // ((x / d) % m) % mod
+    return remainder(quotient(only->inner, only->div, sizes, false), mod, sizes, false);
+  if (auto low = low_digits(rest, mod, sizes))
+    return remainder(low->second.quotient, mod / low->first, sizes, may_split) * low->first + low->second.rest;
+  return division(rest, 1, mod);
+}
+
+// Joined digits may be simpler than the rules saw one by one: each division is made again until nothing changes.
+IndexExpr tidied(IndexExpr expr, const std::vector<std::int64_t>& sizes) {
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds && expr.divisions() > 0; ++round) {
+    std::vector<IndexTerm> plain;
+    IndexExpr again = IndexExpr::of(expr.constant());
+    for (const auto& term : expr.terms()) {
+      if (term.divides()) again = again + div_mod(term.inner, term.div, term.mod, sizes) * term.coeff;
+      else plain.push_back(term);
+    }
+    again = again + sum_of(0, std::move(plain));
+    if (again == expr) break;
+    expr = again;
+  }
+  return expr;
 }
 
 }  // namespace
 
-bool operator==(const IndexExpr& a, const IndexExpr& b) {
-  if (a.constant != b.constant || a.terms.size() != b.terms.size()) return false;
-  for (std::size_t k = 0; k < a.terms.size(); ++k)
-    if (a.terms[k].coeff != b.terms[k].coeff || !same_factor(a.terms[k], b.terms[k])) return false;
-  return true;
+// ---- the space ------------------------------------------------------------------------------------------------------------
+
+namespace {
+thread_local std::shared_ptr<IndexSpace> current_space;
 }
 
+IndexSpace::IndexSpace() { nodes_.emplace_back(); }
+
+IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space)) { current_space = std::move(space); }
+IndexSpace::Scope::~Scope() { current_space = std::move(before_); }
+
+const std::shared_ptr<IndexSpace>& IndexSpace::current() {
+  if (!current_space) current_space = std::make_shared<IndexSpace>();
+  return current_space;
+}
+
+IndexExpr IndexSpace::intern(std::int64_t constant, std::vector<IndexTerm> terms) {
+  if (constant == 0 && terms.empty()) return zero();
+  std::uint64_t hash = mix(0, static_cast<std::uint64_t>(constant));
+  for (const auto& term : terms) {
+    hash = mix(hash, static_cast<std::uint64_t>(term.coeff));
+    hash = mix(hash, static_cast<std::uint64_t>(term.axis) << 32 ^ static_cast<std::uint64_t>(term.value));
+    if (!term.divides()) continue;
+    hash = mix(hash, static_cast<std::uint64_t>(term.inner.order()));
+    hash = mix(mix(hash, static_cast<std::uint64_t>(term.div)), static_cast<std::uint64_t>(term.mod));
+  }
+  const auto [first, last] = known_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const IndexNode& node = *known->second;
+    if (node.constant == constant && node.terms.size() == terms.size() &&
+        std::equal(terms.begin(), terms.end(), node.terms.begin(),
+                   [](const IndexTerm& a, const IndexTerm& b) { return a.coeff == b.coeff && same_factor(a, b); }))
+      return IndexExpr(&node);
+  }
+  IndexNode& node = nodes_.emplace_back();
+  node.constant = constant;
+  node.order = static_cast<int>(nodes_.size()) - 1;
+  for (const auto& term : terms) {
+    if (term.axis >= 64) throw InternalError(fmt::format("index: a kernel of more than 64 axes ({})", term.axis));
+    if (term.axis >= 0) node.axes |= std::uint64_t{1} << term.axis;
+    if (term.divides()) node.axes |= term.inner.node_->axes;
+  }
+  node.terms = std::move(terms);
+  if (std::any_of(node.terms.begin(), node.terms.end(), [](const IndexTerm& t) { return t.divides(); })) {
+    std::set<std::tuple<int, std::int64_t, std::int64_t>> distinct;
+    each_inner(IndexExpr(&node), [&](const IndexExpr& at) {
+      for (const auto& term : at.terms())
+        if (term.divides()) distinct.insert({term.inner.order(), term.div, term.mod});
+    });
+    node.divisions = static_cast<int>(distinct.size());
+  }
+  known_.emplace(hash, &node);
+  return IndexExpr(&node);
+}
+
+IndexExpr::IndexExpr() : IndexExpr(IndexSpace::current()->zero()) {}
+IndexExpr IndexExpr::of(std::int64_t constant) { return IndexSpace::current()->intern(constant, {}); }
+IndexExpr IndexExpr::of_axis(int axis) {
+  IndexTerm term;
+  term.axis = axis;
+  return IndexSpace::current()->intern(0, {term});
+}
+IndexExpr IndexExpr::of_value(int value) {
+  IndexTerm term;
+  term.value = value;
+  return IndexSpace::current()->intern(0, {term});
+}
+std::int64_t IndexExpr::constant() const { return node_->constant; }
+const std::vector<IndexTerm>& IndexExpr::terms() const { return node_->terms; }
+std::uint64_t IndexExpr::axes() const { return node_->axes; }
+int IndexExpr::divisions() const { return node_->divisions; }
+int IndexExpr::order() const { return node_->order; }
+
 IndexExpr operator+(const IndexExpr& a, const IndexExpr& b) {
-  IndexExpr sum = a;
-  sum.constant += b.constant;
-  sum.terms.insert(sum.terms.end(), b.terms.begin(), b.terms.end());
-  return normalized(std::move(sum));
+  std::vector<IndexTerm> terms = a.terms();
+  terms.insert(terms.end(), b.terms().begin(), b.terms().end());
+  return sum_of(a.constant() + b.constant(), std::move(terms));
 }
 
 IndexExpr operator*(const IndexExpr& a, std::int64_t factor) {
-  IndexExpr product = a;
-  product.constant *= factor;
-  for (auto& term : product.terms) term.coeff *= factor;
-  return normalized(std::move(product));
+  std::vector<IndexTerm> terms = a.terms();
+  for (auto& term : terms) term.coeff *= factor;
+  return sum_of(a.constant() * factor, std::move(terms));
 }
 
+// Shared parts are named once: "3*i2 + a0 where i2 = (5*a0+a1)/7%3".
 std::string to_string(const IndexExpr& expr) {
-  std::string text = fmt::format("{}", expr.constant);
-  for (const auto& term : expr.terms) {
-    if (term.axis >= 0) text += fmt::format("+{}*a{}", term.coeff, term.axis);
-    else text += fmt::format("+{}*(({})/{}%{})", term.coeff, to_string(*term.inner), term.div, term.mod);
-  }
-  return text;
+  std::string where;
+  std::set<int> named;
+  const std::function<std::string(const IndexExpr&)> sum = [&](const IndexExpr& of) {
+    std::string text = of.constant() != 0 || of.terms().empty() ? fmt::format("{}", of.constant()) : "";
+    for (const auto& term : of.terms()) {
+      if (!text.empty()) text += " + ";
+      if (term.coeff != 1) text += fmt::format("{}*", term.coeff);
+      if (term.axis >= 0) text += fmt::format("a{}", term.axis);
+      else if (term.value >= 0) text += fmt::format("v{}", term.value);
+      else {
+        const bool small = term.inner.divisions() == 0;
+        if (!small && named.insert(term.inner.order()).second) {
+          const std::string inner = sum(term.inner);
+          where += fmt::format("{}i{} = {}", where.empty() ? " where " : ", ", term.inner.order(), inner);
+        }
+        text += small ? "(" + sum(term.inner) + ")" : fmt::format("i{}", term.inner.order());
+        if (term.div != 1) text += fmt::format("/{}", term.div);
+        if (term.mod != 0) text += fmt::format("%{}", term.mod);
+      }
+    }
+    return text;
+  };
+  const std::string text = sum(expr);
+  return text + where;
+}
+
+bool depends_on(const IndexExpr& expr, int axis) { return expr.axes() >> axis & 1; }
+
+void each_value(const IndexExpr& expr, const std::function<void(int)>& visit) {
+  std::set<int> values;
+  each_inner(expr, [&](const IndexExpr& at) {
+    for (const auto& term : at.terms())
+      if (term.value >= 0 && values.insert(term.value).second) visit(term.value);
+  });
+}
+
+int pure_axis(const IndexExpr& expr) {
+  if (expr.constant() != 0 || expr.terms().size() != 1 || expr.terms()[0].coeff != 1) return -1;
+  return expr.terms()[0].axis;
+}
+
+std::int64_t direct_coefficient(const IndexExpr& expr, int axis) {
+  for (const auto& term : expr.terms())
+    if (term.axis == axis) return term.coeff;
+  return 0;
+}
+
+IndexExpr div_mod(const IndexExpr& expr, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes) {
+  const IndexExpr divided = quotient(expr, div, sizes, false);
+  return mod == 0 ? divided : remainder(divided, mod, sizes, false);
 }
 
 std::string to_string(const Map& map) {
   std::string text;
-  for (const auto& expr : map) text += to_string(expr) + ",";
+  for (const auto& expr : map) text += (text.empty() ? "" : ", ") + to_string(expr);
   return text;
 }
 
-bool depends_on(const IndexExpr& expr, int axis) {
-  for (const auto& term : expr.terms)
-    if (term.axis == axis || (term.inner && depends_on(*term.inner, axis))) return true;
-  return false;
+std::size_t MapHash::operator()(const Map& map) const {
+  std::uint64_t hash = map.size();
+  for (const auto& expr : map) hash = mix(hash, static_cast<std::uint64_t>(expr.order()));
+  return hash;
 }
 
-int pure_axis(const IndexExpr& expr) {
-  if (expr.constant != 0 || expr.terms.size() != 1 || expr.terms[0].coeff != 1) return -1;
-  return expr.terms[0].axis;
+int divisions(const Map& map) {
+  int most = 0;
+  for (const auto& expr : map) most = std::max(most, expr.divisions());
+  return most;
 }
+
+// ---- views ----------------------------------------------------------------------------------------------------------------
 
 IndexExpr linear(const Map& map, const Shape& shape) {
   IndexExpr flat;
@@ -173,8 +442,7 @@ Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::v
   // Walk both shapes from the left in the smallest groups of equal products; only inside a group do coordinates mix.
   std::size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
-    const std::size_t f0 = f;
-    std::size_t t0 = t;
+    const std::size_t f0 = f, t0 = t;
     std::int64_t nf = f < from.size() ? from[f++] : 1, nt = t < to.size() ? to[t++] : 1;
     while (nf != nt) {
       if (nf < nt && f < from.size()) nf *= from[f++];
@@ -186,16 +454,16 @@ Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::v
       result[t0] = map[f0];
       continue;
     }
-    if (nt == 0) {  // no element, no coordinates
-      for (; t0 < t; ++t0) result[t0] = IndexExpr::of(0);
-      continue;
-    }
+    if (nt == 0) continue;  // no element, no coordinates
     const Shape part(from.begin() + f0, from.begin() + f);
-    const IndexExpr flat = linear(Map(map.begin() + f0, map.begin() + f), part);
+    const IndexExpr flat = tidied(linear(Map(map.begin() + f0, map.begin() + f), part), sizes);
     std::int64_t stride = 1;
     for (std::size_t k = t; k-- > t0;) {
-      // The leading dimension needs no remainder: the quotient is below its size already.
-      result[k] = to[k] == 1 ? IndexExpr::of(0) : div_mod(flat, stride, k == t0 ? 0 : to[k], sizes, may_split);
+      if (to[k] != 1) {
+        const IndexExpr divided = quotient(flat, stride, sizes, may_split);
+        // The leading dimension needs no remainder: the quotient is below its size already.
+        result[k] = k == t0 ? divided : remainder(divided, to[k], sizes, may_split);
+      }
       stride *= to[k];
     }
   }
@@ -224,18 +492,40 @@ Map through(const trace::Node& view, const Shape& input_shape, const Map& map, c
   }
 }
 
-IndexExpr substitute(const IndexExpr& expr, int axis, const IndexExpr& by) {
-  IndexExpr result = IndexExpr::of(expr.constant);
-  for (const auto& term : expr.terms) {
-    if (term.axis == axis) {
-      result = result + by * term.coeff;
-    } else {
-      Term copy = term;
-      if (copy.inner) copy.inner = std::make_shared<const IndexExpr>(substitute(*copy.inner, axis, by));
-      result = result + IndexExpr{0, {copy}};
+// ---- rewriting axes -------------------------------------------------------------------------------------------------------
+
+IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by) {
+  std::unordered_map<int, IndexExpr> done;
+  const std::function<IndexExpr(const IndexExpr&)> rewrite = [&](const IndexExpr& of) {
+    if (const auto found = done.find(of.order()); found != done.end()) return found->second;
+    std::int64_t constant = of.constant();
+    std::vector<IndexTerm> terms;
+    for (auto term : of.terms()) {
+      if (term.axis >= 0) {
+        const IndexExpr& with = by[term.axis];
+        constant += term.coeff * with.constant();
+        for (auto part : with.terms()) {
+          part.coeff *= term.coeff;
+          terms.push_back(part);
+        }
+      } else {
+        if (term.divides()) term.inner = rewrite(term.inner);
+        terms.push_back(term);
+      }
     }
-  }
-  return result;
+    const IndexExpr result = sum_of(constant, std::move(terms));
+    done.emplace(of.order(), result);
+    return result;
+  };
+  return rewrite(expr);
+}
+
+bool walks_as_one(const IndexExpr& expr, int axis, std::int64_t inner_size) {
+  bool all = true;
+  each_inner(expr, [&](const IndexExpr& at) {
+    all = all && direct_coefficient(at, axis) == direct_coefficient(at, axis + 1) * inner_size;
+  });
+  return all;
 }
 
 }  // namespace sinter::fuse

@@ -1,10 +1,16 @@
-// Index algebra: where an element of a view lives, as an expression over a kernel's axes. This is what makes reshape,
-// transpose, slice, flip and broadcast free: they are rewrites of these expressions, never copies.
+// Index expressions: where an element of a view lives, over a kernel's axes. This is what makes reshape, transpose, slice, flip and
+// broadcast free: they are rewrites of these expressions, never copies.
+//
+// An expression is hash-consed: equal expressions of one space are the same object, compared by identity, and what they share is
+// stored once. It is kept in one canonical form (see div_mod), so that a thousand composed reshapes and transposes stay as small
+// as one wherever mixed-radix arithmetic allows; where it does not, `divisions` says how large it has become.
 #pragma once
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "trace/graph.hpp"
@@ -13,32 +19,103 @@ namespace sinter::fuse {
 
 using sinter::to_string;  // of a Shape
 
-/// constant + sum of coeff * (axis, or (inner / div) % mod). Terms are sorted, merged and never zero. Floor division; inner
-/// expressions are never negative. mod 0 means no remainder.
-struct IndexExpr {
-  struct Term {
-    std::int64_t coeff = 1;
-    int axis = -1;
-    std::shared_ptr<const IndexExpr> inner;
-    std::int64_t div = 1, mod = 0;
-  };
-  std::int64_t constant = 0;
-  std::vector<Term> terms;
+struct IndexNode;
+struct IndexTerm;
 
-  static IndexExpr of(std::int64_t constant) { return {constant, {}}; }
-  static IndexExpr of_axis(int axis) { return {0, {{1, axis, nullptr, 1, 0}}}; }
+/// constant + sum of coeff * factor. A factor is an axis, a computed value, or (inner / div) % mod. Terms are sorted, merged and
+/// never zero. A small handle; valid as long as its space.
+class IndexExpr {
+ public:
+  IndexExpr();  // 0
+  static IndexExpr of(std::int64_t constant);
+  static IndexExpr of_axis(int axis);
+  /// An int64 value of the kernel, by its number.
+  static IndexExpr of_value(int value);
+
+  std::int64_t constant() const;
+  const std::vector<IndexTerm>& terms() const;
+  /// A bit for each axis it depends on.
+  std::uint64_t axes() const;
+  /// Distinct divisions and remainders in it: what computing it costs.
+  int divisions() const;
+  /// Number of creation in its space: an order that is the same from run to run.
+  int order() const;
+
+  friend bool operator==(const IndexExpr&, const IndexExpr&) = default;
+
+ private:
+  friend class IndexSpace;
+  explicit IndexExpr(const IndexNode* node) : node_(node) {}
+  const IndexNode* node_;
 };
-bool operator==(const IndexExpr& a, const IndexExpr& b);
+
+struct IndexTerm {
+  std::int64_t coeff = 1;
+  int axis = -1;   // >= 0: the factor is this axis
+  int value = -1;  // >= 0: the factor is this computed value
+  IndexExpr inner; // otherwise (inner / div) % mod; the inner expression is never negative
+  std::int64_t div = 1, mod = 0;  // mod 0: no remainder
+  bool divides() const { return axis < 0 && value < 0; }
+};
+
+struct IndexNode {
+  std::int64_t constant = 0;
+  std::vector<IndexTerm> terms;
+  std::uint64_t axes = 0;  // a bit for each axis it depends on
+  int divisions = 0;
+  int order = 0;
+};
+
+/// Owns the expressions of one plan. New expressions go to the space of the innermost Scope of the thread.
+class IndexSpace {
+ public:
+  IndexSpace();
+  IndexSpace(const IndexSpace&) = delete;
+  IndexSpace& operator=(const IndexSpace&) = delete;
+  IndexExpr zero() const { return IndexExpr(&nodes_.front()); }
+  IndexExpr intern(std::int64_t constant, std::vector<IndexTerm> terms);
+  std::size_t size() const { return nodes_.size(); }
+
+  /// Makes a space the thread's current one.
+  class Scope {
+   public:
+    explicit Scope(std::shared_ptr<IndexSpace> space);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    std::shared_ptr<IndexSpace> before_;
+  };
+  /// The thread's space; a new one is made where no Scope is open.
+  static const std::shared_ptr<IndexSpace>& current();
+
+ private:
+  std::deque<IndexNode> nodes_;  // addresses stay
+  std::unordered_multimap<std::uint64_t, const IndexNode*> known_;
+};
+
 IndexExpr operator+(const IndexExpr& a, const IndexExpr& b);
 IndexExpr operator*(const IndexExpr& a, std::int64_t factor);
 std::string to_string(const IndexExpr& expr);
 bool depends_on(const IndexExpr& expr, int axis);
+/// Calls `visit` for every computed value in it, each once.
+void each_value(const IndexExpr& expr, const std::function<void(int value)>& visit);
 /// The axis if the expression is exactly that axis, else -1.
 int pure_axis(const IndexExpr& expr);
+/// The axis' coefficient outside of any division.
+std::int64_t direct_coefficient(const IndexExpr& expr, int axis);
+/// (expr / div) % mod in canonical form, mod 0 for no remainder; the expression must not be negative. `sizes` of the axes.
+IndexExpr div_mod(const IndexExpr& expr, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes);
 
 /// One expression per dimension of a node.
 using Map = std::vector<IndexExpr>;
 std::string to_string(const Map& map);
+struct MapHash {
+  std::size_t operator()(const Map& map) const;
+};
+/// The most divisions of an expression in it.
+int divisions(const Map& map);
 
 /// Thrown by `through` when a reshape would be affine if this axis were two: (outer, inner of this size). The caller splits the
 /// axis and starts again.
@@ -55,7 +132,9 @@ Map through(const trace::Node& view, const Shape& input_shape, const Map& map, c
 Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::vector<std::int64_t>& sizes, bool may_split);
 /// Row-major element number.
 IndexExpr linear(const Map& map, const Shape& shape);
-/// Replaces axis `axis` by inner_size * outer_axis + inner_axis.
-IndexExpr substitute(const IndexExpr& expr, int axis, const IndexExpr& by);
+/// Replaces every axis k by by[k], which must have the same range.
+IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by);
+/// Whether it walks axis `axis` and the next one, of this size, as one axis.
+bool walks_as_one(const IndexExpr& expr, int axis, std::int64_t inner_size);
 
 }  // namespace sinter::fuse

@@ -39,6 +39,7 @@ struct Kept {
 };
 
 struct Kernel {
+  std::shared_ptr<IndexSpace> space = IndexSpace::current();  // owns the expressions below
   std::vector<std::int64_t> sizes;  // of the axes: parallel first, then row
   int parallel = 0;
   std::vector<Value> values;        // operands before users

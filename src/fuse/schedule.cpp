@@ -243,7 +243,7 @@ class Scheduler {
     const IndexExpr flat = linear(map, node(base).shape);
     std::vector<std::int64_t> strides(shape.size(), 0);
     bool affine = true;
-    for (const auto& term : flat.terms) {
+    for (const auto& term : flat.terms()) {
       if (term.axis < 0) affine = false;
       else strides[term.axis] = term.coeff;
     }
@@ -259,7 +259,7 @@ class Scheduler {
       return {base, 0, strides[rank - 2], strides[rank - 1], {strides.begin(), strides.end() - 2}};
     }
     need_for_library(base, work);
-    return {base, flat.constant, row, column, {strides.begin(), strides.end() - 2}};
+    return {base, flat.constant(), row, column, {strides.begin(), strides.end() - 2}};
   }
 
   void need_for_library(int id, std::set<int>& work) {
@@ -512,6 +512,7 @@ class Scheduler {
 }  // namespace
 
 Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
+  const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
   return Scheduler(graph, limits, forced).run();
 }
 
@@ -545,6 +546,7 @@ std::string_view name(CutReason reason) {
     case CutReason::shared_memory: return "shared memory";
     case CutReason::parameters: return "parameters";
     case CutReason::kernel_size: return "kernel size";
+    case CutReason::index_expression: return "index expression";
     case CutReason::library_call: return "library call";
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";

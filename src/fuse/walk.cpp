@@ -19,6 +19,8 @@ using trace::Node;
 using trace::Op;
 
 constexpr int kMaxSplits = 8;
+// Distinct divisions and remainders of one element's index: beyond this, a copy through memory is cheaper than computing it.
+constexpr int kMaxDivisions = 12;
 // A value that costs less than this is computed again in a later pass; a slot costs about a store and a load.
 constexpr double kKeepCost = 4;
 
@@ -61,7 +63,7 @@ class Walker {
   };
 
   int intern(Map map) {
-    auto [found, fresh] = map_ids_.try_emplace(to_string(map), static_cast<int>(maps_.size()));
+    auto [found, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
     if (fresh) {
       MapInfo info;
       info.axes.resize(kernel_.sizes.size());
@@ -85,10 +87,10 @@ class Walker {
     std::set<int> seen;
     std::int64_t covered = 1;
     for (const auto& expr : info.map) {
-      if (expr.terms.empty() && expr.constant == 0) continue;
+      if (expr.terms().empty() && expr.constant() == 0) continue;
       // A dimension over a split axis is inner * outer + inner axis: several axes, each once.
-      if (expr.constant != 0) return false;
-      for (const auto& term : expr.terms) {
+      if (expr.constant() != 0) return false;
+      for (const auto& term : expr.terms()) {
         if (term.axis < 0 || term.coeff < 0 || !seen.insert(term.axis).second) return false;
         covered *= kernel_.sizes[term.axis];
       }
@@ -193,6 +195,9 @@ class Walker {
     const Node& node = graph_.nodes[id];
     const int input = node.inputs[0];
     const int below = intern(through(node, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_));
+    if (const int count = divisions(maps_[below].map); count > kMaxDivisions)
+      demand(id, CutReason::index_expression,
+             fmt::format("reading through it would take {} divisions for each element against a limit of {}", count, kMaxDivisions));
     if (node.op != Op::broadcast) return eval(input, below);
     try {
       const int value = eval(input, below);
@@ -435,13 +440,11 @@ class Walker {
   }
 
   void split_axis(const SplitAxis& split) {
-    const IndexExpr by = IndexExpr::of_axis(split.axis) * split.inner + IndexExpr::of_axis(split.axis + 1);
-    const int last = static_cast<int>(kernel_.sizes.size()) - 1;
-    for (auto& dim : dims_) {
-      // Make room from the last axis down, then cut.
-      for (int axis = last; axis > split.axis; --axis) dim = substitute(dim, axis, IndexExpr::of_axis(axis + 1));
-      dim = substitute(dim, split.axis, by);
-    }
+    std::vector<IndexExpr> by;
+    for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
+      by.push_back(IndexExpr::of_axis(axis <= split.axis ? axis : axis + 1));
+    by[split.axis] = by[split.axis] * split.inner + IndexExpr::of_axis(split.axis + 1);
+    for (auto& dim : dims_) dim = substitute(dim, by);
     const std::int64_t size = kernel_.sizes[split.axis];
     kernel_.sizes[split.axis] = size / split.inner;
     kernel_.sizes.insert(kernel_.sizes.begin() + split.axis + 1, split.inner);
@@ -458,7 +461,7 @@ class Walker {
   Kernel kernel_;
   bool may_split_ = true;
   std::vector<MapInfo> maps_;
-  std::unordered_map<std::string, int> map_ids_;
+  std::unordered_map<Map, int, MapHash> map_ids_;
   std::map<std::pair<int, int>, int> memo_;
   std::map<int, int> root_maps_;
   std::vector<std::pair<int, int>> absorbed_in_order_;

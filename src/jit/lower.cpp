@@ -24,21 +24,7 @@ template <class Visit> void each_index(Kernel& kernel, Visit visit) {
   for (auto& root : kernel.roots) visit(root.index);
 }
 
-IndexExpr renumber(const IndexExpr& expr, const std::vector<int>& to) {
-  IndexExpr result = IndexExpr::of(expr.constant);
-  for (auto term : expr.terms) {
-    if (term.axis >= 0) term.axis = to[term.axis];
-    else term.inner = std::make_shared<const IndexExpr>(renumber(*term.inner, to));
-    result = result + IndexExpr{0, {term}};
-  }
-  return result;
-}
-
-std::int64_t direct_coefficient(const IndexExpr& expr, int axis) {
-  for (const auto& term : expr.terms)
-    if (term.axis == axis) return term.coeff;
-  return 0;
-}
+using fuse::direct_coefficient;
 
 // Bytes that neighbouring points along the axis access side by side; stores count twice since they cannot be cached away. With rows,
 // only what happens at every row point counts.
@@ -67,24 +53,9 @@ void order_axes(const trace::Graph& graph, Kernel& kernel, int first, int last) 
   std::vector<std::int64_t> sizes(kernel.sizes.size());
   for (std::size_t axis = 0; axis < to.size(); ++axis) sizes[to[axis]] = kernel.sizes[axis];
   kernel.sizes = sizes;
-  each_index(kernel, [&](IndexExpr& index) { index = renumber(index, to); });
-}
-
-bool merges(const IndexExpr& expr, int axis, std::int64_t inner_size) {
-  if (direct_coefficient(expr, axis) != direct_coefficient(expr, axis + 1) * inner_size) return false;
-  return std::all_of(expr.terms.begin(), expr.terms.end(),
-                     [&](const IndexExpr::Term& term) { return !term.inner || merges(*term.inner, axis, inner_size); });
-}
-
-IndexExpr without_axis(const IndexExpr& expr, int axis) {
-  IndexExpr result = IndexExpr::of(expr.constant);
-  for (auto term : expr.terms) {
-    if (term.axis == axis) continue;
-    if (term.inner) term.inner = std::make_shared<const IndexExpr>(without_axis(*term.inner, axis));
-    if (term.axis > axis) --term.axis;
-    result.terms.push_back(term);
-  }
-  return result;
+  std::vector<IndexExpr> by;
+  for (int axis : to) by.push_back(IndexExpr::of_axis(axis));
+  each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
 }
 
 // Two neighbouring axes that every access walks as one become one.
@@ -94,12 +65,15 @@ void merge_axes(Kernel& kernel) {
     if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
     const std::int64_t inner = kernel.sizes[axis + 1];
     bool all = true;
-    each_index(kernel, [&](IndexExpr& index) { all = all && merges(index, axis, inner); });
+    each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
     if (!all) continue;
     kernel.sizes[axis + 1] *= kernel.sizes[axis];
     kernel.sizes.erase(kernel.sizes.begin() + axis);
     if (axis < kernel.parallel) --kernel.parallel;
-    each_index(kernel, [&](IndexExpr& index) { index = without_axis(index, axis); });
+    std::vector<IndexExpr> by;  // the merged axis takes the inner one's place
+    for (int old = 0; old <= static_cast<int>(kernel.sizes.size()); ++old)
+      by.push_back(old == axis ? IndexExpr::of(0) : IndexExpr::of_axis(old < axis ? old : old - 1));
+    each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
   }
 }
 
@@ -143,35 +117,34 @@ class Lowering {
   }
 
   int index_of(const IndexExpr& expr, bool with_constant) {
-    const std::string key = to_string(expr) + (with_constant ? "c" : "");
+    const auto key = std::pair(expr.order(), with_constant);
     // Accesses of one layout share their numbers.
     if (auto found = indices_.find(key); found != indices_.end()) return found->second;
     Index index;
-    for (const auto& term : expr.terms) {
+    for (const auto& term : expr.terms()) {
       Index::Term out;
       if (term.coeff != 1) out.coeff = parameter(term.coeff);
       if (term.axis >= 0) {
         out.axis = term.axis;
       } else {
-        out.inner = index_of(*term.inner, true);
+        out.inner = index_of(term.inner, true);
         if (term.div != 1) out.div = parameter(term.div);
         if (term.mod != 0) out.mod = parameter(term.mod);
       }
       index.terms.push_back(out);
     }
-    if (with_constant && expr.constant != 0) index.constant = parameter(expr.constant);
+    if (with_constant && expr.constant() != 0) index.constant = parameter(expr.constant());
     nest_.indices.push_back(std::move(index));
     return indices_[key] = static_cast<int>(nest_.indices.size()) - 1;
   }
 
   Access access(int node, const IndexExpr& expr, std::string name) {
-    IndexExpr walk = expr;
-    walk.constant = 0;  // goes into the pointer
-    return {graph_.nodes[node].dtype, index_of(walk, false), node, expr.constant, std::move(name)};
+    const IndexExpr walk = expr + IndexExpr::of(-expr.constant());  // the constant goes into the pointer
+    return {graph_.nodes[node].dtype, index_of(walk, false), node, expr.constant(), std::move(name)};
   }
 
   int input_of(const Value& value) {
-    const std::string key = fmt::format("{}:{}", value.node, to_string(value.index));
+    const auto key = std::pair(value.node, value.index.order());
     if (auto found = inputs_.find(key); found != inputs_.end()) return found->second;
     nest_.inputs.push_back(access(value.node, value.index, fmt::format("in{}", nest_.inputs.size())));
     return inputs_[key] = static_cast<int>(nest_.inputs.size()) - 1;
@@ -357,12 +330,14 @@ class Lowering {
   const fuse::Limits& limits_;
   Kernel kernel_;
   LoopNest nest_;
-  std::map<std::string, int> indices_, inputs_;
+  std::map<std::pair<int, bool>, int> indices_;  // by expression, with or without its constant
+  std::map<std::pair<int, int>, int> inputs_;    // by node and expression
 };
 
 }  // namespace
 
 LoopNest lower(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
+  const fuse::IndexSpace::Scope scope(kernel.space);
   return Lowering(graph, kernel, limits, options).run();
 }
 
