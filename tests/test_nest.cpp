@@ -68,7 +68,10 @@ Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, cons
   return result;
 }
 
-/// Runs the nest on the interpreter, as LLVM code for each level of the processor, and on the CUDA device at hand.
+/// LLVM and NVRTC in one process end it badly (each brings its own copy of LLVM), so that a run of this program takes one of them.
+bool with_cuda() { return std::getenv("SINTER_NEST_CUDA") != nullptr; }
+
+/// Runs the nest on the interpreter, and as LLVM code for each level of the processor or on the CUDA device at hand.
 void everywhere(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& counts,
                 const std::function<void(const Result&)>& check, const std::vector<std::uint64_t>& scalars = {}) {
   INFO(jit::to_string(nest));
@@ -81,7 +84,7 @@ void everywhere(const jit::LoopNest& nest, const std::vector<Array>& inputs, con
     INFO("interpreter");
     check(interpreted);
   }
-  if (testing::llvm_compiler())
+  if (!with_cuda() && testing::llvm_compiler())
     for (const jit::CpuTarget& cpu : testing::cpu_levels()) {
       const Result compiled = on_host(nest, inputs, counts, [&](const std::vector<void*>& pointers) {
         testing::run(nest, testing::compile(nest, cpu)->entry(), pointers, scalars, 2);
@@ -90,6 +93,7 @@ void everywhere(const jit::LoopNest& nest, const std::vector<Array>& inputs, con
       check(compiled);
       for (std::size_t k = 0; k < counts.size(); ++k) CHECK(compiled.outputs[k].bytes == interpreted.outputs[k].bytes);  // one arithmetic
     }
+  if (!with_cuda()) return;
   const Result cuda = on_cuda(nest, inputs, counts, scalars);
   INFO("cuda");
   INFO(jit::generate_cuda(nest, 80).text);

@@ -57,8 +57,30 @@ std::optional<Candidate> fit(const trace::Graph& graph, const Node& root, const 
   return candidate;
 }
 
+// The domain of a root that is met along the rows of a scan: dimension k of the scan runs along axis map[k] of the root.
+std::optional<Candidate> fit_scan(const Node& root, const Node& scan, const Map& map) {
+  if (element_count(scan.shape) != element_count(root.shape)) return std::nullopt;
+  const int along = pure_axis(map[static_cast<std::size_t>(scan.ints[0])]);
+  if (along < 0) return std::nullopt;
+  Candidate candidate{{}, element_count(root.shape)};
+  Domain& domain = candidate.domain;
+  for (int k = 0; k < static_cast<int>(root.shape.size()); ++k) {
+    domain.root_axes.push_back(static_cast<int>(domain.parallel.size()));
+    if (k != along) domain.parallel.push_back(root.shape[k]);
+  }
+  if (domain.parallel.empty()) domain.parallel.push_back(1);
+  domain.root_axes[along] = static_cast<int>(domain.parallel.size());
+  domain.row = {root.shape[along]};
+  return candidate;
+}
+
 Domain own_domain(const trace::Graph& graph, const Node& root) {
   Domain domain;
+  if (root.op == Op::scan) {
+    Map itself;
+    for (std::size_t k = 0; k < root.shape.size(); ++k) itself.push_back(IndexExpr::of_axis(static_cast<int>(k)));
+    return fit_scan(root, root, itself)->domain;
+  }
   if (trace::is_reduction(root.op)) {
     const Shape& input = graph.nodes[root.inputs[0]].shape;
     if (root.chunk > 0) {
@@ -86,7 +108,7 @@ Domain own_domain(const trace::Graph& graph, const Node& root) {
 Domain choose_domain(const WalkContext& context, int root_id) {
   const trace::Graph& graph = *context.graph;
   const Node& root = graph.nodes[root_id];
-  if (trace::is_reduction(root.op)) return own_domain(graph, root);
+  if (trace::is_reduction(root.op) || root.op == Op::scan) return own_domain(graph, root);
 
   Map start;
   for (std::size_t k = 0; k < root.shape.size(); ++k) start.push_back(IndexExpr::of_axis(static_cast<int>(k)));
@@ -109,6 +131,9 @@ Domain choose_domain(const WalkContext& context, int root_id) {
     } else if (trace::is_reduction(node.op)) {
       if (node.chunk > 0) continue;
       auto candidate = fit(graph, root, node, map);
+      if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
+    } else if (node.op == Op::scan) {
+      auto candidate = fit_scan(root, node, map);
       if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
     } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
       for (int input : node.inputs) stack.push_back({input, map});

@@ -103,27 +103,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 
 // ---- ranges ---------------------------------------------------------------------------------------------------------------
 
-struct Range { std::int64_t low, high; };  // inclusive
-
-// Divisions are nested at most as deep as a map's budget (walk.cpp) allows.
-Range range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes) {
-  Range r{expr.constant(), expr.constant()};
-  for (const auto& term : expr.terms()) {
-    Range t{0, 0};
-    if (term.axis >= 0) {
-      t.high = std::max<std::int64_t>(sizes[term.axis] - 1, 0);
-    } else if (term.value >= 0) {
-      t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
-    } else {
-      // The remainder's range alone is enough, and needs no look inside.
-      if (term.mod == 0) t.high = range(term.inner, sizes).high / term.div;
-      else t.high = term.mod - 1;
-    }
-    r.low += std::min(t.low * term.coeff, t.high * term.coeff);
-    r.high += std::max(t.low * term.coeff, t.high * term.coeff);
-  }
-  return r;
-}
+using Range = IndexRange;
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -400,6 +380,26 @@ std::int64_t direct_coefficient(const IndexExpr& expr, int axis) {
   for (const auto& term : expr.terms())
     if (term.axis == axis) return term.coeff;
   return 0;
+}
+
+// Divisions are nested at most as deep as a map's budget (walk.cpp) allows.
+IndexRange range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes) {
+  IndexRange r{expr.constant(), expr.constant()};
+  for (const auto& term : expr.terms()) {
+    IndexRange t{0, 0};
+    if (term.axis >= 0) {
+      t.high = std::max<std::int64_t>(sizes[term.axis] - 1, 0);
+    } else if (term.value >= 0) {
+      t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
+    } else {
+      // The remainder's range alone is enough, and needs no look inside.
+      if (term.mod == 0) t.high = range(term.inner, sizes).high / term.div;
+      else t.high = term.mod - 1;
+    }
+    r.low += std::min(t.low * term.coeff, t.high * term.coeff);
+    r.high += std::max(t.low * term.coeff, t.high * term.coeff);
+  }
+  return r;
 }
 
 IndexExpr div_mod(const IndexExpr& expr, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes) {

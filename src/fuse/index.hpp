@@ -105,6 +105,9 @@ void each_value(const IndexExpr& expr, const std::function<void(int value)>& vis
 int pure_axis(const IndexExpr& expr);
 /// The axis' coefficient outside of any division.
 std::int64_t direct_coefficient(const IndexExpr& expr, int axis);
+/// The least and the greatest value that it may have.
+struct IndexRange { std::int64_t low, high; };
+IndexRange range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes);
 /// (expr / div) % mod in canonical form, mod 0 for no remainder; the expression must not be negative. `sizes` of the axes.
 IndexExpr div_mod(const IndexExpr& expr, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes);
 

@@ -1,6 +1,9 @@
 // Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Numbers are still concrete here;
 // jit/lower.hpp turns them into parameters.
 #pragma once
+#include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,13 +15,23 @@
 
 namespace sinter::fuse {
 
+/// The values that one is computed from, -1 where there is none.
+struct Operands : std::array<int, 6> {
+  Operands() { fill(-1); }
+  Operands(std::initializer_list<int> list) : Operands() { std::copy(list.begin(), list.end(), begin()); }
+};
+
 struct Value {
-  enum class Kind : std::uint8_t { load, scalar, index, op, reduced };
+  enum class Kind : std::uint8_t { load, scalar, index, op, reduced, scan };
+  // Places of a load's operands (see `args`); from kIndexed on also of an index'.
+  static constexpr int kGuard = 0, kFill = 1, kIndexed = 2, kMaxIndexed = 4;
   Kind kind{};
-  trace::Op op{};       // op; reduced: the reduction
+  trace::Op op{};       // op; reduced, scan: the reduction
   DType dtype{};        // of the value
   DType operand{};      // op: of the operands
-  int args[3] = {-1, -1, -1};  // op: operands; reduced: args[0] is the value it reduces
+  // op: operands. reduced, scan: args[0] is what is combined. load: the guard where it is read and what it is elsewhere (-1: always
+  // read; zero); load and index: from kIndexed on the computed values among the index' terms.
+  Operands args;
   int node = -1;        // the graph node it came from (load: the node whose buffer is read)
   IndexExpr index;      // load: element of the buffer; index: the expression
   bool row = false;     // has a value at every row point
@@ -31,6 +44,11 @@ struct Root {
   int node = -1;
   int value = -1;
   IndexExpr index;  // element of the node's buffer, row-major
+};
+
+/// The gather `node` takes an element at `value`, which is in range where the condition holds.
+struct Check {
+  int condition = -1, value = -1, node = -1;
 };
 
 /// A value in a slot. Values whose lives do not overlap share one: a pass reads a row point's slot before it writes it.
@@ -46,6 +64,7 @@ struct Kernel {
   std::vector<Root> roots;
   std::vector<Kept> kept;           // values that a later pass reads from a slot instead of computing them again
   std::vector<DType> slots;         // what each slot holds, one element per row point
+  std::vector<Check> checks;
   // A two-stage reduction's first stage: axis 0 counts chunks, the single row axis walks one chunk.
   std::int64_t chunk = 0, chunk_total = 0;
   Cut cut;                          // why it ends where it does
@@ -57,6 +76,7 @@ struct Kernel {
   int ops() const;                  // elementwise ops and reductions
 };
 
+bool has_scan(const Kernel& kernel);
 /// The row pass that stores a root: -1 for a root that is stored once per parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
 /// Estimate of the bytes of kernel parameters.

@@ -43,7 +43,7 @@ class Scheduler {
   const Graph& graph() const { return plan_.graph; }
   const Node& node(int id) const { return plan_.graph.nodes[id]; }
   static bool computes(const Node& n) {
-    return trace::is_elementwise(n.op) || trace::is_reduction(n.op);
+    return trace::is_elementwise(n.op) || trace::is_reduction(n.op) || n.op == Op::scan;
   }
 
   void cut_everywhere() {
@@ -69,7 +69,7 @@ class Scheduler {
           std::set_union(cone.begin(), cone.end(), cones[input].begin(), cones[input].end(), std::back_inserter(both));
           cone = std::move(both);
         }
-        if (computes(n)) cone.push_back(id);  // the largest number so far: stays sorted
+        if (computes(n) || n.op == Op::pad || n.op == Op::gather) cone.push_back(id);  // the largest number so far: stays sorted
         return cone;
       };
       std::vector<int> cone = gather();
@@ -547,6 +547,7 @@ std::string_view name(CutReason reason) {
     case CutReason::parameters: return "parameters";
     case CutReason::kernel_size: return "kernel size";
     case CutReason::index_expression: return "index expression";
+    case CutReason::gathered: return "gathered";
     case CutReason::library_call: return "library call";
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";

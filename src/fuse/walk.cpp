@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "fuse/kernel.hpp"
@@ -67,12 +68,16 @@ class Walker {
     if (fresh) {
       MapInfo info;
       info.axes.resize(kernel_.sizes.size());
+      std::vector<int> values;
+      for (const auto& expr : map) each_value(expr, [&](int value) { values.push_back(value); });
+      for (int value : values) info.row |= kernel_.values[value].row;
+      if (!values.empty()) info.distinct = kernel_.parallel_points() * (info.row ? kernel_.row_points() : 1);
       for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
         for (const auto& expr : map)
           if (depends_on(expr, axis)) {
             info.axes[axis] = 1;
             info.row |= axis >= kernel_.parallel;
-            info.distinct *= kernel_.sizes[axis];
+            if (values.empty()) info.distinct *= kernel_.sizes[axis];
             break;
           }
       info.map = std::move(map);
@@ -103,7 +108,11 @@ class Walker {
   void build() {
     kernel_.values.clear();
     kernel_.roots.clear();
+    kernel_.checks.clear();
     memo_.clear();
+    made_.clear();
+    guard_ = -1;
+    gathered_ = false;
     maps_.clear();
     map_ids_.clear();
     root_maps_.clear();
@@ -141,10 +150,15 @@ class Walker {
   int eval(int id, int map) {
     const Node& node = graph_.nodes[id];
     if (node.op == Op::constant) {  // one parameter per use: equal literals must not change the structure
-      Value value{Value::Kind::scalar, node.op, node.dtype, node.dtype, {-1, -1, -1}, id};
+      Value value{Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id};
       return add(std::move(value));
     }
-    const auto key = std::pair(id, map);
+    const auto root = root_maps_.find(id);
+    if (root != root_maps_.end() && root->second == map && guard_ >= 0) {  // it is computed at every point anyway
+      const Here everywhere(*this, -1, false);
+      return eval(id, map);
+    }
+    const auto key = std::tuple(id, map, guard_);
     if (auto found = memo_.find(key); found != memo_.end()) return found->second;
     const int value = compute(id, map);
     memo_[key] = value;
@@ -161,20 +175,26 @@ class Walker {
         const bool at_rows = maps_[map].row;
         const std::int64_t points = kernel_.parallel_points() * (at_rows ? kernel_.row_points() : 1);
         // Its own elements count too: a kernel over a slice of it does not compute all of it.
-        if (element_count(node.shape) != points || !covers_all(map, points)) return load(id, map);
+        if (guard_ >= 0 || element_count(node.shape) != points || !covers_all(map, points)) return load(id, map);
         root_maps_[id] = map;
         absorbed_in_order_.push_back({id, map});
       }
     }
     if (trace::is_view(node.op)) return view(id, map);
+    if (gathered_ && node.op != Op::iota && node.op != Op::pad)
+      demand(id, CutReason::gathered, fmt::format("{} is gathered at computed places", trace::name(node.op)));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
-        Value value{Value::Kind::index, node.op, node.dtype, node.dtype, {-1, -1, -1}, id, maps_[map].map[0]};
+        Value value{Value::Kind::index, node.op, node.dtype, node.dtype, {}, id, maps_[map].map[0]};
         value.row = maps_[map].row;
         value.cost = 1;
+        take_operands(value, maps_[map].map[0]);
         return add(std::move(value));
       }
+      case Op::pad: return pad(id, map);
+      case Op::gather: return gather(id, map);
+      case Op::scan: return scan(id, map);
       case Op::contiguous:
         if (!is_root) demand(id, CutReason::contiguous_copy, "a contiguous copy was asked for");
         return eval(node.inputs[0], map);
@@ -185,9 +205,147 @@ class Walker {
 
   int load(int id, int map) {
     const Node& node = graph_.nodes[id];
-    Value value{Value::Kind::load, node.op, node.dtype, node.dtype, {-1, -1, -1}, id, linear(maps_[map].map, node.shape)};
+    Value value{Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, linear(maps_[map].map, node.shape)};
     value.row = maps_[map].row;
+    // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
+    value.row |= element_count(node.shape) == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
     value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
+    take_operands(value, value.index);
+    value.args[Value::kGuard] = guard_;
+    depend_on(value, guard_);
+    return add(std::move(value));
+  }
+
+  // ---- guards, gathers, scans: values that a kernel computes to find others ------------------------------------------------
+
+  // Under which guard, and for whom, the walk looks at what follows; as before when it ends.
+  struct Here {
+    Here(Walker& walker, int guard, bool gathered) : of(walker), guard_before(of.guard_), gathered_before(of.gathered_) {
+      of.guard_ = guard;
+      of.gathered_ = gathered;
+    }
+    ~Here() {
+      of.guard_ = guard_before;
+      of.gathered_ = gathered_before;
+    }
+    Here(const Here&) = delete;
+    Walker& of;
+    int guard_before;
+    bool gathered_before;
+  };
+
+  void depend_on(Value& value, int operand) const {
+    if (operand < 0) return;
+    value.row |= kernel_.values[operand].row;
+    value.ready = std::max(value.ready, kernel_.values[operand].ready);
+  }
+  // The computed values of an index become operands.
+  void take_operands(Value& value, const IndexExpr& index) {
+    int place = Value::kIndexed;
+    each_value(index, [&](int operand) {
+      if (place == Value::kIndexed + Value::kMaxIndexed)
+        demand(value.node, CutReason::gathered, fmt::format("more than {} computed values would find an element", Value::kMaxIndexed));
+      value.args[place++] = operand;
+      depend_on(value, operand);
+    });
+  }
+
+  // An op of the walk's own, made once for the same operands. `node`: whose business it is.
+  int make(int node, Op op, DType dtype, Operands args) {
+    const auto [found, fresh] = made_.try_emplace(std::tuple(op, args, 0), -1);
+    if (!fresh) return found->second;
+    Value value{Value::Kind::op, op, dtype, kernel_.values[args[op == Op::where ? 1 : 0]].dtype, args, node};
+    for (int arg : args) depend_on(value, arg);
+    value.cost = 1;
+    return found->second = add(std::move(value));
+  }
+  int index_value(int node, const IndexExpr& index) {
+    const auto [found, fresh] = made_.try_emplace(std::tuple(Op::iota, Operands(), index.order()), -1);
+    if (!fresh) return found->second;
+    Value value{Value::Kind::index, Op::iota, DType::int64, DType::int64, {}, node, index};
+    for (int axis = kernel_.parallel; axis < static_cast<int>(kernel_.sizes.size()); ++axis) value.row |= depends_on(index, axis);
+    take_operands(value, index);
+    value.cost = 1;
+    return found->second = add(std::move(value));
+  }
+  int both(int node, int a, int b) {
+    if (a < 0 || b < 0) return std::max(a, b);
+    return make(node, Op::bitwise_and, DType::bool_, {a, b});
+  }
+
+  // The first operand where its own indices are in range, the second elsewhere.
+  int pad(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const Shape& inside = graph_.nodes[node.inputs[0]].shape;
+    Map below = maps_[map].map;
+    int within = -1;
+    for (std::size_t k = 0; k < inside.size(); ++k) {
+      const IndexExpr at = below[k];
+      const std::int64_t low = node.ints[2 * k], high = low + inside[k];
+      below[k] = at + IndexExpr::of(-low);
+      const IndexRange possible = range(at, kernel_.sizes);
+      if (possible.high < low || possible.low >= high) return eval(node.inputs[1], map);  // never
+      const auto constant = [&](std::int64_t value) { return index_value(id, IndexExpr::of(value)); };
+      if (possible.low < low) within = both(id, within, make(id, Op::less_equal, DType::bool_, {constant(low), index_value(id, at)}));
+      if (possible.high >= high) within = both(id, within, make(id, Op::less, DType::bool_, {index_value(id, at), constant(high)}));
+    }
+    const int below_map = intern(std::move(below));
+    if (within < 0) return eval(node.inputs[0], below_map);  // always
+    const int fill = eval(node.inputs[1], map), guard = both(id, guard_, within);
+    const Here here(*this, guard, gathered_);
+    const int value = eval(node.inputs[0], below_map);
+    // A load fills by itself, where the fill is computed before it.
+    Value& inner = kernel_.values[value];
+    const Value& outer = kernel_.values[fill];
+    if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && fill < value && outer.row <= inner.row && outer.ready <= inner.ready) {
+      int& filled = inner.args[Value::kFill];
+      if (filled < 0) filled = fill;
+      if (filled == fill) return value;
+    }
+    return make(id, Op::where, node.dtype, {within, value, fill});
+  }
+
+  int gather(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const std::size_t axis = static_cast<std::size_t>(node.ints[0]);
+    int index;
+    {
+      const Here here(*this, guard_, false);
+      index = eval(node.inputs[1], map);
+    }
+    const auto constant = [&](std::int64_t value) { return index_value(id, IndexExpr::of(value)); };
+    const int valid = both(id, make(id, Op::less_equal, DType::bool_, {constant(0), index}),
+                           make(id, Op::less, DType::bool_, {index, constant(graph_.nodes[node.inputs[0]].shape[axis])}));
+    // What is not wanted here is not wrong either.
+    int condition = valid;
+    if (guard_ >= 0) condition = make(id, Op::bitwise_or, DType::bool_, {make(id, Op::bitwise_not, DType::bool_, {guard_}), valid});
+    kernel_.checks.push_back({condition, index, id});
+    Map below = maps_[map].map;
+    below[axis] = IndexExpr::of_value(index);
+    const int below_map = intern(std::move(below));
+    const Here here(*this, both(id, guard_, valid), true);
+    return eval(node.inputs[0], below_map);
+  }
+
+  // Computed where the kernel's row is the scanned axis, point by point.
+  int scan(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const std::size_t axis = static_cast<std::size_t>(node.ints[0]);
+    const Map& at = maps_[map].map;
+    bool fits = kernel_.row_axes() > 0 && !kernel_.chunk && node.shape[axis] == kernel_.row_points() &&
+                element_count(node.shape) == kernel_.parallel_points() * kernel_.row_points() &&
+                at[axis] == linear(Map(dims_.begin() + static_cast<long>(parallel_.size()), dims_.end()), row_);
+    for (std::size_t k = 0; fits && k < at.size(); ++k)
+      for (int row = kernel_.parallel; k != axis && row < static_cast<int>(kernel_.sizes.size()); ++row) fits &= !depends_on(at[k], row);
+    if (guard_ >= 0) fits &= !kernel_.values[guard_].row;
+    if (!fits)
+      demand(id, CutReason::reduction_dependency,
+             fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
+    const int source = eval(node.inputs[0], map);
+    Value value{Value::Kind::scan, static_cast<Op>(node.ints[1]), node.dtype, node.dtype, {source}, id};
+    value.row = true;
+    value.ready = kernel_.values[source].ready;
+    value.cost = kKeepCost;
     return add(std::move(value));
   }
 
@@ -222,7 +380,7 @@ class Walker {
 
   int elementwise(int id, int map) {
     const Node& node = graph_.nodes[id];
-    Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {-1, -1, -1}, id};
+    Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {}, id};
     value.cost = trace::primitive(node.op).cost;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const int arg = eval(node.inputs[k], map);
@@ -252,7 +410,7 @@ class Walker {
         inner[k] = static_cast<std::int64_t>(k) == node.ints[0] ? outer.back() * node.chunk + dims_.back() : outer[kept++];
     } else {
       const std::int64_t results = element_count(node.shape), extent = element_count(reduced);
-      if (maps_[map].row)
+      if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         demand(id, CutReason::reduction_dependency,
                fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
                            trace::name(node.op), to_string(reduced), kernel_.row_points()));
@@ -269,7 +427,7 @@ class Walker {
       }
     }
     const int source = eval(node.inputs[0], intern(std::move(inner)));
-    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source, -1, -1}, id};
+    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
     value.cost = 1;
     return add(std::move(value));
@@ -462,7 +620,10 @@ class Walker {
   bool may_split_ = true;
   std::vector<MapInfo> maps_;
   std::unordered_map<Map, int, MapHash> map_ids_;
-  std::map<std::pair<int, int>, int> memo_;
+  std::map<std::tuple<int, int, int>, int> memo_;  // by node, map and guard
+  std::map<std::tuple<Op, Operands, int>, int> made_;  // the walk's own values: by op and operands, or by index
+  int guard_ = -1;         // what is met is read where this value holds
+  bool gathered_ = false;  // what is met is wanted at computed places
   std::map<int, int> root_maps_;
   std::vector<std::pair<int, int>> absorbed_in_order_;
   std::map<int, int> occurrences_;
@@ -491,6 +652,10 @@ std::int64_t Kernel::row_points() const {
   return points;
 }
 
+bool has_scan(const Kernel& kernel) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) { return v.kind == Value::Kind::scan; });
+}
+
 int root_pass(const Kernel& kernel, const Root& root) {
   // A root whose index walks the rows is stored in a row pass, any other after the passes it waits for.
   for (int axis = kernel.parallel; axis < static_cast<int>(kernel.sizes.size()); ++axis)
@@ -508,7 +673,7 @@ int Kernel::passes() const {
 
 int Kernel::ops() const {
   return static_cast<int>(std::count_if(values.begin(), values.end(), [](const Value& v) {
-    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced;
+    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan;
   }));
 }
 
@@ -579,6 +744,8 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
     double elements = 1;
     for (int axis = 0; axis < static_cast<int>(kernel.sizes.size()); ++axis)
       if (depends_on(value.index, axis)) elements *= static_cast<double>(kernel.sizes[axis]);
+    if (value.args[Value::kIndexed] >= 0)
+      elements = static_cast<double>(kernel.parallel_points() * (value.row ? kernel.row_points() : 1));
     read[value.node] += elements;
   }
   double bytes = 0;

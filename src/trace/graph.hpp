@@ -33,6 +33,7 @@ Scalar make_scalar_int(DType dtype, std::int64_t i);
 struct Where {
   const char* file = "";
   std::uint32_t line = 0;
+  const char* op = "";  // the function that was called there
 };
 
 /// One recorded operation. Elementwise ops take operands of their own shape (broadcasts are nodes) and of one dtype
@@ -42,6 +43,10 @@ struct Where {
 ///   slice: ints[2k] start, ints[2k+1] step (may be negative) of axis k; output size is the node's shape
 ///   reduce_*: the reduced axes, ascending; the result has them removed
 ///   a two-stage reduction's first stage (made by fuse/): chunk > 0, see `chunk`
+///   pad: ints[2k] before and ints[2k+1] after axis k; the first operand in the midst of the second, which has the result's shape
+///   gather: the axis; result[.., i, ..] = x[.., index[.., i, ..], ..], x the first operand, index the second: int64, of the
+///     result's shape; along the other axes x has the result's sizes. An index out of range is an IndexError when it is computed.
+///   scan: the axis, and the reduction (an Op) that combines all elements up to each
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
 ///   matmul: none; (..., m, k) x (..., k, n), both operands of equal rank >= 2 and broadcast batch axes
