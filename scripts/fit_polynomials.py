@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fits the polynomials of the inlined math functions and prints src/jit/llvm/coefficients.hpp.
+"""Fits the polynomials of the inlined math functions and prints src/jit/coefficients.hpp.
 
     pip install mpmath
-    scripts/fit_polynomials.py > src/jit/llvm/coefficients.hpp
+    scripts/fit_polynomials.py > src/jit/coefficients.hpp
 
 Each polynomial is a weighted minimax fit (Remez exchange). Coefficients of a float32 polynomial are rounded one by one,
 lowest order first, and the rest fitted again around the rounded ones, so that rounding them costs almost nothing.
@@ -81,7 +81,7 @@ def main():
 #pragma once
 // clang-format off
 
-namespace sinter::jit::llvm::coefficients {
+namespace sinter::jit::coefficients {
 """)
     ln2 = mp.log(2)
     one = mp.mpf(1)
@@ -122,7 +122,7 @@ namespace sinter::jit::llvm::coefficients {
     fit("kAtan64", "double lanes: atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
         lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
         mp.mpf("0.1717"), 7)
-    print("\n}  // namespace sinter::jit::llvm::coefficients")
+    print("\n}  // namespace sinter::jit::coefficients")
 
 
 main()

@@ -102,7 +102,11 @@ inline std::vector<double> values(const Tensor& t) {
   std::vector<double> out;
   const auto take = [&](const auto& list) { out.assign(list.begin(), list.end()); };
   switch (t.dtype()) {
-    case DType::bool_: for (bool b : t.data<bool>()) out.push_back(b); break;
+    case DType::bool_: {  // its byte as it is: poisoned memory is neither false nor true
+      const auto bytes = std::as_bytes(t.data<bool>());
+      for (std::byte b : bytes) out.push_back(std::to_integer<int>(b));
+      break;
+    }
     case DType::int32: take(t.data<std::int32_t>()); break;
     case DType::int64: take(t.data<std::int64_t>()); break;
     case DType::float32: take(t.data<float>()); break;

@@ -317,6 +317,28 @@ TEST_CASE("empty and 0-d tensors") {
   CHECK_THROWS_AS(sn::eval(sn::max(none)), sn::ValueError);
 }
 
+TEST_CASE("logsumexp of nothing is log 0") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor none = sn::zeros({2, 0}, DType::float32);
+  CHECK(sn::logsumexp(none).item<float>() == -inf);
+  CHECK(sn::logsumexp(none, 1).to_vector<float>() == std::vector<float>(2, static_cast<float>(-inf)));
+  CHECK(sn::logsumexp(none, 1, true).shape() == Shape{2, 1});
+  CHECK(sn::logsumexp(none, 0).to_vector<float>().empty());
+  CHECK(sn::logsumexp(sn::zeros({0}, DType::int32)).item<double>() == -inf);
+}
+
+TEST_CASE("arange of floats as integers steps by NumPy's second minus first") {
+  using Ints = std::vector<std::int64_t>;
+  const auto range = [](double a, double b, double c) { return sn::arange(a, b, c, DType::int64).to_vector<std::int64_t>(); };
+  CHECK(range(0, 5, 0.5) == Ints(10, 0));
+  CHECK(range(0.5, 3, 1) == Ints{0, 1, 2});
+  CHECK(range(-1.5, 3, 1.5) == Ints{-1, 0, 1});
+  CHECK(range(10, 0, -2.5) == Ints{10, 7, 4, 1});
+  CHECK(sn::arange(0.0, 3.5, 1.75, DType::int32).to_vector<std::int32_t>() == std::vector<std::int32_t>{0, 1});
+  CHECK(sn::arange(0.0, 1.0, 0.25, DType::float32).to_vector<float>() == std::vector<float>{0, 0.25f, 0.5f, 0.75f});
+  CHECK_THROWS_AS(sn::arange(1e300, 1e300 + 1, 1.0, DType::int64), sn::ValueError);
+}
+
 TEST_CASE("several outputs at once, aliases and evaluated operands") {
   std::mt19937 rng(seed() + 6);
   const auto [x, ref] = random(rng, {31, 64}, DType::float32, -2, 2);

@@ -24,6 +24,16 @@ template <class T>
 concept dangles = requires(T t) { std::move(t).template data<float>(); };
 static_assert(!dangles<sn::Tensor>, "the elements of a temporary must not be viewed");
 
+// Assigning to what an index gives would re-bind a temporary: x(0) += 5.f must not compile and do nothing.
+template <class X, class Y>
+concept assigned = requires(X&& x, Y y) { static_cast<X&&>(x) = y; };
+template <class X>
+concept compounded = requires(X&& x) { static_cast<X&&>(x) += 5.f; } || requires(X&& x) { static_cast<X&&>(x) <<= 1; };
+static_assert(assigned<sn::Tensor&, sn::Tensor> && compounded<sn::Tensor&>);
+static_assert(!assigned<sn::Tensor, sn::Tensor> && !assigned<sn::Tensor, sn::Tensor&> && !compounded<sn::Tensor>);
+static_assert(!assigned<decltype(std::declval<sn::Tensor&>()(sn::Slice{0, 2})), sn::Tensor>);
+static_assert(std::is_copy_assignable_v<sn::Tensor> && std::is_nothrow_move_assignable_v<sn::Tensor>);
+
 TEST_CASE("nested lists give shape and type") {
   const sn::Tensor a = {1.f, 2.f};
   const sn::Tensor b = {{1, 2, 3}, {4, 5, 6}};

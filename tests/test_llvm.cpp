@@ -375,6 +375,32 @@ TEST_CASE("fast_math changes the text and stays close") {
     for (int k = 0; k < 100; ++k) REQUIRE(std::fabs(slow[i * 101 + k] - fast[i * 101 + k]) <= 1e-5 * slow[i * 101 + k]);
 }
 
+TEST_CASE("fast_math divides and takes roots of zero, infinity and denormal numbers") {
+  NEEDS_LLVM
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0, inf, 1e-40f, 1e-45f, 3e38f, 1, 4, 0.01f};
+  x.resize(40, 2);
+  NestBuilder b({40});
+  b.stage(false);
+  const int index = b.affine({1});
+  const int v = b.load(DType::float32, index), one = b.scalar(DType::float32);
+  b.store(b.op(Op::rsqrt, {v}), index);
+  b.store(b.op(Op::divide, {one, b.op(Op::sqrt, {v})}), index);
+  b.store(b.op(Op::divide, {v, v}), index);
+  b.nest.fast_math = true;
+  for (const jit::CpuTarget& cpu : cpu_levels()) {
+    std::vector<float> root(40), apart(40), ratio(40);
+    run(b.nest, compile(b.nest, cpu)->entry(), {x.data(), root.data(), apart.data(), ratio.data()}, {scalar_bits(1.f)});
+    CHECK((root[0] == inf && root[1] == 0 && apart[0] == inf && apart[1] == 0));
+    for (int k = 2; k < 40; ++k) {
+      const double expected = 1 / std::sqrt(static_cast<double>(x[k]));
+      CHECK(std::fabs(root[k] - expected) <= 3e-7 * expected);
+      CHECK(std::fabs(apart[k] - expected) <= 3e-7 * expected);
+      CHECK(ratio[k] == 1);
+    }
+  }
+}
+
 TEST_CASE("the text is the same from run to run, for other sizes, and tells what it fuses") {
   const jit::CpuTarget cpu = jit::host_cpu();
   const jit::Source one = jit::generate_llvm(simple_nest(777), cpu), two = jit::generate_llvm(simple_nest(4), cpu);

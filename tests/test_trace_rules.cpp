@@ -234,7 +234,7 @@ TEST_CASE("slices clamp as Python's do") {
     CAPTURE(row.start);
     CAPTURE(row.step);
     REQUIRE(y.shape() == Shape{row.count});
-    if (y.node() == x.node()) continue;  // the full slice
+    if (y.node() == x.node() || row.count == 0) continue;  // the full slice, or a literal without elements
     CHECK(y.node()->ints == std::vector{row.start, row.step});
   }
 }

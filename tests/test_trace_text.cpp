@@ -272,6 +272,9 @@ TEST_CASE("malformed files are refused with the reason") {
   says(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,)}", ""), "neither True nor False");
   says(npy(with("'<f4'", "(2,)") + " + evil()", ""), "text after the dict");
   says(npy("__import__('os')", ""), "'{' is missing");
+  says(npy(with("'\x1b]0;owned\x07\x1b[2J'", "(1,)"), ""), "type '\\x1b]0;owned\\x07\\x1b[2J' are");  // a terminal would obey them
+  says(npy("{'\n\xff\\key': '<f4'}", ""), "key '\\x0a\\xff\\x5ckey'");
+  says(npy("{'" + std::string(5000, 'k') + "': '<f4'}", ""), "key '" + std::string(40, 'k') + "...'");
   std::string deep = "(";
   for (int k = 0; k < 100; ++k) deep += "1, ";
   says(npy(with("'<f4'", deep + ")"), ""), "more than 64 axes");

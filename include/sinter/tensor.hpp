@@ -14,25 +14,14 @@
 
 #include "sinter/dtype.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/location.hpp"
+#include "sinter/shape.hpp"
 
 namespace sinter {
 
 namespace trace {
 struct Recorded;
 }
-
-using Shape = std::vector<std::int64_t>;
-std::string to_string(const Shape& shape);             // "(4096, 1024)", "()", "(3,)"
-std::int64_t element_count(const Shape& shape);
-
-/// A place in the user's program; a defaulted argument of this type is the caller's own line.
-struct Location {
-  const char* file = "";
-  std::uint32_t line = 0;
-  static constexpr Location current(const char* file = __builtin_FILE(), std::uint32_t line = __builtin_LINE()) {
-    return {file, line};
-  }
-};
 
 class Arg;
 class Index;
@@ -43,9 +32,15 @@ concept Element = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
 /// An n-dimensional array whose value is computed when it is needed. A Tensor is a counted reference to one immutable
 /// recorded operation: copies are cheap, `auto t = a + b;` never dangles, assignment re-binds the handle.
 /// A default-constructed Tensor is empty: every operation on it throws ValueError.
+/// Only a named handle is assigned to: `x(0) += 5.f` would re-bind a temporary and change nothing, so it does not compile.
 class Tensor {
  public:
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  ~Tensor() = default;
   explicit Tensor(std::shared_ptr<trace::Recorded> node) : node_(std::move(node)) {}
 
   /// From nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}; the element type is the C++ type of the values.
@@ -75,16 +70,16 @@ class Tensor {
   Tensor at(const std::vector<Index>& index, Location where = Location::current()) const;
 
   /// Compound assignment re-binds this handle; other handles keep the old value.
-  Tensor& operator+=(const Arg& other);
-  Tensor& operator-=(const Arg& other);
-  Tensor& operator*=(const Arg& other);
-  Tensor& operator/=(const Arg& other);
-  Tensor& operator%=(const Arg& other);
-  Tensor& operator&=(const Arg& other);
-  Tensor& operator|=(const Arg& other);
-  Tensor& operator^=(const Arg& other);
-  Tensor& operator<<=(const Arg& other);
-  Tensor& operator>>=(const Arg& other);
+  Tensor& operator+=(const Arg& other) &;
+  Tensor& operator-=(const Arg& other) &;
+  Tensor& operator*=(const Arg& other) &;
+  Tensor& operator/=(const Arg& other) &;
+  Tensor& operator%=(const Arg& other) &;
+  Tensor& operator&=(const Arg& other) &;
+  Tensor& operator|=(const Arg& other) &;
+  Tensor& operator^=(const Arg& other) &;
+  Tensor& operator<<=(const Arg& other) &;
+  Tensor& operator>>=(const Arg& other) &;
 
   /// The elements, row-major. Evaluates. T must be the C++ type of dtype(): DTypeError otherwise (astype converts).
   template <Element E> std::vector<E> to_vector() const;
@@ -178,14 +173,14 @@ inline constexpr Ellipsis ellipsis{};
 /// One position of an index expression.
 class Index {
  public:
-  enum class Kind : std::uint8_t { integer, slice, newaxis, ellipsis };
+  enum class Kind : std::uint8_t { integer, slice, inserted, rest };  // inserted: newaxis; rest: ellipsis
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
   Index(T i, Location where = Location::current())
       : kind_(Kind::integer), integer_(static_cast<std::int64_t>(i)), where_(where) {}
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
-  Index(NewAxis, Location where = Location::current()) : kind_(Kind::newaxis), where_(where) {}
-  Index(Ellipsis, Location where = Location::current()) : kind_(Kind::ellipsis), where_(where) {}
+  Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
+  Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
 
   Kind kind() const { return kind_; }
   std::int64_t integer() const { return integer_; }

@@ -8,6 +8,7 @@
 #include "device/cuda/cuda_device.hpp"
 #include "device/host/host_device.hpp"
 #include "device/host/matmul.hpp"
+#include "engine/checks.hpp"
 #include "engine/options.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
@@ -24,7 +25,7 @@ struct DeviceContents {
   device::BufferPtr buffer;
 };
 
-std::string short_place(const trace::Where& where) {
+std::string short_place(const Location& where) {
   return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
 }
 
@@ -141,7 +142,7 @@ device::BufferPtr Engine::buffer_of(const trace::StoragePtr& storage, const devi
 }
 
 void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
-                    std::vector<device::BufferPtr>& buffers) {
+                    std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags) {
   const jit::LoopNest& nest = step.nest;
   for (int axis = 0; axis < nest.parallel; ++axis)
     if (nest.ints[axis] == 0) return;  // nothing to write
@@ -156,7 +157,8 @@ void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& c
   };
   ++totals_.launched;
   if (step.made.kernel) {
-    const auto pointers = gather([&](int node) { return buffers[node]->data(); });
+    auto pointers = gather([&](int node) { return buffers[node]->data(); });
+    if (flags) pointers.push_back(flags->data());
     device->launch(*step.made.kernel, nest, {pointers, nest.ints, scalars});
     return;
   }
@@ -172,10 +174,13 @@ void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& c
   };
   for (const auto& access : nest.inputs) bring(access);
   for (const auto& access : nest.outputs) bring(access);
-  const auto pointers = gather([&](int node) { return copies.at(node)->data(); });
+  auto pointers = gather([&](int node) { return copies.at(node)->data(); });
+  std::vector<std::int64_t> raised(2 * nest.checks);
+  if (flags) pointers.push_back(raised.data());
   const auto kernel = host->load(nest, {});
   host->launch(*kernel, nest, {pointers, nest.ints, scalars});
   for (const auto& access : nest.outputs) device->upload(*buffers[access.buffer], copies.at(access.buffer)->data(), buffers[access.buffer]->bytes());
+  if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
 void Engine::multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers) {
@@ -204,6 +209,7 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Setu
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
   const auto constants = constants_of(linear.graph);
+  Checks checks(linear.graph, device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto& step = plan.steps[s];
     for (int node : step.reads())
@@ -213,10 +219,12 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Setu
       buffers[node] = device->allocate(std::max<std::size_t>(static_cast<std::size_t>(element_count(n.shape)) * itemsize(n.dtype), 1));
     }
     if (step.kind == fuse::Step::Kind::matmul) multiply(step.matmul, setup.options, buffers);
-    else launch(planned.steps[s], constants, device, buffers);
+    else if (planned.steps[s].gathers.empty()) launch(planned.steps[s], constants, device, buffers, nullptr);
+    else checks.launch(planned.steps[s], [&](const device::BufferPtr& flags) { launch(planned.steps[s], constants, device, buffers, flags); });
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
       if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
+  checks.verify();
 }
 
 void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {

@@ -45,7 +45,7 @@ class Engine {
   device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
   void run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers);
   void launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
-              std::vector<device::BufferPtr>& buffers);
+              std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags);
   void multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers);
 
   Totals totals_;

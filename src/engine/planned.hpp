@@ -12,6 +12,7 @@ struct PlannedStep {
   jit::LoopNest nest;          // kernels
   Made made;
   std::vector<int> constants;  // scalar k of the nest is bound from the constant with this ordinal in the graph
+  std::vector<int> gathers;    // check k of the nest is of the gather with this ordinal
 };
 
 struct Planned {
@@ -23,6 +24,8 @@ struct Planned {
 /// that says so is in the cache, so a warm run decides the same without a compiler.
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels);
 
+/// The graph's gathers in order of node number.
+std::vector<const trace::Node*> gathers_of(const trace::Graph& graph);
 /// The graph's constants in order of node number.
 std::vector<trace::Scalar> constants_of(const trace::Graph& graph);
 

@@ -32,7 +32,7 @@ int push(Graph& graph, Node node) {
   return static_cast<int>(graph.nodes.size()) - 1;
 }
 
-int push_view(Graph& graph, Op op, int input, Shape shape, const trace::Where& where) {
+int push_view(Graph& graph, Op op, int input, Shape shape, const Location& where) {
   Node view;
   view.op = op;
   view.dtype = graph.nodes[input].dtype;

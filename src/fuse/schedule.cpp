@@ -380,15 +380,16 @@ class Scheduler {
     const WalkContext context{&graph(), &limits_, &materialized, &absorbable};
     WalkResult result = walk(context, merged.requests, merged.parallel, merged.row);
     if (result.demand || result.kernel.roots.size() != roots.size()) return false;
-    // More may be in memory by now than when the two were built: what the merged kernel reads must not wait for it.
-    const auto loads = loads_of(result.kernel);
+    // More may be in memory by now than when the two were built: what the merged kernel reads must be written by another step, and
+    // that must not wait for it.
+    std::set<int> unwritten = loads_of(result.kernel);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (g == a || g == b || (!depends.reads(g, a) && !depends.reads(g, b))) continue;
-      for (const auto& root : groups_[g].kernel.roots)
-        if (loads.count(root.node)) return false;
+      if (g == a || g == b || depends.reads(g, a) || depends.reads(g, b)) continue;
+      for (const auto& root : groups_[g].kernel.roots) unwritten.erase(root.node);
     }
     for (std::size_t m = 0; m < matmuls_.size(); ++m)
-      if (loads.count(matmuls_[m].node) && (depends.reads(groups_.size() + m, a) || depends.reads(groups_.size() + m, b))) return false;
+      if (!depends.reads(groups_.size() + m, a) && !depends.reads(groups_.size() + m, b)) unwritten.erase(matmuls_[m].node);
+    if (std::any_of(unwritten.begin(), unwritten.end(), [&](int id) { return node(id).op != Op::data; })) return false;
     const Cut cut = groups_[a].kernel.cut;
     merged.kernel = std::move(result.kernel);
     merged.kernel.cut = cut;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -255,6 +257,10 @@ bool uses_values(const LoopNest& nest, int index) {
   bool used = false;
   each_index_value(nest, index, [&](int) { used = true; });
   return used;
+}
+
+bool has_scan(const LoopNest& nest, const Stage& stage) {
+  return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest.instrs[id].kind == Instr::Kind::scan; });
 }
 
 }  // namespace sinter::jit

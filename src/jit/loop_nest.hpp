@@ -148,6 +148,7 @@ inline constexpr int kIrregular = -3;
 int coefficient(const LoopNest& nest, int index, int axis);
 /// True if the index has a computed value among its terms, or an inner one has.
 bool uses_values(const LoopNest& nest, int index);
+bool has_scan(const LoopNest& nest, const Stage& stage);
 /// Calls visit(value) for each computed value that the index is made of.
 template <class Visit>
 void each_index_value(const LoopNest& nest, int index, Visit visit) {

@@ -13,7 +13,8 @@ RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
   node->op = op;
   node->dtype = dtype;
   node->shape = std::move(shape);
-  node->where = site.node_where();
+  node->called = site.op;
+  node->where = site.where;
   return node;
 }
 
@@ -22,6 +23,11 @@ RecordedPtr operand_of(const RecordedPtr& x, Op op) {
   if (x->op != op) return nullptr;
   const std::vector<RecordedPtr> inputs = x->inputs();
   return inputs.empty() ? nullptr : inputs.front();
+}
+
+/// Nothing is computed over nothing: a node without elements is a literal, so that no kernel has an empty operand.
+RecordedPtr empty(const Site& site, DType dtype, const Shape& shape) {
+  return element_count(shape) == 0 ? make_constant(site, make_scalar_int(dtype, 0), shape) : nullptr;
 }
 
 bool is_constant(const RecordedPtr& x) { return x->op == Op::constant; }
@@ -90,12 +96,14 @@ RecordedPtr make_elementwise(const Site& site, Op op, std::vector<RecordedPtr> i
   if (RecordedPtr simpler = simplified(site, op, inputs)) return simpler;
   const RecordedPtr& typed = op == Op::where ? inputs[1] : inputs[0];
   const DType dtype = primitive(op).result == Result::boolean ? DType::bool_ : typed->dtype;
+  if (RecordedPtr nothing = empty(site, dtype, typed->shape)) return nothing;
   RecordedPtr node = new_node(site, op, dtype, typed->shape);
   return record(std::move(node), std::move(inputs));
 }
 
 RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
   if (x->dtype == dtype) return x;
+  if (RecordedPtr nothing = empty(site, dtype, x->shape)) return nothing;
   if (is_constant(x)) {
     Scalar value;
     if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape);
@@ -110,6 +118,7 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
 RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) {
   if (x->shape == shape) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, shape);
+  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (const RecordedPtr inner = operand_of(x, Op::reshape)) return make_reshape(site, inner, shape);
   return record(new_node(site, Op::reshape, x->dtype, shape), {x});
 }
@@ -123,6 +132,7 @@ RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vect
   }
   if (identity) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, shape);
+  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (const RecordedPtr inner = operand_of(x, Op::permute)) {
     std::vector<std::int64_t> both(axes.size());
     for (std::size_t k = 0; k < axes.size(); ++k) both[k] = x->ints[static_cast<std::size_t>(axes[k])];
@@ -136,6 +146,7 @@ RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vect
 RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape) {
   if (x->shape == shape) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, shape);
+  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (const RecordedPtr inner = operand_of(x, Op::broadcast)) return make_broadcast(site, inner, shape);
   return record(new_node(site, Op::broadcast, x->dtype, shape), {x});
 }
@@ -149,6 +160,7 @@ RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::
   }
   if (full) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
+  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (const RecordedPtr inner = operand_of(x, Op::slice)) {
     for (std::size_t k = 0; k < shape.size(); ++k) {
       start_step[2 * k] = x->ints[2 * k] + start_step[2 * k] * x->ints[2 * k + 1];
@@ -172,6 +184,7 @@ RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& 
 
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x) {
   if (x->op == Op::contiguous || x->op == Op::data) return x;
+  if (RecordedPtr nothing = empty(site, x->dtype, x->shape)) return nothing;
   return record(new_node(site, Op::contiguous, x->dtype, x->shape), {x});
 }
 
@@ -184,6 +197,8 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
       shape.push_back(x->shape[k]);
     }
   }
+  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
+  if (element_count(x->shape) == 0) return make_constant(site, make_scalar_int(x->dtype, op == Op::reduce_prod ? 1 : 0), std::move(shape));
   RecordedPtr node = new_node(site, op, x->dtype, std::move(shape));
   node->ints = axes;
   return record(std::move(node), {x});
@@ -205,6 +220,7 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b) {
   Shape shape = a->shape;
   shape.back() = b->shape.back();
+  if (RecordedPtr nothing = empty(site, a->dtype, shape)) return nothing;
   return record(new_node(site, Op::matmul, a->dtype, std::move(shape)), {a, b});
 }
 

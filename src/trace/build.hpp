@@ -34,7 +34,7 @@ RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& 
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
 
 // --- reductions and library calls
-/// axes ascending, not empty.
+/// axes ascending, not empty. Of nothing: sums and products alone (the others have no value, which the caller says).
 RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
 /// x[.., index[.., i, ..], ..] along the axis; int64 indices of the result's shape, negative ones already counted from the front.
 RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis);

@@ -77,8 +77,17 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   }
   check_shape(site, {count}, type);
   const Scope scope("arange", stop.where());
-  // Computed in int64 or float64 and rounded once, so that float32 does not accumulate error along the range.
   const Tensor steps{make_iota(scope.site(), count)};
+  if (computed != DType::int64 && !is_floating(type)) {
+    // As NumPy: the first two elements are rounded to integers, and their difference is the step.
+    const auto whole = [&](double value) {
+      if (!(std::fabs(value) < 0x1p63)) fail<ValueError>(site, fmt::format("{} is not a value of int64", value));
+      return static_cast<std::int64_t>(value);
+    };
+    const std::int64_t first = whole(start.as_double()), second = whole(start.as_double() + step.as_double());
+    return astype(add(multiply(steps, second - first), first), type);
+  }
+  // Computed in int64 or float64 and rounded once, so that float32 does not accumulate error along the range.
   const DType wide = computed == DType::int64 ? DType::int64 : DType::float64;
   return astype(add(multiply(astype(steps, wide), step), start), type);
 }

@@ -244,16 +244,16 @@ Tensor operator-(const Arg& x) { return negative(x); }
 Tensor operator~(const Arg& x) { return bitwise_not(x); }
 Tensor operator!(const Arg& x) { return logical_not(x); }
 
-Tensor& Tensor::operator+=(const Arg& other) { return *this = add(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator-=(const Arg& other) { return *this = subtract(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator*=(const Arg& other) { return *this = multiply(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator/=(const Arg& other) { return *this = divide(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator%=(const Arg& other) { return *this = remainder(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator&=(const Arg& other) { return *this = bitwise_and(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator|=(const Arg& other) { return *this = bitwise_or(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator^=(const Arg& other) { return *this = bitwise_xor(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator<<=(const Arg& other) { return *this = left_shift(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator>>=(const Arg& other) { return *this = right_shift(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator+=(const Arg& other) & { return *this = add(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator-=(const Arg& other) & { return *this = subtract(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator*=(const Arg& other) & { return *this = multiply(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator/=(const Arg& other) & { return *this = divide(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator%=(const Arg& other) & { return *this = remainder(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator&=(const Arg& other) & { return *this = bitwise_and(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator|=(const Arg& other) & { return *this = bitwise_or(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator^=(const Arg& other) & { return *this = bitwise_xor(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator<<=(const Arg& other) & { return *this = left_shift(Arg(*this, other.where()), other); }
+Tensor& Tensor::operator>>=(const Arg& other) & { return *this = right_shift(Arg(*this, other.where()), other); }
 
 Tensor Tensor::astype(DType dtype, Location where) const { return sinter::astype(Arg(*this, where), dtype); }
 

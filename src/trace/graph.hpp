@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "sinter/dtype.hpp"
+#include "sinter/location.hpp"
+#include "sinter/shape.hpp"
 #include "trace/primitives.hpp"
-
-namespace sinter {
-using Shape = std::vector<std::int64_t>;
-std::string to_string(const Shape& shape);  // "(4096, 1024)", "()" , "(3,)"
-std::int64_t element_count(const Shape& shape);
-}  // namespace sinter
 
 namespace sinter::trace {
 
@@ -28,13 +24,6 @@ struct Scalar {
 };
 Scalar make_scalar(DType dtype, double f);
 Scalar make_scalar_int(DType dtype, std::int64_t i);
-
-/// Where in the user's program a node was recorded.
-struct Where {
-  const char* file = "";
-  std::uint32_t line = 0;
-  const char* op = "";  // the function that was called there
-};
 
 /// One recorded operation. Elementwise ops take operands of their own shape (broadcasts are nodes) and of one dtype
 /// (casts are nodes). Attributes by op, in `ints`:
@@ -60,7 +49,8 @@ struct Node {
   int leaf = -1;           // data: index of the buffer
   std::int64_t chunk = 0;  // reduce_*: the single reduced axis is cut in chunks of this length, one partial result
                            // each; the result has the chunk number as its last axis
-  Where where;
+  const char* called = "";  // the function that recorded it
+  Location where;
 };
 
 struct Graph {

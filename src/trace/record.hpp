@@ -31,7 +31,8 @@ struct Recorded {
   Shape shape;
   std::vector<std::int64_t> ints;  // as in Node
   Scalar scalar;
-  Where where;
+  Location where;
+  const char* called = "";         // the function that recorded it
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
   bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
 

@@ -122,6 +122,7 @@ Tensor stddev(const Arg& x, const Axes& axes, bool keepdims, int ddof) {
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
   const Scope scope("logsumexp", x.where());
   const Tensor values = floating(scope.site(), x);
+  if (count_of(scope.site(), values, axes) == 0) return log(sum(values, axes, keepdims));  // of nothing: log 0
   const Tensor top = max(values, axes, true);
   const Tensor shift = where(isfinite(top), top, 0);  // inf - inf would be NaN
   const Tensor result = log(sum(exp(values - shift), axes, true)) + shift;

@@ -12,7 +12,6 @@ struct Site {
   const char* op = "";
   Location where;
   const char* part = "";  // the primitive at work, when `op` is a composition
-  Where node_where() const { return {where.file, where.line, op}; }
 };
 
 /// "layer_norm (add): shapes ... at main.cpp:12"

@@ -86,7 +86,7 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   std::size_t used = 0, ellipses = 0;
   for (const Index* i : index) {
     used += i->kind() == Index::Kind::integer || i->kind() == Index::Kind::slice;
-    ellipses += i->kind() == Index::Kind::ellipsis;
+    ellipses += i->kind() == Index::Kind::rest;
   }
   if (used > shape.size()) {
     fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(shape), shape.size()));
@@ -107,8 +107,8 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   };
   for (const Index* i : index) {
     switch (i->kind()) {
-      case Index::Kind::newaxis: result.push_back(1); break;
-      case Index::Kind::ellipsis: whole(shape.size() - used); break;
+      case Index::Kind::inserted: result.push_back(1); break;
+      case Index::Kind::rest: whole(shape.size() - used); break;
       case Index::Kind::slice:
         keep(clamped(site, i->slice(), shape[sliced.size()]));
         result.push_back(sliced.back());

@@ -2,7 +2,7 @@
 # machine's as much as the header's.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(MAKE_DIRECTORY ${WORK})
-set(compile ${CXX} -std=c++20 -I${INCLUDE} ${CMAKE_CURRENT_LIST_DIR}/header.cpp)
+set(compile ${CXX} -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I${INCLUDE} ${CMAKE_CURRENT_LIST_DIR}/header.cpp)
 # Line markers, not -M: some compilers list there what is only asked for by __has_include.
 run("preprocessing" ${compile} -E)
 string(REGEX MATCHALL "\n# [0-9]+ \"[^\"]+\"" markers "${output}")

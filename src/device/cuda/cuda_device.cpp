@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "device/cuda/gpu.hpp"
+#include "device/poison.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "sinter/errors.hpp"
 
@@ -118,7 +120,11 @@ class CudaDeviceImpl : public CudaDevice {
   MemoryUse memory() const override { return gpu_->memory(); }
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
-  BufferPtr allocate(std::size_t bytes) override { return std::make_shared<CudaBuffer>(gpu_, bytes); }
+  BufferPtr allocate(std::size_t bytes) override {
+    const auto buffer = std::make_shared<CudaBuffer>(gpu_, bytes);
+    if (poisoning()) upload(*buffer, std::vector<unsigned char>(bytes, kPoison).data(), bytes);
+    return buffer;
+  }
 
   void upload(Buffer& to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;

@@ -9,6 +9,7 @@
 #include "device/host/memory_pool.hpp"
 #include "device/host/partition.hpp"
 #include "device/host/threads.hpp"
+#include "device/poison.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/errors.hpp"
 
@@ -77,6 +78,7 @@ void* thread_scratch(std::int64_t bytes) {
     if (!memory) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
     capacity = bytes;
   }
+  poison(memory.get(), static_cast<std::size_t>(bytes));
   return memory.get();
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/host/interpreter_program.hpp"
+#include "jit/reduction_order.hpp"
 
 namespace sinter::device {
 
@@ -113,8 +114,12 @@ class Interpreter::Frame {
 
   void run_rows(const StageProgram& program, const jit::Stage& stage) {
     const std::int64_t point_lanes = n_;
-    for (const auto& fold : program.folds) fold.kernels.start(point_lanes, tile(fold.place));
-    for (const auto& scan : program.scans) scan.kernels.start(point_lanes, tile(scan.place));
+    const std::int64_t parts = p_.lanes_are_rows ? program.row_lanes : point_lanes;
+    for (const auto& fold : program.folds)
+      for (int place : {fold.step, fold.block, fold.run})
+        if (place >= 0) fold.kernels.start(parts, tile(place));
+    for (const auto& scan : program.scans) scan.kernels.start(p_.lanes_are_rows ? 1 : point_lanes, tile(scan.place));
+    steps_ = 0;
     const int first = nest_.parallel, last = p_.lanes_are_rows ? nest_.axes() - 1 : nest_.axes();
     const std::int64_t first_extent = first_row_extent();
     std::fill(axis_ + first, axis_ + nest_.axes(), 0);
@@ -138,11 +143,56 @@ class Interpreter::Frame {
       }
     }
     n_ = point_lanes;
-    for (const auto& fold : program.folds) {
-      char* out = place(p_.values[fold.result]);
-      fold.kernels.finish(n_, tile(fold.place), out);
-      values_[fold.result] = out;
+    for (const auto& fold : program.folds) finish(fold, parts);
+  }
+
+  // ---- reductions, in the order of jit/reduction_order.hpp
+
+  /// The tile's values of this row stage.
+  void combine(const StageProgram& program) {
+    if (!p_.lanes_are_rows) {
+      for (const auto& fold : program.folds) fold.kernels.combine(n_, n_, as_tile(fold.value, 0), tile(fold.step));
+      end_steps(program, 1, n_);
+      return;
     }
+    const std::int64_t lanes = program.row_lanes;
+    for (std::int64_t first = 0; first < n_;) {
+      const std::int64_t steps = jit::kBlockSteps - steps_ % jit::kBlockSteps;  // to the end of the block
+      const std::int64_t count = std::min(steps * lanes, n_ - first);
+      for (const auto& fold : program.folds) {
+        const auto* values = static_cast<const char*>(as_tile(fold.value, 0));
+        fold.kernels.combine(count, lanes, values + first * p_.values[fold.value].bytes, tile(fold.step));
+      }
+      end_steps(program, (count + lanes - 1) / lanes, lanes);
+      first += count;
+    }
+  }
+  void end_steps(const StageProgram& program, std::int64_t steps, std::int64_t parts) {
+    steps_ += steps;
+    if (steps_ % jit::kBlockSteps != 0) return;
+    for (const auto& fold : program.folds) {
+      if (fold.block < 0) continue;
+      move_part(fold, parts, fold.step, fold.block);
+      if (steps_ % jit::kRunSteps == 0) move_part(fold, parts, fold.block, fold.run);
+    }
+  }
+  /// Combines parts into the next larger ones, and starts them anew.
+  void move_part(const Program::Fold& fold, std::int64_t parts, int from, int to) {
+    fold.kernels.combine(parts, parts, tile(from), tile(to));
+    fold.kernels.start(parts, tile(from));
+  }
+  void finish(const Program::Fold& fold, std::int64_t parts) {
+    if (fold.block >= 0) {
+      move_part(fold, parts, fold.step, fold.block);
+      move_part(fold, parts, fold.block, fold.run);
+    }
+    char* total = tile(fold.block >= 0 ? fold.run : fold.step);
+    const Program::Value& value = p_.values[fold.result];
+    if (p_.lanes_are_rows)
+      for (std::int64_t half = parts / 2; half > 0; half /= 2) fold.kernels.combine(half, half, total + half * value.bytes, total);
+    char* out = place(value);
+    std::memcpy(out, total, n_ * value.bytes);
+    values_[fold.result] = out;
   }
 
   /// The first row axis' extent, less what a chunk cuts off.
@@ -165,11 +215,7 @@ class Interpreter::Frame {
       if (step.index >= 0) evaluate(step.index);
       else execute(program, step);
     }
-    for (const auto& fold : program.folds) {
-      const void* values = as_tile(fold.value, 0);
-      if (p_.lanes_are_rows) fold.kernels.fold(n_, values, tile(fold.place));
-      else fold.kernels.lanes(n_, values, tile(fold.place));
-    }
+    if (program.row) combine(program);
     for (const auto& keep : stage.keeps) {
       const int size = bytes(nest_.slots[keep.slot]);
       if (p_.values[keep.value].varying) std::memcpy(slot(keep.slot, row_), values_[keep.value], n_ * size);
@@ -276,7 +322,7 @@ class Interpreter::Frame {
         const auto& scan = *std::find_if(program.scans.begin(), program.scans.end(), [&](const auto& s) { return s.instr == step.instr; });
         const void* values = as_tile(step.args[0], 0);
         char* out = place(value);
-        (p_.lanes_are_rows ? scan.kernels.scan : scan.kernels.scan_lanes)(n_, values, tile(scan.place), out);
+        (p_.lanes_are_rows ? scan.kernels.row : scan.kernels.lanes)(n_, values, tile(scan.place), out);
         result = out;
         return;
       }
@@ -371,6 +417,7 @@ class Interpreter::Frame {
   std::int64_t lanes_ = 0;       // of a tile of parallel points
   std::int64_t slot_lanes_ = 1;  // elements of a slot at one row point
   std::int64_t n_ = 1;           // elements of the current tile
+  std::int64_t steps_ = 0;       // of the current row stage's reductions
   std::int64_t row_ = 0;         // row-major number of the tile's first row point
 };
 

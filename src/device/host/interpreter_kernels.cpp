@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/host/interpreter_float32.hpp"
 #include "device/host/interpreter_math.hpp"
 #include "sinter/errors.hpp"
 
@@ -111,79 +112,91 @@ TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
 
 template <class T, Op op>
 struct Reduce {
-  static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
-  using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
-
-  static constexpr Acc neutral() {
-    using limits = std::numeric_limits<Acc>;
-    if constexpr (op == Op::reduce_sum) return Acc(0);
-    else if constexpr (op == Op::reduce_prod) return Acc(1);
+  static constexpr T neutral() {
+    using limits = std::numeric_limits<T>;
+    if constexpr (op == Op::reduce_sum) return T(0);
+    else if constexpr (op == Op::reduce_prod) return T(1);
     else if constexpr (op == Op::reduce_min) return limits::has_infinity ? limits::infinity() : limits::max();
     else return limits::has_infinity ? -limits::infinity() : limits::lowest();
   }
-  static Acc combine(Acc x, Acc y) {
+  static T combined(T x, T y) {
     if constexpr (op == Op::reduce_min) return math::smaller(x, y);
     else if constexpr (op == Op::reduce_max) return math::larger(x, y);
-    else if constexpr (math::is_bool<Acc>) return op == Op::reduce_sum ? x || y : x && y;
-    else if constexpr (math::is_float<Acc>) return op == Op::reduce_sum ? x + y : x * y;
+    else if constexpr (math::is_bool<T>) return op == Op::reduce_sum ? x | y : x & y;
+    else if constexpr (math::is_float<T>) return op == Op::reduce_sum ? x + y : x * y;
     else return op == Op::reduce_sum ? math::wrap_add(x, y) : math::wrap_mul(x, y);
   }
 
-  static void start(std::int64_t n, void* accumulators) { std::fill_n(static_cast<Acc*>(accumulators), n, neutral()); }
-  /// Eight interleaved partial results per tile, combined as a tree.
-  static void fold(std::int64_t n, const void* values, void* accumulator) {
+  static void start(std::int64_t n, void* parts) { std::fill_n(static_cast<T*>(parts), n, neutral()); }
+  static void combine(std::int64_t n, std::int64_t lanes, const void* values, void* parts) {
     const T* v = static_cast<const T*>(values);
-    constexpr int kLanes = 8;
-    Acc partial[kLanes];
-    std::fill_n(partial, kLanes, neutral());
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes)
-      for (int lane = 0; lane < kLanes; ++lane) partial[lane] = combine(partial[lane], static_cast<Acc>(v[i + lane]));
-    for (int lane = 0; i < n; ++i, ++lane) partial[lane] = combine(partial[lane], static_cast<Acc>(v[i]));
-    for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int lane = 0; lane < width; ++lane) partial[lane] = combine(partial[lane], partial[lane + width]);
-    Acc& total = *static_cast<Acc*>(accumulator);
-    total = combine(total, partial[0]);
+    T* part = static_cast<T*>(parts);
+    for (; n > 0; n -= lanes, v += lanes) {
+      const std::int64_t m = std::min(n, lanes);
+      for (std::int64_t i = 0; i < m; ++i) part[i] = combined(part[i], v[i]);
+    }
   }
-  static void lanes(std::int64_t n, const void* values, void* accumulators) {
-    const T* v = static_cast<const T*>(values);
-    Acc* total = static_cast<Acc*>(accumulators);
-    for (std::int64_t i = 0; i < n; ++i) total[i] = combine(total[i], static_cast<Acc>(v[i]));
-  }
-  static void finish(std::int64_t n, const void* accumulators, void* results) {
-    const Acc* total = static_cast<const Acc*>(accumulators);
-    T* out = static_cast<T*>(results);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);
-  }
-  static void scan(std::int64_t n, const void* values, void* accumulator, void* results) {
+  static constexpr ReductionKernels kernels() { return {&start, &combine}; }
+};
+
+template <class T, Op op>
+struct Scan {
+  static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
+  using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
+
+  static void start(std::int64_t n, void* so_far) { std::fill_n(static_cast<Acc*>(so_far), n, Reduce<Acc, op>::neutral()); }
+  static void row(std::int64_t n, const void* values, void* so_far, void* results) {
     const T* v = static_cast<const T*>(values);
     T* out = static_cast<T*>(results);
-    Acc& total = *static_cast<Acc*>(accumulator);
+    Acc& total = *static_cast<Acc*>(so_far);
     for (std::int64_t i = 0; i < n; ++i) {
-      total = combine(total, static_cast<Acc>(v[i]));
+      total = Reduce<Acc, op>::combined(total, static_cast<Acc>(v[i]));
       out[i] = static_cast<T>(total);
     }
   }
-  static void scan_lanes(std::int64_t n, const void* values, void* accumulators, void* results) {
-    lanes(n, values, accumulators);
-    finish(n, accumulators, results);
+  static void lanes(std::int64_t n, const void* values, void* so_far, void* results) {
+    const T* v = static_cast<const T*>(values);
+    T* out = static_cast<T*>(results);
+    Acc* total = static_cast<Acc*>(so_far);
+    for (std::int64_t i = 0; i < n; ++i) {
+      total[i] = Reduce<Acc, op>::combined(total[i], static_cast<Acc>(v[i]));
+      out[i] = static_cast<T>(total[i]);
+    }
   }
-  static constexpr ReductionKernels kernels() { return {sizeof(Acc), &start, &fold, &lanes, &finish, &scan, &scan_lanes}; }
+  static constexpr ScanKernels kernels() { return {&start, &row, &lanes}; }
 };
 
-template <class T>
-ReductionKernels reduction_of(Op op) {
+/// Kind<T, op>::kernels() for the reduction.
+template <template <class, Op> class Kind, class T>
+auto kernels_of(Op op) {
   switch (op) {
     case Op::reduce_sum:
-      return Reduce<T, Op::reduce_sum>::kernels();
+      return Kind<T, Op::reduce_sum>::kernels();
     case Op::reduce_prod:
-      return Reduce<T, Op::reduce_prod>::kernels();
+      return Kind<T, Op::reduce_prod>::kernels();
     case Op::reduce_min:
-      return Reduce<T, Op::reduce_min>::kernels();
+      return Kind<T, Op::reduce_min>::kernels();
     case Op::reduce_max:
-      return Reduce<T, Op::reduce_max>::kernels();
+      return Kind<T, Op::reduce_max>::kernels();
     default:
       throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
+  }
+}
+template <template <class, Op> class Kind>
+auto kernels_of(Op reduction, DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return kernels_of<Kind, float>(reduction);
+    case DType::float64:
+      return kernels_of<Kind, double>(reduction);
+    case DType::int32:
+      return kernels_of<Kind, std::int32_t>(reduction);
+    case DType::int64:
+      return kernels_of<Kind, std::int64_t>(reduction);
+    case DType::bool_:
+      return kernels_of<Kind, bool>(reduction);
+    default:
+      throw InternalError("interpreter: no reduction over " + std::string(name(dtype)));
   }
 }
 
@@ -205,6 +218,8 @@ void for_size(int bytes, Function&& f) {
 }  // namespace
 
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
+  if (operand == DType::float32)
+    if (const TileFn function = float32_function(op, uniform)) return function;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
   case Op::id:                      \
@@ -220,22 +235,8 @@ TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
   }
 }
 
-ReductionKernels reduction_kernels(Op reduction, DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return reduction_of<float>(reduction);
-    case DType::float64:
-      return reduction_of<double>(reduction);
-    case DType::int32:
-      return reduction_of<std::int32_t>(reduction);
-    case DType::int64:
-      return reduction_of<std::int64_t>(reduction);
-    case DType::bool_:
-      return reduction_of<bool>(reduction);
-    default:
-      throw InternalError("interpreter: no reduction over " + std::string(name(dtype)));
-  }
-}
+ReductionKernels reduction_kernels(Op reduction, DType dtype) { return kernels_of<Reduce>(reduction, dtype); }
+ScanKernels scan_kernels(Op reduction, DType dtype) { return kernels_of<Scan>(reduction, dtype); }
 
 void fill(int bytes, std::int64_t n, const void* value, void* out) {
   for_size(bytes, [&](auto size) {

@@ -22,19 +22,21 @@ enum class Uniform : std::uint8_t { none, first, second };
 /// that type. Only binary ops come with a uniform operand.
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform = Uniform::none);
 
-/// A reduction's accumulators: one for a whole row, or one per lane. float32 accumulates in double, so that the order of
-/// its fixed steps hardly shows in the result.
+/// What a reduction does with tiles of elements of its own type. The order is the caller's: jit/reduction_order.hpp.
 struct ReductionKernels {
-  std::int64_t accumulator_bytes;
-  void (*start)(std::int64_t n, void* accumulators);                      // the neutral element
-  void (*fold)(std::int64_t n, const void* values, void* accumulator);    // a tile into one accumulator
-  void (*lanes)(std::int64_t n, const void* values, void* accumulators);  // a tile into as many accumulators
-  void (*finish)(std::int64_t n, const void* accumulators, void* results);
-  // Scans: what the accumulators come to with each value. One accumulator that takes the tile's values in turn, or one per lane.
-  void (*scan)(std::int64_t n, const void* values, void* accumulator, void* results);
-  void (*scan_lanes)(std::int64_t n, const void* values, void* accumulators, void* results);
+  void (*start)(std::int64_t n, void* parts);  // the neutral element
+  /// parts[i % lanes] = parts[i % lanes] combined with values[i], for i < n in order.
+  void (*combine)(std::int64_t n, std::int64_t lanes, const void* values, void* parts);
 };
 ReductionKernels reduction_kernels(Op reduction, DType dtype);
+
+/// What the values come to one after the other. Sums and products of float32 are carried on in float64.
+struct ScanKernels {
+  void (*start)(std::int64_t n, void* so_far);  // the neutral element
+  void (*row)(std::int64_t n, const void* values, void* so_far, void* results);    // one after the other
+  void (*lanes)(std::int64_t n, const void* values, void* so_far, void* results);  // each a row of its own
+};
+ScanKernels scan_kernels(Op reduction, DType dtype);
 
 // Moving elements of itemsize `bytes` between a tile and memory; indices count elements.
 void fill(int bytes, std::int64_t n, const void* value, void* out);

@@ -1,9 +1,8 @@
 // The `interpreter` column of trace/primitives.def spells its ops with these functions: Eigen array expressions over
 // operands a, b, c of scalar type T, with NumPy's meaning for every value. bool arrays hold 0 or 1.
 //
-// The interpreter is what the generated kernels are tested against, so accuracy comes before speed. Of glibc's float
-// functions exp, exp2, log, log2, sin, cos and pow are correct to well under 1 ULP; the others are not (tanhf and sinhf
-// err by 2 ULP) and are computed in double.
+// Every function rounds as compiled kernels do, and so has the same bits. The transcendental functions here are those of float64,
+// which call the C library as compiled kernels do; float32 has its own (jit/float32_math.hpp).
 #pragma once
 #include <Eigen/Core>
 #include <cmath>
@@ -185,44 +184,38 @@ auto sqrt(const A& a) {
 }
 template <class T, class A>
 auto rsqrt(const A& a) {
-  return a.unaryExpr([](T x) { return static_cast<T>(1 / std::sqrt(static_cast<double>(x))); });
+  return a.unaryExpr([](T x) { return T(1) / std::sqrt(x); });
 }
 
 // ---- transcendental functions
 
-#define SINTER_MATH_FLOAT(name)                           \
+#define SINTER_MATH(name)                                 \
   template <class T, class A>                             \
   auto name(const A& a) {                                 \
     return a.unaryExpr([](T x) { return std::name(x); }); \
   }
-#define SINTER_MATH_DOUBLE(name)                                                               \
-  template <class T, class A>                                                                  \
-  auto name(const A& a) {                                                                      \
-    return a.unaryExpr([](T x) { return static_cast<T>(std::name(static_cast<double>(x))); }); \
-  }
-SINTER_MATH_FLOAT(exp)
-SINTER_MATH_FLOAT(exp2)
-SINTER_MATH_FLOAT(log)
-SINTER_MATH_FLOAT(log2)
-SINTER_MATH_FLOAT(sin)
-SINTER_MATH_FLOAT(cos)
-SINTER_MATH_DOUBLE(expm1)
-SINTER_MATH_DOUBLE(log10)
-SINTER_MATH_DOUBLE(log1p)
-SINTER_MATH_DOUBLE(tan)
-SINTER_MATH_DOUBLE(asin)
-SINTER_MATH_DOUBLE(acos)
-SINTER_MATH_DOUBLE(atan)
-SINTER_MATH_DOUBLE(sinh)
-SINTER_MATH_DOUBLE(cosh)
-SINTER_MATH_DOUBLE(tanh)
-SINTER_MATH_DOUBLE(erf)
-#undef SINTER_MATH_FLOAT
-#undef SINTER_MATH_DOUBLE
+SINTER_MATH(exp)
+SINTER_MATH(exp2)
+SINTER_MATH(log)
+SINTER_MATH(log2)
+SINTER_MATH(sin)
+SINTER_MATH(cos)
+SINTER_MATH(expm1)
+SINTER_MATH(log10)
+SINTER_MATH(log1p)
+SINTER_MATH(tan)
+SINTER_MATH(asin)
+SINTER_MATH(acos)
+SINTER_MATH(atan)
+SINTER_MATH(sinh)
+SINTER_MATH(cosh)
+SINTER_MATH(tanh)
+SINTER_MATH(erf)
+#undef SINTER_MATH
 
 template <class T, class A, class B>
 auto atan2(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(std::atan2(static_cast<double>(x), static_cast<double>(y))); });
+  return a.binaryExpr(b, [](T x, T y) { return std::atan2(x, y); });
 }
 
 // ---- bits: shifts by the width or more (or by a negative count) leave nothing but the sign

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::device {
@@ -93,6 +94,7 @@ void Interpreter::Program::plan_stage(int number) {
   const jit::Stage& stage = nest.stages[number];
   StageProgram& program = stages[number];
   program.row = stage.row;
+  program.row_lanes = jit::row_lanes(nest, stage);
   // Once per parallel point there are lanes only if they are parallel points.
   const bool has_lanes = stage.row || !lanes_are_rows;
   for (int id : stage.body) {
@@ -117,7 +119,7 @@ void Interpreter::Program::plan_stage(int number) {
         value.varying = true;
         step.args[0] = instr.args[0];
         step.expand[0] = !values[instr.args[0]].varying;
-        program.scans.push_back({reduction_kernels(instr.op, instr.dtype), id, place_of(true)});
+        program.scans.push_back({scan_kernels(instr.op, instr.dtype), id, place_of(true)});
         break;
       case Kind::op:
         plan_op(instr, value, step);
@@ -132,8 +134,12 @@ void Interpreter::Program::plan_stage(int number) {
     Value& result = values[reduction.result];
     result.varying = !lanes_are_rows;
     result.bytes = static_cast<int>(itemsize(nest.instrs[reduction.result].dtype));
-    program.folds.push_back(
-        {reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value, reduction.result, place_of(true)});
+    Program::Fold fold{reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value, reduction.result, place_of(true)};
+    if (jit::rounds(reduction.op, nest.instrs[reduction.value].dtype)) {
+      fold.block = place_of(true);
+      fold.run = place_of(true);
+    }
+    program.folds.push_back(fold);
   }
   for (const auto& store : stage.stores) need_index(program, nest.outputs[store.output].index);
 }

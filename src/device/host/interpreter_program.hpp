@@ -32,10 +32,11 @@ struct Interpreter::Program {
   };
   struct Fold {
     ReductionKernels kernels;
-    int value, result, place;  // place: number of the accumulator tile
+    int value, result;
+    int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no blocks and runs where nothing rounds
   };
   struct Scan {
-    ReductionKernels kernels;
+    ScanKernels kernels;
     int instr, place;  // place: of what the row has come to
   };
   struct StageProgram {
@@ -44,6 +45,7 @@ struct Interpreter::Program {
     std::vector<Step> steps;
     std::vector<Fold> folds;
     std::vector<Scan> scans;
+    std::int64_t row_lanes = 1;  // of a step, where lanes are rows
   };
 
   explicit Program(const jit::LoopNest& nest);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "device/poison.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::device {
@@ -64,7 +65,7 @@ MemoryPool::~MemoryPool() { trim_locked(); }
 void* MemoryPool::take(std::size_t bytes) {
   constexpr std::size_t kLargest = std::size_t{1} << 62;
   void* block = nullptr;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (bytes <= kLargest) {
     const SizeClass sized = size_class(bytes);
     auto& list = free_[sized.number];
@@ -87,6 +88,8 @@ void* MemoryPool::take(std::size_t bytes) {
                     bytes, use_.now));
   use_.now += bytes;
   use_.peak = std::max(use_.peak, use_.now);
+  lock.unlock();
+  poison(block, bytes);
   return block;
 }
 

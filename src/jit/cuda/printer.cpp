@@ -360,7 +360,7 @@ class Printer {
         line("flags[{}] = {};", 2 * check.number + 1, value_[check.value]);
         close();
       }
-      const std::string in_row = has_scan(stage) && form_ == Form::rows ? "if (in_row) " : "";
+      const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
       for (const SlotStore& keep : stage.keeps)
         line("{}slot{}{} = {};", in_row, keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
@@ -411,9 +411,6 @@ class Printer {
 
   // ---- scans --------------------------------------------------------------------------------------------------
 
-  bool has_scan(const Stage& stage) const {
-    return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::scan; });
-  }
   template <class Visit>
   void each_scan(const Stage& stage, Visit visit) const {
     for (int id : stage.body)
@@ -596,7 +593,7 @@ class Printer {
   /// The threads of a row walk it, by vectors where there are any. The last of a row's chunks may end within a vector:
   /// what is left goes element by element.
   void row_loop(const Stage& stage) {
-    if (has_scan(stage)) return scan_loop(stage);
+    if (has_scan(nest_, stage)) return scan_loop(stage);
     const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.vector_axis;
     std::string end = "row_points";
     if (may_end_within) {

@@ -76,12 +76,10 @@ inline Expr from_bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype(
 inline Expr shift_left(const Expr& a, int n) { return a.with(a.ir->binary("shl", a.v, a.like(n).v)); }
 inline Expr shift_right(const Expr& a, int n) { return a.with(a.ir->binary("ashr", a.v, a.like(n).v)); }
 
-/// c[0] + c[1] x + c[2] x^2 + ...
-template <std::size_t N>
-Expr polynomial(const Expr& x, const double (&c)[N]) {
-  Expr sum = x.like(c[N - 1]);
-  for (std::size_t k = N - 1; k-- > 0;) sum = fma(sum, x, x.like(c[k]));
-  return sum;
+inline Expr to_double(const Expr& a) { return cast(a, DType::float64); }
+inline Expr to_float(const Expr& a) { return cast(a, DType::float32); }
+inline Expr or_libm(const Expr& fast, const Expr& mask, const char* name, const Expr& x) {
+  return fast.with(fast.ir->or_libm(fast.v, mask.v, name, {x.v}));
 }
 
 }  // namespace sinter::jit::llvm

@@ -22,7 +22,8 @@ CpuTarget host_cpu() {
   add(__builtin_cpu_supports("sse4.2"), "sse4.2");
   add(__builtin_cpu_supports("popcnt"), "popcnt");
   add(__builtin_cpu_supports("avx"), "avx");
-  add(__builtin_cpu_supports("fma"), "fma");
+  // Only together with AVX2, as the interpreter is compiled: both fuse multiply-adds, or neither.
+  add(__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"), "fma");
   if (add(__builtin_cpu_supports("avx2"), "avx2")) cpu.vector_bytes = 32;
   add(__builtin_cpu_supports("bmi"), "bmi");
   add(__builtin_cpu_supports("bmi2"), "bmi2");

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -20,23 +20,13 @@ constexpr int kPanelVectors = 64, kPanelRows = 4;
 /// A kernel that writes more than this leaves nothing useful in the cache: its stores go past it, which spares reading what they overwrite.
 constexpr std::int64_t kStreamedBytes = 32 << 20;
 
-/// Index arithmetic and what compares it takes a few instructions a line of memory: it does not decide how many lanes there are.
-bool only_of_indices(const LoopNest& nest, const Instr& instr) {
-  if (instr.kind == Instr::Kind::index) return true;
-  if (instr.kind != Instr::Kind::op || !is_bool(instr.dtype)) return false;
-  return std::all_of(std::begin(instr.args), std::end(instr.args), [&](int arg) {
-    return arg < 0 || nest.instrs[arg].kind == Instr::Kind::index;
-  });
-}
-
+/// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
+/// of those turn 0, infinity and denormal numbers into NaN.
+constexpr char kFastMath[] = "nsz contract";
 /// What a scan adds up in, as the interpreter does.
 DType scan_accumulator(const Instr& scan) {
   const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
   return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
-}
-
-bool has_scan(const LoopNest& nest, const Stage& stage) {
-  return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest.instrs[id].kind == Instr::Kind::scan; });
 }
 
 std::string one_line(std::string text) {
@@ -47,14 +37,8 @@ std::string one_line(std::string text) {
 }  // namespace
 
 KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
-    : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? "nsz arcp contract afn" : "") {
-  std::size_t widest = 1;
-  for (const Instr& instr : nest.instrs) {
-    if (only_of_indices(nest, instr)) continue;
-    widest = std::max(widest, itemsize(instr.dtype));
-    if (instr.kind == Instr::Kind::op) widest = std::max(widest, itemsize(instr.operand));
-  }
-  native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / static_cast<int>(widest));
+    : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? kFastMath : "") {
+  native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / widest_element(nest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
   guarded_.resize(nest.inputs.size());
@@ -207,18 +191,11 @@ std::vector<int> KernelWriter::widths(int vectors) const {
   return all;
 }
 
-int KernelWriter::cost_of(const Stage& stage) const {
-  int cost = 0;
-  for (int number : stage.body)
-    if (nest_.instrs[number].kind == Instr::Kind::op) cost += trace::primitive(nest_.instrs[number].op).cost;
-  return cost;
-}
-
 void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   int cost = 0;
   bool rows = false;
   for (const Stage& stage : nest_.stages) {
-    cost += cost_of(stage);
+    cost += cost_of(nest_, stage);
     rows |= stage.row;
   }
   // Column kernels without a panel: whole cache lines of each row, and several chains of additions at once.
@@ -304,24 +281,27 @@ bool KernelWriter::panelled() const {
 void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) {
   const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
   const int row_axis = nest_.parallel;
-  const Value zero = ir_.integer(DType::int64, 0);
   const auto in_panel = [](DType dtype) { return is_bool(dtype) ? DType::int32 : dtype; };  // vectors of bits are not whole bytes
   struct Panel {
+    const Reduction* reduction;
     DType dtype;
-    std::string memory, current;  // `current` becomes registers
+    std::vector<std::string> levels;  // the steps since the last block, the blocks since the last run, the runs
   };
+  start_reductions(*row_stage, lanes);
   std::vector<Panel> panels;
   for (const Reduction& reduction : row_stage->reductions) {
     const Instr& result = nest_.instrs[reduction.result];
-    ir_.set_name(result.name + ".panel");
-    const std::string memory = ir_.alloca_of(in_panel(result.dtype), lanes, kPanelVectors);
-    ir_.set_name(result.name + ".sum");
-    panels.push_back({result.dtype, memory, ir_.alloca_of(result.dtype, lanes)});
-    accumulators_[{reduction.result, lanes}] = panels.back().current;
+    Panel panel{&reduction, result.dtype, {}};
+    for (const char* level : {"steps", "block", "run"}) {
+      ir_.set_name(fmt::format("{}.{}", result.name, level));
+      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, kPanelVectors));
+      if (!rounds(reduction.op, result.dtype)) break;
+    }
+    panels.push_back(std::move(panel));
   }
-  const auto place = [&](std::size_t k) {
+  const auto place = [&](const Panel& panel, std::size_t level) {
     const Value at = ir_.sub(axes_[nest_.vector_axis], begin);
-    return element_pointer({panels[k].memory, DType::int64}, in_panel(panels[k].dtype), at);
+    return element_pointer({panel.levels[level], DType::int64}, in_panel(panel.dtype), at).ref;
   };
   const auto each_lane = [&](const char* stem, const std::function<void()>& body) {
     ir_.loop(stem, begin, end, lanes, [&](const Value& i) {
@@ -330,34 +310,60 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
       body();
     });
   };
-
-  if (nest_.chunk_axis >= 0) cut_rows();
-  each_lane("clear", [&] {
-    for (std::size_t k = 0; k < panels.size(); ++k)
-      ir_.store(place(k).ref, ir_.broadcast(neutral(row_stage->reductions[k]), lanes));
-  });
+  const bool blocked = std::any_of(panels.begin(), panels.end(), [](const Panel& panel) { return panel.levels.size() > 1; });
+  const auto fold = [&](std::size_t level) {  // into the next one
+    if (!blocked) return;
+    each_lane("fold", [&] {
+      for (const Panel& panel : panels) {
+        if (panel.levels.size() == 1) continue;
+        const Value part = ir_.load(place(panel, level), panel.dtype, lanes), sum = ir_.load(place(panel, level + 1), panel.dtype, lanes);
+        ir_.store(place(panel, level + 1), combine(*panel.reduction, sum, part));
+        ir_.store(place(panel, level), ir_.broadcast(neutral(*panel.reduction), lanes));
+      }
+    });
+  };
   const auto rows = [&](const Value& first, const Value& last, int at_once) {
     ir_.loop(fmt::format("rows{}", at_once).c_str(), first, last, at_once, [&](const Value& row) {
       each_lane("lanes", [&] {
-        for (std::size_t k = 0; k < panels.size(); ++k) ir_.store(panels[k].current, ir_.load(place(k).ref, panels[k].dtype, lanes));
+        for (const Panel& panel : panels)
+          ir_.store(parts_[panel.reduction->result].step, ir_.load(place(panel, 0), panel.dtype, lanes));
         for (auto stage = nest_.stages.begin(); stage != row_stage; ++stage) write_body(*stage, lanes);
         for (int k = 0; k < at_once; ++k) {
           indices_.clear();
           axes_[row_axis] = ir_.add(row, ir_.integer(DType::int64, k));
           write_body(*row_stage, lanes);
         }
-        for (std::size_t k = 0; k < panels.size(); ++k) ir_.store(place(k).ref, ir_.load(panels[k].current, panels[k].dtype, lanes));
+        for (const Panel& panel : panels)
+          ir_.store(place(panel, 0), ir_.load(parts_[panel.reduction->result].step, panel.dtype, lanes));
       });
     });
   };
-  const Value size = sizes_[row_axis];
-  ir_.set_name("rows.whole");
-  const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -kPanelRows));
-  rows(zero, whole, kPanelRows);
-  rows(whole, size, 1);
+
+  if (nest_.chunk_axis >= 0) cut_rows();
+  const Value zero = ir_.integer(DType::int64, 0), size = sizes_[row_axis];
+  const auto blocks = [&](const char* stem, const Value& first, const Value& last, int rows_each, const auto& body) {
+    ir_.loop(stem, first, last, rows_each, [&](const Value& row) {
+      body(row, ir_.min(ir_.add(row, ir_.integer(DType::int64, rows_each)), last));
+    });
+  };
+  each_lane("clear", [&] {
+    for (const Panel& panel : panels)
+      for (std::size_t level = 0; level < panel.levels.size(); ++level)
+        ir_.store(place(panel, level), ir_.broadcast(neutral(*panel.reduction), lanes));
+  });
+  blocks("run", zero, size, kRunSteps, [&](const Value& run, const Value& run_end) {
+    blocks("block", run, run_end, kBlockSteps, [&](const Value& block, const Value& block_end) {
+      ir_.set_name("rows.whole");
+      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -kPanelRows));
+      rows(block, whole, kPanelRows);
+      rows(whole, block_end, 1);
+      fold(0);
+    });
+    fold(1);
+  });
   each_lane("finish", [&] {
-    for (std::size_t k = 0; k < panels.size(); ++k)
-      values_[row_stage->reductions[k].result] = ir_.load(place(k).ref, panels[k].dtype, lanes);
+    for (const Panel& panel : panels)
+      values_[panel.reduction->result] = ir_.load(place(panel, panel.levels.size() - 1), panel.dtype, lanes);
     for (auto stage = nest_.stages.begin(); stage != nest_.stages.end(); ++stage)
       if (stage != row_stage) write_body(*stage, lanes);
   });
@@ -382,54 +388,64 @@ void KernelWriter::cut_rows() {
 // ---- row stages
 
 void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
-  const int cost = cost_of(stage), vectors = cost > 40 || has_scan(nest_, stage) ? 1 : cost <= 8 ? 4 : 2;
-  const std::vector<int> row_widths = rows_are_lanes() ? widths(vectors) : std::vector<int>{lanes};
-  start_scans(stage, row_widths);
-  for (const Reduction& reduction : stage.reductions)
-    for (int width : row_widths) {
-      ir_.set_name(nest_.instrs[reduction.result].name + ".sum");
-      const std::string place = ir_.alloca_of(nest_.instrs[reduction.result].dtype, width);
-      ir_.store(place, ir_.broadcast(neutral(reduction), width));
-      accumulators_[{reduction.result, width}] = place;
-    }
-  write_rows(stage, nest_.parallel, row_widths);
+  start_scans(stage, lanes);
+  start_reductions(stage, rows_are_lanes() ? row_lanes(nest_, stage) : lanes);
+  write_rows(stage, nest_.parallel, lanes);
   indices_.clear();
-  for (const Reduction& reduction : stage.reductions) {
-    const Instr& result = nest_.instrs[reduction.result];
-    ir_.set_name(result.name);
-    Value total;
-    for (int width : row_widths) {
-      Value part = ir_.load(accumulators_[{reduction.result, width}], result.dtype, width);
-      if (rows_are_lanes()) part = horizontal(reduction, part);
-      total = total.ref.empty() ? part : combine(reduction, total, part);
-    }
-    values_[reduction.result] = total;
-  }
+  finish_reductions(stage);
 }
 
-void KernelWriter::write_rows(const Stage& stage, int axis, const std::vector<int>& row_widths) {
-  const Value zero = ir_.integer(DType::int64, 0);
-  if (axis < nest_.axes() - 1) {
-    ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), zero, sizes_[axis], 1, [&](const Value& i) {
-      indices_.clear();
-      axes_[axis] = i;
-      write_rows(stage, axis + 1, row_widths);
-    });
+void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
+  const bool last = axis == nest_.axes() - 1;
+  if (last && rows_are_lanes()) {
+    write_row_lanes(stage, axis);
     return;
   }
-  Value begin = zero;
-  for (int width : row_widths) {
-    const bool whole = width == 1 || !rows_are_lanes();
-    ir_.set_name("rows.stop");
-    const Value stop = whole ? sizes_[axis] : ir_.bit_and(sizes_[axis], ir_.integer(DType::int64, -width));
-    const int step = rows_are_lanes() ? width : 1;
-    ir_.loop(fmt::format("row{}", width).c_str(), begin, stop, step, [&](const Value& i) {
+  ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), ir_.integer(DType::int64, 0), sizes_[axis], 1, [&](const Value& i) {
+    indices_.clear();
+    axes_[axis] = i;
+    if (!last) {
+      write_rows(stage, axis + 1, lanes);
+      return;
+    }
+    write_body(stage, lanes);
+    end_step(stage);
+  });
+}
+
+/// Lanes along the axis: whole steps, then what is left over in narrower vectors and single elements.
+void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
+  const int wide = row_lanes(nest_, stage), narrow = std::min(wide, native_lanes_);
+  const Value size = sizes_[axis];
+  const auto walk = [&](const Value& begin, const Value& end, int width, const std::function<void()>& after) {
+    ir_.loop(fmt::format("row{}", width).c_str(), begin, end, width, [&](const Value& i) {
       indices_.clear();
       axes_[axis] = i;
+      if (!first_lane_.ref.empty()) first_lane_ = ir_.bit_and(i, ir_.integer(DType::int64, wide - 1));
       write_body(stage, width);
+      after();
     });
-    begin = stop;
-  }
+  };
+  const auto whole = [&](int width) {
+    ir_.set_name("rows.stop");
+    return ir_.bit_and(size, ir_.integer(DType::int64, -width));
+  };
+  const Value stop = whole(wide);
+  walk(ir_.integer(DType::int64, 0), stop, wide, [&] { end_step(stage); });
+  const std::string rest = ir_.label("rest"), done = ir_.label("row.done");
+  ir_.set_name("more");
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(stop, size).ref, rest, done));
+  ir_.begin_block(rest);
+  spill_lanes(stage);
+  first_lane_ = ir_.integer(DType::int64, 0);
+  const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
+  if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
+  walk(narrow_stop, size, 1, [] {});
+  first_lane_ = {};
+  unspill_lanes(stage);
+  end_step(stage);
+  ir_.line("br label %" + done);
+  ir_.begin_block(done);
 }
 
 void KernelWriter::write_body(const Stage& stage, int lanes) {
@@ -449,80 +465,27 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
     else store_guarded(access, values_[store.value], values_[store.guard], lanes);
   }
   for (const Check& check : stage.checks) raise(check);
-  for (const Reduction& reduction : stage.reductions) {
-    ir_.set_name(nest_.instrs[reduction.result].name);
-    const std::string& place = accumulators_[{reduction.result, lanes}];
-    const Value before = ir_.load(place, nest_.instrs[reduction.result].dtype, lanes);
-    ir_.store(place, combine(reduction, before, ir_.broadcast(values_[reduction.value], lanes)));
-  }
-}
-
-// ---- reductions
-
-Value KernelWriter::combine(const Reduction& reduction, const Value& a, const Value& b) {
-  switch (reduction.op) {
-    case Op::reduce_sum:
-      return ir_.add(a, b);
-    case Op::reduce_prod:
-      return ir_.mul(a, b);
-    case Op::reduce_min:
-      return ir_.min(a, b);
-    case Op::reduce_max:
-      return ir_.max(a, b);
-    default:
-      throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
-  }
-}
-
-Value KernelWriter::neutral(const Reduction& reduction) {
-  const DType dtype = nest_.instrs[reduction.result].dtype;
-  if (reduction.op == Op::reduce_sum) return ir_.zero(dtype);
-  if (reduction.op == Op::reduce_prod) return ir_.number(dtype, 1);
-  const bool least = reduction.op == Op::reduce_min;
-  if (is_bool(dtype)) return ir_.integer(dtype, least);
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  if (is_floating(dtype)) return ir_.real(dtype, least ? kInf : -kInf);
-  if (dtype == DType::int32)
-    return ir_.integer(dtype, least ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int32_t>::min());
-  return ir_.integer(dtype, least ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min());
-}
-
-/// Halves the vector until one lane is left: a fixed tree.
-Value KernelWriter::horizontal(const Reduction& reduction, Value v) {
-  while (v.lanes > 1) {
-    const int half = v.lanes / 2;
-    const auto part = [&](int first) {
-      std::string mask;
-      for (int i = 0; i < half; ++i) mask += fmt::format("{}i32 {}", i ? ", " : "", first + i);
-      const std::string type = type_name(v.dtype, v.lanes);
-      if (half == 1) return ir_.lane(v, first);
-      return ir_.emit(v.dtype, half, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> <{3}>", type, v.ref, half, mask));
-    };
-    const Value low = part(0), high = part(half);
-    v = combine(reduction, low, high);
-  }
-  return v;
+  combine_values(stage, lanes);
 }
 
 // ---- scans: element by element in row order, whatever the lanes
 
-void KernelWriter::start_scans(const Stage& stage, const std::vector<int>& widths) {
+void KernelWriter::start_scans(const Stage& stage, int lanes) {
   for (const int number : stage.body) {
     const Instr& instr = nest_.instrs[number];
     if (instr.kind != Instr::Kind::scan) continue;
-    const int lanes = rows_are_lanes() ? 1 : widths.front();
+    const int carried = rows_are_lanes() ? 1 : lanes;
     const DType dtype = scan_accumulator(instr);
     ir_.set_name(instr.name + ".so_far");
-    const std::string place = ir_.alloca_of(dtype, lanes);
-    ir_.store(place, ir_.broadcast(ir_.cast(neutral({instr.op, instr.args[0], number}), dtype), lanes));
-    for (const int width : widths) accumulators_[{number, width}] = place;
+    so_far_[number] = ir_.alloca_of(dtype, carried);
+    ir_.store(so_far_[number], ir_.broadcast(ir_.cast(neutral({instr.op, instr.args[0], number}), dtype), carried));
   }
 }
 
 Value KernelWriter::scan(int number, int lanes) {
   const Instr& instr = nest_.instrs[number];
   const Reduction op{instr.op, instr.args[0], number};
-  const std::string& place = accumulators_[{number, lanes}];
+  const std::string& place = so_far_[number];
   const DType dtype = scan_accumulator(instr);
   const Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
   if (!rows_are_lanes() || lanes == 1) {

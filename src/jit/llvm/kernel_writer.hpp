@@ -28,13 +28,25 @@ class KernelWriter {
   void advance_outer_axes(const Value& step);
   void write_point(int lanes);
   void write_row_stage(const Stage& stage, int lanes);
-  void write_rows(const Stage& stage, int axis, const std::vector<int>& widths);
+  void write_rows(const Stage& stage, int axis, int lanes);
   void write_body(const Stage& stage, int lanes);
+  void write_row_lanes(const Stage& stage, int axis);
   void cut_rows();
+
+  // Reductions, in the order of jit/reduction_order.hpp (kernel_reductions.cpp).
+  void start_reductions(const Stage& stage, int lanes);
+  void combine_values(const Stage& stage, int lanes);
+  void end_step(const Stage& stage);
+  void end_block(const Stage& stage);
+  void end_run(const Stage& stage);
+  void move_part(const Reduction& reduction, const std::string& from, const std::string& to);
+  void finish_reductions(const Stage& stage);
+  void spill_lanes(const Stage& stage);
+  void unspill_lanes(const Stage& stage);
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
-  void start_scans(const Stage& stage, const std::vector<int>& widths);
+  void start_scans(const Stage& stage, int lanes);
   Value scan(int number, int lanes);
 
   // Values and memory (kernel_memory.cpp).
@@ -77,7 +89,6 @@ class KernelWriter {
   /// first cache, because memory is fast along that axis only.
   bool panelled() const;
   bool rows_are_lanes() const { return nest_.vector_axis >= nest_.parallel; }
-  int cost_of(const Stage& stage) const;
   /// Vector widths to loop over, widest first, ending in 1.
   std::vector<int> widths(int vectors) const;
 
@@ -99,8 +110,18 @@ class KernelWriter {
   Value row_points_, slot_stride_;
   std::map<int, Value> transposed_;  // by input: where the current point's lanes lie
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
-  std::vector<Value> values_;                                // by instruction
-  std::map<std::pair<int, int>, std::string> accumulators_;  // by (reduction's result or scan, lanes)
+  std::vector<Value> values_;        // by instruction
+
+  /// Where a reduction's parts lie: allocas of vectors, which become registers.
+  struct Parts {
+    int lanes = 1;
+    std::string step, block, run;  // `step` holds what is not yet in the block
+    std::string memory;            // the lanes of `step` one by one, while an axis' end is walked in narrower vectors
+  };
+  std::map<int, Parts> parts_;  // by the reduction's result
+  std::map<int, std::string> so_far_;  // by scan: alloca of what the row has come to
+  std::string steps_;           // alloca: steps done
+  Value first_lane_;            // of a narrower vector (no ref: all lanes are walked at once)
 };
 
 }  // namespace sinter::jit::llvm

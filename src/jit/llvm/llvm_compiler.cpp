@@ -102,9 +102,9 @@ class LlvmCompiler final : public Compiler {
     Owned<PassOptions> options(api.CreatePassBuilderOptions(), api.DisposePassBuilderOptions);
     if (ErrorRef error = api.RunPasses(module.get(), passes_, machine.get(), options.get())) {
       char* why = api.GetErrorMessage(error);
-      const std::string text = why;
+      const std::string reason = why;
       api.DisposeErrorMessage(why);
-      throw CompileError(fmt::format("LLVM rejects the passes for kernel {}: {}", source.entry, text));
+      throw CompileError(fmt::format("LLVM rejects the passes for kernel {}: {}", source.entry, reason));
     }
     Owned<MemoryBuffer> output(nullptr, api.DisposeMemoryBuffer);
     message = nullptr;

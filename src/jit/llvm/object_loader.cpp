@@ -74,7 +74,7 @@ class CodeMemory {
 
 class Loaded final : public LoadedCode {
  public:
-  Loaded(std::unique_ptr<CodeMemory> memory, CpuEntry entry) : memory_(std::move(memory)), entry_(entry) {}
+  Loaded(std::unique_ptr<CodeMemory> memory, CpuEntry code) : memory_(std::move(memory)), entry_(code) {}
   CpuEntry entry() const override { return entry_; }
 
  private:

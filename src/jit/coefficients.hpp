@@ -3,7 +3,7 @@
 #pragma once
 // clang-format off
 
-namespace sinter::jit::llvm::coefficients {
+namespace sinter::jit::coefficients {
 
 // float32: e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2; error 3.2e-9
 inline constexpr double kExp32[] = {
@@ -114,4 +114,4 @@ inline constexpr double kAtan64[] = {
     -0x1.36d71cd053734p-5,  // -0.037944370533848831
 };
 
-}  // namespace sinter::jit::llvm::coefficients
+}  // namespace sinter::jit::coefficients

@@ -1,0 +1,16 @@
+// Where in the user's program something was written.
+#pragma once
+#include <cstdint>
+
+namespace sinter {
+
+/// A place in the user's program; a defaulted argument of this type is the caller's own line.
+struct Location {
+  const char* file = "";
+  std::uint32_t line = 0;
+  static constexpr Location current(const char* file = __builtin_FILE(), std::uint32_t line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+}  // namespace sinter

@@ -1,0 +1,6 @@
+#if defined(__x86_64__)
+#include <cmath>
+
+#define SINTER_FLOAT32 float32_function_avx2
+#include "device/host/interpreter_float32.inl"
+#endif

@@ -1,0 +1,363 @@
+// The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel being written
+// (jit/llvm/expression.hpp), or one number of the interpreter (device/host/interpreter_float32.inl). Both do the same operations, each
+// rounded once, and so get the same bits. All are within 2 ULP over the whole range; those that cost most in practice (exp,
+// log, tanh, erf) stay in float32 arithmetic, the others compute in double with short polynomials and round once.
+//
+// Besides arithmetic, comparisons and bit operations a value offers fma, which is a fused multiply-add where the processor
+// has one and otherwise a product and a sum; select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float;
+// bits and from_bits; shift_left and shift_right; like(literal); and or_libm(fast, mask, name, x), `fast` but where `mask` is
+// set: there, what the C library's double function of that name gives.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+
+#include "jit/coefficients.hpp"
+
+namespace sinter::jit::float32_math {
+
+using namespace coefficients;
+
+/// Names of the functions: each NAME is NAME_32 below.
+#define SINTER_FLOAT32_UNARY(F) \
+  F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(erf)
+#define SINTER_FLOAT32_BINARY(F) F(pow) F(atan2)
+
+/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; c(k) gives the k-th. Written as a recursion, since a loop inside would keep the
+/// interpreter's from becoming vectors.
+template <std::size_t N, std::size_t K = 0, class X, class C>
+X horner(const X& x, const C& c) {
+  if constexpr (K + 1 == N) return c(K);
+  else return fma(horner<N, K + 1>(x, c), x, c(K));
+}
+template <class X, std::size_t N>
+X polynomial(const X& x, const double (&c)[N]) {
+  return horner<N>(x, [&](std::size_t k) { return x.like(c[k]); });
+}
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+constexpr double kLog2e = 0x1.71547652b82fep+0;
+constexpr double kPi = 0x1.921fb54442d18p+1, kHalfPi = kPi / 2;
+
+// Adding this to a number below 2^22 (2^51) leaves its nearest integer in the low bits: a rounding and a conversion in one
+// addition, with no undefined result for NaN.
+constexpr double kRound32 = 0x1.8p23, kRound64 = 0x1.8p52;
+constexpr std::int64_t kRound32Bits = 0x4b400000, kRound64Bits = 0x4338000000000000;
+
+// ---- exponentials
+
+/// p * 2^n in two steps, so that a subnormal result is rounded once and one above the range becomes infinite.
+template <class X, class N>
+auto scale32(const X& p, const N& n) {
+  const auto half = shift_right(n, 1);
+  return p * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(n - half + 127, 23));
+}
+
+template <class X, class N>
+struct Reduced {
+  X r;  // the remainder
+  N n;  // the integer, as bits of the working width
+};
+
+/// x = n ln(2) + r. The high part of ln(2) has few bits, so that its product with n is exact without a fused multiply-add.
+template <class X>
+auto reduce_exp32(const X& x) {
+  const auto t = fma(x, kLog2e, kRound32);
+  const auto n = t - kRound32;
+  const auto r = fma(n, -(kLn2 - 0.693359375), fma(n, -0.693359375, x));
+  return Reduced{r, bits(t) - kRound32Bits};
+}
+
+template <class X>
+auto exp_polynomial32(const X& r) { return fma(r * r, polynomial(r, kExp32), r) + 1.0; }
+
+template <class X>
+auto exp_32(const X& x) {
+  const auto clamped = select(x > 89.0, 89.0, select(x < -104.0, -104.0, x));  // a NaN passes
+  const auto e = reduce_exp32(clamped);
+  return scale32(exp_polynomial32(e.r), e.n);
+}
+
+/// exp for arguments between -80 and 80.
+template <class X>
+auto exp32_moderate(const X& x) {
+  const auto e = reduce_exp32(x);
+  return exp_polynomial32(e.r) * from_bits(shift_left(e.n + 127, 23));
+}
+
+template <class X>
+auto exp2_32(const X& x) {
+  const auto clamped = select(x > 129.0, 129.0, select(x < -151.0, -151.0, x));
+  const auto t = clamped + kRound32;
+  const auto r = clamped - (t - kRound32);
+  return scale32(fma(r, polynomial(r, kExp2_32), 1.0), bits(t) - kRound32Bits);
+}
+
+/// 2^x for arguments between -100 and 100; what comes of a NaN is not defined. The shift drops all but the integer's bits.
+template <class X>
+auto exp2_32_normal(const X& x) {
+  const auto t = x + kRound32;
+  const auto r = x - (t - kRound32);
+  return from_bits(bits(fma(r, polynomial(r, kExp2_32), 1.0)) + shift_left(bits(t), 23));
+}
+
+template <class X>
+struct Exp64 {
+  X p;      // e^r - 1
+  X scale;  // 2^n
+};
+
+/// In double lanes, for arguments between -700 and 700.
+template <class X>
+auto exp64(const X& x) {
+  const auto t = fma(x, kLog2e, kRound64);
+  const auto n = t - kRound64;
+  const auto r = fma(n, -1.90821492927058770002e-10, fma(n, -6.93147180369123816490e-01, x));  // ln(2) in 33 + 53 bits
+  return Exp64<X>{fma(r * r, polynomial(r, kExp64), r), from_bits(shift_left(bits(t) - kRound64Bits + 1023, 52))};
+}
+
+template <class X>
+auto clamp(const X& x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
+template <class X>
+auto exp_double(const X& x) {
+  const auto e = exp64(x);
+  return fma(e.p, e.scale, e.scale);
+}
+template <class X>
+auto expm1_double(const X& x) {
+  const auto e = exp64(x);
+  return fma(e.p, e.scale, e.scale - 1.0);
+}
+
+template <class X>
+auto expm1_32(const X& x) { return select(x == 0.0, x, to_float(expm1_double(clamp(to_double(x), 200)))); }
+
+template <class X>
+auto sinh_32(const X& x) {
+  const auto e = expm1_double(clamp(abs(to_double(x)), 200));
+  return copysign(to_float((e + e / (e + 1.0)) * 0.5), x);
+}
+
+template <class X>
+auto cosh_32(const X& x) {
+  const auto e = exp_double(clamp(abs(to_double(x)), 200));
+  return to_float((e + 1.0 / e) * 0.5);
+}
+
+template <class X>
+auto tanh_32(const X& x) {
+  const auto a = abs(x), z = a * a;
+  const auto small = fma(a * z, polynomial(z, kTanh32), a);
+  const auto e = exp32_moderate(select(a > 10.0, 20.0, a + a));
+  const auto large = 1.0 - 2.0 / (e + 1.0);
+  return copysign(select(a < 0.625, small, large), x);
+}
+
+template <class X>
+auto erf_32(const X& x) {
+  // Both ways have polynomials of one length, so that each lane evaluates its own: a choice is cheaper than a multiplication.
+  static_assert(std::size(kErfSmall32) == std::size(kErfLarge32));
+  const auto a = abs(x), large = a >= 0.925;  // a NaN takes the small way, which keeps it
+  const auto t = select(large, select(a > 4.0, 4.0, a), a * a);
+  const auto coefficient = [&](std::size_t k) { return select(large, a.like(kErfLarge32[k]), a.like(kErfSmall32[k])); };
+  const auto p = horner<std::size(kErfLarge32)>(t, coefficient);
+  return copysign(select(large, 1.0 - exp2_32_normal(t * p), fma(a, p, a)), x);
+}
+
+// ---- logarithms
+
+/// The logarithm where it is finite, and its limits and NaN elsewhere; `argument` is zero or infinite with x's logarithm.
+template <class X>
+auto log_specials(const X& result, const X& argument) {
+  const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
+  return select((argument > 0.0) & (argument < kInf), result, special);
+}
+
+template <class X>
+auto log_32(const X& x) {
+  const auto tiny = x < 0x1p-126;
+  const auto b = bits(select(tiny, x * 0x1p23, x));
+  const auto n = shift_right(b - 0x3f3504f3, 23);  // so that the rest is in [sqrt(1/2), sqrt(2))
+  const auto f = from_bits(b - shift_left(n, 23)) - 1.0;
+  const auto e = to_float(n - select(tiny, n.like(23), n.like(0)));
+  const auto z = f * f;
+  auto y = f * z * polynomial(f, kLog32);
+  y = fma(z, f.like(-0.5), fma(e, -2.12194440054690583e-4, y));
+  return log_specials(fma(e, 0.693359375, f + y), x);
+}
+
+template <class X>
+struct Log64 {
+  X exponent;
+  X log;  // of the mantissa, in [sqrt(1/2), sqrt(2))
+};
+
+/// Of a positive normal double; `near_one`, where given, is x - 1 known more exactly than x.
+template <class X>
+auto log64(const X& x, const X* near_one = nullptr) {
+  const auto b = bits(x);
+  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  auto f = from_bits(b - shift_left(n, 52)) - 1.0;
+  if (near_one) f = select(n == 0, *near_one, f);
+  const auto s = f / (f + 2.0), z = s * s;
+  const auto exponent = from_bits(n + kRound64Bits) - kRound64;
+  return Log64<X>{exponent, fma(s * z, polynomial(z, kLog64), s + s)};
+}
+
+template <class X>
+auto log2_32(const X& x) {
+  const auto l = log64(to_double(x));
+  return log_specials(to_float(fma(l.log, kLog2e, l.exponent)), x);
+}
+
+template <class X>
+auto log10_32(const X& x) {
+  const auto l = log64(to_double(x));
+  constexpr double kLog10of2 = 0x1.34413509f79ffp-2, kLog10e = 0x1.bcb7b1526e50ep-2;
+  return log_specials(to_float(fma(l.exponent, kLog10of2, l.log * kLog10e)), x);
+}
+
+template <class X>
+auto log1p_32(const X& x) {
+  const auto d = to_double(x), u = d + 1.0;
+  const auto l = log64(u, &d);
+  const auto result = log_specials(to_float(fma(l.exponent, kLn2, l.log)), to_float(u));
+  return select(x == 0.0, x, result);
+}
+
+// ---- circular functions
+
+template <class X, class N>
+struct Circular {
+  X sin, cos;  // of the remainder in [-pi/4, pi/4]
+  N quadrant;  // its low two bits count
+};
+
+/// Arguments up to this are reduced here, larger ones by the library. The quotient by pi/2 then has 22 bits, and its products with the
+/// first two parts of pi/2 (31 bits each) are exact.
+constexpr double kCircularLimit = 4e6;
+
+template <class X>
+auto circular(const X& x) {
+  const auto t = fma(x, 2 / kPi, kRound64);
+  const auto n = t - kRound64;
+  constexpr double kFirst = 0x1.921fb544p+0, kSecond = 0x1.0b4611a4p-34, kThird = 0x1.13198a2e03707p-65;
+  const auto r = fma(n, -kThird, fma(n, -kSecond, fma(n, -kFirst, x)));
+  const auto z = r * r;
+  return Circular{fma(r * z, polynomial(z, kSin64), r), fma(z * z, polynomial(z, kCos64), fma(z, -0.5, 1.0)), bits(t)};
+}
+
+/// Where the library computes sin, cos and tan instead.
+template <class X>
+auto beyond_circular(const X& x) {
+  const auto a = abs(x);
+  return (a >= kCircularLimit) & (a < kInf);
+}
+
+/// The sine, a quarter turn later for each `shift`.
+template <class X>
+auto sine(const X& x, int shift, const char* name) {
+  const auto c = circular(to_double(x));
+  const auto q = c.quadrant + shift;
+  const auto value = select((q & 1) != 0, c.cos, c.sin);
+  const auto sign = shift_left(q & 2, 62);
+  return or_libm(to_float(from_bits(bits(value) ^ sign)), beyond_circular(x), name, x);
+}
+
+template <class X>
+auto sin_32(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
+template <class X>
+auto cos_32(const X& x) { return sine(x, 1, "cos"); }
+
+template <class X>
+auto tan_32(const X& x) {
+  const auto c = circular(to_double(x));
+  const auto odd = (c.quadrant & 1) != 0;
+  const auto t = select(odd, -c.cos, c.sin) / select(odd, c.sin, c.cos);
+  return select(x == 0.0, x, or_libm(to_float(t), beyond_circular(x), "tan", x));
+}
+
+template <class M, class X>
+struct HalfArc {
+  M big;  // |x| > 1/2
+  X arc;  // asin(|x|), or where big: asin(sqrt((1 - |x|) / 2))
+};
+template <class X>
+auto half_arc(const X& x) {
+  const auto a = abs(to_double(x));
+  const auto big = a > 0.5;
+  const auto z = select(big, (1.0 - a) * 0.5, a * a);
+  const auto s = select(big, sqrt(z), a);
+  return HalfArc{big, fma(s * z, polynomial(z, kAsin64), s)};
+}
+
+template <class X>
+auto asin_32(const X& x) {
+  const auto h = half_arc(x);
+  return copysign(to_float(select(h.big, kHalfPi - (h.arc + h.arc), h.arc)), x);
+}
+
+template <class X>
+auto acos_32(const X& x) {
+  const auto h = half_arc(x);
+  const auto twice = h.arc + h.arc;
+  const auto small = kHalfPi - copysign(h.arc, to_double(x));
+  return to_float(select(h.big, select(x < 0.0, kPi - twice, twice), small));
+}
+
+constexpr double kTanEighth = 0x1.a827999fcef32p-2;  // tan(pi/8)
+template <class X>
+auto atan_polynomial(const X& t) {
+  const auto z = t * t;
+  return fma(t * z, polynomial(z, kAtan64), t);
+}
+
+template <class X>
+auto atan_32(const X& x) {
+  const auto a = abs(to_double(x));
+  const auto steep = a > 1 / kTanEighth, middle = a > kTanEighth;
+  const auto above = select(steep, a.like(-1.0), select(middle, a - 1.0, a));
+  const auto below = select(steep, a, select(middle, a + 1.0, a.like(1.0)));
+  const auto turn = select(steep, a.like(kHalfPi), select(middle, a.like(kPi / 4), a.like(0.0)));
+  return copysign(to_float(turn + atan_polynomial(above / below)), x);
+}
+
+template <class Y, class X>
+auto atan2_32(const Y& y, const X& x) {
+  const auto ay = abs(to_double(y)), ax = abs(to_double(x));
+  const auto steep = ax < ay;
+  const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
+  const auto equal = (less == more) & (more != 0.0);  // infinities too
+  const auto middle = equal | (more * kTanEighth < less);
+  const auto above = select(equal, 0.0, select(middle, less - more, less));
+  const auto below = select(middle, less + more, select(more == 0.0, 1.0, more));
+  auto angle = select(middle, less.like(kPi / 4), less.like(0.0)) + atan_polynomial(above / below);
+  angle = select(steep, kHalfPi - angle, angle);
+  angle = select(bits(x) < 0, kPi - angle, angle);  // the sign bit: -0.0 counts as negative
+  return select(isnan(x) | isnan(y), x + y, copysign(to_float(angle), y));
+}
+
+// ---- powers
+
+template <class X, class Y>
+auto pow_32(const X& x, const Y& y) {
+  const auto a = abs(x), dx = to_double(a);
+  const auto l = log64(dx);
+  const auto log = select(a == 0.0, -kInf, select(a < kInf, fma(l.exponent, kLn2, l.log), dx));
+  const auto magnitude = exp_double(clamp(to_double(y) * log, 200));
+  const auto half = y * 0.5;
+  const auto whole = trunc(y) == y, odd = whole & (trunc(half) != half);
+  const auto negative = bits(x) < 0;
+  auto result = to_float(magnitude);
+  result = select(a == 1.0, 1.0, result);
+  result = select(negative & odd, -result, result);
+  const auto finite_negative = (x < 0.0) & (a < kInf);
+  result = select(finite_negative & (trunc(y) != y), kNaN, result);
+  result = select(isnan(x) | isnan(y), x + y, result);
+  return select((y == 0.0) | (x == 1.0), 1.0, result);
+}
+
+}  // namespace sinter::jit::float32_math

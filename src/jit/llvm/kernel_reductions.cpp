@@ -1,0 +1,170 @@
+// Reductions: their parts, combined in the order of jit/reduction_order.hpp.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "jit/llvm/kernel_writer.hpp"
+#include "jit/reduction_order.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::jit::llvm {
+
+void KernelWriter::start_reductions(const Stage& stage, int lanes) {
+  if (stage.reductions.empty()) return;
+  ir_.set_name("steps");
+  steps_ = ir_.alloca_of(DType::int64, 1);
+  ir_.store(steps_, ir_.integer(DType::int64, 0));
+  for (const Reduction& reduction : stage.reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    const Value start = ir_.broadcast(neutral(reduction), lanes);
+    const auto part = [&](const char* name) {
+      ir_.set_name(fmt::format("{}.{}", result.name, name));
+      std::string place = ir_.alloca_of(result.dtype, lanes);
+      ir_.store(place, start);
+      return place;
+    };
+    Parts& parts = parts_[reduction.result] = {lanes, part("step"), "", "", ""};
+    if (!rounds(reduction.op, result.dtype)) continue;
+    parts.block = part("block");
+    parts.run = part("run");
+  }
+}
+
+/// What a body computed, for all lanes or for those from first_lane_ on.
+void KernelWriter::combine_values(const Stage& stage, int lanes) {
+  for (const Reduction& reduction : stage.reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    const Parts& parts = parts_[reduction.result];
+    const Value value = ir_.broadcast(values_[reduction.value], lanes);
+    ir_.set_name(result.name);
+    if (first_lane_.ref.empty()) {
+      ir_.store(parts.step, combine(reduction, ir_.load(parts.step, result.dtype, lanes), value));
+    } else {
+      const Value place = element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_);
+      store_memory(place, combine(reduction, load_memory(place, result.dtype, lanes), value));
+    }
+  }
+}
+
+void KernelWriter::end_step(const Stage& stage) {
+  bool blocks = false;
+  for (const Reduction& reduction : stage.reductions) blocks |= !parts_[reduction.result].block.empty();
+  if (!blocks) return;
+  ir_.set_name("steps");
+  const Value steps = ir_.add(ir_.load(steps_, DType::int64, 1), ir_.integer(DType::int64, 1));
+  ir_.store(steps_, steps);
+  const auto every = [&](int number, const char* what, const std::function<void()>& body) {
+    const std::string then = ir_.label(what), done = ir_.label("counted");
+    const Value in_part = ir_.bit_and(steps, ir_.integer(DType::int64, number - 1));
+    ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.eq(in_part, ir_.integer(DType::int64, 0)).ref, then, done));
+    ir_.begin_block(then);
+    body();
+    ir_.line("br label %" + done);
+    ir_.begin_block(done);
+  };
+  every(kBlockSteps, "end_block", [&] {
+    end_block(stage);
+    every(kRunSteps, "end_run", [&] { end_run(stage); });
+  });
+}
+
+void KernelWriter::end_block(const Stage& stage) {
+  for (const Reduction& reduction : stage.reductions) {
+    const Parts& parts = parts_[reduction.result];
+    if (!parts.block.empty()) move_part(reduction, parts.step, parts.block);
+  }
+}
+
+void KernelWriter::end_run(const Stage& stage) {
+  for (const Reduction& reduction : stage.reductions) {
+    const Parts& parts = parts_[reduction.result];
+    if (!parts.block.empty()) move_part(reduction, parts.block, parts.run);
+  }
+}
+
+/// Combines a part into the next larger one, and starts it anew.
+void KernelWriter::move_part(const Reduction& reduction, const std::string& from, const std::string& to) {
+  const Instr& result = nest_.instrs[reduction.result];
+  const int lanes = parts_[reduction.result].lanes;
+  ir_.set_name(result.name);
+  ir_.store(to, combine(reduction, ir_.load(to, result.dtype, lanes), ir_.load(from, result.dtype, lanes)));
+  ir_.store(from, ir_.broadcast(neutral(reduction), lanes));
+}
+
+void KernelWriter::finish_reductions(const Stage& stage) {
+  end_block(stage);
+  end_run(stage);
+  for (const Reduction& reduction : stage.reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    const Parts& parts = parts_[reduction.result];
+    ir_.set_name(result.name);
+    const Value total = ir_.load(parts.run.empty() ? parts.step : parts.run, result.dtype, parts.lanes);
+    values_[reduction.result] = rows_are_lanes() ? horizontal(reduction, total) : total;
+  }
+}
+
+void KernelWriter::spill_lanes(const Stage& stage) {
+  for (const Reduction& reduction : stage.reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    Parts& parts = parts_[reduction.result];
+    ir_.set_name(result.name + ".lanes");
+    if (parts.memory.empty()) parts.memory = ir_.alloca_of(is_bool(result.dtype) ? DType::int32 : result.dtype, 1, parts.lanes);
+    store_memory({parts.memory, DType::int64}, ir_.load(parts.step, result.dtype, parts.lanes));
+  }
+}
+
+void KernelWriter::unspill_lanes(const Stage& stage) {
+  for (const Reduction& reduction : stage.reductions) {
+    const Instr& result = nest_.instrs[reduction.result];
+    const Parts& parts = parts_[reduction.result];
+    ir_.set_name(result.name + ".lanes");
+    ir_.store(parts.step, load_memory({parts.memory, DType::int64}, result.dtype, parts.lanes));
+  }
+}
+
+Value KernelWriter::combine(const Reduction& reduction, const Value& a, const Value& b) {
+  switch (reduction.op) {
+    case Op::reduce_sum:
+      return ir_.add(a, b);
+    case Op::reduce_prod:
+      return ir_.mul(a, b);
+    case Op::reduce_min:
+      return ir_.min(a, b);
+    case Op::reduce_max:
+      return ir_.max(a, b);
+    default:
+      throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
+  }
+}
+
+Value KernelWriter::neutral(const Reduction& reduction) {
+  const DType dtype = nest_.instrs[reduction.result].dtype;
+  if (reduction.op == Op::reduce_sum) return ir_.zero(dtype);
+  if (reduction.op == Op::reduce_prod) return ir_.number(dtype, 1);
+  const bool least = reduction.op == Op::reduce_min;
+  if (is_bool(dtype)) return ir_.integer(dtype, least);
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  if (is_floating(dtype)) return ir_.real(dtype, least ? kInf : -kInf);
+  if (dtype == DType::int32)
+    return ir_.integer(dtype, least ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int32_t>::min());
+  return ir_.integer(dtype, least ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min());
+}
+
+/// Halves the vector until one lane is left: a fixed tree.
+Value KernelWriter::horizontal(const Reduction& reduction, Value v) {
+  while (v.lanes > 1) {
+    const int half = v.lanes / 2;
+    const auto part = [&](int first) {
+      std::string mask;
+      for (int i = 0; i < half; ++i) mask += fmt::format("{}i32 {}", i ? ", " : "", first + i);
+      const std::string type = type_name(v.dtype, v.lanes);
+      if (half == 1) return ir_.lane(v, first);
+      return ir_.emit(v.dtype, half, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> <{3}>", type, v.ref, half, mask));
+    };
+    const Value low = part(0), high = part(half);
+    v = combine(reduction, low, high);
+  }
+  return v;
+}
+
+}  // namespace sinter::jit::llvm

@@ -1,0 +1,33 @@
+// The order in which the CPU combines the points of a row: a function of the nest's structure and sizes alone, the same for
+// compiled kernels and for the interpreter, on every processor and for any number of threads.
+//
+//   A step combines neighbouring row points into as many accumulators ("lanes") as it has points: where lanes walk the last
+//   row axis, point j of that axis goes to lane j % L, so that a step is L points, or the fewer that an axis ends with; where
+//   lanes walk a parallel axis, each has its own row and a step is one row point. Steps follow one another as the row axes are
+//   walked, the last one fastest.
+//   64 steps make a block, 64 blocks make a run: steps are combined into the block, finished blocks into the run, finished runs
+//   into the total, each one starting from the neutral element. So the rounding errors of a sum grow with three numbers of at
+//   most 64 instead of with their product. Only operations that round have blocks and runs.
+//   At the end lanes are combined as a tree: lane i with lane i + L/2, then i + L/4, ...
+#pragma once
+#include "jit/loop_nest.hpp"
+
+namespace sinter::jit {
+
+/// Steps to a block and blocks to a run.
+inline constexpr int kBlockSteps = 64;
+inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
+
+/// Lanes of a row stage whose row axis the lanes walk (L above): one, two or four vectors of 64 bytes of the nest's widest
+/// type, fewer for a longer body, which needs the registers itself. A power of two, at most 64.
+int row_lanes(const LoopNest& nest, const Stage& stage);
+
+/// Whether the reduction has blocks and runs: a sum or product of floating-point numbers.
+bool rounds(Op reduction, DType dtype);
+
+/// Cost of the stage's operations, in units of one addition.
+int cost_of(const LoopNest& nest, const Stage& stage);
+/// Bytes of the widest element that the nest computes with.
+int widest_element(const LoopNest& nest);
+
+}  // namespace sinter::jit

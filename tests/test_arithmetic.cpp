@@ -1,0 +1,313 @@
+// The CPU has one arithmetic: the interpreter and compiled code give the same bits, on every instruction level, for every
+// reduction in every layout and every primitive; and what a sum loses does not grow with its length.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "device/host/interpreter.hpp"
+#include "device/host/interpreter_float32.hpp"
+#include "llvm_runner.hpp"
+#include "nest_builder.hpp"
+
+using namespace sinter;
+using namespace sinter::testing;
+
+namespace {
+
+#define NEEDS_LLVM               \
+  if (!llvm_compiler()) {        \
+    MESSAGE("skipped: no LLVM"); \
+    return;                      \
+  }
+
+void interpret(const jit::LoopNest& nest, const std::vector<void*>& pointers, const std::vector<std::uint64_t>& scalars = {}) {
+  std::int64_t outer = 1, inner = 1;
+  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.vector_axis ? inner : outer) *= nest.ints[axis];
+  device::Interpreter(nest).run({pointers, nest.ints, scalars}, 0, outer, 0, inner);
+}
+
+/// The same bits; of NaN only that both are.
+template <class T>
+bool same(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// ---- reductions
+
+struct Shape {
+  std::vector<std::int64_t> parallel, rows;
+};
+
+/// Row-major strides for the axes in the order given by `order`, with a gap after the innermost.
+std::vector<std::int64_t> strides(const std::vector<std::int64_t>& sizes, const std::vector<int>& order, std::int64_t gap) {
+  std::vector<std::int64_t> result(sizes.size());
+  std::int64_t stride = gap;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    result[order[k]] = stride;
+    stride *= sizes[order[k]];
+  }
+  return result;
+}
+
+/// out[p] = reduction of x * x or of x, and a second one beside it.
+template <class T>
+void check_reduction(Op op, const Shape& shape, bool lanes_are_rows, bool long_body, std::mt19937_64& random) {
+  NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
+  std::vector<std::int64_t> sizes = shape.parallel;
+  sizes.insert(sizes.end(), shape.rows.begin(), shape.rows.end());
+  std::vector<int> order(sizes.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int>(k);
+  std::shuffle(order.begin(), order.end(), random);
+  const std::int64_t gap = 1 + static_cast<std::int64_t>(random() % 2);
+  const std::vector<std::int64_t> at = strides(sizes, order, gap);
+  b.stage(true);
+  const int x = b.load(dtype_of<T>, b.affine(at));
+  int value = x;
+  if (long_body)
+    for (int k = 0; k < 12; ++k) value = b.op(k % 2 ? Op::minimum : Op::maximum, {value, x});
+  const int first = b.reduce(op, value), second = b.reduce(Op::reduce_max, x);
+  b.stage(false);
+  std::vector<std::int64_t> out_strides(sizes.size(), 0);
+  std::int64_t points = 1;
+  for (std::size_t axis = shape.parallel.size(); axis-- > 0;) {
+    out_strides[axis] = points;
+    points *= shape.parallel[axis];
+  }
+  b.store(first, b.affine(out_strides));
+  b.store(second, b.affine(out_strides));
+
+  std::int64_t elements = gap, row_points = 1;
+  for (std::int64_t size : sizes) elements *= size;
+  for (std::int64_t size : shape.rows) row_points *= size;
+  const auto input = std::make_unique<T[]>(elements);
+  for (std::int64_t k = 0; k < elements; ++k) {
+    const double v = std::uniform_real_distribution<double>(0, 1)(random);
+    if (op == Op::reduce_prod) input[k] = static_cast<T>(0.5 + v);
+    else input[k] = std::is_floating_point_v<T> ? static_cast<T>(v) : static_cast<T>(v * 3);
+  }
+  INFO(trace::name(op), " ", name(dtype_of<T>), " ", jit::to_string(b.nest));
+  std::string text;
+  for (auto size : sizes) text += std::to_string(size) + " ";
+  INFO("sizes ", text);
+  const auto expected = std::make_unique<T[]>(2 * points), got = std::make_unique<T[]>(2 * points);
+  interpret(b.nest, {input.get(), expected.get(), expected.get() + points});
+  for (const jit::CpuTarget& cpu : cpu_levels()) {
+    std::fill_n(got.get(), 2 * points, T(77));
+    run(b.nest, compile(b.nest, cpu)->entry(), {input.get(), got.get(), got.get() + points}, {}, 3);
+    for (std::int64_t k = 0; k < 2 * points; ++k) {
+      INFO("point ", k, " ", got[k], " interpreted ", expected[k], " with ", cpu.features);
+      REQUIRE(same(got[k], expected[k]));
+    }
+  }
+  if (op != Op::reduce_sum || !std::is_floating_point_v<T> || long_body) return;
+  std::vector<std::int64_t> index(sizes.size(), 0);
+  for (std::int64_t p = 0; p < points; ++p) {
+    std::int64_t base = 0, rest = p;
+    for (std::size_t axis = shape.parallel.size(); axis-- > 0;) {
+      base += rest % shape.parallel[axis] * at[axis];
+      rest /= shape.parallel[axis];
+    }
+    double sum = 0;
+    for (std::int64_t r = 0; r < row_points; ++r) {
+      std::int64_t place = base, left = r;
+      for (std::size_t axis = sizes.size(); axis-- > shape.parallel.size();) {
+        place += left % sizes[axis] * at[axis];
+        left /= sizes[axis];
+      }
+      sum += static_cast<double>(input[place]);
+    }
+    const double bound = 4 * (1 + std::log2(static_cast<double>(std::max<std::int64_t>(row_points, 1)))) * std::numeric_limits<T>::epsilon() * sum;
+    REQUIRE(std::fabs(static_cast<double>(expected[p]) - sum) <= bound);
+  }
+}
+
+template <class T>
+void check_reductions(Op op, std::mt19937_64& random) {
+  const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const Shape shapes[] = {
+      {{size(4)}, {size(9000)}},         {{size(90)}, {size(700)}},          {{size(3), size(70)}, {size(40)}},
+      {{size(5)}, {size(900), size(3)}}, {{size(3)}, {size(20), size(200)}}, {{size(40)}, {size(30), size(3), size(7)}},
+      {{1}, {4096 * 5 + size(100), 1}},  {{1}, {9000, 2}},                   {{3}, {0}},
+  };
+  for (const Shape& shape : shapes)
+    for (const bool lanes_are_rows : {true, false}) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
+}
+
+// ---- primitives
+
+/// Edge values of the type, then moderate ones, then any bits at all.
+template <class T>
+std::vector<T> operands(std::size_t n, std::mt19937_64& random) {
+  using limits = std::numeric_limits<T>;
+  std::vector<T> values;
+  if constexpr (std::is_same_v<T, bool>) {
+    values = {};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    for (const T v : {T(0), T(1), T(0.5), T(2), T(3), T(1e-40), limits::denorm_min(), limits::min(), limits::max(), limits::infinity(),
+                      T(88.7), T(104), T(1e10), T(4e6), limits::epsilon()})
+      values.insert(values.end(), {v, -v, std::nextafter(v, T(0)), std::nextafter(v, limits::infinity())});
+    values.push_back(limits::quiet_NaN());
+  } else {
+    for (const T v : {limits::min(), limits::max(), T(0), T(1), T(-1), T(2), T(31), T(32), T(63), T(64)}) values.push_back(v);
+  }
+  std::vector<T> result(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::uint64_t bits = random();
+    if (!values.empty() && k % 3 == 0) {
+      result[k] = values[bits % values.size()];
+    } else if constexpr (std::is_same_v<T, bool>) {
+      result[k] = bits & 1;
+    } else if (k % 3 == 1) {
+      result[k] = static_cast<T>(std::normal_distribution<double>(0, 8)(random));
+    } else {
+      std::memcpy(&result[k], &bits, sizeof(T));
+    }
+  }
+  return result;
+}
+
+template <class T, class R>
+void check_primitive(Op op, const jit::CpuTarget& cpu, std::mt19937_64& random) {
+  constexpr std::int64_t n = 6007;
+  const int arity = trace::primitive(op).arity;
+  NestBuilder b({n});
+  b.stage(false);
+  const int index = b.affine({1});
+  const auto condition = operands<bool>(n, random);
+  std::vector<std::vector<T>> x;
+  std::vector<void*> pointers;
+  std::vector<int> loads;
+  auto flags = std::make_unique<bool[]>(n);
+  std::copy(condition.begin(), condition.end(), flags.get());
+  std::vector<std::unique_ptr<T[]>> memory;
+  for (int k = 0; k < arity; ++k) {
+    if (arity == 3 && k == 0) {
+      loads.push_back(b.load(DType::bool_, index));
+      pointers.push_back(flags.get());
+      continue;
+    }
+    const auto values = operands<T>(n, random);
+    memory.push_back(std::make_unique<T[]>(n));
+    std::copy(values.begin(), values.end(), memory.back().get());
+    loads.push_back(b.load(dtype_of<T>, index));
+    pointers.push_back(memory.back().get());
+  }
+  const int value = arity == 1   ? b.op(op, dtype_of<R>, {loads[0]})
+                    : arity == 2 ? b.op(op, dtype_of<R>, {loads[0], loads[1]})
+                                 : b.op(op, dtype_of<R>, {loads[0], loads[1], loads[2]});
+  b.store(value, index);
+  const auto compiled = std::make_unique<R[]>(n), interpreted = std::make_unique<R[]>(n);
+  pointers.push_back(interpreted.get());
+  interpret(b.nest, pointers);
+  pointers.back() = compiled.get();
+  run(b.nest, compile(b.nest, cpu)->entry(), pointers, {});
+  for (std::int64_t k = 0; k < n; ++k) {
+    INFO(trace::name(op), " of ", name(dtype_of<T>), " ", memory[0][k], " ", memory.back()[k], ": compiled ", compiled[k], ", interpreted ",
+         interpreted[k]);
+    REQUIRE(same(compiled[k], interpreted[k]));
+  }
+}
+
+template <class T>
+void check_primitives(int accepted, std::mt19937_64& random) {
+  for (int number = 0; number < trace::primitive_count(); ++number) {
+    const Op op = static_cast<Op>(number);
+    const trace::Primitive& row = trace::primitive(op);
+    if (row.kind != trace::OpKind::elementwise || !(row.accepts & accepted)) continue;
+    const jit::CpuTarget cpu = jit::host_cpu();
+    if (op == Op::cast) {
+      check_primitive<T, float>(op, cpu, random);
+      check_primitive<T, double>(op, cpu, random);
+      check_primitive<T, std::int32_t>(op, cpu, random);
+      check_primitive<T, std::int64_t>(op, cpu, random);
+      check_primitive<T, bool>(op, cpu, random);
+    } else if (row.result == trace::Result::boolean) {
+      check_primitive<T, bool>(op, cpu, random);
+    } else {
+      check_primitive<T, T>(op, cpu, random);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("primitives: interpreter and compiled code agree to the bit on every type") {
+  NEEDS_LLVM
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  check_primitives<float>(trace::accepts::F, random);
+  check_primitives<double>(trace::accepts::F, random);
+  check_primitives<std::int32_t>(trace::accepts::I, random);
+  check_primitives<std::int64_t>(trace::accepts::I, random);
+  check_primitives<bool>(trace::accepts::B, random);
+}
+
+TEST_CASE("float32 functions: the interpreter's code for each instruction set has the bits of kernels compiled for it") {
+  NEEDS_LLVM
+  std::mt19937_64 random(std::random_device{}());
+  const auto x = operands<float>(40001, random), y = operands<float>(40001, random);
+  const auto table = [](const jit::CpuTarget& cpu) {
+    return cpu.vector_bytes == 64   ? &device::float32_function_avx512
+           : cpu.vector_bytes == 32 ? &device::float32_function_avx2
+                                    : &device::float32_function_baseline;
+  };
+  for (const jit::CpuTarget& cpu : cpu_levels())
+    for (int number = 0; number < trace::primitive_count(); ++number) {
+      const Op op = static_cast<Op>(number);
+      const device::TileFn function = table(cpu)(op, device::Uniform::none);
+      if (!function) continue;
+      const auto n = static_cast<std::int64_t>(x.size());
+      NestBuilder b({n});
+      b.stage(false);
+      const int index = b.affine({1});
+      const int first = b.load(DType::float32, index), second = b.load(DType::float32, index);
+      b.store(trace::primitive(op).arity == 1 ? b.op(op, {first}) : b.op(op, {first, second}), index);
+      std::vector<float> compiled(x.size()), interpreted(x.size());
+      run(b.nest, compile(b.nest, cpu)->entry(), {const_cast<float*>(x.data()), const_cast<float*>(y.data()), compiled.data()}, {});
+      const void* arguments[] = {x.data(), y.data()};
+      function(n, arguments, interpreted.data());
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        INFO(trace::name(op), " of ", x[k], " ", y[k], ": compiled ", compiled[k], ", interpreted ", interpreted[k], ", ", cpu.vector_bytes);
+        REQUIRE(same(compiled[k], interpreted[k]));
+      }
+    }
+}
+
+TEST_CASE("reductions: interpreter and compiled code agree to the bit in every layout, and sums lose little") {
+  NEEDS_LLVM
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  for (const Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}) check_reductions<float>(op, random);
+  check_reductions<double>(Op::reduce_sum, random);
+  check_reductions<std::int32_t>(Op::reduce_sum, random);
+  check_reductions<std::int64_t>(Op::reduce_prod, random);
+  check_reductions<bool>(Op::reduce_sum, random);
+  check_reductions<bool>(Op::reduce_min, random);
+}
+
+TEST_CASE("sums of a constant, which err in one direction, are bounded by the logarithm of their length") {
+  NEEDS_LLVM
+  const std::int64_t n = 3'000'000;
+  const std::vector<float> x(n, 0.1f);
+  const double expected = static_cast<double>(0.1f) * static_cast<double>(n);
+  for (const Shape& shape : {Shape{{1}, {n}}, Shape{{1}, {n / 2, 2}}, Shape{{1}, {n, 1}}})
+    for (const bool lanes_are_rows : {true, false}) {
+      NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
+      b.stage(true);
+      const int sum = b.reduce(Op::reduce_sum, b.load(DType::float32, shape.rows.size() == 2 ? b.affine({0, shape.rows[1], 1}) : b.affine({0, 1})));
+      b.stage(false);
+      b.store(sum, b.affine({}));
+      float compiled = 0, interpreted = 0;
+      run(b.nest, compile(b.nest, jit::host_cpu())->entry(), {const_cast<float*>(x.data()), &compiled}, {});
+      interpret(b.nest, {const_cast<float*>(x.data()), &interpreted});
+      CHECK(compiled == interpreted);
+      CHECK(std::fabs(compiled - expected) <= 4 * std::log2(static_cast<double>(n)) * 0x1p-23 * expected);
+    }
+}
