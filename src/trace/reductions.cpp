@@ -43,6 +43,16 @@ RecordedPtr accumulated(const Site& site, const Arg& x, std::optional<DType> dty
   return make_cast(site, node, dtype.value_or(is_floating(node->dtype) ? node->dtype : DType::int64));
 }
 
+Tensor scan(Op op, const Site& site, RecordedPtr x, std::optional<std::int64_t> axis) {
+  if (!axis) x = make_reshape(site, x, {element_count(x->shape)});
+  return Tensor(make_scan(site, op, x, checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(x->shape.size()))));
+}
+RecordedPtr computable(const Site& site, const Arg& x) {
+  RecordedPtr node = as_node(site, x);
+  check_computable(site, node->dtype);
+  return node;
+}
+
 Tensor extreme(Op op, const char* name, const Arg& x, const Axes& axes, bool keepdims) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
@@ -96,6 +106,23 @@ Tensor min(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::r
 Tensor max(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::reduce_max, "max", x, axes, keepdims); }
 Tensor any(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_max, "any", x, axes, keepdims); }
 Tensor all(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_min, "all", x, axes, keepdims); }
+
+Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  const Site site = site_of("cumsum", x.where());
+  return scan(Op::reduce_sum, site, accumulated(site, x, dtype), axis);
+}
+Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  const Site site = site_of("cumprod", x.where());
+  return scan(Op::reduce_prod, site, accumulated(site, x, dtype), axis);
+}
+Tensor cummax(const Arg& x, std::optional<std::int64_t> axis) {
+  const Site site = site_of("cummax", x.where());
+  return scan(Op::reduce_max, site, computable(site, x), axis);
+}
+Tensor cummin(const Arg& x, std::optional<std::int64_t> axis) {
+  const Site site = site_of("cummin", x.where());
+  return scan(Op::reduce_min, site, computable(site, x), axis);
+}
 
 Tensor mean(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const Scope scope("mean", x.where());
