@@ -105,8 +105,8 @@ class Lowering {
     }
     make_stages();
     if (limits_.is_cuda()) choose_cuda_form();
-    name_it();
     verify(nest_);
+    name_it();
     return std::move(nest_);
   }
 

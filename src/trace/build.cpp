@@ -211,7 +211,7 @@ RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPt
 }
 
 RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis) {
-  if (x->shape[static_cast<std::size_t>(axis)] <= 1) return x;
+  if (x->shape[static_cast<std::size_t>(axis)] <= 1 || element_count(x->shape) == 0) return x;
   RecordedPtr node = new_node(site, Op::scan, x->dtype, x->shape);
   node->ints = {axis, static_cast<std::int64_t>(reduction)};
   return record(std::move(node), {x});
