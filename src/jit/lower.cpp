@@ -289,9 +289,14 @@ class Lowering {
         at[v] = emit(kernel_.values[v], false, at);
         rows.reductions[number].result = at[v];
       }
+      // A place that turns out to be an index, not a load's, is checked too.
+      for (std::size_t k = 0; k < checked.size(); ++k) {
+        const Value& condition = kernel_.values[kernel_.checks[k].condition];
+        if (!checked[k] && condition.row && condition.ready == pass) need(need, kernel_.checks[k].condition);
+      }
       raise_checks(rows, here, checked, [](const Value& condition) { return condition.row; });
       for (int v = 0; v < count; ++v) stored[v] |= slot[v] >= 0 && here[v] >= 0;
-      if (!rows.stores.empty() || !rows.reductions.empty()) nest_.stages.push_back(std::move(rows));
+      if (!rows.stores.empty() || !rows.reductions.empty() || !rows.checks.empty()) nest_.stages.push_back(std::move(rows));
     }
   }
 
