@@ -144,7 +144,7 @@ Value take_(const Arguments& a) {
   if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode is 'raise', 'wrap' or 'clip'");
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
-Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.axis(2))}; }
+Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
