@@ -416,9 +416,14 @@ class Printer {
     for (int id : stage.body)
       if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
   }
+  /// What a scan has come to, from stretch to stretch: a long float32 sum keeps its digits.
+  static DType carried(const Instr& scan) {
+    const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
+    return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
+  }
   void start_scans(const Stage& stage) {
     each_scan(stage, [&](const Instr& scan) {
-      line("{} {}_so_far = {};", cpp_type(scan.dtype), scan.name, helpers_.neutral(scan.op, scan.dtype));
+      line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, helpers_.neutral(scan.op, carried(scan)));
     });
   }
   /// Down a column a thread goes alone. Along a row the threads have a stretch of it at a time: each warp scans its part, and what
@@ -428,9 +433,13 @@ class Printer {
     const auto combine = [&](const std::string& a, const std::string& b) {
       return helpers_.spell(trace::primitive(scan.op).combine, scan.dtype, a, b);
     };
+    const std::string wide(cpp_type(carried(scan)));
+    const auto carry = [&](const std::string& a, const std::string& b) {
+      return helpers_.spell(trace::primitive(scan.op).combine, carried(scan), a, b);
+    };
     if (form_ == Form::columns) {
-      line("{} = {};", so_far, combine(so_far, value));
-      line("const {} {} = {};", type, scan.name, so_far);
+      line("{} = {};", so_far, carry(so_far, value));
+      line("const {} {} = ({}){};", type, scan.name, type, so_far);
       return;
     }
     line("{} {} = in_row ? {} : {};", type, scan.name, value, helpers_.neutral(scan.op, scan.dtype));
@@ -441,18 +450,19 @@ class Printer {
     close();
     const int warps = nest_.row_threads / kWarp;
     if (warps == 1) {
-      line("{} = {};", scan.name, combine(so_far, scan.name));
-      line("{} = __shfl_sync(0xffffffffu, {}, {});", so_far, scan.name, kWarp - 1);
+      line("const {} {}_last = __shfl_sync(0xffffffffu, {}, {});", type, scan.name, scan.name, kWarp - 1);
+      line("{} = ({})({});", scan.name, type, carry(so_far, scan.name));
+      line("{} = {};", so_far, carry(so_far, scan.name + "_last"));
       return;
     }
     line("if ((thread & {0}) == {0}) {1}_parts[thread / {2}] = {1};", kWarp - 1, scan.name, kWarp);
     line("__syncthreads();");
     open("");
-    line("{} before = {};", type, so_far);
-    line("for (int warp = 0; warp < thread / {}; ++warp) before = {};", kWarp, combine("before", scan.name + "_parts[warp]"));
-    line("{} = {};", scan.name, combine("before", scan.name));
+    line("{} before = {};", wide, so_far);
+    line("for (int warp = 0; warp < thread / {}; ++warp) before = {};", kWarp, carry("before", scan.name + "_parts[warp]"));
+    line("{} = ({})({});", scan.name, type, carry("before", scan.name));
     close();
-    line("for (int warp = 0; warp < {}; ++warp) {} = {};", warps, so_far, combine(so_far, scan.name + "_parts[warp]"));
+    line("for (int warp = 0; warp < {}; ++warp) {} = {};", warps, so_far, carry(so_far, scan.name + "_parts[warp]"));
     line("__syncthreads();  // before the next stretch writes its parts");
   }
 
