@@ -68,7 +68,8 @@ Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, cons
   return result;
 }
 
-/// LLVM and NVRTC in one process end it badly (each brings its own copy of LLVM), so that a run of this program takes one of them.
+/// A run takes LLVM or the CUDA device: with both, and once in a while with CUDA alone, glibc found its heap corrupted at exit, after
+/// all checks had passed. The cause is not known yet.
 bool with_cuda() { return std::getenv("SINTER_NEST_CUDA") != nullptr; }
 
 /// Runs the nest on the interpreter, and as LLVM code for each level of the processor or on the CUDA device at hand.
