@@ -50,8 +50,10 @@ int spread() {
       sn::eval(u);
     }
   };
+  sn::synchronize();  // kernels may be compiled behind what was evaluated
   const auto before = sn::counters();
   const double first = example::best_ms(1, compute);
+  sn::synchronize();
   const auto after = sn::counters();
   const double warm = example::best_ms(3, compute);
   example::print_counters();

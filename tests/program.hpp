@@ -25,7 +25,9 @@ inline int skip_without_gpu() {
 
 inline bool on_cuda() { return options().device != "cpu"; }
 
+/// Tests count kernels: unless told otherwise they wait for each.
 inline int run_tests(int argc, char** argv) {
+  setenv("SINTER_WAIT", "on", 0);
   if (const int skipped = skip_without_gpu()) return skipped;
   return doctest::Context(argc, argv).run();
 }

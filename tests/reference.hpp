@@ -100,18 +100,13 @@ inline Ref reduce(const Ref& x, const std::vector<std::int64_t>& axes, double st
 /// The tensor's elements as doubles, whatever its dtype.
 inline std::vector<double> values(const Tensor& t) {
   std::vector<double> out;
-  const auto take = [&](const auto& list) { out.assign(list.begin(), list.end()); };
-  switch (t.dtype()) {
-    case DType::bool_: {  // its byte as it is: poisoned memory is neither false nor true
-      const auto bytes = std::as_bytes(t.data<bool>());
-      for (std::byte b : bytes) out.push_back(std::to_integer<int>(b));
-      break;
+  visit_storage(t.dtype(), [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>) {  // its byte as it is: poisoned memory is neither false nor true
+      for (std::byte b : std::as_bytes(t.data<bool>())) out.push_back(std::to_integer<int>(b));
+    } else {
+      for (const T value : t.data<T>()) out.push_back(static_cast<double>(value));
     }
-    case DType::int32: take(t.data<std::int32_t>()); break;
-    case DType::int64: take(t.data<std::int64_t>()); break;
-    case DType::float32: take(t.data<float>()); break;
-    default: take(t.data<double>()); break;
-  }
+  });
   return out;
 }
 
@@ -122,24 +117,18 @@ inline std::pair<Tensor, Ref> random(std::mt19937& rng, const Shape& shape, DTyp
   const auto count = static_cast<std::size_t>(element_count(shape));
   for (std::size_t k = 0; k < count; ++k) {
     double value = real(rng);
-    if (dtype == DType::float32) value = static_cast<float>(value);
-    else if (dtype != DType::float64) value = std::floor(value);
-    if (dtype == DType::bool_) value = value > (low + high) / 2;
+    if (!is_floating(dtype)) value = std::floor(value);
+    if (is_bool(dtype)) value = value > (low + high) / 2;
     ref.v.push_back(value);
   }
-  const auto typed = [&](auto zero) {
-    using T = decltype(zero);
+  return visit_storage(dtype, [&]<class T>() -> std::pair<Tensor, Ref> {
     const auto memory = std::make_unique<T[]>(count + 1);
-    for (std::size_t k = 0; k < count; ++k) memory[k] = static_cast<T>(ref.v[k]);
-    return from_pointer(memory.get(), shape);
-  };
-  switch (dtype) {
-    case DType::bool_: return {typed(false), ref};
-    case DType::int32: return {typed(std::int32_t{}), ref};
-    case DType::int64: return {typed(std::int64_t{}), ref};
-    case DType::float32: return {typed(float{}), ref};
-    default: return {typed(double{}), ref};
-  }
+    for (std::size_t k = 0; k < count; ++k) {
+      memory[k] = static_cast<T>(ref.v[k]);
+      ref.v[k] = static_cast<double>(memory[k]);
+    }
+    return {from_pointer(memory.get(), shape), ref};
+  });
 }
 
 /// A random view of a tensor (transposes, slices with steps of either sign, broadcasts) and of its Ref.

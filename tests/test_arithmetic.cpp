@@ -39,7 +39,7 @@ bool same(T a, T b) {
 
 // ---- reductions
 
-struct Shape {
+struct Space {
   std::vector<std::int64_t> parallel, rows;
 };
 
@@ -56,7 +56,7 @@ std::vector<std::int64_t> strides(const std::vector<std::int64_t>& sizes, const 
 
 /// out[p] = reduction of x * x or of x, and a second one beside it.
 template <class T>
-void check_reduction(Op op, const Shape& shape, bool lanes_are_rows, bool long_body, std::mt19937_64& random) {
+void check_reduction(Op op, const Space& shape, bool lanes_are_rows, bool long_body, std::mt19937_64& random) {
   NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
   std::vector<std::int64_t> sizes = shape.parallel;
   sizes.insert(sizes.end(), shape.rows.begin(), shape.rows.end());
@@ -129,12 +129,12 @@ void check_reduction(Op op, const Shape& shape, bool lanes_are_rows, bool long_b
 template <class T>
 void check_reductions(Op op, std::mt19937_64& random) {
   const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
-  const Shape shapes[] = {
+  const Space shapes[] = {
       {{size(4)}, {size(9000)}},         {{size(90)}, {size(700)}},          {{size(3), size(70)}, {size(40)}},
       {{size(5)}, {size(900), size(3)}}, {{size(3)}, {size(20), size(200)}}, {{size(40)}, {size(30), size(3), size(7)}},
       {{1}, {4096 * 5 + size(100), 1}},  {{1}, {9000, 2}},                   {{3}, {0}},
   };
-  for (const Shape& shape : shapes)
+  for (const Space& shape : shapes)
     for (const bool lanes_are_rows : {true, false}) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("sums of a constant, which err in one direction, are bounded by the lo
   const std::int64_t n = 3'000'000;
   const std::vector<float> x(n, 0.1f);
   const double expected = static_cast<double>(0.1f) * static_cast<double>(n);
-  for (const Shape& shape : {Shape{{1}, {n}}, Shape{{1}, {n / 2, 2}}, Shape{{1}, {n, 1}}})
+  for (const Space& shape : {Space{{1}, {n}}, Space{{1}, {n / 2, 2}}, Space{{1}, {n, 1}}})
     for (const bool lanes_are_rows : {true, false}) {
       NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
       b.stage(true);

@@ -272,6 +272,24 @@ TEST_CASE("matmul of every layout and batch agrees with float64") {
   CHECK(sn::matmul(v.first, v.first).shape().empty());
 }
 
+TEST_CASE("a batch of products is one library call, whose operands are turned and repeated without copies") {
+  if (sn::testing::on_cuda()) return;  // no library there yet
+  std::mt19937 rng(seed() + 6);
+  const auto a = random(rng, {7, 1, 9, 5}, DType::float32, -1, 1), b = random(rng, {4, 6, 9}, DType::float32, -1, 1);
+  const auto before = sn::counters();
+  const Tensor c = sn::matmul(sn::permute(a.first, {0, 1, 3, 2}), sn::permute(b.first, {0, 2, 1}));  // (7, 1, 5, 9) x (4, 9, 6)
+  const auto got = values(c);
+  const auto after = sn::counters();
+  CHECK(after.library_calls - before.library_calls == 1);
+  CHECK(after.kernels_launched == before.kernels_launched);
+  REQUIRE(c.shape() == Shape{7, 4, 5, 6});
+  each({7, 4, 5, 6}, [&](const Coords& at) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 9; ++k) sum += a.second.v[flat(a.second.shape, {at[0], 0, k, at[2]})] * b.second.v[flat(b.second.shape, {at[1], at[3], k})];
+    CHECK(got[flat({7, 4, 5, 6}, at)] == doctest::Approx(sum).epsilon(1e-4));
+  });
+}
+
 TEST_CASE("special values: NaN, infinities and signed zeros go where NumPy sends them") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   const Tensor x = sn::from_span(std::vector<float>{nan, inf, -inf, 0.0f, -0.0f, 1.0f});

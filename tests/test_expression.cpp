@@ -40,7 +40,7 @@ Bindings names() {
 }
 Tensor named(const char* name) { return *names().at(name).as<Tensor>(); }
 
-Tensor expr(std::string_view text) { return evaluate(text, names()).result; }
+Tensor expr(std::string_view text) { return evaluate(text, names()).results.at(0); }
 
 /// Graphs without the lines they were recorded at.
 std::string graph(const Tensor& tensor) {
@@ -62,7 +62,7 @@ struct Number {
   double value;
 };
 Number number(std::string_view text) {
-  const Tensor result = evaluate(text, {}).result;
+  const Tensor result = evaluate(text, {}).results.at(0);
   const trace::Graph recorded = trace::linearize({result.node()}).graph;
   REQUIRE(recorded.nodes.size() >= 1);
   const trace::Node& node = recorded.nodes.back();
@@ -326,6 +326,38 @@ TEST_CASE("statements, comments and lines") {
   CHECK(evaluate("x + 1", names()).unused == std::vector<std::string>{"i", "m", "n", "s", "y"});
 }
 
+TEST_CASE("several results: a tuple as the last statement") {
+  const Tensor x = named("x"), y = named("y");
+  struct Row {
+    const char* text;
+    std::vector<Tensor> results;
+    std::vector<std::string> labels;
+  };
+  const Row rows[] = {
+      {"x", {x}, {"result"}},
+      {"x, y", {x, y}, {"x", "y"}},
+      {"x,", {x}, {"x"}},
+      {"(x, y)", {x, y}, {"x", "y"}},
+      {"[x + 1, y]", {x + 1, y}, {"x + 1", "y"}},
+      {"u = x * 2; u , u[:,  0:3] # both", {x * 2, (x * 2)(Slice{}, Slice{0, 3})}, {"u", "u[:, 0:3]"}},
+      {"q = x, y\nq", {x, y}, {"result 1", "result 2"}},
+      {"q = (x, y)", {x, y}, {"x", "y"}},
+      {"a, b = x + 1, y", {x + 1, y}, {"a", "b"}},
+      {"a, b = x, y; b, a = a, b; a - b, a", {y - x, y}, {"a - b", "a"}},
+      {"r, c = x.shape; x.reshape((c, r)), r", {x.reshape({6, 4}), full({}, std::int64_t{4})}, {"x.reshape((c, r))", "r"}},
+      {"x.reshape((6, 4)).shape", {full({}, std::int64_t{6}), full({}, std::int64_t{4})}, {"result 1", "result 2"}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(std::string(row.text));
+    const Evaluated got = evaluate(row.text, names());
+    CHECK(got.labels == row.labels);
+    REQUIRE(got.results.size() == row.results.size());
+    for (std::size_t k = 0; k < row.results.size(); ++k) CHECK(graph(got.results[k]) == graph(row.results[k]));
+  }
+  const std::string label = evaluate(std::string("y, x") + std::string(100, ' ') + "+ 1.0" + std::string(18, '0') + "*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x", names()).labels[1];
+  CHECK(label == "x + 1.0" + std::string(18, '0') + "*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*" + "…");
+}
+
 TEST_CASE("every fault is a ValueError that points at its column and says what to do") {
   struct Row {
     const char *text, *says;
@@ -399,7 +431,14 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"x + None", "not None", 4},
       {"x + (1, 2)", "not a tuple", 4},
       {"-'a'", "not a string", 1},
-      {"(1, 2)", "result is a tuple", 0},
+      {"()", "result is an empty tuple", 0},
+      {"x, (y, 2)", "tuple within a tuple", 3},
+      {"x, 'text'", "result is a string, not a tensor", 3},
+      {"x,, y", "unexpected ','", 2},
+      {", x", "unexpected ','", 0},
+      {"a, b = x", "2 names are given a tensor", 0},
+      {"a, b = 1, 2, 3", "2 names are given a tuple of 3", 0},
+      {"a, pi = 1, 2", "cannot be assigned to", 3},
       {"None", "result is None", 0},
       {"x[m]", "where(mask", 2},
       {"x[1.5]", "cannot be a float", 2},
@@ -484,6 +523,11 @@ TEST_CASE("types and numbers bind names") {
   const auto tensor = [&](const std::string& argument) { return *bound(argument).as<Tensor>(); };
   CHECK(tensor("x=f32[4096,1024]").shape() == Shape{4096, 1024});
   CHECK(tensor("x=f32[4096,1024]").dtype() == DType::float32);
+  for (int i = 0; i < kDTypeCount; ++i) {
+    CHECK(tensor("x=" + std::string(kDTypes[i].alias) + "[3]").dtype() == static_cast<DType>(i));
+    CHECK(tensor("x=" + std::string(kDTypes[i].name) + "[3]").dtype() == static_cast<DType>(i));
+    CHECK(expr("x.astype(" + std::string(kDTypes[i].name) + ")").dtype() == static_cast<DType>(i));
+  }
   CHECK(tensor("x=float64[3]").dtype() == DType::float64);
   CHECK(tensor("x=bool[8, 8]").shape() == Shape{8, 8});
   CHECK(tensor("x=i64[]").shape() == Shape{});

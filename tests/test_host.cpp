@@ -178,6 +178,20 @@ TEST_CASE("partition: every point once, cuts at multiples of the unit") {
   }
 }
 
+TEST_CASE("partition: a few long columns are shared out, in whole vectors") {
+  for (const std::int64_t columns : {128, 500, 2000}) {
+    NestBuilder b({columns}, {100'000});
+    b.stage(true);
+    const int sum = b.reduce(Op::reduce_sum, b.load(DType::float32, b.affine({1, columns})));
+    b.stage(false);
+    b.store(sum, b.affine({1, 0}));
+    const auto p = device::partition(b.nest, b.nest.ints, 2);
+    CHECK(p.pieces() > 1);
+    CHECK(p.inner_step % device::kColumnUnit == 0);
+    CHECK(p.inner_step * (p.pieces() - 1) < columns);
+  }
+}
+
 TEST_CASE("a launch gives the same bits on any number of threads") {
   for (bool lanes_are_rows : {true, false})
     for (std::int64_t points : {1, 3, 1025, 5000}) {
@@ -205,6 +219,7 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
   }
   CHECK(device::thread_count(3) == 3);
   CHECK(device::thread_count(0) >= 1);
+  CHECK(device::thread_count(2147483647) <= 1024);
 }
 
 TEST_CASE("a kernel of another device, or broken machine code, is refused") {
@@ -239,9 +254,9 @@ void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64
     for (auto& v : b) v = static_cast<std::uint64_t>(v) % 8 == 0;
   }
   std::vector<Stored> c(static_cast<std::size_t>(batch * m * n), static_cast<Stored>(77)), again(c);
-  const device::MatmulOperand left{a.data(), a_leading, a_stride, a_t}, right{b.data(), b_leading, b_stride, b_t};
-  device::matmul(dtype_of<T>, left, right, c.data(), batch, m, n, k, 1);
-  device::matmul(dtype_of<T>, left, right, again.data(), batch, m, n, k, 4);
+  const device::MatmulOperand left{a.data(), a_leading, {a_stride}, a_t}, right{b.data(), b_leading, {b_stride}, b_t};
+  device::matmul(dtype_of<T>, left, right, c.data(), {batch}, m, n, k, 1);
+  device::matmul(dtype_of<T>, left, right, again.data(), {batch}, m, n, k, 4);
   CHECK((c == again));
   double worst = 0;
   for (std::int64_t s = 0; s < batch; ++s)
@@ -289,5 +304,5 @@ TEST_CASE("matmul: every type and layout") {
   check_matmul_layouts<std::int32_t>();
   check_matmul_layouts<std::int64_t>();
   check_matmul_layouts<bool>();
-  CHECK_THROWS_AS(device::matmul(DType::float16, {}, {}, nullptr, 1, 1, 1, 1, 1), DTypeError);
+  CHECK_THROWS_AS(device::matmul(DType::float16, {}, {}, nullptr, {1}, 1, 1, 1, 1), DTypeError);
 }

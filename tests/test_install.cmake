@@ -4,7 +4,8 @@ if(NOT SINTER_SANITIZE)
   set(scripts ${CMAKE_CURRENT_SOURCE_DIR}/install)
   set(prefix ${CMAKE_CURRENT_BINARY_DIR}/install/prefix)
   set(settings -DPREFIX=${prefix} -DCXX=${CMAKE_CXX_COMPILER})
-  add_test(NAME install COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DPREFIX=${prefix} -P ${scripts}/install.cmake)
+  add_test(NAME install COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DPREFIX=${prefix}
+    -DCOMMAND_BUILT=$<TARGET_EXISTS:sinter_command> -P ${scripts}/install.cmake)
   add_test(NAME install_package COMMAND ${CMAKE_COMMAND} ${settings} -DGENERATOR=${CMAKE_GENERATOR}
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/package -P ${scripts}/package.cmake)
   add_test(NAME install_pkg_config COMMAND ${CMAKE_COMMAND} ${settings} -DPKG_CONFIG=$<$<BOOL:${PKG_CONFIG_PROGRAM}>:${PKG_CONFIG_PROGRAM}>
@@ -15,6 +16,8 @@ if(NOT SINTER_SANITIZE)
   if(NOT PKG_CONFIG_PROGRAM)
     set_tests_properties(install_pkg_config PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED: there is no pkg-config")
   endif()
+
+  add_test(NAME exported_symbols COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:sinter> -P ${scripts}/symbols.cmake)
 endif()
 
 add_test(NAME header_is_light COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include

@@ -296,6 +296,48 @@ TEST_CASE("softmax in one kernel, through a slot, lanes along rows and across th
     }
 }
 
+TEST_CASE("columns stored along their rows: whole squares turned, and what is left over") {
+  NEEDS_LLVM
+  std::mt19937_64 random(std::random_device{}());
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {16, 16}, {70, 35}, {33, 130}}) {
+    // out[i, k] = x[k, i] - sum of x[:, i], and the input's own order beside it
+    NestBuilder b({m}, {n});
+    b.stage(true);
+    const int sum = b.reduce(Op::reduce_sum, b.load(DType::float64, b.affine({1, m})));
+    b.stage(true);
+    const int less = b.op(Op::subtract, {b.load_again(0), sum});
+    b.store(less, b.affine({n + 1, 1}));
+    b.store(less, b.affine({1, m}));
+    std::vector<double> x(m * n);
+    for (double& v : x) v = static_cast<double>(random() % 100);
+    for (const jit::CpuTarget& cpu : cpu_levels()) {
+      std::vector<double> turned(m * (n + 1), -1), straight(m * n, -1);
+      run(b.nest, compile(b.nest, cpu)->entry(), {x.data(), turned.data(), straight.data()}, {}, 2);
+      for (std::int64_t i = 0; i < m; ++i) {
+        double total = 0;
+        for (std::int64_t k = 0; k < n; ++k) total += x[k * m + i];
+        for (std::int64_t k = 0; k < n; ++k) {
+          REQUIRE(turned[i * (n + 1) + k] == x[k * m + i] - total);
+          REQUIRE(straight[k * m + i] == x[k * m + i] - total);
+        }
+        REQUIRE(turned[i * (n + 1) + n] == -1);
+      }
+    }
+  }
+}
+
+TEST_CASE("what does not change along the lanes is computed before their loop") {
+  NestBuilder b({50, 60});
+  b.stage(false);
+  const int root = b.op(Op::sqrt, {b.op(Op::add, {b.load(DType::float32, b.affine({1, 0})), b.scalar(DType::float32)})});
+  b.store(b.op(Op::divide, {b.load(DType::float32, b.affine({60, 1})), root}), b.affine({60, 1}));
+  const std::string text = jit::generate_llvm(b.nest, jit::host_cpu()).text;
+  const std::size_t loop = text.find("\ninner"), call = text.find("@llvm.sqrt.f32");
+  REQUIRE(loop != std::string::npos);
+  CHECK(call < text.find("phi", loop));
+  CHECK(text.find("@llvm.sqrt.v") == std::string::npos);
+}
+
 TEST_CASE("two row axes and two parallel axes") {
   NEEDS_LLVM
   std::mt19937_64 random(std::random_device{}());

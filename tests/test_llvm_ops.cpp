@@ -2,11 +2,13 @@
 // all pairs, random ones, in sizes that leave remainders of every kind. The reference is plain C++, element by element.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <type_traits>
 
+#include "jit/storage_types.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
 
@@ -14,9 +16,6 @@ using namespace sinter;
 using namespace sinter::testing;
 
 namespace {
-
-template <class T>
-using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, int>>;
 
 template <class T>
 T numpy_remainder(T a, T b) {
@@ -39,16 +38,16 @@ T numpy_floor_divide(T a, T b) {
 }
 
 template <class T>
-T wrap(Unsigned<T> value) {
+T wrap(std::uint64_t value) {
   return static_cast<T>(value);
 }
 
 template <class T>
 T integer_reference(Op op, T a, T b) {
-  using U = Unsigned<T>;
+  using U = std::uint64_t;
   const U x = static_cast<U>(a), y = static_cast<U>(b);
   constexpr U bits = sizeof(T) * 8;
-  const bool overflows = a == std::numeric_limits<T>::min() && b == -1;
+  const bool overflows = std::is_signed_v<T> && a == std::numeric_limits<T>::min() && b == T(-1);
   switch (op) {
     case Op::negative:
       return wrap<T>(U(0) - x);
@@ -57,7 +56,7 @@ T integer_reference(Op op, T a, T b) {
     case Op::sign:
       return T((a > 0) - (a < 0));
     case Op::bitwise_not:
-      return ~a;
+      return T(~a);
     case Op::add:
       return wrap<T>(x + y);
     case Op::subtract:
@@ -69,7 +68,7 @@ T integer_reference(Op op, T a, T b) {
     case Op::remainder:
       return b == 0 || overflows ? 0 : T(a % b + ((a % b != 0 && ((a < 0) != (b < 0))) ? b : 0));
     case Op::power: {
-      if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+      if (b < 0) return a == 1 ? T(1) : a == T(-1) ? T(b % 2 ? -1 : 1) : T(0);
       U result = 1, base = x;
       for (U e = y; e; e >>= 1, base *= base)
         if (e & 1) result *= base;
@@ -242,7 +241,11 @@ template <class T>
 std::vector<T> specials() {
   using limits = std::numeric_limits<T>;
   if constexpr (std::is_same_v<T, bool>) return {false, true};
-  else if constexpr (std::is_floating_point_v<T>)
+  else if constexpr (!std::is_arithmetic_v<T>) {
+    std::vector<T> all;
+    for (float x : specials<float>()) all.push_back(T(x));
+    return all;
+  } else if constexpr (std::is_floating_point_v<T>)
     return {0,
             -T(0),
             1,
@@ -272,7 +275,7 @@ std::vector<T> specials() {
             T(8388609)};
   else
     return {
-        0, 1, -1, 2, -2, 3, 7, -7, 31, 32, 33, 63, 64, 65, -10, limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
+        0, 1, T(-1), 2, T(-2), 3, 7, T(-7), 31, 32, 33, 63, 64, 65, T(-10), limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
 }
 
 /// All pairs of special values, then random ones.
@@ -284,6 +287,7 @@ void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_64& random) {
     for (auto* to : {&a, &b}) {
       if constexpr (std::is_floating_point_v<T>)
         to->push_back(static_cast<T>(std::normal_distribution<double>(0, k % 3 ? 2 : 1e5)(random)));
+      else if constexpr (!std::is_arithmetic_v<T>) to->push_back(std::bit_cast<T>(static_cast<std::uint16_t>(random())));
       else to->push_back(static_cast<T>(random() >> (random() % (sizeof(T) * 8))));
     }
 }
@@ -345,12 +349,21 @@ void check_op(Op op, std::uint64_t seed) {
   CHECK(true);
 }
 
+/// A float becomes an integer through int32, or int64 for unsigned and wider types, either of which gives its least value for what it
+/// does not hold, and wraps; what only uint64 holds, less 2^63, goes through int64.
 template <class From, class To>
 To cast_reference(From x) {
-  if constexpr (std::is_same_v<To, bool>) return x != 0;
+  if constexpr (!std::is_arithmetic_v<From>) return cast_reference<float, To>(static_cast<float>(x));
+  else if constexpr (std::is_same_v<To, bool>) return x != 0;
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    const double whole = std::trunc(static_cast<double>(x)), limit = std::ldexp(1.0, sizeof(To) * 8 - 1);
-    return whole >= -limit && whole < limit ? static_cast<To>(whole) : std::numeric_limits<To>::min();
+    const auto whole = [](double y, int bits) {
+      y = std::trunc(y);
+      const double limit = std::ldexp(1.0, bits - 1);
+      return y >= -limit && y < limit ? static_cast<std::int64_t>(y) : bits == 64 ? INT64_MIN : INT32_MIN;
+    };
+    const auto y = static_cast<double>(x);
+    if (std::is_same_v<To, std::uint64_t> && y >= 0x1p63) return static_cast<To>(whole(y - 0x1p63, 64)) ^ static_cast<To>(INT64_MIN);
+    return static_cast<To>(whole(y, sizeof(To) < 4 || (sizeof(To) == 4 && std::is_signed_v<To>) ? 32 : 64));
   } else return static_cast<To>(x);
 }
 
@@ -361,12 +374,14 @@ void check_cast(std::uint64_t seed) {
   fill(a, b, random);
   if constexpr (std::is_floating_point_v<From>)
     for (double edge : {2147483647.0, 2147483647.5, 2147483648.0, -2147483648.0, -2147483648.5, -2147483649.0, 9223372036854774784.0,
-                        9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0})
+                        9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0, 18446744073709549568.0, 18446744073709551616.0,
+                        4294967295.0, 4294967296.5, 127.9, 128.0, -129.0, 255.5, 256.0, 300.7, 65535.0, 65536.0})
       a.push_back(static_cast<From>(edge));
   NestBuilder b2({static_cast<std::int64_t>(a.size())});
   b2.stage(false);
   const int index = b2.affine({1});
   b2.store(b2.op(Op::cast, dtype_of<To>, {b2.load(dtype_of<From>, index)}), index);
+  jit::compute_in_wider_types(b2.nest);
   for (const jit::CpuTarget& cpu : cpu_levels()) {
     auto x = memory<From>(a.size());
     auto out = memory<To>(a.size());
@@ -385,13 +400,15 @@ void check_cast(std::uint64_t seed) {
   CHECK(true);
 }
 
+/// Calls f.operator()<T>() for the C++ type of every dtype.
+template <class Function>
+void for_each_type(Function&& f) {
+  for (int i = 0; i < kDTypeCount; ++i) visit_storage(static_cast<DType>(i), f);
+}
+
 template <class From>
 void check_casts(std::uint64_t seed) {
-  check_cast<From, bool>(seed);
-  check_cast<From, std::int32_t>(seed);
-  check_cast<From, std::int64_t>(seed);
-  check_cast<From, float>(seed);
-  check_cast<From, double>(seed);
+  for_each_type([&]<class To>() { check_cast<From, To>(seed); });
 }
 
 template <class T>
@@ -427,9 +444,10 @@ TEST_CASE("every elementwise op on every type") {
     const trace::Primitive& row = trace::primitive(op);
     if (!trace::is_elementwise(op) || op == Op::cast || op == Op::where) continue;
     CAPTURE(row.name);
-    if (row.accepts & trace::accepts::F) check_op<float>(op, seed), check_op<double>(op, seed);
-    if (row.accepts & trace::accepts::I) check_op<std::int32_t>(op, seed), check_op<std::int64_t>(op, seed);
-    if (row.accepts & trace::accepts::B) check_op<bool>(op, seed);
+    for_each_type([&]<class T>() {
+      if constexpr (!is_storage_only(dtype_of<T>))
+        if (row.accepts & trace::dtype_class(dtype_of<T>)) check_op<T>(op, seed);
+    });
   }
 }
 
@@ -439,11 +457,7 @@ TEST_CASE("casts between all types, with values out of range") {
     return;
   }
   const std::uint64_t seed = std::random_device{}();
-  check_casts<bool>(seed);
-  check_casts<std::int32_t>(seed);
-  check_casts<std::int64_t>(seed);
-  check_casts<float>(seed);
-  check_casts<double>(seed);
+  for_each_type([&]<class From>() { check_casts<From>(seed); });
 }
 
 TEST_CASE("where on every type") {
@@ -452,9 +466,7 @@ TEST_CASE("where on every type") {
     return;
   }
   const std::uint64_t seed = std::random_device{}();
-  check_where<bool>(seed);
-  check_where<std::int32_t>(seed);
-  check_where<std::int64_t>(seed);
-  check_where<float>(seed);
-  check_where<double>(seed);
+  for_each_type([&]<class T>() {
+    if constexpr (!is_storage_only(dtype_of<T>)) check_where<T>(seed);
+  });
 }

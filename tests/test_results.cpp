@@ -256,7 +256,7 @@ std::string difference(const std::vector<Value>& list) {
   return {};
 }
 
-const Shape kShapes[] = {{}, {0}, {1}, {5}, {0, 3}, {3, 0}, {1, 1}, {1, 4}, {4, 1}, {3, 4}, {2, 3, 4}, {1, 3, 1}, {2, 0, 3}, {3, 1, 2}, {1, 1, 6}, {2, 2, 2}};
+const Shape kShapes[] = {{}, {0}, {1}, {5}, {0, 3}, {3, 0}, {1, 1}, {1, 4}, {4, 1}, {3, 4}, {2, 3, 4}, {1, 3, 1}, {2, 0, 3}, {3, 1, 2}, {1, 1, 6}, {2, 2, 2}, {3, 70}, {70, 3}};
 constexpr DType kTypes[] = {DType::float32, DType::int32, DType::float64, DType::bool_, DType::int64};
 
 std::uint32_t seed() {

@@ -34,7 +34,7 @@ constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
 bool skipped = false;
 
 bool have_nvrtc() {
-  if (sn::engine::Kernels::compiler(true)) return true;
+  if (sn::device::find_kind("cuda")->compiler()) return true;
   skipped = true;
   MESSAGE("SKIPPED: no NVRTC was found (the CUDA toolkit's libnvrtc, or a file named by SINTER_NVRTC)");
   return false;
@@ -186,7 +186,8 @@ TEST_CASE("a kernel that spills as compiled is cut again until none does, and th
   target.limits = sn::fuse::cuda_limits(90);
   target.limits.registers = target.limits.max_ops = 1 << 20;  // the estimates cut nothing: the compiler has the word
   const auto plan = [&](sn::engine::Totals& totals) {
-    sn::engine::Kernels kernels(totals);
+    sn::engine::ForkGate gate;
+    sn::engine::Kernels kernels(totals, gate);
     kernels.configure({folder / "cache", std::uint64_t{1} << 30}, {});
     return sn::engine::make_plan(graph, target, false, kernels);
   };

@@ -187,6 +187,17 @@ TEST_CASE("more than 1000 elements are summarised as NumPy summarises") {
   CHECK(cube.ends_with("  [1716 1717 1718 ... 1725 1726 1727]]]"));
 }
 
+TEST_CASE("16-bit floating types print as NumPy prints them") {
+  check_print<sn::half>({1000, 2, 3}, {3}, "[1.e+03 2.e+00 3.e+00]");
+  check_print<sn::half>({999., 2.}, {2}, "[999.   2.]");
+  check_print<sn::half>({0.1, 0.2}, {2}, "[0.1 0.2]");
+  check_print<sn::half>({65504., 1.}, {2}, "[6.55e+04 1.00e+00]");
+  check_print<sn::half>({100., .15}, {2}, "[100.     0.15]");
+  check_print<sn::half>({12345.}, {}, "1.2344e+04");
+  check_print<sn::half>({0.00012}, {}, "0.00012");
+  check_print<sn::bfloat16>({1.5, -0.1}, {2}, "[ 1.5 -0.1]");
+}
+
 TEST_CASE("a stream takes a tensor") {
   std::ostringstream out;
   out << tensor<float>({1, 2}, {2});
@@ -194,7 +205,7 @@ TEST_CASE("a stream takes a tensor") {
 }
 
 TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                   std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double) {
+                   std::int32_t, sn::half, std::uint32_t, std::int64_t, std::uint64_t, float, double) {
   const Folder folder;
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{0, 4}, Shape{2, 1, 3}}) {
     const Tensor x = counting<T>(shape);

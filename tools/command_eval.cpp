@@ -26,16 +26,16 @@ struct Timings {
   std::vector<double> rest_ms;  // sorted
 };
 
-/// Each evaluation records anew, as a program would; the last one's result is kept.
-Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, Tensor& result) {
+/// Each evaluation records anew, as a program would; the last one's results are kept.
+Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, std::vector<Tensor>& results) {
   const bool queued = options().device != "cpu";
   Timings timings;
   for (int i = 0; i < request.time; ++i) {
-    result = Tensor();  // frees the buffer for this round
+    results.clear();  // frees their memory for this round
     const auto start = Clock::now();
-    result = evaluate(request.expression, bindings).result;
-    eval(result);
-    wait_for(result, queued);
+    results = evaluate(request.expression, bindings).results;
+    eval(results);
+    for (const Tensor& result : results) wait_for(result, queued);
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (i == 0) timings.first_ms = ms;
     else timings.rest_ms.push_back(ms);
@@ -44,14 +44,47 @@ Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, T
   return timings;
 }
 
-void print_timings(const Timings& timings, const Counters& cold, const Tensor& result) {
+void print_timings(const Timings& timings, const Counters& cold, const std::vector<Tensor>& results) {
   fmt::print("first   {:10.3f} ms   {} compiled, {} from disk\n", timings.first_ms, cold.kernels_compiled, cold.kernels_from_disk);
   if (timings.rest_ms.empty()) return;
   const double min = timings.rest_ms.front(), median = timings.rest_ms[timings.rest_ms.size() / 2];
-  const double bytes = nlohmann::json::parse(explain(result, Format::json)).value("bytes_moved", 0.0);
+  const double bytes = nlohmann::json::parse(explain(results, Format::json)).value("bytes_moved", 0.0);
   fmt::print("min     {:10.3f} ms   {:.2f} GB/s\n", min, bytes / min * 1e-6);
   fmt::print("median  {:10.3f} ms   {:.2f} GB/s   ({} more, {:.0f} bytes moved)\n", median, bytes / median * 1e-6,
              timings.rest_ms.size(), bytes);
+}
+
+/// The files of -o, one for each result. Throws ValueError.
+std::vector<std::string> output_files(const std::string& list, const Evaluated& evaluated) {
+  std::vector<std::string> files;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::string file = list.substr(begin, end - begin);
+    file.erase(0, file.find_first_not_of(' '));
+    file.erase(file.find_last_not_of(' ') + 1);
+    if (file.empty()) throw ValueError(fmt::format("-o {}: a file's name is empty", list));
+    if (std::find(files.begin(), files.end(), file) != files.end())
+      throw ValueError(fmt::format("-o {}: {} is named twice, the second result would replace the first", list, file));
+    files.push_back(std::move(file));
+    begin = end + 1;
+  }
+  const std::size_t count = evaluated.results.size();
+  if (files.size() == count) return files;
+  std::string text = fmt::format("-o {}: {} file{} for {} result{}", list, files.size(), files.size() == 1 ? "" : "s", count, count == 1 ? "" : "s");
+  for (std::size_t k = 0; count > 1 && k < count; ++k) text += fmt::format("\n  {}", evaluated.labels[k]);
+  if (files.size() < count) text += "\ngive each a file, with commas between: -o a.npy,b.npy";
+  throw ValueError(text);
+}
+
+/// One result alone as it is; several each under a line that says which it is.
+void print_results(const Evaluated& evaluated) {
+  const auto& results = evaluated.results;
+  if (results.size() == 1) {
+    fmt::print("{}\n", to_string(results[0]));
+    return;
+  }
+  for (std::size_t k = 0; k < results.size(); ++k)
+    fmt::print("{}  {} {}\n{}\n", evaluated.labels[k], name(results[k].dtype()), to_string(results[k].shape()), to_string(results[k]));
 }
 
 void apply_settings(const EvalRequest& request) {
@@ -78,23 +111,25 @@ int run_eval(const EvalRequest& request) {
   const Bindings bindings = bind_values(request.bindings);
   Evaluated evaluated = evaluate(request.expression, bindings);
   warn_unused(evaluated.unused);
-  Tensor& result = evaluated.result;
+  std::vector<std::string> files;
+  if (!request.out.empty()) files = output_files(request.out, evaluated);
+  std::vector<Tensor>& results = evaluated.results;
 
   const Counters before = counters();
   Timings timings;
-  if (request.time > 0) timings = time_evaluations(request, bindings, result);
-  else eval(result);
+  if (request.time > 0) timings = time_evaluations(request, bindings, results);
+  else eval(results);
   Counters done = counters();
   done.kernels_compiled -= before.kernels_compiled;
   done.kernels_from_disk -= before.kernels_from_disk;
 
-  if (request.out.empty()) fmt::print("{}\n", to_string(result));
-  else save_npy(request.out, result);
-  if (request.time > 0) print_timings(timings, done, result);
+  if (files.empty()) print_results(evaluated);
+  for (std::size_t k = 0; k < files.size(); ++k) save_npy(files[k], results[k]);
+  if (request.time > 0) print_timings(timings, done, results);
   if (!request.dump.empty())
-    for (const std::string& path : dump_kernels(result, request.dump)) fmt::print("wrote {}\n", path);
+    for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
   if (!request.explain.empty())
-    print_explanation(explain(result, request.explain == "json" ? Format::json : Format::text));
+    print_explanation(explain(results, request.explain == "json" ? Format::json : Format::text));
   return 0;
 }
 

@@ -10,9 +10,9 @@ namespace sinter::tools {
 int run_kernels(const KernelsRequest& request) {
   const Evaluated evaluated = evaluate(request.expression, bind_types(request.bindings));
   warn_unused(evaluated.unused);
-  print_explanation(explain(evaluated.result, request.json ? Format::json : Format::text, request.target));
+  print_explanation(explain(evaluated.results, request.json ? Format::json : Format::text, request.target));
   if (request.dump.empty()) return 0;
-  for (const std::string& path : dump_kernels(evaluated.result, request.dump, request.target))
+  for (const std::string& path : dump_kernels(evaluated.results, request.dump, request.target))
     fmt::print(request.json ? stderr : stdout, "wrote {}\n", path);
   return 0;
 }

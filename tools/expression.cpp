@@ -65,6 +65,22 @@ std::string_view advice_on_word(std::string_view word) {
   return {};
 }
 
+/// Part of the expression on one line, shortened, without the comment that may follow it: what a result is called.
+std::string label_of(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  std::string label;
+  for (const char c : text.substr(0, text.find('#'))) {
+    const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
+    if (!space) label += c;
+    else if (!label.empty() && label.back() != ' ') label += ' ';
+  }
+  while (label.ends_with(' ')) label.pop_back();
+  if (label.size() <= kMost) return label;
+  label.resize(kMost);
+  while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();  // a character cut in two
+  return label + "…";
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const Bindings& bindings) : text_(text), bindings_(bindings), tokens_(tokenize(text)) {}
@@ -79,15 +95,30 @@ class Parser {
     }
     if (!last) throw Fault{0, "the expression is empty"};
     Evaluated evaluated;
-    if (const auto* tensor = last->as<Tensor>()) evaluated.result = *tensor;
-    else if (last->is_number()) evaluated.result = full({}, operand(*last, ""));
-    else throw Fault{last->offset, fmt::format("the result is {}, not a tensor or a number", kind_name(*last))};
+    if (const auto* tuple = last->as<Tuple>()) {
+      if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
+      const bool written_here = written_at_ == last->offset && written_.size() == tuple->size();
+      for (std::size_t k = 0; k < tuple->size(); ++k) {
+        evaluated.results.push_back(result_of((*tuple)[k]));
+        evaluated.labels.push_back(written_here ? written_[k] : fmt::format("result {}", k + 1));
+      }
+    } else {
+      evaluated.results.push_back(result_of(*last));
+      evaluated.labels.push_back("result");
+    }
     for (const auto& [name, value] : bindings_)
       if (!used_.contains(name)) evaluated.unused.push_back(name);
     return evaluated;
   }
 
  private:
+  static Tensor result_of(const Value& value) {
+    if (const auto* tensor = value.as<Tensor>()) return *tensor;
+    if (value.is_number()) return full({}, operand(value, ""));
+    throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
+                                                : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
+  }
+
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const Token& next() { return tokens_[std::min(at_++, tokens_.size() - 1)]; }
   bool accept(std::string_view symbol) {
@@ -120,7 +151,7 @@ class Parser {
 
   /// Deeply nested input must end in an error, not in an overflow of the stack.
   struct Depth {
-    explicit Depth(Parser& parser) : parser(parser) {
+    explicit Depth(Parser& of) : parser(of) {
       if (++parser.depth_ > 400) throw Fault{parser.peek().offset, "nested too deeply; name a part of it first"};
     }
     ~Depth() { --parser.depth_; }
@@ -143,17 +174,78 @@ class Parser {
   }
 
   Value statement() {
-    if (peek().kind != TokenKind::name || !peek(1).is("=")) return expression();
-    const Token name = next();
-    next();
+    written_.clear();
+    const std::size_t count = targets();
+    if (count == 0) return expressions();
+    std::vector<Token> names;
+    for (std::size_t k = 0; k < count; ++k) {
+      names.push_back(next());
+      next();  // the comma, or = after the last
+    }
+    for (const Token& name : names) check_assignable(name);
+    Value value = expressions();
+    if (count == 1) {
+      if (written_at_ == value.offset) written_at_ = names[0].offset;
+      value.offset = names[0].offset;
+      locals_.insert_or_assign(std::string(names[0].text), value);
+      return value;
+    }
+    const auto* tuple = value.as<Tuple>();
+    if (!tuple || tuple->size() != count)
+      throw Fault{names[0].offset, fmt::format("{} names are given {}", count, !tuple ? std::string(kind_name(value))
+                                                                                      : fmt::format("a tuple of {}", tuple->size()))};
+    written_.clear();
+    written_at_ = value.offset;
+    for (std::size_t k = 0; k < count; ++k) {
+      locals_.insert_or_assign(std::string(names[k].text), (*tuple)[k]);
+      written_.emplace_back(names[k].text);
+    }
+    return value;
+  }
+
+  /// How many names stand before an assignment's =; 0 where the statement is none.
+  std::size_t targets() const {
+    for (std::size_t count = 1;; ++count) {
+      if (peek(2 * count - 2).kind != TokenKind::name) return 0;
+      const Token& after = peek(2 * count - 1);
+      if (after.is("=")) return count;
+      if (!after.is(",")) return 0;
+    }
+  }
+
+  void check_assignable(const Token& name) const {
     if (const std::string_view advice = advice_on_word(name.text); !advice.empty()) throw Fault{name.offset, std::string(advice)};
     for (const Constant& constant : constants())
       if (constant.name == name.text && name.text != "e")
         throw Fault{name.offset, fmt::format("'{}' has a meaning of its own and cannot be assigned to", name.text)};
+  }
+
+  /// One expression, or several with commas between them: a tuple.
+  Value expressions() {
+    const std::size_t offset = peek().offset;
+    std::vector<std::string> written;
+    Value first = item(written);
+    if (!peek().is(",")) return first;
+    Tuple items{std::move(first)};
+    while (accept(",")) {
+      if (peek().kind == TokenKind::separator || peek().kind == TokenKind::end) break;
+      items.push_back(item(written));
+    }
+    return tuple(std::move(items), offset, std::move(written));
+  }
+
+  /// An expression of a tuple, and how it is written.
+  Value item(std::vector<std::string>& written) {
+    const std::size_t begin = peek().offset;
     Value value = expression();
-    value.offset = name.offset;
-    locals_.insert_or_assign(std::string(name.text), value);
+    written.push_back(label_of(text_.substr(begin, peek().offset - begin)));
     return value;
+  }
+
+  Value tuple(Tuple items, std::size_t offset, std::vector<std::string> written) {
+    written_at_ = offset;
+    written_ = std::move(written);
+    return {std::move(items), offset};
   }
 
   Value expression() { return binary(kLoosest); }
@@ -219,13 +311,14 @@ class Parser {
     }
     if (token.is("...")) return {Ellipsis{}, token.offset};
     if (token.is("(")) return parenthesized(token);
-    if (token.is("[")) return {list(token, "]"), token.offset};
+    if (token.is("[")) return list(token);
     unexpected(token);
   }
 
   Value parenthesized(const Token& opening) {
     if (accept(")")) return {Tuple{}, opening.offset};
-    Value first = expression();
+    std::vector<std::string> written;
+    Value first = item(written);
     if (!peek().is(",")) {
       expect(")", opening);
       return first;
@@ -233,21 +326,22 @@ class Parser {
     Tuple items{std::move(first)};
     while (accept(",")) {
       if (peek().is(")")) break;
-      items.push_back(expression());
+      items.push_back(item(written));
     }
     expect(")", opening);
-    return {std::move(items), opening.offset};
+    return tuple(std::move(items), opening.offset, std::move(written));
   }
 
   /// A list is a tuple here: both stand for shapes and axes.
-  Tuple list(const Token& opening, std::string_view closing) {
+  Value list(const Token& opening) {
     Tuple items;
-    while (!peek().is(closing)) {
-      items.push_back(expression());
+    std::vector<std::string> written;
+    while (!peek().is("]")) {
+      items.push_back(item(written));
       if (!accept(",")) break;
     }
-    expect(closing, opening);
-    return items;
+    expect("]", opening);
+    return tuple(std::move(items), opening.offset, std::move(written));
   }
 
   Value named(const Token& token) {
@@ -427,6 +521,8 @@ class Parser {
   std::size_t at_ = 0;
   int depth_ = 0;
   Bindings locals_;
+  std::size_t written_at_ = 0;        // the last tuple that was written out in this statement: its place
+  std::vector<std::string> written_;  // and its items
   std::set<std::string_view> used_;
 };
 

@@ -14,11 +14,13 @@ namespace sinter::tools {
 using Bindings = std::map<std::string, Value, std::less<>>;
 
 struct Evaluated {
-  Tensor result;                    // of the last statement, recorded and not computed
+  std::vector<Tensor> results;      // of the last statement, recorded and not computed: at least one
+  std::vector<std::string> labels;  // each result as it was written, shortened
   std::vector<std::string> unused;  // bindings that the expression never mentions
 };
 
-/// Statements separated by `;` or newlines: `name = expression` binds a name, the last statement is the result.
+/// Statements separated by `;` or newlines: `name = expression` binds a name (`a, b = …` several), the last statement is the
+/// result; `y, y[:, 0:3]`, a tuple, is several.
 /// Throws ValueError for a fault in the expression and sinter's other errors for what does not fit; either message ends
 /// with the line and a caret under the column.
 Evaluated evaluate(std::string_view text, const Bindings& bindings);

@@ -330,14 +330,9 @@ std::optional<DType> find_dtype(std::string_view name) {
     std::string_view name;
     DType dtype;
   };
-  constexpr Alias aliases[] = {{"f16", DType::float16}, {"f32", DType::float32},   {"f64", DType::float64},
-                               {"i8", DType::int8},     {"i16", DType::int16},     {"i32", DType::int32},
-                               {"i64", DType::int64},   {"u8", DType::uint8},      {"u16", DType::uint16},
-                               {"u32", DType::uint32},  {"u64", DType::uint64},    {"bf16", DType::bfloat16},
-                               {"int", DType::int64},   {"float", DType::float64}, {"double", DType::float64},
-                               {"bool_", DType::bool_}};
+  constexpr Alias aliases[] = {{"int", DType::int64}, {"float", DType::float64}, {"double", DType::float64}, {"bool_", DType::bool_}};
   for (int i = 0; i < kDTypeCount; ++i)
-    if (sinter::name(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+    if (kDTypes[i].name == name || kDTypes[i].alias == name) return static_cast<DType>(i);
   for (const Alias& alias : aliases)
     if (alias.name == name) return alias.dtype;
   return std::nullopt;

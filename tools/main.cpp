@@ -22,6 +22,7 @@ Examples:
   sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain
   sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (len - 1)' x=x.npy len=100
   sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10
+  sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter info
   sinter cache verify
@@ -32,6 +33,7 @@ Environment (a flag goes before its variable):
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
+  SINTER_WAIT         on (for a command): compile, then run; off: interpret where the bits are the same until compiled
   SINTER_CACHE_DIR    where compiled kernels are kept; SINTER_CACHE_SIZE: how much of them, as 512M; 0 keeps none
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
@@ -40,6 +42,7 @@ Environment (a flag goes before its variable):
 
 std::string function_list() {
   std::string text = "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
+                     "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
                      "An expression that starts with - goes after --.\n\nFunctions:\n";
   std::string line = " ";
   for (const tools::Function& function : tools::functions()) {
@@ -96,7 +99,8 @@ int run(int argc, char** argv) {
   eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")
       ->type_name("NAME=FILE.npy NAME=NUMBER");
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it")->type_name("OUT.npy");
+  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; of several results each to its own file")
+      ->type_name("OUT.npy[,OUT2.npy…]");
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
@@ -155,6 +159,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would wait for the compiler then
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0) throw sinter::IoError("the output cannot be written");

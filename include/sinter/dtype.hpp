@@ -1,55 +1,103 @@
-// Element types. The numbering is part of the on-disk cache key: append, never reorder.
+// Element types: the enumeration, and the table of what each one is (sinter/dtypes.def) as data.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 
+#include "sinter/half.hpp"
+
 namespace sinter {
 
-/// The element type of a tensor. float16, bfloat16 and the narrow and unsigned integers exist as
-/// values (they have names, sizes and promotion rules), but no primitive computes on them yet:
-/// recording an operation on one throws DTypeError.
+/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+/// float16 and bfloat16 are storage types: operations on them compute in float32 and round each result.
 enum class DType : std::uint8_t {
-  bool_, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64
+#define SINTER_DTYPE(id, ...) id,
+#include "sinter/dtypes.def"
+#undef SINTER_DTYPE
 };
-inline constexpr int kDTypeCount = 13;
 
+enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
+
+/// A row of the table of element types; its columns are explained there.
+struct DTypeTraits {
+  std::string_view name, alias;
+  DTypeKind kind;
+  std::size_t size;  // bytes of an element
+  DType compute, sum, real;
+  std::string_view cuda, llvm, npy;
+};
+inline constexpr DTypeTraits kDTypes[] = {
+#define SINTER_DTYPE(id, name, alias, storage, kind, compute, sum, real, cuda, llvm, npy) \
+  {name, alias, DTypeKind::kind, sizeof(storage), DType::compute, DType::sum, DType::real, cuda, llvm, npy},
+#include "sinter/dtypes.def"
+#undef SINTER_DTYPE
+};
+inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
+
+constexpr const DTypeTraits& traits(DType t) { return kDTypes[static_cast<int>(t)]; }
 /// Bytes per element; a bool takes one byte, 0 or 1.
-constexpr std::size_t itemsize(DType t) {
-  constexpr std::uint8_t bytes[kDTypeCount] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-  return bytes[static_cast<int>(t)];
-}
+constexpr std::size_t itemsize(DType t) { return traits(t).size; }
 /// NumPy's name of the type: "float32", "bool", ...
-constexpr std::string_view name(DType t) {
-  constexpr std::string_view names[kDTypeCount] = {"bool",   "int8",  "uint8",  "int16",   "uint16",   "int32",  "uint32",
-                                                   "int64", "uint64", "float16", "bfloat16", "float32", "float64"};
-  return names[static_cast<int>(t)];
-}
-constexpr bool is_floating(DType t) { return t >= DType::float16; }
-constexpr bool is_integer(DType t) { return t >= DType::int8 && t <= DType::uint64; }
-constexpr bool is_bool(DType t) { return t == DType::bool_; }
-/// True for the types that primitives compute on today.
-constexpr bool is_computable(DType t) {
-  return t == DType::bool_ || t == DType::int32 || t == DType::int64 || t == DType::float32 || t == DType::float64;
+constexpr std::string_view name(DType t) { return traits(t).name; }
+constexpr bool is_floating(DType t) { return traits(t).kind == DTypeKind::floating; }
+constexpr bool is_unsigned(DType t) { return traits(t).kind == DTypeKind::unsigned_integer; }
+constexpr bool is_integer(DType t) { return traits(t).kind == DTypeKind::signed_integer || is_unsigned(t); }
+constexpr bool is_bool(DType t) { return traits(t).kind == DTypeKind::boolean; }
+/// True for a type that is only stored: arithmetic is done in another one.
+constexpr bool is_storage_only(DType t) { return traits(t).compute != t; }
+
+/// f.template operator()<T>() for the C++ type of an element in memory.
+template <class Function> constexpr decltype(auto) visit_storage(DType t, Function&& f) {
+  switch (t) {
+#define SINTER_DTYPE(id, name, alias, storage, ...) \
+  case DType::id: return f.template operator()<storage>();
+#include "sinter/dtypes.def"
+#undef SINTER_DTYPE
+  }
+  return f.template operator()<bool>();  // no value of the enumeration
 }
 
 namespace detail {
+template <DType> struct StorageOf;
+#define SINTER_DTYPE(id, name, alias, storage, ...) \
+  template <> struct StorageOf<DType::id> {         \
+    using type = storage;                           \
+  };
+#include "sinter/dtypes.def"
+#undef SINTER_DTYPE
+
+/// The row whose elements a C++ type is: its own, or for an integer any of its kind and size.
 template <class T> constexpr DType dtype_of_impl() {
-  if constexpr (std::is_same_v<T, bool>) return DType::bool_;
-  else if constexpr (std::is_same_v<T, float>) return DType::float32;
-  else if constexpr (std::is_same_v<T, double>) return DType::float64;
-  else {
-    static_assert(std::is_integral_v<T>, "sinter tensors hold bool, integers, float and double");
-    constexpr bool s = std::is_signed_v<T>;
-    if constexpr (sizeof(T) == 1) return s ? DType::int8 : DType::uint8;
-    else if constexpr (sizeof(T) == 2) return s ? DType::int16 : DType::uint16;
-    else if constexpr (sizeof(T) == 4) return s ? DType::int32 : DType::uint32;
-    else return s ? DType::int64 : DType::uint64;
+#define SINTER_DTYPE(id, name, alias, storage, ...) \
+  if constexpr (std::is_same_v<T, storage>) return DType::id; \
+  else
+#include "sinter/dtypes.def"
+#undef SINTER_DTYPE
+  {
+    static_assert(std::is_integral_v<T>, "sinter tensors hold bool, integers, half, bfloat16, float and double");
+    constexpr DTypeKind kind = std::is_signed_v<T> ? DTypeKind::signed_integer : DTypeKind::unsigned_integer;
+    constexpr int row = [] {
+      for (int i = 0; i < kDTypeCount; ++i)
+        if (kDTypes[i].kind == kind && kDTypes[i].size == sizeof(T)) return i;
+      return -1;
+    }();
+    static_assert(row >= 0, "sinter tensors do not hold integers of this size and sign");
+    return static_cast<DType>(row);
   }
 }
 }  // namespace detail
 /// The DType of a C++ type: dtype_of<float> == DType::float32.
 template <class T> inline constexpr DType dtype_of = detail::dtype_of_impl<std::remove_cv_t<T>>();
+/// The C++ type of a DType's elements.
+template <DType t> using storage_type = typename detail::StorageOf<t>::type;
+
+/// f.template operator()<T>() for the C++ type that arithmetic is done in: float for the 16-bit floating types.
+template <class Function> constexpr decltype(auto) visit_compute(DType t, Function&& f) {
+  return visit_storage(t, [&]<class T>() -> decltype(auto) {
+    return f.template operator()<storage_type<traits(dtype_of<T>).compute>>();
+  });
+}
 
 }  // namespace sinter

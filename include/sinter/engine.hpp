@@ -40,14 +40,22 @@ struct Counters {
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;
   std::uint64_t plans_made = 0;     // scheduled and generated
-  std::uint64_t plans_reused = 0;   // found by structure: neither scheduled nor generated
+  std::uint64_t plans_reused = 0;   // found by structure and guards: neither scheduled nor generated
+  std::uint64_t guards_checked = 0; // plans of the right structure that were asked whether they hold for the sizes at hand
+  std::uint64_t sources_generated = 0;
   std::uint64_t fallbacks = 0;      // kernels interpreted because they could not be compiled
-  std::uint64_t bytes_now = 0;      // device memory held by tensors
+  std::uint64_t bytes_now = 0;      // memory held by tensors, recorded ones that wait included: on devices, and on the host
   std::uint64_t bytes_peak = 0;
 };
 Counters counters();
 /// Sets bytes_peak to bytes_now.
 void reset_peak();
+
+/// Waits until every device has done what was asked of it, and until nothing is compiled in the background any more. Throws
+/// DeviceError for what went wrong on a device meanwhile.
+void synchronize();
+/// Gives memory back to the system that is kept for later tensors.
+void trim();
 
 /// Settings, each the equal of an environment variable; the defaults are read from the environment once.
 struct Options {
@@ -56,6 +64,7 @@ struct Options {
   bool fuse = true;                 // SINTER_FUSE: on, off (one kernel per op)
   bool fast_math = false;           // SINTER_FAST_MATH: approximate math; part of the cache key
   int threads = 0;                  // SINTER_THREADS: 0 is every core
+  bool wait = false;                // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
   std::string log = "warn";         // SINTER_LOG: spdlog level
   std::string dump;                 // SINTER_DUMP: folder that receives every kernel string as it is generated
   std::string cache_dir;            // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter

@@ -109,8 +109,9 @@ Tensor left_shift(const Arg& a, const Arg& b);
 Tensor right_shift(const Arg& a, const Arg& b);
 
 // --- reductions ------------------------------------------------------------------------------------------------------
-// Over all axes by default. sum and prod of bool and int32 give int64; mean, var, stddev, logsumexp of integers give
-// float64. A dtype converts first, so that sum(x, 0, false, DType::float64) accumulates in float64.
+// Over all axes by default. sum and prod of bool and signed integers give int64, of unsigned ones uint64; mean, var, stddev, logsumexp
+// of integers give float64. float16 and bfloat16 accumulate in float32 and round once. A dtype converts first, so that
+// sum(x, 0, false, DType::float64) accumulates in float64.
 Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);

@@ -26,8 +26,9 @@ struct Recorded;
 class Arg;
 class Index;
 
+/// A C++ type that is an element of tensors: bool, integers, half, bfloat16, float, double.
 template <class T>
-concept Element = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
+concept Element = (std::is_arithmetic_v<T> && !std::is_same_v<T, long double>) || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 /// An n-dimensional array whose value is computed when it is needed. A Tensor is a counted reference to one immutable
 /// recorded operation: copies are cheap, `auto t = a + b;` never dangles, assignment re-binds the handle.
@@ -81,7 +82,7 @@ class Tensor {
   Tensor& operator<<=(const Arg& other) &;
   Tensor& operator>>=(const Arg& other) &;
 
-  /// The elements, row-major. Evaluates. T must be the C++ type of dtype(): DTypeError otherwise (astype converts).
+  /// The elements, row-major. Evaluates. E must be the C++ type of dtype(): DTypeError otherwise (astype converts).
   template <Element E> std::vector<E> to_vector() const;
   template <Element E> void copy_to(std::span<E> out) const;  ///< out.size() must be size()
   template <Element E> E item() const;                        ///< the only element
@@ -127,9 +128,12 @@ class Arg {
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::tensor; }
   const Tensor& tensor() const { return *tensor_; }
-  std::int64_t integer() const { return integer_; }     // boolean, integer
+  std::int64_t integer() const { return integer_; }     // boolean, integer; too_large: the bits of a std::uint64_t
   double floating() const { return floating_; }         // floating
-  double as_double() const { return kind_ == Kind::floating ? floating_ : static_cast<double>(integer_); }
+  double as_double() const {
+    if (kind_ == Kind::too_large) return static_cast<double>(static_cast<std::uint64_t>(integer_));
+    return kind_ == Kind::floating ? floating_ : static_cast<double>(integer_);
+  }
   DType native() const { return native_; }              // the C++ type of a scalar
   Location where() const { return where_; }
 

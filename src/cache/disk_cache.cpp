@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -24,8 +25,8 @@ constexpr int kStoresBetweenScans = 64;
 
 /// One warning per process for each directory and kind of trouble: a cache that does not work must not flood the log.
 void warn_once(const Settings& settings, std::string_view kind, const std::string& message) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
+  static std::mutex& mutex = *new std::mutex;  // neither is ever destroyed: static tensors may outlive any order of destruction
+  static auto& said = *new std::set<std::string>;
   {
     const std::lock_guard lock(mutex);
     if (!said.insert(fmt::format("{}\n{}", kind, settings.directory.string())).second) return;
@@ -55,6 +56,7 @@ struct DiskCache::State {
   std::shared_ptr<Directory> directory;
   std::uint64_t known_bytes = 0;
   int stores_until_scan = 0;
+  std::map<std::string, std::string> remembered;  // what this process wrote, so that it is written once
 
   /// The directory, or null when it is missing (and not to be created) or the cache is off.
   std::shared_ptr<Directory> open(bool create) {
@@ -169,6 +171,47 @@ struct DiskCache::State {
     }
   }
 
+  void discard(const jit::Source& source) {
+    const std::shared_ptr<Directory> from = open(/*create=*/false);
+    if (!from) return;
+    const FileRead file = from->read(entry_name(key_text(source)), /*touch=*/false);
+    if (file.status == Status::good) discard(*from, file.info);
+  }
+
+  // A note is an entry under a name of its own, which no key's hash can be: it is neither counted nor evicted.
+  static std::string note_key(const std::string& name) { return fmt::format("sinter note {}", name); }
+
+  void remember(const std::string& name, const std::string& value) {
+    {
+      const std::lock_guard lock(mutex);
+      std::string& known = remembered[name];
+      if (known == value) return;
+      known = value;
+    }
+    if (recall(name) == value) return;
+    const std::shared_ptr<Directory> to = open(/*create=*/true);
+    if (!to) return;
+    jit::Binary note;
+    note.image.assign(value.begin(), value.end());
+    if (const std::error_code error = to->publish(name, encode(note_key(name), note)))
+      warn_once(settings, "write",
+                fmt::format("{} cannot be written: {}; going on without", settings.directory.string(), error.message()));
+  }
+
+  std::optional<std::string> recall(const std::string& name) {
+    const std::shared_ptr<Directory> from = open(/*create=*/false);
+    if (!from) return std::nullopt;
+    const FileRead file = from->read(name);
+    if (file.status != Status::good) return std::nullopt;
+    const EntryView entry = decode(file.bytes);
+    if (entry.status == EntryView::Status::foreign_schema) return std::nullopt;
+    if (entry.status != EntryView::Status::good || entry.key != note_key(name)) {
+      discard(*from, file.info);
+      return std::nullopt;
+    }
+    return std::string(entry.payload.begin(), entry.payload.end());
+  }
+
   /// Runs `body`; whatever it throws (no memory, a broken locale) becomes a warning and `otherwise`.
   template <class Result, class Body> Result guarded(Result otherwise, Body body) noexcept {
     try {
@@ -200,6 +243,18 @@ std::optional<jit::Binary> DiskCache::load(const jit::Source& source) {
 
 void DiskCache::store(const jit::Source& source, const jit::Binary& binary) {
   state_->guarded(0, [&] { state_->store(source, binary); return 0; });
+}
+
+void DiskCache::discard(const jit::Source& source) {
+  state_->guarded(0, [&] { state_->discard(source); return 0; });
+}
+
+void DiskCache::remember(const std::string& name, const std::string& value) {
+  state_->guarded(0, [&] { state_->remember(name, value); return 0; });
+}
+
+std::optional<std::string> DiskCache::recall(const std::string& name) {
+  return state_->guarded(std::optional<std::string>(), [&] { return state_->recall(name); });
 }
 
 Stats DiskCache::stats() const {

@@ -45,6 +45,13 @@ class DiskCache {
   /// Publishes atomically: private temporary name, write, fsync, rename; then evicts what exceeds the size.
   void store(const jit::Source& source, const jit::Binary& binary);
 
+  /// Deletes the entry of a source: its content is whole, and yet it is of no use.
+  void discard(const jit::Source& source);
+
+  /// A word about the cache itself, kept beside its entries and checked as they are: "compiler-cpu" -> the compiler's identity.
+  void remember(const std::string& name, const std::string& value);
+  std::optional<std::string> recall(const std::string& name);
+
   Stats stats() const;
   /// Reads every entry and checks it; deletes those whose content is wrong, never those that could not be read.
   VerifyResult verify();
@@ -59,7 +66,7 @@ class DiskCache {
   State* state_;
 };
 
-/// The full text that is hashed and compared: schema, target, compiler, options, entry, source.
+/// The full text that is hashed and compared: schema, target, compiler, generator, options, entry, source.
 std::string key_text(const jit::Source& source);
 
 }  // namespace sinter::cache

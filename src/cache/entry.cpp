@@ -44,6 +44,7 @@ std::string key_text(const jit::Source& source) {
   };
   field("target", source.target);
   field("compiler", source.compiler);
+  field("generator", source.generator);
   field("options", source.options);
   field("entry", source.entry);
   field("text", source.text);

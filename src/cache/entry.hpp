@@ -15,8 +15,8 @@
 
 namespace sinter::cache {
 
-/// Part of every key and of every file: raise it when the layout below, the metadata or the kernels' calling convention
-/// changes. Files of another schema are never touched, so that two versions of sinter can share a directory.
+/// Part of every key and of every file: raise it when the layout below or the metadata changes. (A change of what is generated is in
+/// the key by itself, see generator_id().) Files of another schema are never touched, so that two versions of sinter can share a directory.
 inline constexpr std::uint32_t kSchema = 1;
 
 /// Larger files are taken for damage: no kernel comes near, and a sparse file must not be able to claim all memory.

@@ -1,10 +1,12 @@
-// What every executor offers the engine: memory, and running a loop nest on it.
+// What every device offers the engine: memory, and running a plan's steps on it.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "fuse/library_call.hpp"
+#include "fuse/limits.hpp"
 #include "jit/loop_nest.hpp"
 #include "jit/source.hpp"
 
@@ -40,16 +42,27 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;  // "cpu", "cuda:0"
+  virtual fuse::Limits limits() const = 0;
+  virtual void set_threads(int) {}       // threads of the host that may work at once, 0: every core
   virtual BufferPtr allocate(std::size_t bytes) = 0;            // throws DeviceError when there is no more
   virtual void upload(Buffer& to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, Buffer& from, std::size_t bytes) = 0;  // waits for earlier launches
   virtual void copy(Buffer& to, Buffer& from, std::size_t bytes) = 0;
+  /// The host's memory as a buffer of this device, without a copy; null where the device cannot read it.
+  virtual BufferPtr wrap(const std::shared_ptr<void>& memory, std::size_t bytes) = 0;
+  /// The opposite: a buffer's memory for the host, which lives as long as the pointer does; null where the host cannot read it.
+  virtual std::shared_ptr<void> host_memory(const BufferPtr& buffer) = 0;
+  /// Throws CompileError for a binary that is damaged or not for this device, DeviceError when the device has no room for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
+  /// pointers: the operands' buffers from their start, then the result's.
+  virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers) = 0;
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now
   virtual void trim() = 0;                                      // give pooled memory back
+  virtual void before_fork() {}                                 // holds still what a child of fork will use, until after_fork
+  virtual void after_fork() {}
 };
 using DevicePtr = std::shared_ptr<Device>;
 

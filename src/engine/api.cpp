@@ -14,7 +14,7 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
 
 // A loop that records without end is evaluated piece by piece.
 const bool hooked = [] {
-  trace::set_evaluate_hook([](const trace::RecordedPtr& node) { engine::Engine::get().evaluate({node}); });
+  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, false); });
   return true;
 }();
 
@@ -26,7 +26,7 @@ void eval(const std::vector<Tensor>& tensors) {
 }
 
 std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
-  const auto history = engine::Engine::get().history_of(nodes_of(tensors), target);
+  const auto [history, kept] = engine::Engine::get().history_of(nodes_of(tensors), target);
   return format == Format::json ? engine::explain_json(history) : engine::explain_text(history);
 }
 std::string explain(const Tensor& tensor, Format format, std::string_view target) {
@@ -34,11 +34,13 @@ std::string explain(const Tensor& tensor, Format format, std::string_view target
 }
 
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target, bool assembly) {
-  const auto history = engine::Engine::get().history_of(nodes_of(tensors), target);
+  const auto [history, planned] = engine::Engine::get().history_of(nodes_of(tensors), target);
+  if (history.kernels + history.calls == 0) return {};
+  if (!planned) throw ValueError("dump_kernels: the plan of this evaluation has left memory; record the formula again");
   std::vector<std::string> paths;
-  for (const auto& step : history.planned->steps) {
+  for (const auto& step : planned->steps) {
     if (step.nest.name.empty()) continue;  // a library call
-    const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, assembly);
+    const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, device::kind_of(planned->limits), assembly);
     paths.insert(paths.end(), written.begin(), written.end());
   }
   return paths;
@@ -49,6 +51,8 @@ std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view dir
 
 Counters counters() { return engine::Engine::get().counters(); }
 void reset_peak() { engine::Engine::get().reset_peak(); }
+void synchronize() { engine::Engine::get().synchronize(); }
+void trim() { engine::Engine::get().trim(); }
 Options options() { return engine::Engine::get().options(); }
 void configure(const Options& options) { engine::Engine::get().configure(options); }
 std::string_view version() { return SINTER_VERSION; }

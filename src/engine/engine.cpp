@@ -1,23 +1,21 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "device/cuda/cuda_device.hpp"
-#include "device/host/host_device.hpp"
-#include "device/host/matmul.hpp"
 #include "engine/checks.hpp"
 #include "engine/options.hpp"
+#include "engine/retry.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
 #include "trace/log.hpp"
+#include "trace/loops.hpp"
 
 namespace sinter::engine {
 namespace {
-
-constexpr std::size_t kMaxPlans = 1024;
 
 // What Storage::device points to.
 struct DeviceContents {
@@ -29,19 +27,11 @@ std::string short_place(const Location& where) {
   return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
 }
 
-// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
-fuse::Limits limits_of_gpu(const device::CudaInfo& info) {
-  fuse::Limits limits = fuse::cuda_limits(fuse::nearest_known_sm(info.sm));
-  limits.target = fmt::format("sm_{}", info.sm);
-  limits.sm = info.sm;
-  if (info.sm_count > 0) limits.units = info.sm_count;
-  if (info.shared_bytes > 0) {
-    limits.shared_bytes = info.shared_bytes;
-    limits.row_bytes = info.shared_bytes / 2;
-  }
-  // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
-  if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
-  return limits;
+// About what a plan takes in memory: its sources, above all.
+std::size_t cost_of(const std::string& key, const Planned& planned) {
+  std::size_t cost = 2 * key.size() + planned.plan.graph.nodes.size() * 256;
+  for (const auto& step : planned.steps) cost += 4096 + step.made.source.text.size();
+  return cost;
 }
 
 }  // namespace
@@ -52,7 +42,25 @@ Engine& Engine::get() {
 }
 
 // A device that the environment names is opened when it is first needed: a process that never evaluates needs none.
-Engine::Engine() : kernels_(totals_) { apply(options_from_environment()); }
+Engine::Engine() : kernels_(totals_, gate_) {
+  apply(options_from_environment());
+  pthread_atfork([] { get().before_fork(); }, [] { get().after_fork(false); }, [] { get().after_fork(true); });
+}
+
+// A fork waits for evaluations to end and then holds every lock, so that the child finds nothing half done.
+void Engine::before_fork() {
+  gate_.close();
+  mutex_.lock();
+  kernels_.before_fork();
+  for (const auto& [place, device] : devices_) device->before_fork();
+}
+
+void Engine::after_fork(bool child) {
+  for (const auto& [place, device] : devices_) device->after_fork();
+  kernels_.after_fork(child);
+  mutex_.unlock();
+  gate_.open();
+}
 
 void Engine::configure(const Options& options) {
   check(options);
@@ -77,93 +85,124 @@ void Engine::apply(const Options& options) {
 }
 
 device::DevicePtr Engine::device_of(const Options& options) {
-  const int ordinal = cuda_ordinal(options);
-  const std::string key = ordinal < 0 ? fmt::format("cpu/{}", options.threads) : fmt::format("cuda:{}", ordinal);
+  const Place place = place_of(options);
   std::lock_guard lock(mutex_);
-  auto& device = devices_[key];
-  if (!device) device = ordinal < 0 ? device::open_host(options.threads) : device::open_cuda(ordinal);
-  return device;
+  const std::pair key{place.kind->name, place.ordinal};
+  auto known = devices_.find(key);
+  if (known == devices_.end()) known = devices_.emplace(key, place.kind->open(place.ordinal)).first;
+  known->second->set_threads(options.threads);
+  return known->second;
+}
+
+std::vector<device::DevicePtr> Engine::devices() {
+  std::lock_guard lock(mutex_);
+  std::vector<device::DevicePtr> result;
+  for (const auto& [place, device] : devices_) result.push_back(device);
+  return result;
 }
 
 Engine::Setup Engine::setup() {
   Setup setup{options(), {}};
-  setup.target.device = device_of(setup.options);
-  if (cuda_ordinal(setup.options) >= 0) {
-    setup.target.limits = limits_of_gpu(static_cast<device::CudaDevice&>(*setup.target.device).info());
-  } else {
-    setup.target.limits = fuse::cpu_limits();
-    setup.target.interpret = setup.options.backend == "interpreter";
-  }
-  setup.target.limits.fuse = setup.options.fuse;
+  Target& target = setup.target;
+  target.device = device_of(setup.options);
+  target.limits = target.device->limits();
+  target.limits.fuse = setup.options.fuse;
+  target.interpret = target.kind().interprets && setup.options.backend == "interpreter";
+  target.wait = setup.options.wait;
   return setup;
 }
 
-std::pair<std::shared_ptr<const Planned>, bool> Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
+Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
   const Target& target = setup.target;
+  fuse::Structure structure = fuse::structure_of(graph);
   const std::string key =
       fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
                   target.device ? target.device->name() : "offline") +
-      trace::structure_key(graph);
+      structure.key;
   {
     std::lock_guard lock(mutex_);
-    if (auto found = plans_.find(key); found != plans_.end()) {
-      ++totals_.plans_reused;
-      return {found->second, true};
-    }
+    if (const auto* family = plans_.find(key))
+      for (auto planned = family->rbegin(); planned != family->rend(); ++planned) {
+        ++totals_.guards_checked;
+        if (!(*planned)->holds(structure.symbols)) continue;
+        ++totals_.plans_reused;
+        return {*planned, true, std::move(structure.symbols)};
+      }
   }
   auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
-  if (plans_.emplace(key, planned).second) {
-    plan_order_.push_back(key);
-    if (plan_order_.size() > kMaxPlans) {  // sizes that change at every step must not fill the memory
-      for (std::size_t k = 0; k < kMaxPlans / 4; ++k) plans_.erase(plan_order_[k]);
-      plan_order_.erase(plan_order_.begin(), plan_order_.begin() + kMaxPlans / 4);
-    }
+  PlanFamily family{planned};
+  std::size_t cost = cost_of(key, *planned);
+  if (const auto* known = plans_.find(key)) {
+    family.insert(family.begin(), known->begin(), known->end());
+    if (family.size() > kMaxFamily) family.erase(family.begin());
+    for (const auto& other : *known) cost += cost_of({}, *other);
   }
-  return {planned, false};
+  plans_.replace(key, std::move(family), cost);
+  return {planned, false, std::move(structure.symbols)};
 }
 
+// Several threads may want the same elements on the same device: each brings them there, what the first one brought counts.
 device::BufferPtr Engine::buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device) {
-  const bool host = device->name() == "cpu";
-  std::lock_guard lock(storage_mutex_);
-  if (auto contents = std::static_pointer_cast<DeviceContents>(storage->device)) {
-    if (contents->device == device) return contents->buffer;
-    if (!storage->host) {  // on another device: through the host
-      storage->host = trace::allocate_host(storage->bytes);
-      contents->device->download(storage->host.get(), *contents->buffer, storage->bytes);
-    }
+  std::shared_ptr<DeviceContents> contents;
+  std::shared_ptr<void> host;
+  {
+    std::lock_guard lock(storage->mutex);
+    contents = std::static_pointer_cast<DeviceContents>(storage->device);
+    host = storage->host;
   }
-  if (host) return device::wrap_host(storage->host, storage->bytes);
+  if (contents && contents->device == device) return contents->buffer;
+  if (!host) host = host_memory_of(*storage);  // it is on another device: through the host
+  if (auto wrapped = device->wrap(host, storage->bytes)) return wrapped;
   auto buffer = device->allocate(std::max<std::size_t>(storage->bytes, 1));
-  device->upload(*buffer, storage->host.get(), storage->bytes);
+  device->upload(*buffer, host.get(), storage->bytes);
+  std::lock_guard lock(storage->mutex);
+  if (const auto others = std::static_pointer_cast<DeviceContents>(storage->device); others && others->device == device) return others->buffer;
   storage->device = std::make_shared<DeviceContents>(DeviceContents{device, buffer});
   return buffer;
 }
 
-void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
+std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
+  std::shared_ptr<DeviceContents> contents;
+  {
+    std::lock_guard lock(storage.mutex);
+    if (storage.host) return storage.host;
+    contents = std::static_pointer_cast<DeviceContents>(storage.device);
+  }
+  auto memory = trace::allocate_host(storage.bytes);
+  contents->device->download(memory.get(), *contents->buffer, storage.bytes);
+  std::lock_guard lock(storage.mutex);
+  if (!storage.host) storage.host = std::move(memory);  // addresses that were given out stay
+  return storage.host;
+}
+
+void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
                     std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags) {
+  const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
+  const auto ints = numbers.subspan(step.numbers, nest.ints.size());
   for (int axis = 0; axis < nest.parallel; ++axis)
-    if (nest.ints[axis] == 0) return;  // nothing to write
+    if (ints[axis] == 0) return;  // nothing to write
   std::vector<std::uint64_t> scalars;
   for (int ordinal : step.constants) scalars.push_back(constants[ordinal].bits());
   const auto gather = [&](auto address_of) {
     std::vector<void*> pointers;
+    const std::int64_t* offset = ints.data() + ints.size();
     for (const auto* accesses : {&nest.inputs, &nest.outputs})
       for (const auto& access : *accesses)
-        pointers.push_back(static_cast<char*>(address_of(access.buffer)) + access.offset * static_cast<std::int64_t>(itemsize(access.dtype)));
+        pointers.push_back(static_cast<char*>(address_of(access.buffer)) + *offset++ * static_cast<std::int64_t>(itemsize(access.dtype)));
     return pointers;
   };
   ++totals_.launched;
-  if (step.made.kernel) {
+  if (const auto kernel = kernels_.current(step.made, nest, target)) {
     auto pointers = gather([&](int node) { return buffers[node]->data(); });
     if (flags) pointers.push_back(flags->data());
-    device->launch(*step.made.kernel, nest, {pointers, nest.ints, scalars});
+    device->launch(*kernel, nest, {pointers, ints, scalars});
     return;
   }
-  // No kernel on the device: interpret on the host, with the operands brought over and the results taken back.
-  const auto host = device::open_host(1);
+  // No kernel on the device: interpreted where nests are, with the operands brought over and the results taken back.
+  const auto host = device::interpreting_kind().open(0);
   std::unordered_map<int, device::BufferPtr> copies;
   const auto bring = [&](const jit::Access& access) {
     auto& copy = copies[access.buffer];
@@ -178,33 +217,21 @@ void Engine::launch(const PlannedStep& step, const std::vector<trace::Scalar>& c
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) pointers.push_back(raised.data());
   const auto kernel = host->load(nest, {});
-  host->launch(*kernel, nest, {pointers, nest.ints, scalars});
+  host->launch(*kernel, nest, {pointers, ints, scalars});
   for (const auto& access : nest.outputs) device->upload(*buffers[access.buffer], copies.at(access.buffer)->data(), buffers[access.buffer]->bytes());
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
-void Engine::multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers) {
-  const auto bytes = static_cast<std::int64_t>(itemsize(call.dtype));
-  std::int64_t batch = 1;
-  for (auto size : call.batch) batch *= size;
+void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers) {
+  std::vector<void*> pointers;
+  for (const auto& operand : call.operands) pointers.push_back(buffers[operand.node]->data());
+  pointers.push_back(buffers[call.node]->data());
   ++totals_.library_calls;
-  // Batch axes may be broadcast, each by itself: one product per batch element, its place found axis by axis.
-  for (std::int64_t b = 0; b < batch; ++b) {
-    const auto operand = [&](const fuse::MatrixOperand& of) {
-      std::int64_t offset = of.offset, rest = b;
-      for (std::size_t axis = call.batch.size(); axis-- > 0; rest /= call.batch[axis]) offset += rest % call.batch[axis] * of.batch_strides[axis];
-      device::MatmulOperand result;
-      result.data = static_cast<const char*>(buffers[of.node]->data()) + offset * bytes;
-      result.transposed = of.column_stride != 1;
-      result.leading = result.transposed ? of.column_stride : of.row_stride;
-      return result;
-    };
-    char* out = static_cast<char*>(buffers[call.node]->data()) + b * call.m * call.n * bytes;
-    device::matmul(call.dtype, operand(call.a), operand(call.b), out, 1, call.m, call.n, call.k, options.threads);
-  }
+  device->call(call, pointers);
 }
 
-void Engine::run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers) {
+void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
+                 std::vector<device::BufferPtr>& buffers) {
   const auto& plan = planned.plan;
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
@@ -214,39 +241,44 @@ void Engine::run(const Planned& planned, const trace::Linear& linear, const Setu
     const auto& step = plan.steps[s];
     for (int node : step.reads())
       if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
-    for (int node : step.writes()) {
-      const auto& n = plan.graph.nodes[node];
-      buffers[node] = device->allocate(std::max<std::size_t>(static_cast<std::size_t>(element_count(n.shape)) * itemsize(n.dtype), 1));
-    }
-    if (step.kind == fuse::Step::Kind::matmul) multiply(step.matmul, setup.options, buffers);
-    else if (planned.steps[s].gathers.empty()) launch(planned.steps[s], constants, device, buffers, nullptr);
-    else checks.launch(planned.steps[s], [&](const device::BufferPtr& flags) { launch(planned.steps[s], constants, device, buffers, flags); });
+    for (int node : step.writes()) buffers[node] = device->allocate(std::max<std::size_t>(planned.bytes_of(node, numbers), 1));
+    const auto& made = planned.steps[s];
+    if (step.kind == fuse::Step::Kind::library) call(fuse::bound(step.call, numbers.data() + made.numbers), device, buffers);
+    else if (made.gathers.empty()) launch(made, numbers, constants, setup.target, buffers, nullptr);
+    else checks.launch(made, [&](const device::BufferPtr& flags) { launch(made, numbers, constants, setup.target, buffers, flags); });
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
       if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
   checks.verify();
 }
 
-void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
+void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) {
+  const ForkGate::Inside inside(gate_);
   std::vector<trace::RecordedPtr> pending;
   for (const auto& root : roots) {
     if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
     if (!root->result()) pending.push_back(root);
   }
   if (pending.empty()) return;
-  const trace::Linear linear = trace::linearize(pending);
+  if (asked) trace::evaluation_asked();
+  const trace::Linear linear = trace::linearize_and_keep(pending);
   for (std::size_t leaf = 0; leaf < linear.leaves.size(); ++leaf)
     if (!linear.leaves[leaf])
       throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                    short_place(pending.front()->where)));
-  const Setup now = setup();
-  const auto [planned, reused] = plan_for(linear.graph, now);
+  Setup now = setup();
   std::vector<device::BufferPtr> buffers;
-  run(*planned, linear, now, buffers);
+  std::vector<std::int64_t> numbers;
+  const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) {
+    Found made = plan_for(linear.graph, now);
+    made.planned->program.evaluate(made.symbols, numbers);
+    run(*made.planned, numbers, linear, now, buffers);
+    return made;
+  });
+  const auto& planned = found.planned;
 
   const auto& plan = planned->plan;
-  const auto history = std::make_shared<History>(History{planned, reused, now.target.device->name()});
-  const bool host = cuda_ordinal(now.options) < 0;
+  const auto history = std::make_shared<History>(planned, found.reused, now.target.device->name());
   for (std::size_t k = 0; k < pending.size(); ++k) {
     const int output = plan.graph.outputs[k];
     const auto alias = plan.aliases.find(output);
@@ -256,29 +288,24 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots) {
       storage = linear.leaves[plan.graph.nodes[base].leaf];
     } else {
       storage = std::make_shared<trace::Storage>();
-      storage->bytes = static_cast<std::size_t>(element_count(plan.graph.nodes[base].shape)) * itemsize(plan.graph.nodes[base].dtype);
-      if (host) storage->host = device::host_memory(buffers[base]);
-      else storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffers[base]});
+      storage->bytes = planned->bytes_of(base, numbers);
+      storage->host = now.target.device->host_memory(buffers[base]);
+      if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffers[base]});
     }
     pending[k]->materialize(std::move(storage), history);
   }
 }
 
 const void* Engine::host_data(const trace::RecordedPtr& node) {
+  const ForkGate::Inside inside(gate_);
   evaluate({node});
   const auto storage = node->result();
   if (!storage) throw ValueError("the tensor is a placeholder: it has a shape but no data");
-  std::lock_guard lock(storage_mutex_);
-  if (!storage->host) {
-    const auto contents = std::static_pointer_cast<DeviceContents>(storage->device);
-    auto memory = trace::allocate_host(storage->bytes);
-    contents->device->download(memory.get(), *contents->buffer, storage->bytes);
-    storage->host = std::move(memory);
-  }
-  return storage->host.get();
+  return host_memory_of(*storage).get();
 }
 
-History Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+  const ForkGate::Inside inside(gate_);
   std::vector<trace::RecordedPtr> pending;
   History known;
   for (const auto& root : roots) {
@@ -289,8 +316,8 @@ History Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::st
   if (pending.empty()) {
     if (!target.empty()) throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, "
                                           "over placeholders if there is no data");
-    if (!known.planned) known = {std::make_shared<Planned>(), false, options().device};
-    return known;
+    if (known.device.empty()) known.device = options().device;  // nobody computed it: it came with its elements
+    return {known, known.planned.lock()};
   }
   Setup now;
   if (target.empty()) {
@@ -299,11 +326,12 @@ History Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::st
     now.options = options();
     now.target.limits = fuse::limits_of(std::string(target));
     now.target.limits.fuse = now.options.fuse;
-    now.target.interpret = !now.target.limits.is_cuda() && now.options.backend == "interpreter";
+    now.target.interpret = now.target.kind().interprets && now.options.backend == "interpreter";
   }
   const trace::Linear linear = trace::linearize(pending);
-  const auto [planned, reused] = plan_for(linear.graph, now);
-  return {planned, reused, now.target.device ? now.target.device->name() : now.target.limits.target};
+  const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) { return plan_for(linear.graph, now); });
+  const auto& planned = found.planned;
+  return {History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned};
 }
 
 Counters Engine::counters() {
@@ -315,9 +343,13 @@ Counters Engine::counters() {
   result.kernels_from_memory = totals_.from_memory;
   result.plans_made = totals_.plans_made;
   result.plans_reused = totals_.plans_reused;
+  result.guards_checked = totals_.guards_checked;
+  result.sources_generated = totals_.generated;
   result.fallbacks = totals_.fallbacks;
-  std::lock_guard lock(mutex_);
-  for (const auto& [key, device] : devices_) {
+  const auto host = trace::host_use();
+  result.bytes_now = host.now;
+  result.bytes_peak = host.peak;
+  for (const auto& device : devices()) {
     const auto use = device->memory();
     result.bytes_now += use.now;
     result.bytes_peak += use.peak;
@@ -326,8 +358,17 @@ Counters Engine::counters() {
 }
 
 void Engine::reset_peak() {
-  std::lock_guard lock(mutex_);
-  for (const auto& [key, device] : devices_) device->reset_peak();
+  trace::reset_host_peak();
+  for (const auto& device : devices()) device->reset_peak();
+}
+
+void Engine::synchronize() {
+  kernels_.wait();
+  for (const auto& device : devices()) device->synchronize();
+}
+
+void Engine::trim() {
+  for (const auto& device : devices()) device->trim();
 }
 
 }  // namespace sinter::engine

@@ -1,13 +1,17 @@
 // The engine: the one place that knows every room. Takes recorded nodes, returns contents.
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/explain.hpp"
+#include "engine/fork_gate.hpp"
 #include "engine/kernels.hpp"
+#include "engine/lru.hpp"
 #include "sinter/engine.hpp"
 #include "trace/record.hpp"
 
@@ -21,14 +25,18 @@ class Engine {
   /// Opens the device, so that a missing one is told here.
   void configure(const Options& options);
 
-  void evaluate(const std::vector<trace::RecordedPtr>& roots);
+  /// `asked`: by the user, not by recording that found a loop.
+  void evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node);
-  /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device.
-  History history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+  /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device. The plan is held for as long
+  /// as it is looked at; null when it has left memory.
+  std::pair<History, std::shared_ptr<const Planned>> history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
 
   Counters counters();
   void reset_peak();
+  void synchronize();
+  void trim();
 
  private:
   Engine();
@@ -41,21 +49,36 @@ class Engine {
   };
   Setup setup();
   device::DevicePtr device_of(const Options& options);
-  std::pair<std::shared_ptr<const Planned>, bool> plan_for(const trace::Graph& graph, const Setup& setup);
+  std::vector<device::DevicePtr> devices();
+  // A plan and the symbols' values that it is to be run with.
+  struct Found {
+    std::shared_ptr<const Planned> planned;
+    bool reused = false;
+    std::vector<std::int64_t> symbols;
+  };
+  Found plan_for(const trace::Graph& graph, const Setup& setup);
+  std::shared_ptr<void> host_memory_of(trace::Storage& storage);
   device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  void run(const Planned& planned, const trace::Linear& linear, const Setup& setup, std::vector<device::BufferPtr>& buffers);
-  void launch(const PlannedStep& step, const std::vector<trace::Scalar>& constants, const device::DevicePtr& device,
+  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
+           std::vector<device::BufferPtr>& buffers);
+  void launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
               std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags);
-  void multiply(const fuse::MatmulCall& call, const Options& options, std::vector<device::BufferPtr>& buffers);
+  void call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers);
+  void before_fork();
+  void after_fork(bool child);
 
+  static constexpr std::size_t kMaxPlanBytes = 64 << 20;
+
+  ForkGate gate_;
   Totals totals_;
   Kernels kernels_;
   mutable std::mutex mutex_;  // guards what follows
   Options options_;
-  std::unordered_map<std::string, device::DevicePtr> devices_;
-  std::unordered_map<std::string, std::shared_ptr<const Planned>> plans_;
-  std::vector<std::string> plan_order_;  // oldest first
-  std::mutex storage_mutex_;  // guards uploads into and downloads out of Storage
+  std::map<std::pair<std::string_view, int>, device::DevicePtr> devices_;  // by kind and ordinal
+  // Plans of one structure, each for the sizes that meet its guards; the latest last.
+  using PlanFamily = std::vector<std::shared_ptr<const Planned>>;
+  static constexpr std::size_t kMaxFamily = 64;
+  Lru<std::string, PlanFamily> plans_{kMaxPlanBytes};
 };
 
 }  // namespace sinter::engine

@@ -11,13 +11,14 @@ namespace sinter::engine {
 namespace {
 
 using fuse::Step;
-using trace::Graph;
+using fuse::Graph;
 
 std::string describe(const Graph& graph, int node) {
   return fmt::format("{} {}", name(graph.nodes[node].dtype), to_string(graph.nodes[node].shape));
 }
 
 const char* origin_name(const Made& made, bool reused) {
+  if (made.later) return "interpreted first";
   if (made.interpreted) return "interpreted";
   if (reused) return "memory";
   switch (made.origin) {
@@ -52,6 +53,7 @@ std::string inputs_text(const Graph& graph, const Step& step, const std::map<int
 }
 
 std::string binary_text(const Made& made, bool reused) {
+  if (made.later) return "compiled in the background, interpreted until then";
   if (made.interpreted) return "none: interpreted" + (made.why_interpreted.empty() ? "" : ", " + made.why_interpreted);
   if (reused || made.origin == jit::Origin::memory) return "from memory";
   if (made.origin == jit::Origin::disk) return "from disk";
@@ -71,35 +73,32 @@ std::string ops_text(const std::vector<std::string>& ops) {
   return text;
 }
 
-std::string matmul_text(const fuse::MatmulCall& call) {
-  return fmt::format("matmul {}x{}x{}{}", call.m, call.k, call.n, call.batch.empty() ? "" : fmt::format(", batch {}", to_string(call.batch)));
-}
-
 }  // namespace
 
 std::string explain_text(const History& history) {
-  const auto& plan = history.planned->plan;
-  const Graph& graph = plan.graph;
-  if (plan.steps.empty()) return "nothing to compute: the value is in memory\n";
-  int kernels = 0, calls = 0;
-  for (const auto& step : plan.steps) ++(step.kind == Step::Kind::kernel ? kernels : calls);
+  const int kernels = history.kernels, calls = history.calls;
+  if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
   std::string text = fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
                                  calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device,
-                                 bytes_text(plan.bytes_moved));
-  if (plan.bytes_unfused > plan.bytes_moved)
-    text += fmt::format("; one kernel per op would move {} ({:.1f}x)", bytes_text(plan.bytes_unfused), plan.bytes_unfused / plan.bytes_moved);
+                                 bytes_text(history.bytes_moved));
+  if (history.bytes_unfused > history.bytes_moved)
+    text += fmt::format("; one kernel per op would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
   text += "\n";
+  const auto known = history.planned.lock();
+  if (!known) return text + "the plan itself has left memory; record the formula again to see its kernels\n";
+  const auto& plan = known->plan;
+  const Graph& graph = plan.graph;
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const std::string inputs = inputs_text(graph, step, writer);
     for (int node : step.writes()) writer[node] = s + 1;
-    if (step.kind == Step::Kind::matmul) {
-      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n   ends    {}\n", s + 1, matmul_text(step.matmul), inputs,
+    if (step.kind == Step::Kind::library) {
+      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n   ends    {}\n", s + 1, fuse::to_string(step.call), inputs,
                           listed(graph, step.writes()), bytes_text(step.bytes_moved), fuse::to_string(step.cut()));
       continue;
     }
-    const PlannedStep& planned = history.planned->steps[s];
+    const PlannedStep& planned = known->steps[s];
     const Made& made = planned.made;
     const std::string ops = ops_text(planned.nest.ops);
     text += fmt::format("{}. {}\n", s + 1, planned.nest.name);
@@ -119,12 +118,14 @@ std::string explain_text(const History& history) {
 
 std::string explain_json(const History& history) {
   using nlohmann::json;
-  const auto& plan = history.planned->plan;
+  const auto known = history.planned.lock();
+  const fuse::Plan nothing;
+  const auto& plan = known ? known->plan : nothing;
   const Graph& graph = plan.graph;
   json kernels = json::array(), calls = json::array();
   const auto described = [&](const std::vector<int>& nodes) {
     json list = json::array();
-    for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", graph.nodes[node].shape}});
+    for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", fuse::hints(graph.nodes[node].shape)}});
     return list;
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -135,19 +136,19 @@ std::string explain_json(const History& history) {
                {"cut", {{"reason", std::string(fuse::name(step.cut().reason))}, {"detail", step.cut().detail}}},
                {"bytes_moved", step.bytes_moved},
                {"bytes_unfused", step.bytes_unfused}};
-    if (step.kind == Step::Kind::matmul) {
-      entry["name"] = matmul_text(step.matmul);
+    if (step.kind == Step::Kind::library) {
+      entry["name"] = fuse::to_string(step.call);
       calls.push_back(entry);
       continue;
     }
-    const PlannedStep& planned = history.planned->steps[s];
+    const PlannedStep& planned = known->steps[s];
     const Made& made = planned.made;
-    const auto known = [](int figure) { return figure < 0 ? json() : json(figure); };
+    const auto figure_or_null = [](int figure) { return figure < 0 ? json() : json(figure); };
     entry["name"] = planned.nest.name;
     entry["ops"] = planned.nest.ops;
-    entry["registers"] = known(made.report.registers);
-    entry["spill_bytes"] = known(made.report.spill_bytes);
-    entry["shared_bytes"] = known(made.report.shared_bytes);
+    entry["registers"] = figure_or_null(made.report.registers);
+    entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
+    entry["shared_bytes"] = figure_or_null(made.report.shared_bytes);
     entry["origin"] = origin_name(made, history.reused);
     entry["compile_ms"] = history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.kernel.notes;
@@ -157,8 +158,9 @@ std::string explain_json(const History& history) {
   return json{{"device", history.device},
               {"kernels", kernels},
               {"library_calls", calls},
-              {"bytes_moved", plan.bytes_moved},
-              {"bytes_unfused", plan.bytes_unfused}}
+              {"plan_in_memory", known != nullptr || history.kernels + history.calls == 0},
+              {"bytes_moved", history.bytes_moved},
+              {"bytes_unfused", history.bytes_unfused}}
       .dump(2);
 }
 

@@ -7,11 +7,21 @@
 
 namespace sinter::engine {
 
-/// What a node remembers of its evaluation.
+/// What a node remembers of its evaluation. It does not keep the plan in memory: what that says is told while some evaluation may
+/// still use it.
 struct History {
-  std::shared_ptr<const Planned> planned;
+  History() = default;
+  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on)
+      : planned(of), reused(was_reused), device(std::move(on)) {
+    for (const auto& step : of->plan.steps) ++(step.kind == fuse::Step::Kind::kernel ? kernels : calls);
+    bytes_moved = of->plan.bytes_moved;
+    bytes_unfused = of->plan.bytes_unfused;
+  }
+  std::weak_ptr<const Planned> planned;
   bool reused = false;  // the plan was found by structure: its kernels were in memory
   std::string device;   // "cpu", "cuda:0", or a target name
+  int kernels = 0, calls = 0;
+  double bytes_moved = 0, bytes_unfused = 0;
 };
 
 std::string explain_text(const History& history);

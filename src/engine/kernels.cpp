@@ -4,20 +4,28 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
 
 namespace sinter::engine {
+namespace {
 
-jit::Compiler* Kernels::compiler(bool cuda) {
-  if (cuda) {
-    static const jit::CompilerPtr nvrtc = jit::find_nvrtc();
-    return nvrtc.get();
-  }
-  static const jit::CompilerPtr llvm = jit::find_llvm();
-  return llvm.get();
+using State = Compiled::State;
+
+/// One warning for each kind of device: a machine without a compiler must not flood the log.
+void warn_of_no_compiler(const device::Kind& kind) {
+  static auto& mutex = *new std::mutex;
+  static auto& said = *new std::set<std::string_view>;
+  const std::lock_guard lock(mutex);
+  if (said.insert(kind.name).second)
+    log().warn("no {} was found; kernels are interpreted, which is slow. {}", kind.compiler_name, kind.compiler_advice);
 }
+
+std::string note_of_compiler(const device::Kind& kind) { return fmt::format("compiler-{}", kind.name); }
+
+}  // namespace
 
 void Kernels::configure(const cache::Settings& settings, const std::string& dump) {
   std::lock_guard lock(mutex_);
@@ -31,15 +39,16 @@ std::shared_ptr<cache::DiskCache> Kernels::disk() const {
   return disk_;
 }
 
-std::shared_ptr<Kernels::Entry> Kernels::entry_of(const jit::Source& source) {
+std::shared_ptr<Compiled> Kernels::entry_of(const jit::Source& source) {
+  std::string key = cache::key_text(source);
   std::lock_guard lock(mutex_);
-  auto& entry = entries_[cache::key_text(source)];
-  if (!entry) entry = std::make_shared<Entry>();
-  return entry;
+  if (const auto* known = entries_.find(key)) return *known;
+  const std::size_t cost = 3 * key.size();  // the key, and an image that is about twice as large
+  return entries_.insert(key, std::make_shared<Compiled>(), cost);
 }
 
 // SINTER_DUMP is for looking: a folder that cannot be written is told once and stops nothing.
-void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source) {
+void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source, const device::Kind& kind) {
   std::string directory;
   {
     std::lock_guard lock(mutex_);
@@ -47,7 +56,7 @@ void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source)
   }
   if (directory.empty()) return;
   try {
-    write_strings(directory, nest, source, false);
+    write_strings(directory, nest, source, kind, false);
   } catch (const IoError& error) {
     std::lock_guard lock(mutex_);
     if (dump_ == directory) dump_.clear();
@@ -55,104 +64,177 @@ void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source)
   }
 }
 
-// Fills the entry from disk or by compiling, once; the entry's lock is held.
-void Kernels::obtain(Entry& entry, const jit::Source& source, const Target& target, const std::string& cut, Made& made) {
-  if (entry.done) {
-    if (entry.failure.empty()) ++totals_.from_memory;
-    made.origin = jit::Origin::memory;
-    return;
+bool Kernels::find_on_disk(Compiled& entry, const jit::Source& source) {
+  auto found = disk()->load(source);
+  if (!found) return false;
+  entry.binary = std::move(*found);
+  ++totals_.from_disk;
+  return true;
+}
+
+// The entry's lock is held.
+void Kernels::compile(Compiled& entry, const jit::Source& source, const device::Kind& kind, const std::string& cut) {
+  try {
+    entry.binary = kind.compiler()->compile(source);
+    entry.binary.note = cut;
+    ++totals_.compiled;
+    const auto to = disk();
+    to->store(source, entry.binary);
+    to->remember(note_of_compiler(kind), source.compiler);
+    log().debug("{}: compiled in {:.1f} ms", source.entry, entry.binary.report.compile_ms);
+  } catch (const CompileError& error) {
+    entry.failure = error.what();
+    log().warn("{} is interpreted, which is slow: {}", source.entry, error.what());
   }
-  const auto disk_cache = disk();
-  if (auto found = disk_cache->load(source)) {
-    entry.binary = std::move(*found);
-    ++totals_.from_disk;
-    made.origin = jit::Origin::disk;
-  } else {
+}
+
+// The entry's lock is held. False when it cannot be left to the background.
+bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const device::Kind& kind,
+                            const std::string& cut) {
+  entry->state = State::under_way;
+  if (background_.add([this, entry, source, &kind, cut] {
+        const std::lock_guard lock(entry->mutex);
+        if (entry->state == State::done) return;  // somebody could not wait
+        compile(*entry, source, kind, cut);
+        if (!entry->failure.empty()) ++totals_.fallbacks;
+        entry->state = State::done;
+      }))
+    return true;
+  entry->state = State::unknown;
+  return false;
+}
+
+// The entry's lock is held. Null when the binary does not load, with the reason in the entry.
+device::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target,
+                                const std::string& cut) {
+  auto& loaded = entry.loaded[target.device.get()];
+  for (bool again = true; !loaded && entry.failure.empty(); again = false) {
     try {
-      entry.binary = compiler(target.limits.is_cuda())->compile(source);
-      entry.binary.note = cut;
-      ++totals_.compiled;
-      made.origin = jit::Origin::compiled;
-      disk_cache->store(source, entry.binary);
-      log().debug("{}: compiled in {:.1f} ms", source.entry, entry.binary.report.compile_ms);
+      loaded = target.device->load(nest, entry.binary);
     } catch (const CompileError& error) {
+      // What the disk had may be whole and yet not load; what was just compiled is as good as none.
+      if (again && entry.binary.origin == jit::Origin::disk) {
+        disk()->discard(source);
+        if (target.kind().compiler()) {
+          log().info("{} from the cache could not be loaded and is compiled again: {}", source.entry, error.what());
+          compile(entry, source, target.kind(), cut);
+          continue;
+        }
+      }
       entry.failure = error.what();
-      log().warn("{} is interpreted, which is slow: {}", source.entry, error.what());
+      log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
+    } catch (const DeviceError& error) {  // no room, or worse: then bringing the operands to the host will tell
+      log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
+      return nullptr;
     }
   }
-  entry.done = true;
+  return loaded;
 }
 
 Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::string& cut) {
   Made made;
-  const bool cuda = target.limits.is_cuda();
+  const device::Kind& kind = target.kind();
+  const auto stand_in = [&] {  // a device that runs no nest by itself: the engine brings the operands to one that does
+    return target.device && kind.interprets ? target.device->load(nest, {}) : nullptr;
+  };
   const auto interpret = [&](std::string why) {
     made.interpreted = true;
     made.why_interpreted = std::move(why);
     made.origin = jit::Origin::memory;
-    // A CUDA device cannot run a nest by itself: the engine brings the operands to the host.
-    if (target.device && !cuda) made.kernel = target.device->load(nest, {});
+    made.kernel = stand_in();
     return made;
   };
   if (target.interpret) {
-    dump_strings(nest, {});
+    dump_strings(nest, {}, kind);
     return interpret({});
   }
-  jit::Compiler* compiler = Kernels::compiler(cuda);
-  made.source = cuda ? jit::generate_cuda(nest, target.limits.sm) : jit::generate_llvm(nest, jit::host_cpu());
-  dump_strings(nest, made.source);
-  if (!compiler) {
-    ++totals_.fallbacks;
-    static std::once_flag warned[2];
-    std::call_once(warned[cuda], [&] {
-      log().warn("no {} was found; kernels are interpreted, which is slow. Install {} or set {}", cuda ? "NVRTC" : "LLVM",
-                 cuda ? "the CUDA toolkit's libnvrtc" : "libLLVM (16 or later)", cuda ? "SINTER_NVRTC" : "SINTER_LLVM");
-    });
-    return interpret(cuda ? "no NVRTC was found" : "no LLVM was found");
+  ++totals_.generated;
+  made.source = kind.generate(nest, target.limits);
+  made.source.generator = jit::generator_id();
+  dump_strings(nest, made.source, kind);
+  const jit::Compiler* compiler = kind.compiler();
+  if (compiler) {
+    made.source.compiler = compiler->identity();
+  } else if (const auto last = disk()->recall(note_of_compiler(kind))) {
+    made.source.compiler = *last;  // it is gone, what it compiled is not
   }
-  made.source.compiler = compiler->identity();
   const auto entry = entry_of(made.source);
+  const bool may_run_ahead = !target.wait && kind.interprets && target.device && !kind.reports_resources && kind.same_bits(nest);
+  const auto run_ahead = [&] {
+    made.later = entry;
+    made.kernel = stand_in();
+    return made;
+  };
+  if (may_run_ahead && entry->state == State::under_way) return run_ahead();
+
   std::lock_guard lock(entry->mutex);
-  obtain(*entry, made.source, target, cut, made);
+  if (entry->state == State::done) {
+    made.origin = jit::Origin::memory;
+    if (entry->failure.empty()) ++totals_.from_memory;
+  } else {
+    if (find_on_disk(*entry, made.source)) {
+      made.origin = jit::Origin::disk;
+    } else if (!compiler) {
+      warn_of_no_compiler(kind);
+      entry->failure = fmt::format("no {} was found", kind.compiler_name);
+    } else if (may_run_ahead && compile_later(entry, made.source, kind, cut)) {
+      return run_ahead();
+    } else {
+      compile(*entry, made.source, kind, cut);
+    }
+    entry->state = State::done;
+  }
+  if (target.device && entry->failure.empty()) {
+    made.kernel = load(*entry, made.source, nest, target, cut);
+    if (made.kernel && made.origin != jit::Origin::memory) made.origin = entry->binary.origin;
+    if (!made.kernel && entry->failure.empty()) {
+      ++totals_.fallbacks;
+      return interpret("it could not be loaded");
+    }
+  }
   if (!entry->failure.empty()) {
     ++totals_.fallbacks;
     return interpret(entry->failure);
   }
   made.report = entry->binary.report;
   if (made.origin != jit::Origin::compiled) made.report.compile_ms = 0;
-  if (!target.device) return made;
-  auto& loaded = entry->loaded[target.device.get()];
-  try {
-    if (!loaded) loaded = target.device->load(nest, entry->binary);
-  } catch (const CompileError& error) {  // a binary that does not load is as good as none
-    log().warn("{} could not be loaded and is interpreted: {}", nest.name, error.what());
-    ++totals_.fallbacks;
-    return interpret(error.what());
-  }
-  made.kernel = loaded;
   return made;
 }
 
-std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, bool assembly) {
+device::KernelPtr Kernels::current(const Made& made, const jit::LoopNest& nest, const Target& target) {
+  if (!made.later || made.later->state != State::done) return made.kernel;
+  std::lock_guard lock(made.later->mutex);
+  if (!made.later->failure.empty()) return made.kernel;
+  const auto loaded = load(*made.later, made.source, nest, target, {});
+  return loaded ? loaded : made.kernel;
+}
+
+void Kernels::before_fork() {
+  background_.before_fork();
+  mutex_.lock();
+}
+
+void Kernels::after_fork(bool child) {
+  mutex_.unlock();
+  if (child) background_.after_fork_in_child();
+  else background_.after_fork_in_parent();
+}
+
+std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source,
+                                       const device::Kind& kind, bool assembly) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw IoError(fmt::format("dump: cannot create folder '{}': {}", directory, error.message()));
   std::vector<std::string> paths;
-  const auto write = [&](const std::string& extension, const std::string& text) {
+  for (const auto& [extension, text] : kind.strings(nest, source, kind.compiler(), assembly)) {
     const std::string path = (fs::path(directory) / (nest.name + extension)).string();
     std::ofstream file(path, std::ios::binary);
     file << text;
     file.close();
     if (!file) throw IoError(fmt::format("dump: cannot write '{}'", path));
     paths.push_back(path);
-  };
-  const bool cuda = source.target.rfind("sm_", 0) == 0;
-  if (!cuda) write(".nest", jit::to_string(nest));
-  if (source.text.empty()) return paths;
-  write(cuda ? ".cu" : ".ll", source.text);
-  if (assembly && !cuda)
-    if (auto* llvm = Kernels::compiler(false)) write(".s", jit::llvm_assembly(*llvm, source));
+  }
   return paths;
 }
 

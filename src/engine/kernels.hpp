@@ -1,5 +1,6 @@
 // From a loop nest to a kernel that can run: generate, look in memory, look on disk, compile, load. One compile per key in a
-// process, outside any lock but the key's own.
+// process, outside any lock but the key's own. Where the interpreter gives the same bits nobody waits for the compiler: the kernel
+// is interpreted until its machine code is there.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -8,7 +9,9 @@
 #include <unordered_map>
 
 #include "cache/disk_cache.hpp"
-#include "device/executor.hpp"
+#include "device/kind.hpp"
+#include "engine/background.hpp"
+#include "engine/lru.hpp"
 #include "fuse/limits.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/engine.hpp"
@@ -19,7 +22,20 @@ namespace sinter::engine {
 struct Target {
   fuse::Limits limits;
   bool interpret = false;    // no code is generated
+  bool wait = true;          // for every compile
   device::DevicePtr device;  // null: compile only
+  const device::Kind& kind() const { return device::kind_of(limits); }
+};
+
+/// What is known of one key: shared by every plan that holds the kernel.
+struct Compiled {
+  enum class State : std::uint8_t { unknown, under_way, done };
+  std::mutex mutex;  // held while the binary is obtained
+  std::atomic<State> state{State::unknown};
+  // Guarded by the mutex, or by state == done:
+  jit::Binary binary;
+  std::string failure;  // why there is none
+  std::unordered_map<device::Device*, device::KernelPtr> loaded;  // guarded by the mutex
 };
 
 /// One kernel as the engine knows it.
@@ -29,47 +45,53 @@ struct Made {
   jit::Origin origin = jit::Origin::compiled;
   bool interpreted = false;
   std::string why_interpreted;  // set when a compile failed or there is no compiler
-  device::KernelPtr kernel;   // null when the target has no device
+  device::KernelPtr kernel;   // null when the target has no device, or when the device runs no nest without machine code
+  std::shared_ptr<Compiled> later;  // set while `kernel` only stands in for it
 };
 
 struct Totals {
-  std::atomic<std::uint64_t> launched{0}, library_calls{0}, compiled{0}, from_disk{0}, from_memory{0}, plans_made{0}, plans_reused{0},
+  std::atomic<std::uint64_t> launched{0}, library_calls{0}, compiled{0}, from_disk{0}, from_memory{0}, plans_made{0}, plans_reused{0}, guards_checked{0}, generated{0},
       fallbacks{0};
 };
 
 class Kernels {
  public:
-  Kernels(Totals& totals) : totals_(totals) {}
+  Kernels(Totals& totals, ForkGate& gate) : totals_(totals), background_(gate), entries_(kMaxBytes) {}
 
   /// Disk cache and dump folder from now on.
   void configure(const cache::Settings& settings, const std::string& dump);
   /// Never throws for a compiler's failure: the kernel is interpreted then, with a warning.
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
+  /// What runs the kernel now: its machine code as soon as that is there.
+  device::KernelPtr current(const Made& made, const jit::LoopNest& nest, const Target& target);
+  /// Waits for what is compiled in the background.
+  void wait() { background_.wait(); }
 
-  /// The compiler for a target; null when there is none. Found once per process, not loaded.
-  static jit::Compiler* compiler(bool cuda);
   std::shared_ptr<cache::DiskCache> disk() const;
 
+  void before_fork();
+  void after_fork(bool child);
+
  private:
-  struct Entry {
-    std::mutex mutex;
-    bool done = false;
-    jit::Binary binary;
-    std::string failure;
-    std::unordered_map<device::Device*, device::KernelPtr> loaded;
-  };
-  std::shared_ptr<Entry> entry_of(const jit::Source& source);
-  void dump_strings(const jit::LoopNest& nest, const jit::Source& source);
-  void obtain(Entry& entry, const jit::Source& source, const Target& target, const std::string& cut, Made& made);
+  static constexpr std::size_t kMaxBytes = 64 << 20;  // of keys, which hold the source, and images
+
+  std::shared_ptr<Compiled> entry_of(const jit::Source& source);
+  void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const device::Kind& kind);
+  bool find_on_disk(Compiled& entry, const jit::Source& source);
+  void compile(Compiled& entry, const jit::Source& source, const device::Kind& kind, const std::string& cut);
+  bool compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const device::Kind& kind, const std::string& cut);
+  device::KernelPtr load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut);
 
   Totals& totals_;
+  Background background_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // by the key's full text
+  Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the key's full text
   std::shared_ptr<cache::DiskCache> disk_;
   std::string dump_;
 };
 
 /// Writes one kernel's strings into a folder; returns the paths. NAME.cu, or NAME.nest and NAME.ll.
-std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, bool assembly);
+std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source,
+                                       const device::Kind& kind, bool assembly);
 
 }  // namespace sinter::engine

@@ -1,6 +1,7 @@
 #include "engine/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -27,21 +28,27 @@ int parse_count(const std::string& text) {
 
 }  // namespace
 
-int cuda_ordinal(const Options& options) {
-  const std::string& device = options.device;
-  if (device == "cpu") return -1;
-  if (device == "cuda") return 0;
-  if (device.rfind("cuda:", 0) == 0) {
+Place place_of(const Options& options) {
+  const std::string_view device = options.device;
+  const std::size_t colon = device.find(':');
+  const device::Kind* kind = device::find_kind(device.substr(0, colon));
+  if (kind && colon == std::string_view::npos) return {kind, 0};
+  if (kind && kind->numbered) {
     int ordinal = -1;
     const char* end = device.data() + device.size();
-    const auto [stop, error] = std::from_chars(device.data() + 5, end, ordinal);
-    if (error == std::errc() && stop == end && ordinal >= 0) return ordinal;
+    const auto [stop, error] = std::from_chars(device.data() + colon + 1, end, ordinal);
+    if (error == std::errc() && stop == end && ordinal >= 0) return {kind, ordinal};
   }
-  throw ValueError(fmt::format("unknown device '{}'; known are cpu, cuda and cuda:N", device));
+  std::vector<std::string> known;
+  for (const device::Kind* each : device::kinds()) {
+    known.emplace_back(each->name);
+    if (each->numbered) known.push_back(fmt::format("{}:N", each->name));
+  }
+  throw ValueError(fmt::format("unknown device '{}'; known are {}", device, fmt::join(known, ", ")));
 }
 
 void check(const Options& options) {
-  cuda_ordinal(options);
+  place_of(options);
   if (options.backend != "llvm" && options.backend != "interpreter")
     throw ValueError(fmt::format("unknown backend '{}'; known are llvm and interpreter", options.backend));
   if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
@@ -70,6 +77,7 @@ Options options_from_environment() {
   read("SINTER_FUSE", [](Options& o, const std::string& text) { o.fuse = parse_switch(text); });
   read("SINTER_FAST_MATH", [](Options& o, const std::string& text) { o.fast_math = parse_switch(text); });
   read("SINTER_THREADS", [](Options& o, const std::string& text) { o.threads = parse_count(text); });
+  read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
   read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
   read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });
   read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });

@@ -1,5 +1,6 @@
 // Settings: environment variables read once, and configure().
 #pragma once
+#include "device/kind.hpp"
 #include "sinter/engine.hpp"
 
 namespace sinter::engine {
@@ -8,8 +9,12 @@ namespace sinter::engine {
 Options options_from_environment();
 /// Throws ValueError for a value out of range.
 void check(const Options& options);
-/// "cuda:1" -> 1, "cuda" -> 0, "cpu" -> -1.
-int cuda_ordinal(const Options& options);
+/// Which device the settings ask for. Throws ValueError naming the known ones.
+struct Place {
+  const device::Kind* kind;
+  int ordinal = 0;
+};
+Place place_of(const Options& options);
 /// Sets the level of sinter's logger.
 void apply_log_level(const std::string& level);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kMaxRecuts = 16;
 
 // Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after.
-std::vector<int> ordinals_of(const trace::Graph& graph, trace::Op op) {
+std::vector<int> ordinals_of(const fuse::Graph& graph, trace::Op op) {
   std::vector<int> ordinals(graph.nodes.size(), -1);
   int next = 0;
   for (std::size_t id = 0; id < graph.nodes.size(); ++id)
@@ -36,17 +36,25 @@ std::vector<const trace::Node*> gathers_of(const trace::Graph& graph) {
 }
 
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels) {
-  const trace::Graph prepared = fuse::prepare(graph, target.limits);
+  const fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
     auto planned = std::make_shared<Planned>();
+    planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
     const auto ordinals = ordinals_of(planned->plan.graph, trace::Op::constant), gathers = ordinals_of(planned->plan.graph, trace::Op::gather);
     bool cut_again = false;
+    fuse::Sizes numbers;
+    const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };
     for (const auto& step : planned->plan.steps) {
       PlannedStep made;
+      made.numbers = numbers.size();
       if (step.kind == fuse::Step::Kind::kernel) {
-        made.nest = jit::lower(planned->plan.graph, step.kernel, target.limits, {fast_math});
+        auto lowered = jit::lower(planned->plan.graph, step.kernel, target.limits, {fast_math});
+        made.nest = std::move(lowered.nest);
+        add(lowered.ints);
+        add(lowered.input_offsets);
+        add(lowered.output_offsets);
         for (const auto& scalar : made.nest.scalars) made.constants.push_back(ordinals[scalar.node]);
         for (const auto& check : step.kernel.checks) made.gathers.push_back(gathers[check.node]);
         made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
@@ -60,9 +68,20 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
           break;
         }
       }
+      if (step.kind == fuse::Step::Kind::library) add(fuse::numbers_of(step.call));
       planned->steps.push_back(std::move(made));
     }
-    if (!cut_again) return planned;
+    if (cut_again) continue;
+    planned->bytes.assign(planned->plan.graph.nodes.size(), -1);
+    for (const auto& step : planned->plan.steps)
+      for (int node : step.writes()) {
+        const auto& n = planned->plan.graph.nodes[node];
+        planned->bytes[node] = static_cast<int>(numbers.size());
+        numbers.push_back(fuse::element_count(n.shape) * static_cast<std::int64_t>(itemsize(n.dtype)));
+      }
+    prepared.space->close();
+    planned->program = fuse::SizeProgram(*prepared.space, numbers);
+    return planned;
   }
 }
 

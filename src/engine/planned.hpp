@@ -1,6 +1,7 @@
 // Planned: a graph's structure, scheduled, generated and compiled for a target: the first level of the cache.
 #pragma once
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/kernels.hpp"
@@ -13,15 +14,25 @@ struct PlannedStep {
   Made made;
   std::vector<int> constants;  // scalar k of the nest is bound from the constant with this ordinal in the graph
   std::vector<int> gathers;    // check k of the nest is of the gather with this ordinal
+  std::size_t numbers = 0;     // where its numbers begin: nest.ints, then the offsets of inputs and outputs
 };
 
 struct Planned {
   fuse::Plan plan;
-  std::vector<PlannedStep> steps;  // one per plan step; matmul steps are empty
+  std::vector<PlannedStep> steps;  // one per plan step; library calls hold no nest
+  std::vector<int> bytes;          // node -> the number that is its size in bytes, for nodes that some step writes; -1
+  fuse::Limits limits;             // what it was planned for
+  fuse::SizeProgram program;       // the plan's guards, and its numbers from the symbols' values
+
+  /// Whether the plan serves these values of the symbols.
+  bool holds(const std::vector<std::int64_t>& symbols) const { return program.holds(symbols); }
+  /// Of a node that some step writes, among the program's numbers.
+  std::size_t bytes_of(int node, std::span<const std::int64_t> numbers) const { return static_cast<std::size_t>(numbers[static_cast<std::size_t>(bytes[node])]); }
 };
 
 /// Schedules and makes every kernel. A kernel whose compiler reports spills is cut again, at most a few times; the report
 /// that says so is in the cache, so a warm run decides the same without a compiler.
+/// The plan holds for every size that meets the guards that its decisions left.
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels);
 
 /// The graph's gathers in order of node number.

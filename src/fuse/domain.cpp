@@ -1,147 +1,237 @@
 // Which axes a kernel runs over: decided by the reductions its root uses.
 #include <algorithm>
-#include <set>
+#include <optional>
+#include <unordered_set>
 
-#include "fuse/walk.hpp"
+#include "fuse/group.hpp"
 
 namespace sinter::fuse {
 namespace {
 
-using trace::Node;
 using trace::Op;
 
-struct Candidate {
-  Domain domain;
-  std::int64_t work;  // elements reduced
+constexpr int kMaxSplits = 8;
+
+struct PlaceHash {
+  std::size_t operator()(const std::pair<int, Map>& place) const { return MapHash{}(place.second) * 31 + static_cast<std::size_t>(place.first); }
 };
 
-// A reduction met from the root at the given map. No value when it cannot share a kernel with the root.
-std::optional<Candidate> fit(const trace::Graph& graph, const Node& root, const Node& reduction, const Map& map) {
-  const Shape& input = graph.nodes[reduction.inputs[0]].shape;
-  Shape reduced;
-  for (auto axis : reduction.ints) reduced.push_back(input[axis]);
-  const std::int64_t results = element_count(reduction.shape), extent = element_count(reduced);
-  Candidate candidate{{}, results * extent};
-  Domain& domain = candidate.domain;
-  const int rank = static_cast<int>(root.shape.size());
-  if (results == element_count(root.shape)) {  // the root is an epilogue: one value per row
-    domain.parallel = root.shape;
-    domain.row = reduced;
-    for (int k = 0; k < rank; ++k) domain.root_axes.push_back(k);
+// Axes in which a root would meet one reduction: the root's own, rows marked, with more of them behind.
+struct Candidate {
+  std::uint64_t rows = 0;                // the root's axes that are row axes
+  Sizes more;        // row axes that the root does not have
+  double work = 0;                       // elements reduced
+};
+
+class Explorer {
+ public:
+  Explorer(const BuildContext& context, int root) : context_(context), graph_(*context.graph), root_(root) {
+    const Sizes& shape = graph_.nodes[root].shape;
+    for (const auto& size : shape) {
+      if (size == 1) {
+        dims_.push_back(IndexExpr::of(0));
+        continue;
+      }
+      dims_.push_back(IndexExpr::of_axis(static_cast<int>(sizes_.size())));
+      sizes_.push_back(size);
+    }
+  }
+
+  Domain run() {
+    if (!(*context_.reduces)[root_]) return arranged({});
+    for (int splits = 0;; ++splits) {
+      try {
+        return arranged(explore(splits < kMaxSplits));
+      } catch (const SplitAxis& split) {
+        int none = 0;
+        const auto by = split_axis(sizes_, none, split);
+        for (auto& dim : dims_) dim = substitute(dim, by);
+      }
+    }
+  }
+
+ private:
+  // Among the reductions that the root meets, the one with the most work.
+  std::optional<Candidate> explore(bool may_split) const {
+    std::optional<Candidate> best;
+    std::unordered_set<std::pair<int, Map>, PlaceHash> seen;
+    std::vector<std::pair<int, Map>> stack{{root_, dims_}};
+    // A stencil of a stencil has places without end; its kernel will be cut anyway.
+    int ops = 0;
+    while (!stack.empty() && ops <= 4 * context_.max_ops) {
+      auto [id, map] = std::move(stack.back());
+      stack.pop_back();
+      const Node& node = graph_.nodes[id];
+      if (id != root_ && (node.op == Op::data || (*context_.in_memory)[id])) continue;
+      if (!(*context_.reduces)[id] || !seen.insert({id, map}).second) continue;
+      if (trace::is_view(node.op)) {
+        const int input = node.inputs[0];
+        stack.push_back({input, through(node, graph_.nodes[input].shape, map, sizes_, may_split)});
+        continue;
+      }
+      ++ops;
+      if (trace::is_reduction(node.op)) {
+        if (node.chunk > 0) continue;
+        auto candidate = fit(node, map);
+        if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
+      } else if (node.op == Op::scan) {
+        auto candidate = fit_scan(node, map);
+        if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
+      } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
+        for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) stack.push_back({*input, map});
+      }
+    }
+    return best;
+  }
+
+  // A reduction met at the given map shares a kernel with the root if no two parallel points use the same result: then it is computed
+  // once for each. The root's other axes, along which the result is spread again, are the rows, and walk as many points as it reduces.
+  std::optional<Candidate> fit(const Node& reduction, const Map& map) const {
+    const auto walked = one_to_one(map, sizes_);
+    if (!walked) return std::nullopt;
+    const Sizes& input = graph_.nodes[reduction.inputs[0]].shape;
+    Candidate candidate;
+    Size extent = 1, spread = 1, results = 1;
+    for (int axis : reduction.axes()) {
+      extent = extent * input[axis];
+      if (input[axis] != 1) candidate.more.push_back(input[axis]);
+    }
+    for (int axis = 0; axis < static_cast<int>(sizes_.size()); ++axis) {
+      if (*walked >> axis & 1) {
+        results = results * sizes_[axis];
+        continue;
+      }
+      candidate.rows |= std::uint64_t{1} << axis;
+      spread = spread * sizes_[axis];
+    }
+    if (candidate.rows != 0) {
+      if (spread != extent) return std::nullopt;
+      candidate.more.clear();
+    }
+    candidate.work = as_double(results) * as_double(extent);
     return candidate;
   }
-  // The reduced value is spread again along the axes that its map does not depend on: those are the rows.
-  std::vector<int> parallel, row;
-  std::int64_t parallel_points = 1, row_points = 1;
-  for (int axis = 0; axis < rank; ++axis) {
-    const bool used = std::any_of(map.begin(), map.end(), [&](const IndexExpr& e) { return depends_on(e, axis); });
-    if (used || root.shape[axis] == 1) {
-      parallel.push_back(axis);
-      parallel_points *= root.shape[axis];
-    } else {
-      row.push_back(axis);
-      row_points *= root.shape[axis];
-    }
-  }
-  if (parallel_points != results || row_points != extent) return std::nullopt;
-  domain.root_axes.assign(rank, -1);
-  for (int axis : parallel) {
-    domain.root_axes[axis] = static_cast<int>(domain.parallel.size());
-    domain.parallel.push_back(root.shape[axis]);
-  }
-  if (parallel.empty()) domain.parallel.push_back(1);
-  for (int axis : row) {
-    domain.root_axes[axis] = static_cast<int>(domain.parallel.size() + domain.row.size());
-    domain.row.push_back(root.shape[axis]);
-  }
-  return candidate;
-}
 
-// The domain of a root that is met along the rows of a scan: dimension k of the scan runs along axis map[k] of the root.
-std::optional<Candidate> fit_scan(const Node& root, const Node& scan, const Map& map) {
-  if (element_count(scan.shape) != element_count(root.shape)) return std::nullopt;
-  const int along = pure_axis(map[static_cast<std::size_t>(scan.ints[0])]);
-  if (along < 0) return std::nullopt;
-  Candidate candidate{{}, element_count(root.shape)};
-  Domain& domain = candidate.domain;
-  for (int k = 0; k < static_cast<int>(root.shape.size()); ++k) {
-    domain.root_axes.push_back(static_cast<int>(domain.parallel.size()));
-    if (k != along) domain.parallel.push_back(root.shape[k]);
-  }
-  if (domain.parallel.empty()) domain.parallel.push_back(1);
-  domain.root_axes[along] = static_cast<int>(domain.parallel.size());
-  domain.row = {root.shape[along]};
-  return candidate;
-}
-
-Domain own_domain(const trace::Graph& graph, const Node& root) {
-  Domain domain;
-  if (root.op == Op::scan) {
-    Map itself;
-    for (std::size_t k = 0; k < root.shape.size(); ++k) itself.push_back(IndexExpr::of_axis(static_cast<int>(k)));
-    return fit_scan(root, root, itself)->domain;
-  }
-  if (trace::is_reduction(root.op)) {
-    const Shape& input = graph.nodes[root.inputs[0]].shape;
-    if (root.chunk > 0) {
-      // Chunks outermost: neighbours in memory stay neighbours along the last parallel axis.
-      const int rank = static_cast<int>(root.shape.size());
-      domain.parallel.push_back(root.shape.back());
-      for (int k = 0; k + 1 < rank; ++k) {
-        domain.parallel.push_back(root.shape[k]);
-        domain.root_axes.push_back(k + 1);
+  // A scan met at the given map shares a kernel with the root if the root meets each of its elements once, and its rows in order.
+  std::optional<Candidate> fit_scan(const Node& scan, const Map& map) const {
+    const auto walked = one_to_one(map, sizes_);
+    if (!walked || *walked != axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) return std::nullopt;
+    const IndexExpr& along = map[static_cast<std::size_t>(scan.axis(0))];
+    Candidate candidate;
+    candidate.rows = along.axes();
+    Map dims;
+    Sizes shape;
+    for (int axis = 0; axis < static_cast<int>(sizes_.size()); ++axis)
+      if (candidate.rows >> axis & 1) {
+        dims.push_back(IndexExpr::of_axis(axis));
+        shape.push_back(sizes_[axis]);
       }
-      domain.root_axes.push_back(0);
-      domain.row = {root.chunk};
-      return domain;
-    }
-    for (auto axis : root.ints) domain.row.push_back(input[axis]);
+    if (dims.empty() || !(along == linear(dims, shape)) || element_count(shape) != scan.shape[static_cast<std::size_t>(scan.axis(0))])
+      return std::nullopt;
+    candidate.work = as_double(element_count(scan.shape));
+    return candidate;
   }
-  domain.parallel = root.shape;
-  for (std::size_t k = 0; k < root.shape.size(); ++k) domain.root_axes.push_back(static_cast<int>(k));
-  if (domain.parallel.empty()) domain.parallel.push_back(1);
+
+  // Parallel axes first, then rows.
+  Domain arranged(const std::optional<Candidate>& candidate) const {
+    const std::uint64_t rows = candidate ? candidate->rows : 0;
+    Domain domain;
+    std::vector<IndexExpr> by(sizes_.size());
+    for (const bool row : {false, true}) {
+      for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
+        if ((rows >> axis & 1) != row) continue;
+        by[axis] = IndexExpr::of_axis(static_cast<int>(domain.sizes.size()));
+        domain.sizes.push_back(sizes_[axis]);
+      }
+      if (row) break;
+      // Nothing is reordered where all axes stay parallel; a kernel has at least one.
+      if (domain.sizes.empty()) domain.sizes.push_back(1);
+      domain.parallel = static_cast<int>(domain.sizes.size());
+    }
+    if (candidate) domain.sizes.insert(domain.sizes.end(), candidate->more.begin(), candidate->more.end());
+    for (const auto& dim : dims_) domain.dims.push_back(substitute(dim, by));
+    return domain;
+  }
+
+  const BuildContext& context_;
+  const Graph& graph_;
+  const int root_;
+  Sizes sizes_;  // the root's axes, split where that makes a view affine
+  Map dims_;
+};
+
+Domain own_domain(const Graph& graph, const Node& reduction) {
+  Domain domain;
+  const Sizes& input = graph.nodes[reduction.inputs[0]].shape;
+  const int rank = static_cast<int>(reduction.shape.size());
+  const auto parallel_axis = [&](const Size& size) {
+    domain.sizes.push_back(size);
+    return IndexExpr::of_axis(static_cast<int>(domain.sizes.size()) - 1);
+  };
+  if (reduction.chunk > 0) {
+    // Chunks outermost: neighbours in memory stay neighbours along the last parallel axis.
+    const IndexExpr chunks = parallel_axis(reduction.shape.back());
+    for (int k = 0; k + 1 < rank; ++k) domain.dims.push_back(reduction.shape[k] == 1 ? IndexExpr::of(0) : parallel_axis(reduction.shape[k]));
+    domain.dims.push_back(chunks);
+    domain.parallel = static_cast<int>(domain.sizes.size());
+    domain.sizes.push_back(reduction.chunk);
+    return domain;
+  }
+  for (const auto& size : reduction.shape) domain.dims.push_back(size == 1 ? IndexExpr::of(0) : parallel_axis(size));
+  if (domain.sizes.empty()) domain.sizes.push_back(1);
+  domain.parallel = static_cast<int>(domain.sizes.size());
+  for (int axis : reduction.axes())
+    if (input[axis] != 1) domain.sizes.push_back(input[axis]);
+  if (static_cast<int>(domain.sizes.size()) == domain.parallel) domain.sizes.push_back(1);
   return domain;
 }
 
 }  // namespace
 
-Domain choose_domain(const WalkContext& context, int root_id) {
-  const trace::Graph& graph = *context.graph;
-  const Node& root = graph.nodes[root_id];
-  if (trace::is_reduction(root.op) || root.op == Op::scan) return own_domain(graph, root);
+Domain choose_domain(const BuildContext& context, int root) {
+  const Node& node = context.graph->nodes[root];
+  if (trace::is_reduction(node.op)) return own_domain(*context.graph, node);
+  return Explorer(context, root).run();
+}
 
-  Map start;
-  for (std::size_t k = 0; k < root.shape.size(); ++k) start.push_back(IndexExpr::of_axis(static_cast<int>(k)));
-  std::optional<Candidate> best;
-  std::set<std::pair<int, std::vector<int>>> seen;
-  std::vector<std::pair<int, Map>> stack{{root_id, start}};
-  // What is read at many offsets is met under as many maps; the kernel itself will not hold more (walk.cpp, check_repetition).
-  constexpr std::size_t kMaxMet = 4096;
-  while (!stack.empty() && seen.size() < kMaxMet) {
-    auto [id, map] = std::move(stack.back());
-    stack.pop_back();
-    const Node& node = graph.nodes[id];
-    if (id != root_id && (node.op == Op::data || (*context.materialized)[id])) continue;
-    std::vector<int> identity;
-    for (const auto& expr : map) identity.push_back(expr.order());
-    if (!seen.insert({id, std::move(identity)}).second) continue;
-    if (trace::is_view(node.op)) {
-      const int input = node.inputs[0];
-      stack.push_back({input, through(node, graph.nodes[input].shape, map, root.shape, false)});
-    } else if (trace::is_reduction(node.op)) {
-      if (node.chunk > 0) continue;
-      auto candidate = fit(graph, root, node, map);
-      if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
-    } else if (node.op == Op::scan) {
-      auto candidate = fit_scan(root, node, map);
-      if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
-    } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
-      for (int input : node.inputs) stack.push_back({input, map});
+std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes) {
+  std::uint64_t walked = 0;
+  for (const auto& expr : map) {
+    struct Digit { Size weight; int axis; };
+    std::vector<Digit> digits;
+    for (const auto& term : expr.terms()) {
+      if (term.axis < 0) return std::nullopt;
+      if (sizes[term.axis] == 1) continue;
+      const std::uint64_t bit = std::uint64_t{1} << term.axis;
+      if (walked & bit) return std::nullopt;
+      walked |= bit;
+      digits.push_back({term.coeff < 0 ? 0 - term.coeff : term.coeff, term.axis});
+    }
+    std::sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) { return a.weight < b.weight; });
+    Size reach = 0;  // the largest sum of the lower digits
+    for (const auto& digit : digits) {
+      if (digit.weight <= reach) return std::nullopt;
+      reach = reach + digit.weight * (sizes[digit.axis] - 1);
     }
   }
-  if (!best) return own_domain(graph, root);
-  if (best->domain.parallel.empty()) best->domain.parallel.push_back(1);
-  return best->domain;
+  return walked;
+}
+
+std::uint64_t axes_between(const Sizes& sizes, int first, int last) {
+  std::uint64_t axes = 0;
+  for (int axis = first; axis < last; ++axis)
+    if (sizes[axis] != 1) axes |= std::uint64_t{1} << axis;
+  return axes;
+}
+
+std::vector<IndexExpr> split_axis(Sizes& sizes, int& parallel, const SplitAxis& split) {
+  std::vector<IndexExpr> by;
+  for (int axis = 0; axis < static_cast<int>(sizes.size()); ++axis) by.push_back(IndexExpr::of_axis(axis <= split.axis ? axis : axis + 1));
+  by[split.axis] = by[split.axis] * split.inner + IndexExpr::of_axis(split.axis + 1);
+  sizes[split.axis] = sizes[split.axis] / split.inner;
+  sizes.insert(sizes.begin() + split.axis + 1, split.inner);
+  if (split.axis < parallel) ++parallel;
+  return by;
 }
 
 }  // namespace sinter::fuse

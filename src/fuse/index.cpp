@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sinter/errors.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -18,21 +19,31 @@ using trace::Op;
 // ---- canonical sums -------------------------------------------------------------------------------------------------------
 
 // Axes first, in order; computed values; divisions in the order in which their inner expressions were made.
-auto key_of(const IndexTerm& term) {
-  const int kind = term.axis >= 0 ? 0 : term.value >= 0 ? 1 : 2;
-  return std::tuple(kind, kind == 0 ? term.axis : kind == 1 ? term.value : term.inner.order(), term.div, term.mod);
+std::pair<int, int> kind_of(const IndexTerm& term) {
+  if (term.axis >= 0) return {0, term.axis};
+  if (term.value >= 0) return {1, term.value};
+  return {2, term.inner.order()};
 }
 
-bool same_factor(const IndexTerm& a, const IndexTerm& b) { return key_of(a) == key_of(b); }
+bool before(const IndexTerm& a, const IndexTerm& b) {
+  const auto x = kind_of(a), y = kind_of(b);
+  if (x != y) return x < y;
+  if (!a.div.same(b.div)) return a.div.before(b.div);
+  return a.mod.before(b.mod);
+}
+
+bool same_factor(const IndexTerm& a, const IndexTerm& b) {
+  return kind_of(a) == kind_of(b) && a.div.same(b.div) && a.mod.same(b.mod);
+}
 
 // Whether the two differ by a multiple of d at every point.
-bool equal_modulo(const IndexExpr& a, const IndexExpr& b, std::int64_t d) {
+bool equal_modulo(const IndexExpr& a, const IndexExpr& b, const Size& d) {
   if ((a.constant() - b.constant()) % d != 0) return false;
   auto x = a.terms().begin(), y = b.terms().begin();
   while (x != a.terms().end() || y != b.terms().end()) {
-    const bool take_x = x != a.terms().end() && (y == b.terms().end() || key_of(*x) <= key_of(*y));
-    const bool take_y = y != b.terms().end() && (x == a.terms().end() || key_of(*y) <= key_of(*x));
-    const std::int64_t difference = (take_x ? x->coeff : 0) - (take_y ? y->coeff : 0);
+    const bool take_x = x != a.terms().end() && (y == b.terms().end() || !before(*y, *x));
+    const bool take_y = y != b.terms().end() && (x == a.terms().end() || !before(*x, *y));
+    const Size difference = (take_x ? x->coeff : Size(0)) - (take_y ? y->coeff : Size(0));
     if (difference % d != 0) return false;
     x += take_x;
     y += take_y;
@@ -42,19 +53,19 @@ bool equal_modulo(const IndexExpr& a, const IndexExpr& b, std::int64_t d) {
 
 // c * ((x / d) % m) + c * m * ((x / (d * m)) % n) = c * ((x / d) % (m * n)): two neighbouring digits of x are one. Without n it is
 // c * (x / d), and c * x once d is 1.
-bool join_digits(std::vector<IndexTerm>& terms, std::int64_t& constant) {
+bool join_digits(std::vector<IndexTerm>& terms, Size& constant) {
   for (auto low = terms.begin(); low != terms.end(); ++low) {
-    if (!low->divides() || low->mod == 0) continue;
+    if (!low->divides() || low->whole()) continue;
     for (auto high = terms.begin(); high != terms.end(); ++high) {
       if (high == low || !high->divides()) continue;
       if (high->div != low->div * low->mod || high->coeff != low->coeff * low->mod) continue;
       // Multiples of d * m were dropped from the low digit's number.
       if (high->inner != low->inner && !equal_modulo(high->inner, low->inner, high->div)) continue;
       low->inner = high->inner;
-      low->mod = high->mod == 0 ? 0 : low->mod * high->mod;
+      low->mod = high->whole() ? Size(0) : low->mod * high->mod;
       const IndexTerm joined = *low;
       terms.erase(high);
-      if (joined.div == 1 && joined.mod == 0) {
+      if (joined.div.same(1) && joined.whole()) {
         std::erase_if(terms, [&](const IndexTerm& t) { return same_factor(t, joined); });
         constant += joined.coeff * joined.inner.constant();
         for (IndexTerm term : joined.inner.terms()) {
@@ -68,9 +79,9 @@ bool join_digits(std::vector<IndexTerm>& terms, std::int64_t& constant) {
   return false;
 }
 
-IndexExpr sum_of(std::int64_t constant, std::vector<IndexTerm> terms) {
+IndexExpr sum_of(Size constant, std::vector<IndexTerm> terms) {
   do {
-    std::sort(terms.begin(), terms.end(), [](const IndexTerm& a, const IndexTerm& b) { return key_of(a) < key_of(b); });
+    std::sort(terms.begin(), terms.end(), before);
     std::size_t count = 0;
     for (const auto& term : terms) {
       if (count > 0 && same_factor(terms[count - 1], term)) terms[count - 1].coeff += term.coeff;
@@ -101,15 +112,28 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
+std::uint64_t identity(const Size& size) {
+  return size.node() ? static_cast<std::uint64_t>(size.node()->id) << 1 | 1 : static_cast<std::uint64_t>(size.hint()) << 1;
+}
+
 // ---- ranges ---------------------------------------------------------------------------------------------------------------
 
 using Range = IndexRange;
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+Size floor_div(const Size& a, const Size& b) {
+  if (a >= 0) return a < b ? Size(0) : a / b;
+  return -((b - 1 - a) / b);
+}
+
+// Whether all of the range lies between two neighbouring multiples of d.
+bool same_period(const Range& r, const Size& d) {
+  if (r.low >= 0) return r.high < d || (!r.low.same(0) && floor_div(r.low, d) == floor_div(r.high, d));
+  return floor_div(r.low, d) == floor_div(r.high, d);
+}
 
 // expr = d * quotient + rest, where rest collects the terms that d does not divide.
 struct Divided { IndexExpr quotient, rest; };
-Divided divided(const IndexExpr& expr, std::int64_t d) {
+Divided divided(const IndexExpr& expr, const Size& d) {
   std::vector<IndexTerm> quotient, rest;
   for (auto term : expr.terms()) {
     if (term.coeff % d != 0) {
@@ -119,12 +143,12 @@ Divided divided(const IndexExpr& expr, std::int64_t d) {
     term.coeff /= d;
     quotient.push_back(term);
   }
-  const std::int64_t constant = floor_div(expr.constant(), d);
+  const Size constant = floor_div(expr.constant(), d);
   return {sum_of(constant, std::move(quotient)), sum_of(expr.constant() - constant * d, std::move(rest))};
 }
 
-IndexExpr division(const IndexExpr& inner, std::int64_t div, std::int64_t mod) {
-  if (div == 1 && mod == 0) return inner;
+IndexExpr division(const IndexExpr& inner, const Size& div, const Size& mod) {
+  if (div.same(1) && mod.same(0)) return inner;
   IndexTerm term;
   term.inner = inner;
   term.div = div;
@@ -133,49 +157,55 @@ IndexExpr division(const IndexExpr& inner, std::int64_t div, std::int64_t mod) {
 }
 
 // Whether expr = g * high + low with 0 <= low < g.
-std::optional<Divided> digits_at(const IndexExpr& expr, std::int64_t g, const std::vector<std::int64_t>& sizes) {
+std::optional<Divided> digits_at(const IndexExpr& expr, const Size& g, const Sizes& sizes) {
   Divided parts = divided(expr, g);
   const Range low = range(parts.rest, sizes);
   if (low.low < 0 || low.high >= g) return std::nullopt;
   return parts;
 }
 
+// What divides both; 1 where nothing is known to.
+Size common_divisor(const Size& a, const Size& b) {
+  if (a.is_constant() && b.is_constant()) return std::gcd(a.hint(), b.hint());
+  return a > 1 && b % a == 0 ? a : Size(1);
+}
+
 // The largest coefficient that divides d and below which the expression's low digits can be cut off.
-std::optional<std::pair<std::int64_t, Divided>> low_digits(const IndexExpr& expr, std::int64_t d, const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> candidates;
+std::optional<std::pair<Size, Divided>> low_digits(const IndexExpr& expr, const Size& d, const Sizes& sizes) {
+  Sizes candidates;
   for (const auto& term : expr.terms())
-    if (const std::int64_t g = std::gcd(term.coeff, d); g > 1) candidates.push_back(g);
-  std::sort(candidates.rbegin(), candidates.rend());
-  for (const std::int64_t g : candidates)
+    if (Size g = common_divisor(term.coeff, d); !g.same(1)) candidates.push_back(std::move(g));
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Size& a, const Size& b) { return a.hint() > b.hint(); });
+  for (const Size& g : candidates)
     if (auto parts = digits_at(expr, g, sizes)) return std::pair(g, std::move(*parts));
   return std::nullopt;
 }
 
 // If an axis of `rest` reaches over d, cutting that axis at d makes flat / d and flat % d affine.
-std::optional<SplitAxis> split_for(const IndexExpr& rest, std::int64_t d, const std::vector<std::int64_t>& sizes) {
+std::optional<SplitAxis> split_for(const IndexExpr& rest, const Size& d, const Sizes& sizes) {
   for (const auto& term : rest.terms()) {
     if (term.axis < 0 || term.coeff < 0) return std::nullopt;
-    const std::int64_t size = sizes[term.axis];
+    const Size& size = sizes[term.axis];
     if (term.coeff * (size - 1) < d) continue;
-    if (d % term.coeff) return std::nullopt;
-    const std::int64_t inner = d / term.coeff;
-    if (size % inner || inner == 1 || inner == size) return std::nullopt;
+    if (d % term.coeff != 0) return std::nullopt;
+    const Size inner = d / term.coeff;
+    if (size % inner != 0 || inner == 1 || inner == size) return std::nullopt;
     return SplitAxis{term.axis, inner};
   }
   return std::nullopt;
 }
 
 // expr plus the multiple of d that makes it not negative.
-IndexExpr not_negative(const IndexExpr& expr, std::int64_t d, const std::vector<std::int64_t>& sizes) {
+IndexExpr not_negative(const IndexExpr& expr, const Size& d, const Sizes& sizes) {
   const Range r = range(expr, sizes);
   return r.low < 0 ? expr + IndexExpr::of(-floor_div(r.low, d) * d) : expr;
 }
 
 // more + x / d as (d * more + x) / d: one division, so that the digits of one number keep one inner expression.
-struct Flattened { IndexExpr inner; std::int64_t div; };
+struct Flattened { IndexExpr inner; Size div; };
 std::optional<Flattened> flattened(const IndexExpr& expr) {
   for (const auto& term : expr.terms()) {
-    if (!term.divides() || term.mod != 0 || term.coeff != 1) continue;
+    if (!term.divides() || !term.whole() || !term.coeff.same(1)) continue;
     IndexTerm negated = term;
     negated.coeff = -1;
     const IndexExpr more = expr + sum_of(0, {negated});
@@ -186,23 +216,23 @@ std::optional<Flattened> flattened(const IndexExpr& expr) {
 
 // The term of an expression that is (x / d) % m and nothing else.
 const IndexTerm* lone_division(const IndexExpr& expr) {
-  if (expr.constant() != 0 || expr.terms().size() != 1) return nullptr;
+  if (!expr.constant().same(0) || expr.terms().size() != 1) return nullptr;
   const IndexTerm& only = expr.terms()[0];
-  return only.divides() && only.coeff == 1 && only.mod != 0 ? &only : nullptr;
+  return only.divides() && only.coeff.same(1) && !only.whole() ? &only : nullptr;
 }
 
-IndexExpr remainder(const IndexExpr& expr, std::int64_t mod, const std::vector<std::int64_t>& sizes, bool may_split);
+IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, bool may_split);
 
 // expr / div, floor.
-IndexExpr quotient(const IndexExpr& expr, std::int64_t div, const std::vector<std::int64_t>& sizes, bool may_split) {
+IndexExpr quotient(const IndexExpr& expr, const Size& div, const Sizes& sizes, bool may_split) {
   if (div == 1) return expr;
   auto [whole, rest] = divided(expr, div);
   const Range r = range(rest, sizes);
-  if (const std::int64_t shift = -floor_div(r.low, div); shift != 0) {  // inner expressions are never negative
+  if (const Size shift = -floor_div(r.low, div); !shift.same(0)) {  // inner expressions are never negative
     rest = rest + IndexExpr::of(shift * div);
     whole = whole + IndexExpr::of(-shift);
   }
-  if (floor_div(r.low, div) == floor_div(r.high, div)) return whole;
+  if (same_period(r, div)) return whole;
   if (may_split)
     if (auto split = split_for(rest, div, sizes)) throw *split;
   if (auto flat = flattened(rest)) return whole + quotient(flat->inner, flat->div * div, sizes, false);
@@ -213,12 +243,12 @@ IndexExpr quotient(const IndexExpr& expr, std::int64_t div, const std::vector<st
 }
 
 // expr % mod, never negative.
-IndexExpr remainder(const IndexExpr& expr, std::int64_t mod, const std::vector<std::int64_t>& sizes, bool may_split) {
+IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, bool may_split) {
   if (mod == 1) return IndexExpr::of(0);
   IndexExpr rest = divided(expr, mod).rest;
   const Range r = range(rest, sizes);
   rest = rest + IndexExpr::of(-floor_div(r.low, mod) * mod);
-  if (floor_div(r.low, mod) == floor_div(r.high, mod)) return rest;  // within one period
+  if (same_period(r, mod)) return rest;
   if (may_split)
     if (auto split = split_for(rest, mod, sizes)) throw *split;
   if (auto flat = flattened(rest)) return division(not_negative(divided(flat->inner, flat->div * mod).rest, flat->div * mod, sizes), flat->div, mod);
@@ -230,7 +260,7 @@ IndexExpr remainder(const IndexExpr& expr, std::int64_t mod, const std::vector<s
 }
 
 // Joined digits may be simpler than the rules saw one by one: each division is made again until nothing changes.
-IndexExpr tidied(IndexExpr expr, const std::vector<std::int64_t>& sizes) {
+IndexExpr tidied(IndexExpr expr, const Sizes& sizes) {
   constexpr int kRounds = 4;
   for (int round = 0; round < kRounds && expr.divisions() > 0; ++round) {
     std::vector<IndexTerm> plain;
@@ -251,35 +281,36 @@ IndexExpr tidied(IndexExpr expr, const std::vector<std::int64_t>& sizes) {
 // ---- the space ------------------------------------------------------------------------------------------------------------
 
 namespace {
-thread_local std::shared_ptr<IndexSpace> current_space;
+std::shared_ptr<IndexSpace>& current_space() { return per_thread<std::shared_ptr<IndexSpace>>(); }
 }
 
 IndexSpace::IndexSpace() { nodes_.emplace_back(); }
 
-IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space)) { current_space = std::move(space); }
-IndexSpace::Scope::~Scope() { current_space = std::move(before_); }
+IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space())) { current_space() = std::move(space); }
+IndexSpace::Scope::~Scope() { current_space() = std::move(before_); }
 
 const std::shared_ptr<IndexSpace>& IndexSpace::current() {
-  if (!current_space) current_space = std::make_shared<IndexSpace>();
-  return current_space;
+  auto& space = current_space();
+  if (!space) space = std::make_shared<IndexSpace>();
+  return space;
 }
 
-IndexExpr IndexSpace::intern(std::int64_t constant, std::vector<IndexTerm> terms) {
-  if (constant == 0 && terms.empty()) return zero();
-  std::uint64_t hash = mix(0, static_cast<std::uint64_t>(constant));
+IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms) {
+  if (constant.same(0) && terms.empty()) return zero();
+  std::uint64_t hash = mix(0, identity(constant));
   for (const auto& term : terms) {
-    hash = mix(hash, static_cast<std::uint64_t>(term.coeff));
+    hash = mix(hash, identity(term.coeff));
     hash = mix(hash, static_cast<std::uint64_t>(term.axis) << 32 ^ static_cast<std::uint64_t>(term.value));
     if (!term.divides()) continue;
     hash = mix(hash, static_cast<std::uint64_t>(term.inner.order()));
-    hash = mix(mix(hash, static_cast<std::uint64_t>(term.div)), static_cast<std::uint64_t>(term.mod));
+    hash = mix(mix(hash, identity(term.div)), identity(term.mod));
   }
   const auto [first, last] = known_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
     const IndexNode& node = *known->second;
-    if (node.constant == constant && node.terms.size() == terms.size() &&
+    if (node.constant.same(constant) && node.terms.size() == terms.size() &&
         std::equal(terms.begin(), terms.end(), node.terms.begin(),
-                   [](const IndexTerm& a, const IndexTerm& b) { return a.coeff == b.coeff && same_factor(a, b); }))
+                   [](const IndexTerm& a, const IndexTerm& b) { return a.coeff.same(b.coeff) && same_factor(a, b); }))
       return IndexExpr(&node);
   }
   IndexNode& node = nodes_.emplace_back();
@@ -292,10 +323,10 @@ IndexExpr IndexSpace::intern(std::int64_t constant, std::vector<IndexTerm> terms
   }
   node.terms = std::move(terms);
   if (std::any_of(node.terms.begin(), node.terms.end(), [](const IndexTerm& t) { return t.divides(); })) {
-    std::set<std::tuple<int, std::int64_t, std::int64_t>> distinct;
+    std::set<std::tuple<int, std::uint64_t, std::uint64_t>> distinct;
     each_inner(IndexExpr(&node), [&](const IndexExpr& at) {
       for (const auto& term : at.terms())
-        if (term.divides()) distinct.insert({term.inner.order(), term.div, term.mod});
+        if (term.divides()) distinct.insert({term.inner.order(), identity(term.div), identity(term.mod)});
     });
     node.divisions = static_cast<int>(distinct.size());
   }
@@ -304,7 +335,7 @@ IndexExpr IndexSpace::intern(std::int64_t constant, std::vector<IndexTerm> terms
 }
 
 IndexExpr::IndexExpr() : IndexExpr(IndexSpace::current()->zero()) {}
-IndexExpr IndexExpr::of(std::int64_t constant) { return IndexSpace::current()->intern(constant, {}); }
+IndexExpr IndexExpr::of(const Size& constant) { return IndexSpace::current()->intern(constant, {}); }
 IndexExpr IndexExpr::of_axis(int axis) {
   IndexTerm term;
   term.axis = axis;
@@ -315,7 +346,7 @@ IndexExpr IndexExpr::of_value(int value) {
   term.value = value;
   return IndexSpace::current()->intern(0, {term});
 }
-std::int64_t IndexExpr::constant() const { return node_->constant; }
+const Size& IndexExpr::constant() const { return node_->constant; }
 const std::vector<IndexTerm>& IndexExpr::terms() const { return node_->terms; }
 std::uint64_t IndexExpr::axes() const { return node_->axes; }
 int IndexExpr::divisions() const { return node_->divisions; }
@@ -327,7 +358,7 @@ IndexExpr operator+(const IndexExpr& a, const IndexExpr& b) {
   return sum_of(a.constant() + b.constant(), std::move(terms));
 }
 
-IndexExpr operator*(const IndexExpr& a, std::int64_t factor) {
+IndexExpr operator*(const IndexExpr& a, const Size& factor) {
   std::vector<IndexTerm> terms = a.terms();
   for (auto& term : terms) term.coeff *= factor;
   return sum_of(a.constant() * factor, std::move(terms));
@@ -338,10 +369,10 @@ std::string to_string(const IndexExpr& expr) {
   std::string where;
   std::set<int> named;
   const std::function<std::string(const IndexExpr&)> sum = [&](const IndexExpr& of) {
-    std::string text = of.constant() != 0 || of.terms().empty() ? fmt::format("{}", of.constant()) : "";
+    std::string text = !of.constant().same(0) || of.terms().empty() ? to_string(of.constant()) : "";
     for (const auto& term : of.terms()) {
       if (!text.empty()) text += " + ";
-      if (term.coeff != 1) text += fmt::format("{}*", term.coeff);
+      if (!term.coeff.same(1)) text += to_string(term.coeff) + "*";
       if (term.axis >= 0) text += fmt::format("a{}", term.axis);
       else if (term.value >= 0) text += fmt::format("v{}", term.value);
       else {
@@ -351,8 +382,8 @@ std::string to_string(const IndexExpr& expr) {
           where += fmt::format("{}i{} = {}", where.empty() ? " where " : ", ", term.inner.order(), inner);
         }
         text += small ? "(" + sum(term.inner) + ")" : fmt::format("i{}", term.inner.order());
-        if (term.div != 1) text += fmt::format("/{}", term.div);
-        if (term.mod != 0) text += fmt::format("%{}", term.mod);
+        if (!term.div.same(1)) text += "/" + to_string(term.div);
+        if (!term.whole()) text += "%" + to_string(term.mod);
       }
     }
     return text;
@@ -376,35 +407,36 @@ int pure_axis(const IndexExpr& expr) {
   return expr.terms()[0].axis;
 }
 
-std::int64_t direct_coefficient(const IndexExpr& expr, int axis) {
+Size direct_coefficient(const IndexExpr& expr, int axis) {
   for (const auto& term : expr.terms())
     if (term.axis == axis) return term.coeff;
   return 0;
 }
 
-// Divisions are nested at most as deep as a map's budget (walk.cpp) allows.
-IndexRange range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes) {
+// Divisions are nested at most as deep as a map's budget (group.cpp) allows.
+IndexRange range(const IndexExpr& expr, const Sizes& sizes) {
   IndexRange r{expr.constant(), expr.constant()};
   for (const auto& term : expr.terms()) {
     IndexRange t{0, 0};
     if (term.axis >= 0) {
-      t.high = std::max<std::int64_t>(sizes[term.axis] - 1, 0);
+      t.high = sizes[term.axis] > 0 ? sizes[term.axis] - 1 : Size(0);
     } else if (term.value >= 0) {
       t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
     } else {
       // The remainder's range alone is enough, and needs no look inside.
-      if (term.mod == 0) t.high = range(term.inner, sizes).high / term.div;
+      if (term.whole()) t.high = range(term.inner, sizes).high / term.div;
       else t.high = term.mod - 1;
     }
-    r.low += std::min(t.low * term.coeff, t.high * term.coeff);
-    r.high += std::max(t.low * term.coeff, t.high * term.coeff);
+    const bool falling = term.coeff < 0;
+    r.low += (falling ? t.high : t.low) * term.coeff;
+    r.high += (falling ? t.low : t.high) * term.coeff;
   }
   return r;
 }
 
-IndexExpr div_mod(const IndexExpr& expr, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes) {
+IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes) {
   const IndexExpr divided = quotient(expr, div, sizes, false);
-  return mod == 0 ? divided : remainder(divided, mod, sizes, false);
+  return mod.same(0) ? divided : remainder(divided, mod, sizes, false);
 }
 
 std::string to_string(const Map& map) {
@@ -427,9 +459,9 @@ int divisions(const Map& map) {
 
 // ---- views ----------------------------------------------------------------------------------------------------------------
 
-IndexExpr linear(const Map& map, const Shape& shape) {
+IndexExpr linear(const Map& map, const Sizes& shape) {
   IndexExpr flat;
-  std::int64_t stride = 1;
+  Size stride = 1;
   for (int k = static_cast<int>(shape.size()) - 1; k >= 0; --k) {
     flat = flat + map[k] * stride;
     stride *= shape[k];
@@ -437,13 +469,13 @@ IndexExpr linear(const Map& map, const Shape& shape) {
   return flat;
 }
 
-Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::vector<std::int64_t>& sizes, bool may_split) {
+Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split) {
   Map result(to.size());
   // Walk both shapes from the left in the smallest groups of equal products; only inside a group do coordinates mix.
   std::size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
     const std::size_t f0 = f, t0 = t;
-    std::int64_t nf = f < from.size() ? from[f++] : 1, nt = t < to.size() ? to[t++] : 1;
+    Size nf = f < from.size() ? from[f++] : Size(1), nt = t < to.size() ? to[t++] : Size(1);
     while (nf != nt) {
       if (nf < nt && f < from.size()) nf *= from[f++];
       else if (t < to.size()) nt *= to[t++];
@@ -455,9 +487,9 @@ Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::v
       continue;
     }
     if (nt == 0) continue;  // no element, no coordinates
-    const Shape part(from.begin() + f0, from.begin() + f);
+    const Sizes part(from.begin() + f0, from.begin() + f);
     const IndexExpr flat = tidied(linear(Map(map.begin() + f0, map.begin() + f), part), sizes);
-    std::int64_t stride = 1;
+    Size stride = 1;
     for (std::size_t k = t; k-- > t0;) {
       if (to[k] != 1) {
         const IndexExpr divided = quotient(flat, stride, sizes, may_split);
@@ -470,12 +502,12 @@ Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::v
   return result;
 }
 
-Map through(const trace::Node& view, const Shape& input_shape, const Map& map, const std::vector<std::int64_t>& sizes,
+Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes,
             bool may_split) {
   Map result(input_shape.size());
   switch (view.op) {
     case Op::permute:
-      for (std::size_t k = 0; k < map.size(); ++k) result[view.ints[k]] = map[k];
+      for (std::size_t k = 0; k < map.size(); ++k) result[static_cast<std::size_t>(view.ints[k].hint())] = map[k];
       return result;
     case Op::slice:
       for (std::size_t k = 0; k < map.size(); ++k)
@@ -498,7 +530,7 @@ IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by) {
   std::unordered_map<int, IndexExpr> done;
   const std::function<IndexExpr(const IndexExpr&)> rewrite = [&](const IndexExpr& of) {
     if (const auto found = done.find(of.order()); found != done.end()) return found->second;
-    std::int64_t constant = of.constant();
+    Size constant = of.constant();
     std::vector<IndexTerm> terms;
     for (auto term : of.terms()) {
       if (term.axis >= 0) {
@@ -520,7 +552,16 @@ IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by) {
   return rewrite(expr);
 }
 
-bool walks_as_one(const IndexExpr& expr, int axis, std::int64_t inner_size) {
+IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers) {
+  std::vector<IndexTerm> terms = expr.terms();
+  for (auto& term : terms) {
+    if (term.value >= 0) term.value = numbers[static_cast<std::size_t>(term.value)];
+    if (term.divides()) term.inner = with_values(term.inner, numbers);
+  }
+  return sum_of(expr.constant(), std::move(terms));
+}
+
+bool walks_as_one(const IndexExpr& expr, int axis, const Size& inner_size) {
   bool all = true;
   each_inner(expr, [&](const IndexExpr& at) {
     all = all && direct_coefficient(at, axis) == direct_coefficient(at, axis + 1) * inner_size;

@@ -13,11 +13,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/graph.hpp"
+#include "fuse/graph.hpp"
+#include "fuse/size.hpp"
 
 namespace sinter::fuse {
-
-using sinter::to_string;  // of a Shape
 
 struct IndexNode;
 struct IndexTerm;
@@ -27,12 +26,12 @@ struct IndexTerm;
 class IndexExpr {
  public:
   IndexExpr();  // 0
-  static IndexExpr of(std::int64_t constant);
+  static IndexExpr of(const Size& constant);
   static IndexExpr of_axis(int axis);
   /// An int64 value of the kernel, by its number.
   static IndexExpr of_value(int value);
 
-  std::int64_t constant() const;
+  const Size& constant() const;
   const std::vector<IndexTerm>& terms() const;
   /// A bit for each axis it depends on.
   std::uint64_t axes() const;
@@ -50,16 +49,17 @@ class IndexExpr {
 };
 
 struct IndexTerm {
-  std::int64_t coeff = 1;
+  Size coeff = 1;
   int axis = -1;   // >= 0: the factor is this axis
   int value = -1;  // >= 0: the factor is this computed value
   IndexExpr inner; // otherwise (inner / div) % mod; the inner expression is never negative
-  std::int64_t div = 1, mod = 0;  // mod 0: no remainder
+  Size div = 1, mod = 0;  // mod: the constant 0 for no remainder
   bool divides() const { return axis < 0 && value < 0; }
+  bool whole() const { return mod.same(0); }  // no remainder
 };
 
 struct IndexNode {
-  std::int64_t constant = 0;
+  Size constant = 0;
   std::vector<IndexTerm> terms;
   std::uint64_t axes = 0;  // a bit for each axis it depends on
   int divisions = 0;
@@ -73,7 +73,7 @@ class IndexSpace {
   IndexSpace(const IndexSpace&) = delete;
   IndexSpace& operator=(const IndexSpace&) = delete;
   IndexExpr zero() const { return IndexExpr(&nodes_.front()); }
-  IndexExpr intern(std::int64_t constant, std::vector<IndexTerm> terms);
+  IndexExpr intern(const Size& constant, std::vector<IndexTerm> terms);
   std::size_t size() const { return nodes_.size(); }
 
   /// Makes a space the thread's current one.
@@ -96,7 +96,7 @@ class IndexSpace {
 };
 
 IndexExpr operator+(const IndexExpr& a, const IndexExpr& b);
-IndexExpr operator*(const IndexExpr& a, std::int64_t factor);
+IndexExpr operator*(const IndexExpr& a, const Size& factor);
 std::string to_string(const IndexExpr& expr);
 bool depends_on(const IndexExpr& expr, int axis);
 /// Calls `visit` for every computed value in it, each once.
@@ -104,12 +104,14 @@ void each_value(const IndexExpr& expr, const std::function<void(int value)>& vis
 /// The axis if the expression is exactly that axis, else -1.
 int pure_axis(const IndexExpr& expr);
 /// The axis' coefficient outside of any division.
-std::int64_t direct_coefficient(const IndexExpr& expr, int axis);
+Size direct_coefficient(const IndexExpr& expr, int axis);
 /// The least and the greatest value that it may have.
-struct IndexRange { std::int64_t low, high; };
-IndexRange range(const IndexExpr& expr, const std::vector<std::int64_t>& sizes);
+struct IndexRange { Size low, high; };
+IndexRange range(const IndexExpr& expr, const Sizes& sizes);
+/// The computed values under new numbers: value v becomes numbers[v].
+IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers);
 /// (expr / div) % mod in canonical form, mod 0 for no remainder; the expression must not be negative. `sizes` of the axes.
-IndexExpr div_mod(const IndexExpr& expr, std::int64_t div, std::int64_t mod, const std::vector<std::int64_t>& sizes);
+IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes);
 
 /// One expression per dimension of a node.
 using Map = std::vector<IndexExpr>;
@@ -124,20 +126,20 @@ int divisions(const Map& map);
 /// axis and starts again.
 struct SplitAxis {
   int axis;
-  std::int64_t inner;
+  Size inner;
 };
 
 /// The map of a view's input, given the map of the view (op reshape, permute, slice or broadcast).
 /// `sizes` are the axis sizes. Throws SplitAxis when that helps and `may_split`.
-Map through(const trace::Node& view, const Shape& input_shape, const Map& map, const std::vector<std::int64_t>& sizes,
+Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes,
             bool may_split);
 /// Re-expresses coordinates over shape `from` as coordinates over shape `to` of as many elements.
-Map reshape_map(const Map& map, const Shape& from, const Shape& to, const std::vector<std::int64_t>& sizes, bool may_split);
+Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
 /// Row-major element number.
-IndexExpr linear(const Map& map, const Shape& shape);
+IndexExpr linear(const Map& map, const Sizes& shape);
 /// Replaces every axis k by by[k], which must have the same range.
 IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by);
 /// Whether it walks axis `axis` and the next one, of this size, as one axis.
-bool walks_as_one(const IndexExpr& expr, int axis, std::int64_t inner_size);
+bool walks_as_one(const IndexExpr& expr, int axis, const Size& inner_size);
 
 }  // namespace sinter::fuse

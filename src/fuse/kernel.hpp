@@ -1,9 +1,11 @@
-// Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Numbers are still concrete here;
-// jit/lower.hpp turns them into parameters.
+// Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Numbers are sizes: today's values with symbols
+// behind them; jit/lower.hpp turns them into parameters.
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +13,7 @@
 #include "fuse/cuts.hpp"
 #include "fuse/index.hpp"
 #include "fuse/limits.hpp"
-#include "trace/graph.hpp"
+#include "fuse/graph.hpp"
 
 namespace sinter::fuse {
 
@@ -32,11 +34,11 @@ struct Value {
   // op: operands. reduced, scan: args[0] is what is combined. load: the guard where it is read and what it is elsewhere (-1: always
   // read; zero); load and index: from kIndexed on the computed values among the index' terms.
   Operands args;
-  int node = -1;        // the graph node it came from (load: the node whose buffer is read)
+  int node = -1;        // the graph node it came from (load: the node whose buffer is read); -1: it serves to find others
   IndexExpr index;      // load: element of the buffer; index: the expression
   bool row = false;     // has a value at every row point
   int ready = 0;        // number of row passes that must be over before it can be computed
-  double cost = 0;      // of computing it and all it needs, slots aside
+  double cost = 0;      // of computing it alone
 };
 
 /// A node whose value this kernel writes.
@@ -58,7 +60,7 @@ struct Kept {
 
 struct Kernel {
   std::shared_ptr<IndexSpace> space = IndexSpace::current();  // owns the expressions below
-  std::vector<std::int64_t> sizes;  // of the axes: parallel first, then row
+  Sizes sizes;  // of the axes: parallel first, then row
   int parallel = 0;
   std::vector<Value> values;        // operands before users
   std::vector<Root> roots;
@@ -66,26 +68,41 @@ struct Kernel {
   std::vector<DType> slots;         // what each slot holds, one element per row point
   std::vector<Check> checks;
   // A two-stage reduction's first stage: axis 0 counts chunks, the single row axis walks one chunk.
-  std::int64_t chunk = 0, chunk_total = 0;
+  Size chunk = 0, chunk_total = 0;
   Cut cut;                          // why it ends where it does
   std::vector<std::string> notes;   // decisions inside: what is kept in slots, what is read again
   int row_axes() const { return static_cast<int>(sizes.size()) - parallel; }
-  std::int64_t parallel_points() const;
-  std::int64_t row_points() const;
+  Size parallel_points() const;
+  Size row_points() const;
   int passes() const;               // row passes: 1 + the largest `ready` of any value reduced or stored per row point
   int ops() const;                  // elementwise ops and reductions
 };
 
+/// Whether its node is computed here, with everything that it needs to be found.
+bool computes_node(const Value& value);
 bool has_scan(const Kernel& kernel);
 /// The row pass that stores a root: -1 for a root that is stored once per parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
+/// The row values that each pass computes or takes from a slot, in the order of their numbers. `taken` are those from a slot.
+struct RowPass {
+  std::vector<int> computed, taken;
+};
+std::vector<RowPass> row_passes(const Kernel& kernel);
 /// Estimate of the bytes of kernel parameters.
 int parameter_bytes(const Kernel& kernel);
 /// Upper estimate of 32-bit registers a thread holds at once, `vector` elements per thread.
 int live_registers(const Kernel& kernel, int vector);
 /// A node of the kernel whose value, put in memory, about halves it; -1 when nothing can be cut.
 int halving_node(const Kernel& kernel);
-/// Bytes of memory read and written.
-double bytes_moved(const trace::Graph& graph, const Kernel& kernel);
+/// Bytes of memory read and written; a pass that reads a row again counts again.
+double bytes_moved(const Graph& graph, const Kernel& kernel);
+
+/// What a kernel costs: its traffic, and its arithmetic, which hides under the traffic.
+struct Work {
+  double bytes = 0, ops = 0;
+  double seconds(const Limits& limits) const;
+};
+/// Of the whole kernel, as if the nodes in `loaded` were read from memory.
+Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded = {});
 
 }  // namespace sinter::fuse

@@ -14,6 +14,7 @@ Limits cpu_limits() {
   limits.bandwidth = 12e9;
   limits.throughput = 32e9;
   limits.launch_seconds = 3e-6;
+  limits.library_calls = true;
   return limits;
 }
 
@@ -48,7 +49,6 @@ Limits cuda_limits(int sm) {
     Limits limits;
     limits.target = fmt::format("sm_{}", sm);
     limits.sm = sm;
-    limits.shared_bytes = row.shared;
     // 32,764 bytes from CUDA 12.1 on; the older limit is kept since the driver is not known here.
     limits.parameter_bytes = 4096;
     limits.row_bytes = row.shared / 2;  // two blocks a multiprocessor

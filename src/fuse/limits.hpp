@@ -11,14 +11,13 @@ struct Limits {
   int sm = 0;                          // 0: a CPU
   int max_ops = 128;                   // elementwise ops in one kernel: bounds compile time
   int registers = 255;                 // live values a thread may hold before it spills (CUDA), 32-bit registers
-  int shared_bytes = 0;                // shared memory of a block (CUDA)
   int parameter_bytes = 1 << 20;       // kernel parameters
   std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2)
   int units = 1;                       // pieces of work that keep the device busy (CUDA: its SMs)
-  int vector_bytes = 16;               // widest vector (CPU) or memory access (CUDA)
   double bandwidth = 20e9;             // bytes per second, memory
   double throughput = 40e9;            // cheap operations per second, the whole device
   double launch_seconds = 2e-6;        // cost of one kernel
+  bool library_calls = false;          // the device has libraries for the library ops of the table
   bool fuse = true;                    // false: one kernel per op
   bool is_cuda() const { return sm != 0; }
 };

@@ -5,8 +5,6 @@
 namespace sinter::fuse {
 namespace {
 
-using trace::Graph;
-using trace::Node;
 using trace::Op;
 
 constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over before a second kernel would start
@@ -17,6 +15,7 @@ constexpr std::int64_t kMaxChunks = 1024;
 template <class Emit> Graph rebuild(const Graph& graph, Emit emit) {
   Graph result;
   result.leaves = graph.leaves;
+  result.space = graph.space;
   std::vector<int> moved(graph.nodes.size());
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     Node node = graph.nodes[id];
@@ -32,7 +31,7 @@ int push(Graph& graph, Node node) {
   return static_cast<int>(graph.nodes.size()) - 1;
 }
 
-int push_view(Graph& graph, Op op, int input, Shape shape, const Location& where) {
+int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where) {
   Node view;
   view.op = op;
   view.dtype = graph.nodes[input].dtype;
@@ -44,13 +43,25 @@ int push_view(Graph& graph, Op op, int input, Shape shape, const Location& where
 
 }  // namespace
 
+Graph drop_unit_reductions(const Graph& graph) {
+  return rebuild(graph, [](Graph& out, Node node) {
+    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+    const Sizes& shape = out.nodes[node.inputs[0]].shape;
+    const auto axes = node.axes();
+    if (!std::all_of(axes.begin(), axes.end(), [&](int axis) { return shape[axis] == 1; })) return push(out, std::move(node));
+    node.op = Op::reshape;
+    node.ints.clear();
+    return push(out, std::move(node));
+  });
+}
+
 Graph split_reductions(const Graph& graph, const Limits& limits) {
   return rebuild(graph, [&](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk) return push(out, std::move(node));
+    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
     const int input = node.inputs[0];
-    const Shape shape = out.nodes[input].shape;
-    const std::int64_t results = element_count(node.shape);
-    const std::int64_t extent = results ? element_count(shape) / results : 0;
+    const Sizes shape = out.nodes[input].shape;
+    const Size results = element_count(node.shape);
+    const Size extent = results != 0 ? element_count(shape) / results : 0;
     if (results >= limits.units || extent < kSplitFrom) return push(out, std::move(node));
 
     Node first = node;
@@ -59,17 +70,20 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
       if (shape.size() > 1) first.inputs = {push_view(out, Op::reshape, input, {element_count(shape)}, node.where)};
       first.ints = {0};
     } else {
-      first.ints = {*std::max_element(node.ints.begin(), node.ints.end(),
-                                      [&](std::int64_t a, std::int64_t b) { return shape[a] < shape[b]; })};
-      if (shape[first.ints[0]] < kMinChunk) return push(out, std::move(node));
+      int longest = node.axis(0);
+      for (int axis : node.axes())
+        if (shape[axis] > shape[longest]) longest = axis;
+      if (shape[longest] < kMinChunk) return push(out, std::move(node));
+      first.ints = {longest};
     }
-    const Shape& from = out.nodes[first.inputs[0]].shape;
-    const std::int64_t length = from[first.ints[0]];
-    first.chunk = std::max(kMinChunk, ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024);
+    const Sizes& from = out.nodes[first.inputs[0]].shape;
+    const int cut_axis = first.axis(0);
+    const Size length = from[cut_axis];
+    // Up to kMaxChunks pieces of kMinChunk; then longer pieces.
+    first.chunk = length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
     first.shape = from;
-    first.shape.erase(first.shape.begin() + first.ints[0]);
+    first.shape.erase(first.shape.begin() + cut_axis);
     first.shape.push_back((length + first.chunk - 1) / first.chunk);
-    const std::int64_t cut_axis = first.ints[0];
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
@@ -77,51 +91,74 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
     Node second = node;
     second.inputs = {partial};
     second.ints.clear();
-    for (auto axis : node.shape.empty() ? std::vector<std::int64_t>{} : node.ints)
-      if (axis != cut_axis) second.ints.push_back(axis < cut_axis ? axis : axis - 1);
+    if (!node.shape.empty())
+      for (int axis : node.axes())
+        if (axis != cut_axis) second.ints.push_back(axis < cut_axis ? axis : axis - 1);
     second.ints.push_back(static_cast<std::int64_t>(rank) - 1);
     return push(out, std::move(second));
   });
 }
 
-Graph expand_matmuls(const Graph& graph) {
-  return rebuild(graph, [](Graph& out, Node node) {
-    if (node.op != Op::matmul) return push(out, std::move(node));
-    // (..., m, k) and (..., k, n): a as (..., m, n, k) and b as (..., m, n, k), multiplied, summed over k.
-    const int a = node.inputs[0], b = node.inputs[1];
-    const Shape a_shape = out.nodes[a].shape, b_shape = out.nodes[b].shape;
-    const std::size_t rank = node.shape.size();
-    const std::int64_t k = a_shape[rank - 1];
-    Shape full = node.shape;
-    full.push_back(k);
-    Shape a_wide(a_shape.begin(), a_shape.end() - 1);
-    a_wide.push_back(1);
-    a_wide.push_back(k);
-    const int a_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, a, a_wide, node.where), full, node.where);
-    Node turned;
-    turned.op = Op::permute;
-    turned.dtype = out.nodes[b].dtype;
-    turned.inputs = {b};
-    turned.where = node.where;
-    for (std::size_t axis = 0; axis + 2 < rank; ++axis) turned.ints.push_back(static_cast<std::int64_t>(axis));
-    turned.ints.push_back(static_cast<std::int64_t>(rank) - 1);
-    turned.ints.push_back(static_cast<std::int64_t>(rank) - 2);
-    for (auto axis : turned.ints) turned.shape.push_back(b_shape[axis]);
-    Shape b_wide(b_shape.begin(), b_shape.end() - 2);
-    b_wide.insert(b_wide.end(), {1, node.shape[rank - 1], k});
-    const int b_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, push(out, turned), b_wide, node.where), full, node.where);
-    Node product;
-    product.op = Op::multiply;
-    product.dtype = node.dtype;
-    product.shape = full;
-    product.inputs = {a_view, b_view};
-    product.where = node.where;
-    Node sum = node;
-    sum.op = Op::reduce_sum;
-    sum.inputs = {push(out, product)};
-    sum.ints = {static_cast<std::int64_t>(rank)};
-    return push(out, sum);
-  });
+namespace {
+
+// The `expansion` column of the table of primitives: the node that stands for the call.
+
+/// (..., m, k) x (..., k, n) as a product over broadcast views, summed over k.
+int multiply_and_sum(Graph& out, const Node& node) {
+  // (..., m, k) and (..., k, n): a as (..., m, n, k) and b as (..., m, n, k), multiplied, summed over k.
+  const int a = node.inputs[0], b = node.inputs[1];
+  const Sizes a_shape = out.nodes[a].shape, b_shape = out.nodes[b].shape;
+  const std::size_t rank = node.shape.size();
+  const Size k = a_shape[rank - 1];
+  Sizes full = node.shape;
+  full.push_back(k);
+  Sizes a_wide(a_shape.begin(), a_shape.end() - 1);
+  a_wide.push_back(1);
+  a_wide.push_back(k);
+  const int a_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, a, a_wide, node.where), full, node.where);
+  Node turned;
+  turned.op = Op::permute;
+  turned.dtype = out.nodes[b].dtype;
+  turned.inputs = {b};
+  turned.where = node.where;
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) turned.ints.push_back(static_cast<std::int64_t>(axis));
+  turned.ints.push_back(static_cast<std::int64_t>(rank) - 1);
+  turned.ints.push_back(static_cast<std::int64_t>(rank) - 2);
+  for (int axis : turned.axes()) turned.shape.push_back(b_shape[axis]);
+  Sizes b_wide(b_shape.begin(), b_shape.end() - 2);
+  b_wide.insert(b_wide.end(), {1, node.shape[rank - 1], k});
+  const int b_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, push(out, turned), b_wide, node.where), full, node.where);
+  Node product;
+  product.op = Op::multiply;
+  product.dtype = node.dtype;
+  product.shape = full;
+  product.inputs = {a_view, b_view};
+  product.where = node.where;
+  Node sum = node;
+  sum.op = Op::reduce_sum;
+  sum.inputs = {push(out, product)};
+  sum.ints = {static_cast<std::int64_t>(rank)};
+  return push(out, sum);
 }
+
+int expanded(Graph& out, Node node) {
+  switch (node.op) {
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
+  case Op::id: return expansion(out, node);
+#include "trace/primitives.def"
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+#undef SINTER_LIBRARY
+    default: return push(out, std::move(node));
+  }
+}
+
+}  // namespace
+
+Graph expand_library_calls(const Graph& graph) { return rebuild(graph, expanded); }
 
 }  // namespace sinter::fuse

@@ -1,15 +1,18 @@
 // Graph rewrites before scheduling.
 #pragma once
 #include "fuse/limits.hpp"
-#include "trace/graph.hpp"
+#include "fuse/graph.hpp"
 
 namespace sinter::fuse {
 
 /// Reductions of many elements to few results become two: partial results of fixed-length chunks, then a reduction of those. The
 /// chunk length depends on the reduction's length alone, so the order of combination does too.
-trace::Graph split_reductions(const trace::Graph& graph, const Limits& limits);
+Graph split_reductions(const Graph& graph, const Limits& limits);
 
-/// On a device without a matmul library: matmul as multiply and sum over broadcast views.
-trace::Graph expand_matmuls(const trace::Graph& graph);
+/// A reduction over axes of size 1 is a reshape.
+Graph drop_unit_reductions(const Graph& graph);
+
+/// For a device whose libraries compute none of them: library ops in other primitives, as their rows say.
+Graph expand_library_calls(const Graph& graph);
 
 }  // namespace sinter::fuse

@@ -5,30 +5,16 @@
 #include <vector>
 
 #include "fuse/kernel.hpp"
+#include "fuse/library_call.hpp"
 #include "fuse/limits.hpp"
 
 namespace sinter::fuse {
 
-/// A matrix operand in memory: element (batch, row, column) of the node's buffer is at offset + batch strides + row * row_stride +
-/// column * column_stride; one of the two strides is 1.
-struct MatrixOperand {
-  int node = -1;
-  std::int64_t offset = 0, row_stride = 0, column_stride = 0;
-  std::vector<std::int64_t> batch_strides;  // one per batch axis of the result; 0 where broadcast
-};
-struct MatmulCall {
-  int node = -1;
-  DType dtype{};
-  Shape batch;
-  std::int64_t m = 0, n = 0, k = 0;
-  MatrixOperand a, b;
-};
-
 struct Step {
-  enum class Kind : std::uint8_t { kernel, matmul };
+  enum class Kind : std::uint8_t { kernel, library };
   Kind kind = Kind::kernel;
   Kernel kernel;
-  MatmulCall matmul;
+  PlannedCall call;
   double bytes_moved = 0;
   double bytes_unfused = 0;  // of the same nodes, one kernel per op
   std::vector<int> writes() const;
@@ -37,7 +23,7 @@ struct Step {
 };
 
 struct Plan {
-  trace::Graph graph;                   // as scheduled: two-stage reductions are two nodes
+  Graph graph;                   // as scheduled: two-stage reductions are two nodes
   std::vector<Step> steps;              // in an order that may be run
   std::map<int, int> aliases;           // an output that is another node's buffer under another shape
   std::vector<int> last_use;            // node -> the last step that reads it; -1 never, or wanted as output
@@ -47,10 +33,11 @@ struct Plan {
 /// Nodes that have to be in memory, decided outside (a compiler's verdict).
 using Forced = std::map<int, Cut>;
 
-/// The graph that schedule() takes: two-stage reductions are two nodes; on CUDA matmul is multiply and sum.
-trace::Graph prepare(const trace::Graph& graph, const Limits& limits);
+/// The graph that schedule() takes: over symbols; two-stage reductions are two nodes; library ops that the
+/// device has no library for are other primitives.
+Graph prepare(const trace::Graph& graph, const Limits& limits);
 
 /// Deterministic: depends on its arguments alone. `forced` holds nodes of this graph.
-Plan schedule(const trace::Graph& prepared, const Limits& limits, const Forced& forced = {});
+Plan schedule(const Graph& prepared, const Limits& limits, const Forced& forced = {});
 
 }  // namespace sinter::fuse

@@ -182,6 +182,8 @@ void verify(const LoopNest& nest) {
           break;
         case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
         case Instr::Kind::op:
+          if (instr.op != Op::cast && (is_storage_only(instr.operand) || is_storage_only(instr.dtype)))
+            broken(nest, fmt::format("{} computes in {}, which is only stored", instr.name, name(instr.operand)));
           for (int k = 0; k < trace::primitive(instr.op).arity; ++k) use(instr.args[k], instr.name.c_str());
           break;
       }

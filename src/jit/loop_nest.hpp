@@ -11,6 +11,9 @@
 // A body is straight-line SSA: the instruction numbers in `body`, each defined before use. A value computed in a
 // non-row stage, or the result of a reduction, may be used by every later stage; a value of a row stage lives in that
 // stage alone and reaches a later one only through a slot (SlotStore, then Instr::Kind::slot at the same row point).
+//
+// Values of a type that is only stored (float16, bfloat16) are loaded, stored, kept, and cast from float32 and float64 and to float32;
+// no other op takes or gives them (see storage_types.hpp).
 #pragma once
 #include <cstdint>
 #include <string>

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "jit/storage_types.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -26,36 +27,85 @@ template <class Visit> void each_index(Kernel& kernel, Visit visit) {
 
 using fuse::direct_coefficient;
 
-// Bytes that neighbouring points along the axis access side by side; stores count twice since they cannot be cached away. With rows,
-// only what happens at every row point counts.
-std::int64_t unit_stride_score(const trace::Graph& graph, const Kernel& kernel, int axis) {
-  const bool rows = kernel.row_axes() > 0;
-  std::int64_t score = 0;
-  for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load && value.row == rows && direct_coefficient(value.index, axis) == 1)
-      score += static_cast<std::int64_t>(itemsize(value.dtype));
-  for (const auto& root : kernel.roots)
-    if ((fuse::root_pass(kernel, root) >= 0) == rows && direct_coefficient(root.index, axis) == 1)
-      score += 2 * static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
-  return score;
+constexpr std::int64_t kLine = 64;   // bytes that memory moves at once
+constexpr std::int64_t kLanes = 16;  // an axis shorter than this leaves lanes idle
+
+// Elements between neighbouring points along the axis.
+fuse::Size stride_along(const IndexExpr& index, int axis) {
+  fuse::Size stride = 0;
+  for (const auto& term : index.terms()) {
+    if (term.axis == axis) stride += term.coeff;
+    if (term.divides()) stride += term.coeff * (stride_along(term.inner, axis) / term.div);
+  }
+  return stride;
 }
 
-// Moves the axis with the most side-by-side accesses to the end of [first, last).
-void order_axes(const trace::Graph& graph, Kernel& kernel, int first, int last) {
-  int best = last - 1;
-  for (int axis = first; axis < last; ++axis)
-    if (unit_stride_score(graph, kernel, axis) > unit_stride_score(graph, kernel, best)) best = axis;
-  if (best == last - 1 || last - first < 2) return;
-  std::vector<int> to(kernel.sizes.size());
-  for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] = static_cast<int>(axis);
-  for (int axis = best + 1; axis < last; ++axis) to[axis] = axis - 1;
-  to[best] = last - 1;
-  std::vector<std::int64_t> sizes(kernel.sizes.size());
-  for (std::size_t axis = 0; axis < to.size(); ++axis) sizes[to[axis]] = kernel.sizes[axis];
+fuse::Size magnitude(const fuse::Size& size) { return size < 0 ? -size : size; }
+
+// Bytes that the step along the axis moves: a line for a long one, nothing for none.
+std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
+  const auto size = static_cast<std::int64_t>(itemsize(dtype));
+  const fuse::Size stride = magnitude(stride_along(index, axis));
+  if (stride * size >= kLine) return kLine;
+  return exactly(stride) * size;
+}
+
+// What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
+// stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
+// that lanes along that other axis would make apart.
+std::int64_t cost_along(const fuse::Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
+  const bool rows = kernel.row_axes() > 0;
+  std::int64_t cost = 0;
+  const auto add = [&](const IndexExpr& index, DType dtype, int times) {
+    if (apart < 0 || step_bytes(index, apart, dtype) == kLine) cost += times * step_bytes(index, axis, dtype);
+  };
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
+  for (const auto& root : kernel.roots)
+    if ((fuse::root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
+  const fuse::Size& size = kernel.sizes[axis];
+  return cost * kLanes / (size >= kLanes ? kLanes : std::max<std::int64_t>(exactly(size), 1));
+}
+
+// What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.
+std::int64_t saved_by_squares(const fuse::Graph& graph, const Kernel& kernel, int axis, int last_row) {
+  std::int64_t saved = 0;
+  for (const auto& root : kernel.roots) {
+    const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
+    if (fuse::root_pass(kernel, root) >= 0 && stride_along(root.index, last_row) == 1)
+      saved += 2 * (step_bytes(root.index, axis, graph.nodes[root.node].dtype) - size);
+  }
+  return saved;
+}
+
+void move_axis(Kernel& kernel, int from, int to) {
+  if (from == to) return;
+  std::vector<int> order(kernel.sizes.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<int>(axis);
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  fuse::Sizes sizes(order.size());
+  std::vector<IndexExpr> by(order.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    sizes[axis] = kernel.sizes[order[axis]];
+    by[order[axis]] = IndexExpr::of_axis(static_cast<int>(axis));
+  }
   kernel.sizes = sizes;
-  std::vector<IndexExpr> by;
-  for (int axis : to) by.push_back(IndexExpr::of_axis(axis));
   each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
+}
+
+// Moves the axis that is cheapest for lanes to the end of [first, last); before it, where lanes then walk apart somewhere, the
+// axis along which those accesses lie side by side: a transpose goes by squares of the two.
+void order_axes(const fuse::Graph& graph, Kernel& kernel, int first, int last) {
+  const auto cheapest = [&](int end, int apart) {
+    int best = end - 1;
+    for (int axis = first; axis < end; ++axis)
+      if (cost_along(graph, kernel, axis, apart) < cost_along(graph, kernel, best, apart)) best = axis;
+    return best;
+  };
+  if (last - first < 2) return;
+  move_axis(kernel, cheapest(last, -1), last - 1);
+  if (kernel.row_axes() == 0 && last - first > 2) move_axis(kernel, cheapest(last - 1, last - 1), last - 2);
 }
 
 // Two neighbouring axes that every access walks as one become one.
@@ -63,7 +113,7 @@ void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
     if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
-    const std::int64_t inner = kernel.sizes[axis + 1];
+    const fuse::Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
     if (!all) continue;
@@ -81,18 +131,19 @@ void merge_axes(Kernel& kernel) {
 
 class Lowering {
  public:
-  Lowering(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options)
+  Lowering(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options)
       : graph_(graph), limits_(limits), kernel_(kernel) {
     nest_.fast_math = options.fast_math;
   }
 
-  LoopNest run() {
+  Lowered run() {
+    merge_axes(kernel_);
     order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
     if (!fuse::has_scan(kernel_)) order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
     merge_axes(kernel_);
     nest_.parallel = kernel_.parallel;
     nest_.rows = kernel_.row_axes();
-    nest_.ints = kernel_.sizes;
+    ints_ = kernel_.sizes;
     if (kernel_.chunk > 0) {
       nest_.chunk_axis = 0;
       nest_.chunk_row = nest_.parallel;
@@ -104,16 +155,18 @@ class Lowering {
       kernel_.slots.clear();
     }
     make_stages();
+    compute_in_wider_types(nest_);
     if (limits_.is_cuda()) choose_cuda_form();
+    nest_.ints = hints(ints_);
     verify(nest_);
     name_it();
-    return std::move(nest_);
+    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_)};
   }
 
  private:
-  int parameter(std::int64_t value) {
-    nest_.ints.push_back(value);
-    return static_cast<int>(nest_.ints.size()) - 1;
+  int parameter(const fuse::Size& value) {
+    ints_.push_back(value);
+    return static_cast<int>(ints_.size()) - 1;
   }
 
   static bool uses_values(const IndexExpr& expr) {
@@ -131,19 +184,19 @@ class Lowering {
     Index index;
     for (const auto& term : expr.terms()) {
       Index::Term out;
-      if (term.coeff != 1) out.coeff = parameter(term.coeff);
+      if (!term.coeff.same(1)) out.coeff = parameter(term.coeff);
       if (term.axis >= 0) {
         out.axis = term.axis;
       } else if (term.value >= 0) {
         out.value = at[term.value];
       } else {
         out.inner = index_of(term.inner, true, at);
-        if (term.div != 1) out.div = parameter(term.div);
-        if (term.mod != 0) out.mod = parameter(term.mod);
+        if (!term.div.same(1)) out.div = parameter(term.div);
+        if (!term.whole()) out.mod = parameter(term.mod);
       }
       index.terms.push_back(out);
     }
-    if (with_constant && expr.constant() != 0) index.constant = parameter(expr.constant());
+    if (with_constant && !expr.constant().same(0)) index.constant = parameter(expr.constant());
     nest_.indices.push_back(std::move(index));
     const int number = static_cast<int>(nest_.indices.size()) - 1;
     if (shared) indices_[key] = number;
@@ -152,7 +205,8 @@ class Lowering {
 
   Access access(int node, const IndexExpr& expr, std::string name, const std::vector<int>& at) {
     const IndexExpr walk = expr + IndexExpr::of(-expr.constant());  // the constant goes into the pointer
-    return {graph_.nodes[node].dtype, index_of(walk, false, at), node, expr.constant(), std::move(name)};
+    (name.starts_with("in") ? input_offsets_ : output_offsets_).push_back(expr.constant());
+    return {graph_.nodes[node].dtype, index_of(walk, false, at), node, expr.constant().hint(), std::move(name)};
   }
 
   int input_of(const Value& value, const std::vector<int>& at) {
@@ -169,10 +223,12 @@ class Lowering {
     const int last_parallel = nest_.parallel - 1, last_row = nest_.axes() - 1;
     nest_.vector_axis = last_parallel;
     if (nest_.rows == 0) return;
-    const auto parallel_score = unit_stride_score(graph_, kernel_, last_parallel), row_score = unit_stride_score(graph_, kernel_, last_row);
+    auto parallel_cost = cost_along(graph_, kernel_, last_parallel);
+    const auto row_cost = cost_along(graph_, kernel_, last_row);
+    if (!limits_.is_cuda()) parallel_cost -= saved_by_squares(graph_, kernel_, last_parallel, last_row);
     // Very short rows leave most lanes idle; neighbouring rows fill them.
-    const bool short_rows = kernel_.row_points() <= 8 && kernel_.sizes[last_parallel] >= 64;
-    if (!short_rows && (row_score >= parallel_score || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
+    const bool short_rows = kernel_.row_points() <= (limits_.is_cuda() ? 8 : 31) && kernel_.sizes[last_parallel] >= 64;
+    if (!short_rows && (row_cost <= parallel_cost || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
   }
 
   bool column_form_on_cuda() const {
@@ -314,19 +370,19 @@ class Lowering {
   // ---- CUDA: index width, vector accesses, threads per row ------------------------------------------------------------------
 
   void choose_cuda_form() {
-    std::int64_t largest = kernel_.parallel_points() * std::max<std::int64_t>(kernel_.row_points(), 1);
-    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (const auto& a : *accesses) largest = std::max(largest, element_count(graph_.nodes[a.buffer].shape));
     // A grid-stride loop may step past the end by one grid before it stops.
-    nest_.wide_index = largest > (std::int64_t{1} << 30);
+    const fuse::Size limit = std::int64_t{1} << 30;
+    nest_.wide_index = kernel_.parallel_points() * kernel_.row_points() > limit;
+    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
+      for (const auto& a : *accesses) nest_.wide_index = nest_.wide_index || element_count(graph_.nodes[a.buffer].shape) > limit;
     std::size_t widest = 1;
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
       for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
     const int lanes = widest == 8 ? 2 : 4;
     const bool scans = fuse::has_scan(kernel_);
     nest_.vector = !scans && vector_fits(lanes) ? lanes : 1;
-    std::int64_t slot_bytes = 0;
-    for (auto dtype : nest_.slots) slot_bytes += static_cast<std::int64_t>(itemsize(dtype)) * kernel_.row_points();
+    fuse::Size slot_bytes = 0;
+    for (auto dtype : nest_.slots) slot_bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     // A warp walks a short row alone; the columns form always shares its rows between several warps.
     const bool warp = !column_form_on_cuda() && kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes;
     nest_.row_threads = warp || (scans && column_form_on_cuda()) ? 32 : 256;
@@ -334,21 +390,23 @@ class Lowering {
 
   bool vector_fits(int lanes) const {
     const int axis = nest_.vector_axis;
-    if (nest_.ints[axis] % lanes) return false;
+    if (ints_[axis] % lanes != 0) return false;
     // What has a guard, or is found by a value, is read element by element.
     std::vector<char> by_element(nest_.inputs.size(), 1);
     for (const auto& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::load && instr.guard < 0 && !jit::uses_values(nest_, nest_.inputs[instr.input].index))
         by_element[instr.input] = 0;
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (const auto& a : *accesses) {
-        if (accesses == &nest_.inputs && by_element[&a - nest_.inputs.data()]) continue;
+      for (std::size_t k = 0; k < accesses->size(); ++k) {
+        if (accesses == &nest_.inputs && by_element[k]) continue;
+        const Access& a = (*accesses)[k];
+        const fuse::Size& offset = (accesses == &nest_.inputs ? input_offsets_ : output_offsets_)[k];
         const int c = coefficient(nest_, a.index, axis);
         if (c == kNone) continue;
-        if (c != kOne || a.offset % lanes) return false;
+        if (c != kOne || offset % lanes != 0) return false;
         for (const auto& term : nest_.indices[a.index].terms) {
           if (term.axis == axis) continue;
-          if (term.coeff == kOne || nest_.ints[term.coeff] % lanes) return false;
+          if (term.coeff == kOne || ints_[term.coeff] % lanes != 0) return false;
         }
       }
     return true;
@@ -374,17 +432,19 @@ class Lowering {
     nest_.name += fmt::format("_{:08x}", hash);
   }
 
-  const trace::Graph& graph_;
+  const fuse::Graph& graph_;
   const fuse::Limits& limits_;
   Kernel kernel_;
   LoopNest nest_;
+  fuse::Sizes ints_;     // as nest_.ints
+  fuse::Sizes input_offsets_, output_offsets_;
   std::map<std::pair<int, bool>, int> indices_;  // by expression, with or without its constant
   std::map<std::pair<int, int>, int> inputs_;    // by node and expression
 };
 
 }  // namespace
 
-LoopNest lower(const trace::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
+Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   const fuse::IndexSpace::Scope scope(kernel.space);
   return Lowering(graph, kernel, limits, options).run();
 }

@@ -10,7 +10,14 @@ struct LowerOptions {
   bool fast_math = false;
 };
 
+/// A nest with today's numbers, and what they are for other sizes.
+struct Lowered {
+  LoopNest nest;
+  fuse::Sizes ints;                          // as nest.ints
+  fuse::Sizes input_offsets, output_offsets; // as the accesses' offsets
+};
+
 /// The nest of a kernel of this graph for a device with these limits. Access::buffer is the node number.
-LoopNest lower(const trace::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options = {});
+Lowered lower(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options = {});
 
 }  // namespace sinter::jit

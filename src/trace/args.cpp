@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,28 +16,39 @@ const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
 }
 
 const Shape& shape_of(const Site& site, const Arg& arg) {
-  static const Shape scalar;
+  static const Shape& scalar = *new Shape;  // never destroyed: destructors of static objects may still record
   return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar;
+}
+
+bool fits(const Arg& arg, DType dtype) {
+  if (!is_integer(dtype)) return true;
+  return visit_storage(dtype, [&]<class T>() {
+    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return true;
+    else if (arg.kind() == Arg::Kind::too_large) return std::in_range<T>(static_cast<std::uint64_t>(arg.integer()));
+    else return std::in_range<T>(arg.integer());
+  });
+}
+
+bool holds(DType dtype, double whole) {
+  return visit_storage(dtype, [&]<class T>() {  // one above the largest value is a power of two, and so a double
+    return whole >= static_cast<double>(std::numeric_limits<T>::lowest()) && whole < 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  });
 }
 
 Scalar literal(const Site& site, const Arg& arg, DType dtype) {
   const bool too_large = arg.kind() == Arg::Kind::too_large;
   if (arg.kind() == Arg::Kind::floating) {
-    const double value = std::trunc(arg.floating()), beyond = dtype == DType::int32 ? 0x1p31 : 0x1p63;
-    if (is_integer(dtype) && !(value >= -beyond && value < beyond)) {
+    if (is_integer(dtype) && !holds(dtype, std::trunc(arg.floating()))) {
       fail<ValueError>(site, fmt::format("{} does not fit in {}; choose a floating dtype", arg.floating(), name(dtype)));
     }
     return make_scalar(dtype, arg.floating());
   }
-  const bool fits = dtype != DType::int32 || (arg.integer() >= std::numeric_limits<std::int32_t>::min() &&
-                                              arg.integer() <= std::numeric_limits<std::int32_t>::max());
-  if (too_large || !fits) {
-    const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
-    fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; {}", value, name(dtype),
-                                       too_large ? "no integer type that sinter computes in holds it"
-                                                 : "convert the tensor with astype(DType::int64) first"));
+  const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
+  if (!fits(arg, dtype)) {
+    fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; convert the tensor with astype(DType::{}) first", value,
+                                       name(dtype), too_large ? "uint64" : "int64"));
   }
-  return make_scalar_int(dtype, arg.integer());
+  return too_large && is_floating(dtype) ? make_scalar(dtype, arg.as_double()) : make_scalar_int(dtype, arg.integer());
 }
 
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape) {
@@ -51,8 +63,10 @@ RecordedPtr as_node(const Site& site, const Arg& arg) {
     case Arg::Kind::tensor: return node_of(site, arg.tensor());
     case Arg::Kind::boolean: return make_constant(site, literal(site, arg, DType::bool_), {});
     case Arg::Kind::floating: return make_constant(site, literal(site, arg, DType::float64), {});
-    default: return make_constant(site, literal(site, arg, DType::int64), {});
+    case Arg::Kind::too_large: return make_constant(site, literal(site, arg, DType::uint64), {});
+    case Arg::Kind::integer: break;
   }
+  return make_constant(site, literal(site, arg, DType::int64), {});
 }
 
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {

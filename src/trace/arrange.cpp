@@ -15,9 +15,7 @@ namespace {
 using namespace trace;
 
 RecordedPtr arranged(const Site& site, const Arg& x) {
-  RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
-  return node;
+  return as_node(site, x);
 }
 
 RecordedPtr zeros_of(const Site& site, DType dtype, Shape shape) { return make_constant(site, make_scalar_int(dtype, 0), std::move(shape)); }
@@ -150,7 +148,6 @@ Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis, Location
   const std::int64_t along = checked_axis(site, axis, static_cast<std::int64_t>(first.size()));
   for (const Tensor& part : parts) {
     const RecordedPtr& node = node_of(site, part);
-    check_computable(site, node->dtype);
     bool fits = node->shape.size() == first.size();
     for (std::size_t k = 0; fits && k < first.size(); ++k) fits = static_cast<std::int64_t>(k) == along || node->shape[k] == first[k];
     if (!fits)
@@ -238,7 +235,6 @@ Tensor triu(const Arg& x, std::int64_t k) { return triangle("triu", x, k, false)
 
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t k, DType dtype, Location where) {
   const Scope scope("eye", where);
-  check_computable(scope.site(), dtype);
   check_shape(scope.site(), {rows, columns.value_or(rows)}, DType::float64);
   return astype(on_diagonal(scope.site(), rows, columns.value_or(rows), k, equal), dtype);
 }

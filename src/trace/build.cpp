@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "trace/library.hpp"
+
 namespace sinter::trace {
 namespace {
 
@@ -109,7 +111,10 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
     if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape);
   }
   // The value before a lossless cast is the same value, so casting that one gives the same result.
-  if (const RecordedPtr inner = operand_of(x, Op::cast); inner && lossless(inner->dtype, x->dtype)) {
+  // Only a detour from integer to integer over a floating type may not wrap as the direct way does.
+  const bool detour = is_floating(x->dtype) && is_integer(dtype);
+  if (const RecordedPtr inner = operand_of(x, Op::cast);
+      inner && lossless(inner->dtype, x->dtype) && (!detour || !is_integer(inner->dtype) || lossless(inner->dtype, dtype))) {
     return make_cast(site, inner, dtype);
   }
   return record(new_node(site, Op::cast, dtype, x->shape), {x});
@@ -217,11 +222,14 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
   return record(std::move(node), {x});
 }
 
-RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b) {
-  Shape shape = a->shape;
-  shape.back() = b->shape.back();
-  if (RecordedPtr nothing = empty(site, a->dtype, shape)) return nothing;
-  return record(new_node(site, Op::matmul, a->dtype, std::move(shape)), {a, b});
+RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands) {
+  std::vector<Shape> shapes;
+  for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
+  const DType dtype = operands[0]->dtype;
+  Shape shape = library_shape(op, shapes);
+  if (RecordedPtr nothing = empty(site, dtype, shape)) return nothing;
+  RecordedPtr node = new_node(site, op, dtype, std::move(shape));
+  return record(std::move(node), std::move(operands));
 }
 
 }  // namespace sinter::trace

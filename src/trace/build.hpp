@@ -40,18 +40,22 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
 RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis);
 /// Each element combined by a reduction with all before it along the axis.
 RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis);
-RecordedPtr make_matmul(const Site& site, const RecordedPtr& a, const RecordedPtr& b);
+RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands);
 
 // --- from arguments
 /// The node of a tensor argument; ValueError for an empty handle.
 const RecordedPtr& node_of(const Site& site, const Tensor& tensor);
 /// The shape of an argument; () for a scalar.
 const Shape& shape_of(const Site& site, const Arg& arg);
+/// True if an integer argument is a value of the type.
+bool fits(const Arg& arg, DType dtype);
+/// True if a whole number is a value of the integer type.
+bool holds(DType dtype, double whole);
 /// The argument as a literal of the type; ValueError for an integer that does not fit.
 Scalar literal(const Site& site, const Arg& arg, DType dtype);
 /// The argument cast to a type and broadcast to a shape.
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape);
-/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 or float64.
+/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or float64.
 RecordedPtr as_node(const Site& site, const Arg& arg);
 /// The shape that operands broadcast to; ShapeError naming the axis where they do not.
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);

@@ -22,7 +22,6 @@ StoragePtr host_storage(std::size_t bytes) {
 }
 
 Tensor filled(const Site& site, const Shape& shape, Scalar value) {
-  check_computable(site, value.dtype);
   check_shape(site, shape, value.dtype);
   return Tensor(make_constant(site, value, shape));
 }
@@ -58,7 +57,6 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   }
   const DType computed = arange_type(start, stop, step);
   const DType type = dtype.value_or(computed);
-  check_computable(site, type);
   if (step.as_double() == 0) fail<ValueError>(site, "the step cannot be zero");
   std::int64_t count = 0;
   if (computed == DType::int64) {
@@ -104,7 +102,6 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype) {
   const Site site = site_of("full", value.where());
   if (value.is_tensor()) return broadcast_to(dtype ? astype(value, *dtype) : value.tensor(), shape);
   const DType type = dtype.value_or(value.native());
-  check_computable(site, type);
   return filled(site, shape, literal(site, value, type));
 }
 
@@ -119,7 +116,6 @@ Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<
 Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DType dtype, Location where) {
   const Scope scope("linspace", where);
   if (count < 0) fail<ValueError>(scope.site(), fmt::format("the count {} is negative", count));
-  check_computable(scope.site(), dtype);
   check_shape(scope.site(), {count}, DType::float64);
   const std::int64_t intervals = endpoint ? count - 1 : count;
   if (intervals <= 0) return filled(scope.site(), {count}, make_scalar(DType::float64, start)).astype(dtype, where);

@@ -47,17 +47,21 @@ Tensor binary(Op op, const char* name, const Arg& a, const Arg& b) {
   return binary_as(op, site, operand_type(op, site, operands), a, b);
 }
 
-/// As binary, but an integer literal beyond int32 compares by value instead of being refused.
+/// As binary, but an integer literal that the other operand's type does not hold compares by value instead of being refused: it is
+/// less or greater than every element.
 Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped = false) {
   const Site site = site_of(name, a.where());
   require(site, a);
   require(site, b);
   const std::array operands{&a, &b};
-  DType type = operand_type(op, site, operands);
+  const DType type = operand_type(op, site, operands);
   for (const Arg* x : operands) {
-    if (type == DType::int32 && x->kind() == Arg::Kind::integer && x->integer() != static_cast<std::int32_t>(x->integer())) {
-      type = DType::int64;
-    }
+    const bool integer = x->kind() == Arg::Kind::integer || x->kind() == Arg::Kind::too_large;
+    if (!integer || fits(*x, type)) continue;
+    const bool above = x->kind() == Arg::Kind::too_large || x->integer() > 0;
+    const bool on_the_left = (x == &a) != swapped;
+    const bool holds = op == Op::not_equal || (op != Op::equal && above != on_the_left);
+    return Tensor(make_constant(site, make_scalar_int(DType::bool_, holds), shape_of(site, x == &a ? b : a)));
   }
   return binary_as(op, site, type, a, b, swapped);
 }
@@ -66,7 +70,6 @@ Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped
 Tensor rounding(Op op, const char* name, const Arg& x) {
   const Site site = site_of(name, x.where());
   RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
   return Tensor(is_floating(node->dtype) ? make_elementwise(site, op, {node}) : node);
 }
 
@@ -74,7 +77,6 @@ Tensor rounding(Op op, const char* name, const Arg& x) {
 Tensor classify(Op op, const char* name, const Arg& x, bool of_integers) {
   const Site site = site_of(name, x.where());
   RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
   if (is_floating(node->dtype)) return Tensor(make_elementwise(site, op, {node}));
   return Tensor(make_constant(site, make_scalar_int(DType::bool_, of_integers), node->shape));
 }
@@ -82,7 +84,6 @@ Tensor classify(Op op, const char* name, const Arg& x, bool of_integers) {
 Tensor truth(const char* name, const Arg& x) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
   return Tensor(make_cast(site, node, DType::bool_));
 }
 
@@ -219,8 +220,6 @@ Tensor astype(const Arg& x, DType dtype) {
   const Site site = site_of("astype", x.where());
   const RecordedPtr node = as_node(site, x);
   if (node->dtype == dtype) return Tensor(node);
-  check_computable(site, node->dtype);
-  check_computable(site, dtype);
   return Tensor(make_cast(site, node, dtype));
 }
 

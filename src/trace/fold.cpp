@@ -94,35 +94,46 @@ bool fold(Op op, std::span<const Scalar> operands, Scalar& result) {
   if (operands.size() > 2) return false;
   const Scalar& a = operands.front();
   const Scalar& b = operands.back();
-  switch (a.dtype) {
-    case DType::float32: return fold_float(op, a.dtype, static_cast<float>(a.f), static_cast<float>(b.f), result);
-    case DType::float64: return fold_float(op, a.dtype, a.f, b.f, result);
-    case DType::int32:
-      return fold_integer(op, a.dtype, static_cast<std::int32_t>(a.i), static_cast<std::int32_t>(b.i), result);
-    case DType::int64: return fold_integer(op, a.dtype, a.i, b.i, result);
-    case DType::bool_: return fold_bool(op, a.i != 0, b.i != 0, result);
-    default: return false;
-  }
+  return visit_compute(a.dtype, [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>) return fold_bool(op, a.i != 0, b.i != 0, result);
+    else if constexpr (std::is_integral_v<T>) return fold_integer(op, a.dtype, static_cast<T>(a.i), static_cast<T>(b.i), result);
+    else return fold_float(op, a.dtype, static_cast<T>(a.f), static_cast<T>(b.f), result);
+  });
 }
 
 bool fold_cast(const Scalar& x, DType dtype, Scalar& result) {
   if (!is_floating(x.dtype)) {
+    if (x.dtype == DType::uint64 && x.i < 0 && is_floating(dtype)) return false;  // would round twice
     result = make_scalar_int(dtype, x.i);
     return true;
   }
-  if (is_integer(dtype)) {  // beyond the range, what comes out is the executor's choice
-    const double low = dtype == DType::int32 ? -0x1p31 : -0x1p63;
-    if (!(std::trunc(x.f) >= low && std::trunc(x.f) < -low)) return false;
-  }
+  if (is_integer(dtype) && !holds(dtype, std::trunc(x.f))) return false;  // what comes out is the executor's choice
   result = make_scalar(dtype, x.f);
   return true;
 }
 
+namespace {
+
+/// Digits of the significand and range of the exponent, of integers and floating types alike.
+struct Precision {
+  int digits, least, greatest;
+};
+Precision precision(DType t) {
+  return visit_storage(t, []<class T>() -> Precision {
+    using limits = std::numeric_limits<T>;
+    if constexpr (!limits::is_integer) return {limits::digits, limits::min_exponent - limits::digits, limits::max_exponent};
+    else return {limits::digits, 0, limits::digits};
+  });
+}
+
+}  // namespace
+
 bool lossless(DType from, DType to) {
   if (from == to || is_bool(from)) return true;
-  if (is_bool(to)) return false;
-  if (is_integer(from)) return from == DType::int32 && (to == DType::int64 || to == DType::float64);
-  return from == DType::float32 && to == DType::float64;
+  if (is_bool(to) || (is_floating(from) && is_integer(to))) return false;
+  if (is_integer(to)) return (is_unsigned(from) || !is_unsigned(to)) && precision(from).digits <= precision(to).digits;
+  const Precision f = precision(from), t = precision(to);
+  return f.digits <= t.digits && f.least >= t.least && f.greatest <= t.greatest;
 }
 
 }  // namespace sinter::trace

@@ -1,4 +1,6 @@
 // Elements at computed places: take and take_along_axis, indexing with integer tensors, and where the largest and smallest lie.
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "sinter/ops.hpp"
@@ -18,7 +20,9 @@ RecordedPtr places(const Site& site, const Tensor& indices, std::int64_t size, s
   if (!is_integer(indices.dtype())) fail<DTypeError>(site, fmt::format("indices are integers, not {}", name(indices.dtype())));
   if (size == 0 && element_count(indices.shape()) != 0)
     fail<IndexError>(site, fmt::format("axis {} is empty: there is nothing to take from it", axis));
-  const Tensor wide = astype(indices, DType::int64);
+  // What int64 cannot hold is out of range, not negative.
+  const Tensor held = indices.dtype() == DType::uint64 ? minimum(indices, std::numeric_limits<std::int64_t>::max()) : indices;
+  const Tensor wide = astype(held, DType::int64);
   switch (mode) {
     case IndexMode::wrap: return size == 0 ? wide.node() : remainder(wide, size).node();
     case IndexMode::clip: return size == 0 ? wide.node() : clip(wide, 0, size - 1).node();
@@ -31,7 +35,6 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
   const Scope scope(name, x.where());
   const Site& site = scope.site();
   RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
   const std::size_t rank = node->shape.size();
   if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
   const auto along = static_cast<std::size_t>(rank == 0 && axis ? checked_axis(site, *axis, 1) : checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(node->shape.size())));
@@ -57,7 +60,6 @@ Tensor take(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis, 
   const Scope scope("take", x.where());
   const Site& site = scope.site();
   RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
   if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
   const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(node->shape.size()));
   const std::int64_t size = node->shape[static_cast<std::size_t>(along)];
@@ -68,7 +70,6 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
   const Scope scope("take_along_axis", x.where());
   const Site& site = scope.site();
   RecordedPtr node = as_node(site, x), index = as_node(site, indices);
-  check_computable(site, node->dtype);
   if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
   if (node->shape.size() != index->shape.size())
     fail<ShapeError>(site, fmt::format("shape {} is looked up with indices of shape {}: both need as many axes", to_string(node->shape), to_string(index->shape)));

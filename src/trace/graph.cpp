@@ -1,6 +1,7 @@
 #include "trace/graph.hpp"
 
 #include <bit>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -24,30 +25,38 @@ std::int64_t element_count(const Shape& shape) {
 }  // namespace sinter
 
 namespace sinter::trace {
+namespace {
+
+/// Truncated; what only uint64 holds as its bits.
+std::int64_t to_integer(double f) { return f >= 0x1p63 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(f)) : static_cast<std::int64_t>(f); }
+
+}  // namespace
+
+double Scalar::as_double() const {
+  if (is_floating(dtype)) return f;
+  return is_unsigned(dtype) ? static_cast<double>(static_cast<std::uint64_t>(i)) : static_cast<double>(i);
+}
 
 std::uint64_t Scalar::bits() const {
-  switch (dtype) {
-    case DType::float32: return std::bit_cast<std::uint32_t>(static_cast<float>(f));
-    case DType::float64: return std::bit_cast<std::uint64_t>(f);
-    case DType::int32: return static_cast<std::uint32_t>(i);
-    case DType::bool_: return i != 0;
-    default: return static_cast<std::uint64_t>(i);
-  }
+  std::uint64_t bits = 0;
+  visit_storage(dtype, [&]<class T>() {
+    const T value = is_floating(dtype) ? static_cast<T>(f) : static_cast<T>(i);
+    std::memcpy(&bits, &value, sizeof value);
+  });
+  return bits;
 }
 
 Scalar make_scalar(DType dtype, double f) {
-  if (!is_floating(dtype)) return make_scalar_int(dtype, is_bool(dtype) ? f != 0 : static_cast<std::int64_t>(f));
-  return {dtype, dtype == DType::float32 ? static_cast<double>(static_cast<float>(f)) : f, 0};
+  if (!is_floating(dtype)) return make_scalar_int(dtype, is_bool(dtype) ? f != 0 : to_integer(f));
+  visit_storage(dtype, [&]<class T>() { f = static_cast<double>(static_cast<T>(f)); });
+  return {dtype, f, 0};
 }
 
 Scalar make_scalar_int(DType dtype, std::int64_t i) {
-  switch (dtype) {
-    case DType::float32: return {dtype, static_cast<double>(static_cast<float>(i)), 0};
-    case DType::float64: return {dtype, static_cast<double>(i), 0};
-    case DType::int32: return {dtype, 0, static_cast<std::int32_t>(i)};
-    case DType::bool_: return {dtype, 0, i != 0};
-    default: return is_floating(dtype) ? Scalar{dtype, static_cast<double>(i), 0} : Scalar{dtype, 0, i};
-  }
+  if (dtype == DType::float32) return {dtype, static_cast<double>(static_cast<float>(i)), 0};  // rounded once
+  if (is_floating(dtype)) return make_scalar(dtype, static_cast<double>(i));
+  visit_storage(dtype, [&]<class T>() { i = static_cast<std::int64_t>(static_cast<T>(i)); });
+  return {dtype, 0, i};
 }
 
 std::string to_string(const Graph& graph) {
@@ -57,7 +66,9 @@ std::string to_string(const Graph& graph) {
     text += fmt::format("%{} = {} {} {}", id, name(n.op), name(n.dtype), to_string(n.shape));
     for (const int input : n.inputs) text += fmt::format(" %{}", input);
     if (!n.ints.empty()) text += fmt::format(" [{}]", fmt::join(n.ints, ", "));
-    if (n.op == Op::constant) text += is_floating(n.dtype) ? fmt::format(" {}", n.scalar.f) : fmt::format(" {}", n.scalar.i);
+    if (n.op == Op::constant) text += is_floating(n.dtype)   ? fmt::format(" {}", n.scalar.f)
+                                      : is_unsigned(n.dtype) ? fmt::format(" {}", static_cast<std::uint64_t>(n.scalar.i))
+                                                             : fmt::format(" {}", n.scalar.i);
     if (n.op == Op::data) text += fmt::format(" leaf {}", n.leaf);
     if (n.chunk > 0) text += fmt::format(" chunk {}", n.chunk);
     text += '\n';

@@ -12,13 +12,13 @@
 
 namespace sinter::trace {
 
-/// A literal. Floating dtypes keep `f`; bool and integers keep `i`.
+/// A literal. Floating dtypes keep `f`, a value of their type; bool and integers keep `i`, a uint64 its bits.
 struct Scalar {
   DType dtype = DType::float64;
   double f = 0;
   std::int64_t i = 0;
-  double as_double() const { return is_floating(dtype) ? f : static_cast<double>(i); }
-  /// The value as 8 bytes in the layout of its dtype (float32 in the low 4), as kernels take it.
+  double as_double() const;
+  /// The value as 8 bytes in the layout of its dtype (a narrower one in the low bytes), as kernels take it.
   std::uint64_t bits() const;
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };
@@ -38,7 +38,7 @@ Scalar make_scalar_int(DType dtype, std::int64_t i);
 ///   scan: the axis, and the reduction (an Op) that combines all elements up to each
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
-///   matmul: none; (..., m, k) x (..., k, n), both operands of equal rank >= 2 and broadcast batch axes
+///   library ops: none; their operands are of one dtype and of shapes that need no broadcast
 struct Node {
   Op op{};
   DType dtype = DType::float32;

@@ -1,7 +1,9 @@
 // From handles to a Graph: what the roots need, in an order that depends on structure alone, equal nodes merged.
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "trace/loops.hpp"
 #include "trace/record.hpp"
 
 namespace sinter::trace {
@@ -49,6 +51,22 @@ class Linearizer {
     return numbers_.at(root.get());
   }
 
+  /// Nodes to be stored for later, and their numbers: computed here, held by somebody outside of the graph, and likely to be needed again.
+  std::vector<std::pair<RecordedPtr, int>> kept(const std::vector<RecordedPtr>& roots) const {
+    std::vector<std::pair<RecordedPtr, int>> kept;
+    const std::unordered_set<RecordedPtr> asked(roots.begin(), roots.end());
+    for (const RecordedPtr& node : alive_) {
+      if (!is_elementwise(node->op) && !is_reduction(node->op)) continue;
+      const int id = numbers_.at(node.get());
+      if (out_.graph.nodes[static_cast<std::size_t>(id)].op == Op::data) continue;
+      const auto uses = uses_.find(node.get());
+      const long inside = 1 + (uses == uses_.end() ? 0 : uses->second);  // alive_ holds it once
+      if (node.use_count() <= inside || asked.contains(node)) continue;
+      if (worth_storing(*node)) kept.push_back({node, id});
+    }
+    return kept;
+  }
+
  private:
   struct Frame {
     RecordedPtr node;
@@ -84,7 +102,10 @@ class Linearizer {
     } else {
       node.op = from.op;
       node.ints = from.ints;
-      for (const RecordedPtr& input : frame.inputs) node.inputs.push_back(numbers_.at(input.get()));
+      for (const RecordedPtr& input : frame.inputs) {
+        node.inputs.push_back(numbers_.at(input.get()));
+        ++uses_[input.get()];
+      }
     }
     return number(std::move(node));
   }
@@ -115,6 +136,7 @@ class Linearizer {
   std::vector<Frame> stack_;
   std::vector<RecordedPtr> alive_;  // addresses are identities until the end
   std::unordered_map<const void*, int> numbers_;
+  std::unordered_map<const void*, long> uses_;  // as an operand
   std::unordered_map<const void*, int> leaves_;
   std::unordered_multimap<std::uint64_t, int> values_;
 };
@@ -125,6 +147,17 @@ Linear linearize(const std::vector<RecordedPtr>& roots) {
   Linear out;
   Linearizer linearizer(out);
   for (const RecordedPtr& root : roots) out.graph.outputs.push_back(linearizer.visit(root));
+  return out;
+}
+
+Linear linearize_and_keep(std::vector<RecordedPtr>& roots) {
+  Linear out;
+  Linearizer linearizer(out);
+  for (const RecordedPtr& root : roots) out.graph.outputs.push_back(linearizer.visit(root));
+  for (auto& [node, id] : linearizer.kept(roots)) {
+    roots.push_back(node);
+    out.graph.outputs.push_back(id);
+  }
   return out;
 }
 

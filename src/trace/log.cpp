@@ -6,8 +6,9 @@
 namespace sinter {
 
 spdlog::logger& log() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>("sinter", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  // Never destroyed: destructors of static objects may still evaluate.
+  static spdlog::logger* const logger = [] {
+    auto* made = new spdlog::logger("sinter", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%n: %^%l%$: %v");
     made->set_level(spdlog::level::warn);
     return made;

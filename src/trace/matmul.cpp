@@ -11,6 +11,17 @@ namespace sinter {
 
 using namespace trace;
 
+namespace {
+
+/// What a library multiplies matrices of a type in. Integers wrap, so the low bits of a wider product are the product. A bool product
+/// is whether a path exists: count, then ask.
+DType product_type(DType t) {
+  if (is_floating(t)) return traits(t).compute;
+  return is_integer(t) && itemsize(t) <= 4 ? DType::int32 : DType::int64;
+}
+
+}  // namespace
+
 Tensor matmul(const Arg& a, const Arg& b) {
   const Site site = site_of("matmul", a.where());
   const Shape sa = shape_of(site, a), sb = shape_of(site, b);
@@ -18,9 +29,8 @@ Tensor matmul(const Arg& a, const Arg& b) {
     fail<ShapeError>(site, fmt::format("shapes {} and {}: 0-d operands are not allowed; use * instead", to_string(sa), to_string(sb)));
   }
   const std::array operands{&a, &b};
-  for (const Arg* x : operands) check_computable(site, x->tensor().dtype());
   const DType result = common_type(operands);
-  const DType type = is_bool(result) ? DType::int64 : result;  // a bool product is whether a path exists: count, then ask
+  const DType type = product_type(result);
 
   const Shape ma = sa.size() == 1 ? Shape{1, sa[0]} : sa;
   const Shape mb = sb.size() == 1 ? Shape{sb[0], 1} : sb;
@@ -43,7 +53,7 @@ Tensor matmul(const Arg& a, const Arg& b) {
   };
   check_shape(site, with(m, n), type);
   RecordedPtr product = k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n))
-                               : make_matmul(site, prepared(a, ma, m, k), prepared(b, mb, k, n));
+                               : make_library(site, Op::matmul, {prepared(a, ma, m, k), prepared(b, mb, k, n)});
   Shape shape = batch;
   if (sa.size() > 1) shape.push_back(m);
   if (sb.size() > 1) shape.push_back(n);

@@ -166,7 +166,9 @@ Tensor load_npy(const std::string& path, Location where) {
 void save_npy(const std::string& path, const Tensor& tensor) {
   const Site site{"save_npy", {}};
   const RecordedPtr& node = node_of(site, tensor);
-  if (node->dtype == DType::bfloat16) fail<DTypeError>(site, "the .npy format has no bfloat16; convert with astype(DType::float32) first");
+  if (traits(node->dtype).npy.empty()) {
+    fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
+  }
   const auto count = static_cast<std::size_t>(element_count(node->shape));
   const void* elements = count != 0 ? host_data(node) : nullptr;
   const std::string header = npy_header_bytes({node->dtype, node->shape});

@@ -23,24 +23,15 @@ std::string shown(std::string_view text) {
 
 [[noreturn]] void malformed(const std::string& why) { throw IoError("malformed header: " + why); }
 
-struct TypeCode {
-  std::string_view code;
-  DType dtype;
-};
-constexpr TypeCode kCodes[] = {
-    {"b1", DType::bool_},  {"i1", DType::int8},    {"u1", DType::uint8},   {"i2", DType::int16},
-    {"u2", DType::uint16}, {"i4", DType::int32},   {"u4", DType::uint32},  {"i8", DType::int64},
-    {"u8", DType::uint64}, {"f2", DType::float16}, {"f4", DType::float32}, {"f8", DType::float64}};
-
 void read_descr(std::string_view descr, NpyHeader& header) {
   if (descr.find('O') != std::string_view::npos) {
     throw IoError("it holds pickled Python objects, which are never loaded: unpickling can run code");
   }
   if (descr.size() >= 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
-    for (const TypeCode& known : kCodes) {
-      if (descr.substr(1) != known.code) continue;
-      header.dtype = known.dtype;
-      header.swap = itemsize(known.dtype) > 1 && (descr[0] == '>' ? kLittle : descr[0] == '<' ? !kLittle : false);
+    for (int i = 0; i < kDTypeCount; ++i) {
+      if (descr.substr(1) != kDTypes[i].npy) continue;
+      header.dtype = static_cast<DType>(i);
+      header.swap = kDTypes[i].size > 1 && (descr[0] == '>' ? kLittle : descr[0] == '<' ? !kLittle : false);
       return;
     }
   }
@@ -147,12 +138,8 @@ class Parser {
 NpyHeader parse_npy_header(std::string_view text) { return Parser(text).parse(); }
 
 std::string npy_header_bytes(const NpyHeader& header) {
-  std::string_view code;
-  for (const TypeCode& known : kCodes) {
-    if (known.dtype == header.dtype) code = known.code;
-  }
   const char order = itemsize(header.dtype) == 1 ? '|' : kLittle ? '<' : '>';
-  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, code, to_string(header.shape));
+  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, traits(header.dtype).npy, to_string(header.shape));
   const bool long_header = dict.size() > 60000;
   const std::size_t prefix = long_header ? 12 : 10;
   dict.append(63 - (prefix + dict.size()) % 64, ' ');  // the elements start on a multiple of 64 bytes

@@ -10,8 +10,8 @@ constexpr Primitive elementwise(Op op, std::string_view name, int arity, int acc
 constexpr Primitive reduction(Op op, std::string_view name, Op combine, bool empty_ok) {
   return {op, name, OpKind::reduction, 1, 7, Result::same, TypeRule::special, 1, Identity::none, "", "", combine, empty_ok};
 }
-constexpr Primitive structural(Op op, std::string_view name, int arity) {
-  return {op, name, OpKind::structural, arity, 7, Result::same, TypeRule::special, 0, Identity::none, "", "", op, false};
+constexpr Primitive structural(Op op, std::string_view name, int arity, OpKind kind = OpKind::structural) {
+  return {op, name, kind, arity, 7, Result::same, TypeRule::special, 0, Identity::none, "", "", op, false};
 }
 
 constexpr int F = accepts::F, I = accepts::I, B = accepts::B;
@@ -20,10 +20,12 @@ constexpr Primitive kTable[] = {
   elementwise(Op::id, #id, arity, acc, Result::result, TypeRule::rule, cost, Identity::identity, cf, ci),
 #define SINTER_REDUCTION(id, combine, empty) reduction(Op::id, #id, Op::combine, empty),
 #define SINTER_STRUCTURAL(id, arity) structural(Op::id, #id, arity),
+#define SINTER_LIBRARY(id, arity, ...) structural(Op::id, #id, arity, OpKind::library),
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
+#undef SINTER_LIBRARY
 };
 
 }  // namespace

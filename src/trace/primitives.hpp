@@ -18,9 +18,9 @@ enum class Op : std::uint8_t {
 #undef SINTER_STRUCTURAL
 };
 
-enum class OpKind : std::uint8_t { elementwise, reduction, structural };
+enum class OpKind : std::uint8_t { elementwise, reduction, structural, library };
 enum class Result : std::uint8_t { same, boolean };
-enum class TypeRule : std::uint8_t { arithmetic, floating, comparison, bitwise, special };
+enum class TypeRule : std::uint8_t { arithmetic, floating, quotient, counting, comparison, bitwise, special };
 
 /// Which constant operand makes an op return its other operand unchanged, bit for bit.
 /// x+0 is not a no-op for floats (-0.0 + 0 is +0.0), hence int_zero; x-0 is.
@@ -62,6 +62,7 @@ int primitive_count();
 inline std::string_view name(Op op) { return primitive(op).name; }
 inline bool is_elementwise(Op op) { return primitive(op).kind == OpKind::elementwise; }
 inline bool is_reduction(Op op) { return primitive(op).kind == OpKind::reduction; }
+inline bool is_library(Op op) { return primitive(op).kind == OpKind::library; }
 inline bool is_view(Op op) {
   return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast;
 }

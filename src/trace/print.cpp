@@ -9,7 +9,6 @@
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
-#include "trace/half.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -26,25 +25,14 @@ struct Contents {
   Shape shape;
 
   double floating(std::int64_t i) const {
-    switch (dtype) {
-      case DType::float64: return get<double>(i);
-      case DType::float16: return trace::half_to_float(get<std::uint16_t>(i));
-      case DType::bfloat16: return trace::bfloat_to_float(get<std::uint16_t>(i));
-      default: return get<float>(i);
-    }
+    return visit_storage(dtype, [&]<class T>() { return static_cast<double>(get<T>(i)); });
   }
   std::string integer(std::int64_t i) const {
-    switch (dtype) {
-      case DType::bool_: return get<std::uint8_t>(i) != 0 ? "True" : "False";
-      case DType::int8: return std::to_string(get<std::int8_t>(i));
-      case DType::uint8: return std::to_string(get<std::uint8_t>(i));
-      case DType::int16: return std::to_string(get<std::int16_t>(i));
-      case DType::uint16: return std::to_string(get<std::uint16_t>(i));
-      case DType::int32: return std::to_string(get<std::int32_t>(i));
-      case DType::uint32: return std::to_string(get<std::uint32_t>(i));
-      case DType::uint64: return std::to_string(get<std::uint64_t>(i));
-      default: return std::to_string(get<std::int64_t>(i));
-    }
+    return visit_storage(dtype, [&]<class T>() -> std::string {
+      if constexpr (std::is_same_v<T, bool>) return get<T>(i) ? "True" : "False";
+      else if constexpr (std::is_integral_v<T>) return std::to_string(get<T>(i));
+      else return {};
+    });
   }
 
  private:
@@ -75,13 +63,17 @@ Digits split(const char* first, const char* last) {
 
 class Number {
  public:
-  explicit Number(bool single) : single_(single) {}
+  explicit Number(DType dtype) : dtype_(dtype) {}
 
   /// Shortest digits that read back, at most `precision` after the point.
   Digits shortest(double x, std::chars_format format, int precision) const {
     char text[400];
     char* const end = text + sizeof text;
-    const auto done = single_ ? std::to_chars(text, end, static_cast<float>(x), format) : std::to_chars(text, end, x, format);
+    const auto done = visit_storage(dtype_, [&]<class T>() {
+      if constexpr (std::is_same_v<T, float>) return std::to_chars(text, end, static_cast<float>(x), format);
+      else if constexpr (!std::is_arithmetic_v<T>) return std::to_chars(text, end, shortest_decimal<T>(x), format);
+      else return std::to_chars(text, end, x, format);
+    });
     Digits d = split(text, done.ptr);
     if (d.fraction.size() > static_cast<std::size_t>(precision)) {
       d = exact(x, format, precision);
@@ -96,8 +88,26 @@ class Number {
   }
 
  private:
-  bool single_;
+  /// Of the decimals that a 16-bit type rounds to x, the one of fewest digits.
+  template <class T> static double shortest_decimal(double x) {
+    for (int precision = 0; precision < std::numeric_limits<T>::digits10 + 2; ++precision) {
+      char text[40];
+      const char* const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, precision).ptr;
+      double decimal = 0;
+      std::from_chars(text, end, decimal);
+      if (static_cast<T>(decimal).bits == static_cast<T>(x).bits) return decimal;
+    }
+    return x;
+  }
+
+  DType dtype_;
 };
+
+/// Numbers from 10 to this power on are written with an exponent: alone, and in an array.
+int scalar_digits(DType dtype) {
+  return visit_storage(dtype, []<class T>() { return sizeof(T) == 8 ? 16 : std::numeric_limits<T>::digits10; });
+}
+int array_digits(DType dtype) { return std::min(8, scalar_digits(dtype)); }
 
 std::string nonfinite(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
 
@@ -105,7 +115,7 @@ std::string nonfinite(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" 
 class Format {
  public:
   Format(const Contents& contents, const std::vector<std::int64_t>& shown)
-      : contents_(contents), number_(contents.dtype != DType::float64) {
+      : contents_(contents), number_(contents.dtype) {
     if (is_floating(contents.dtype)) {
       fit_floats(shown);
     } else if (is_bool(contents.dtype)) {
@@ -142,9 +152,10 @@ class Format {
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    const bool single = contents_.dtype != DType::float64;
-    const double ratio = single ? static_cast<double>(static_cast<float>(high) / static_cast<float>(low)) : high / low;
-    scientific_ = high > 0 && (high >= (single ? 1e6 : 1e8) || low < 0.0001 || ratio > 1000);
+    const double ratio = visit_storage(contents_.dtype, [&]<class T>() {
+      return static_cast<double>(static_cast<T>(high / low));
+    });
+    scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || low < 0.0001 || ratio > 1000);
     const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
     bool negative_infinity = false, all_finite = true;
     for (const std::int64_t i : shown) {
@@ -251,10 +262,9 @@ std::string scalar(const Contents& contents) {
   if (!is_floating(contents.dtype)) return contents.integer(0);
   const double x = contents.floating(0), size = std::fabs(x);
   if (!std::isfinite(x)) return nonfinite(x);
-  const bool single = contents.dtype != DType::float64;
-  const Number number(single);
+  const Number number(contents.dtype);
   constexpr int kAll = 400;
-  if (size != 0 && (size < 1e-4 || size >= (single ? 1e6 : 1e16))) {
+  if (size != 0 && (size < 1e-4 || size >= std::pow(10, scalar_digits(contents.dtype)))) {
     const Digits d = number.shortest(x, std::chars_format::scientific, kAll);
     return d.whole + (d.fraction.empty() ? "" : "." + d.fraction) + 'e' + d.exponent;
   }

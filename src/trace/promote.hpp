@@ -8,10 +8,12 @@
 
 namespace sinter::trace {
 
-/// The common type of two tensors. bfloat16, which NumPy has not, behaves as float16 does; the two together give float32.
+/// The common type of two tensors. bfloat16, which NumPy has not, stays itself beside bool and integers, as in JAX; with float16 it
+/// gives float32, with a wider floating type that one.
 DType promote(DType a, DType b);
 
-/// The common type of operands of which some may be weak scalars: a scalar alone is bool, int64 or float64, beside a tensor
+/// The common type of operands of which some may be weak scalars: a scalar alone is bool, int64 (uint64 where
+/// only that holds it) or float64, beside a tensor
 /// it takes the tensor's type unless its kind is higher.
 DType common_type(std::span<const Arg* const> operands);
 
@@ -19,8 +21,5 @@ DType common_type(std::span<const Arg* const> operands);
 DType operand_type(Op op, const Site& site, std::span<const Arg* const> operands);
 /// The same from the common type alone.
 DType operand_type(Op op, const Site& site, DType common);
-
-/// Throws DTypeError unless primitives compute on the type today.
-void check_computable(const Site& site, DType type);
 
 }  // namespace sinter::trace

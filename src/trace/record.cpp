@@ -1,9 +1,13 @@
 #include "trace/record.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "trace/build.hpp"
+#include "trace/loops.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -21,6 +25,16 @@ void drop(std::vector<RecordedPtr> nodes) {
     node->pending.clear();
   }
 }
+
+std::uint32_t depth_above(const std::vector<RecordedPtr>& inputs) {
+  std::uint32_t below = 0;
+  for (const RecordedPtr& input : inputs)
+    if (input->depth > below && input->result() == nullptr) below = input->depth;
+  return below + 1;
+}
+
+/// A sum of bytes that counts what is shared several times may grow without end.
+constexpr std::size_t kUncounted = std::size_t{1} << 62;
 
 /// Below this depth destructors may recurse.
 constexpr std::uint32_t kShallow = 64;
@@ -59,18 +73,70 @@ std::shared_ptr<void> Recorded::history() const {
   return made_by;
 }
 
+Recorded::Holding Recorded::holding() const {
+  std::lock_guard guard(lock);
+  return storage ? Holding{true, storage->bytes} : Holding{false, held};
+}
+
+namespace {
+
+std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
+
+/// Bytes of contents that would go if the node's recording went: those whose every handle is an operand of it.
+std::size_t held_alone(const RecordedPtr& node) {
+  std::vector<RecordedPtr> operands;  // copies, one for each use as an operand
+  std::unordered_set<const Recorded*> seen;
+  std::unordered_map<const Recorded*, long> uses;
+  std::vector<const Recorded*> waiting{node.get()};
+  while (!waiting.empty()) {
+    const Recorded* next = waiting.back();
+    waiting.pop_back();
+    for (RecordedPtr& input : next->inputs()) {
+      const Recorded* below = input.get();
+      if (below->holding().evaluated) ++uses[below];
+      else if (seen.insert(below).second) waiting.push_back(below);
+      operands.push_back(std::move(input));
+    }
+  }
+  std::unordered_set<const Storage*> counted;
+  std::size_t bytes = 0;
+  for (const RecordedPtr& operand : operands) {
+    const auto found = uses.find(operand.get());
+    if (found == uses.end() || operand.use_count() != 2 * found->second) continue;  // each use is an operand and our copy of it
+    const StoragePtr storage = operand->result();
+    if (counted.insert(storage.get()).second) bytes += storage->bytes;
+  }
+  return bytes;
+}
+
+/// Evaluates the node if that frees much; else lets it count anew from what it holds.
+void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
+  const std::size_t bytes = held_alone(node);
+  if (bytes < kMaxHeldBytes) node->held = bytes;
+  else if (bytes_of(*node) >= bytes) node->held = 0;  // its own contents would take as much
+  else evaluate({node});
+}
+
+}  // namespace
+
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
 RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs) {
-  std::uint32_t below = 0;
   for (const RecordedPtr& input : inputs) {
     node->symbolic |= input->symbolic;
-    if (input->depth > below && input->result() == nullptr) below = input->depth;
+    const auto [evaluated, bytes] = input->holding();
+    if (!evaluated) node->depth = std::max(node->depth, input->depth);
+    node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }
-  node->depth = below + 1;
+  ++node->depth;
   node->pending = std::move(inputs);
-  if (node->depth >= kMaxPendingDepth && !node->symbolic) {
-    if (const EvaluateHook hook = evaluate_hook) hook(node);
+  const EvaluateHook hook = evaluate_hook;
+  if (node->symbolic || hook == nullptr) return node;
+  if (const auto now = recorded(node); !now.empty()) {
+    hook(now);
+    node->depth = depth_above(node->inputs());
+  } else if (node->held >= kMaxHeldBytes) {
+    bound_what_is_held(node, hook);
   }
   return node;
 }

@@ -34,7 +34,9 @@ struct Recorded {
   Location where;
   const char* called = "";         // the function that recorded it
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
+  mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
   bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
+  std::size_t held = 0;            // at most this many bytes of contents below that nothing else holds, when recorded
 
   /// The operands, while not evaluated; copies, under the lock.
   std::vector<RecordedPtr> inputs() const;
@@ -44,6 +46,9 @@ struct Recorded {
   /// explain() tells later.
   void materialize(StoragePtr storage, std::shared_ptr<void> history);
   std::shared_ptr<void> history() const;
+  /// What a node recorded over this one holds through it: its contents once it is evaluated, else what it holds itself.
+  struct Holding { bool evaluated; std::size_t bytes; };
+  Holding holding() const;
 
   mutable SpinLock lock;
   std::vector<RecordedPtr> pending;        // guarded by lock
@@ -58,12 +63,18 @@ struct Linear {
   std::vector<StoragePtr> leaves;
 };
 Linear linearize(const std::vector<RecordedPtr>& roots);
+/// The same for an evaluation: what is computed on the way, held by the user and likely to be computed again (loops.hpp) is appended to
+/// the roots and to the graph's outputs.
+Linear linearize_and_keep(std::vector<RecordedPtr>& roots);
 
-/// Recording asks for an evaluation when a chain of unevaluated nodes reaches this depth: a loop that records without end
-/// stays bounded in memory, and the pieces repeat, so they compile once.
+/// Recording asks for an evaluation of what the user holds when a loop goes round without one (loops.hpp), and of any chain of
+/// unevaluated nodes that reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.
 inline constexpr std::uint32_t kMaxPendingDepth = 1024;
-/// Set once by the engine; called by recording with the node that reached the depth.
-using EvaluateHook = void (*)(const RecordedPtr&);
+/// It asks too when the contents that only a recording holds pass this many bytes: `s += sum(from_span(batch))` that nobody reads
+/// must not keep every batch.
+inline constexpr std::size_t kMaxHeldBytes = std::size_t{256} << 20;
+/// Set once by the engine; called by recording with what is to be evaluated together.
+using EvaluateHook = void (*)(const std::vector<RecordedPtr>&);
 void set_evaluate_hook(EvaluateHook hook);
 
 }  // namespace sinter::trace

@@ -35,35 +35,44 @@ Tensor reduce(Op op, const Site& site, const RecordedPtr& x, const Axes& axes, b
   return Tensor(keepdims ? make_reshape(site, node, with_ones) : node);
 }
 
-/// The argument as the type that a sum or product accumulates in.
-RecordedPtr accumulated(const Site& site, const Arg& x, std::optional<DType> dtype) {
+/// A sum or product: in the accumulator's type, handed out in NumPy's.
+Tensor accumulated(Op op, const char* name, const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
+  const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
-  if (dtype) check_computable(site, *dtype);
-  return make_cast(site, node, dtype.value_or(is_floating(node->dtype) ? node->dtype : DType::int64));
+  const DType type = dtype.value_or(is_floating(node->dtype) ? node->dtype : traits(node->dtype).sum);
+  const Tensor total = reduce(op, site, make_cast(site, node, traits(type).compute), axes, keepdims);
+  return Tensor(make_cast(site, total.node(), type));
 }
 
-Tensor scan(Op op, const Site& site, RecordedPtr x, std::optional<std::int64_t> axis) {
+/// Computed in the type that x is cast to, handed out in `type`.
+Tensor scan(Op op, const Site& site, RecordedPtr x, std::optional<std::int64_t> axis, DType type) {
   if (!axis) x = make_reshape(site, x, {element_count(x->shape)});
-  return Tensor(make_scan(site, op, x, checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(x->shape.size()))));
+  x = make_cast(site, x, traits(type).compute);
+  x = make_scan(site, op, x, checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(x->shape.size())));
+  return Tensor(make_cast(site, x, type));
 }
-RecordedPtr computable(const Site& site, const Arg& x) {
-  RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
-  return node;
+/// Of sums or products.
+Tensor accumulated(Op op, const char* name, const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  const Site site = site_of(name, x.where());
+  const RecordedPtr node = as_node(site, x);
+  return scan(op, site, node, axis, dtype.value_or(is_floating(node->dtype) ? node->dtype : traits(node->dtype).sum));
+}
+Tensor extreme_so_far(Op op, const char* name, const Arg& x, std::optional<std::int64_t> axis) {
+  const Site site = site_of(name, x.where());
+  const RecordedPtr node = as_node(site, x);
+  return scan(op, site, node, axis, node->dtype);
 }
 
 Tensor extreme(Op op, const char* name, const Arg& x, const Axes& axes, bool keepdims) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
-  return reduce(op, site, node, axes, keepdims);
+  const Tensor extremum = reduce(op, site, make_cast(site, node, traits(node->dtype).compute), axes, keepdims);
+  return Tensor(make_cast(site, extremum.node(), node->dtype));
 }
 
 Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepdims) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
   const RecordedPtr flags = make_cast(site, node, DType::bool_);
   const auto list = checked_axes(site, axes, static_cast<std::int64_t>(flags->shape.size()));
   const Shape with_ones = kept(flags->shape, list);
@@ -81,11 +90,17 @@ Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepd
   return reduce(op, site, flags, axes, keepdims);
 }
 
-/// The argument as a floating tensor, checked; what mean, var and softmax compute in.
-Tensor floating(const Site& site, const Arg& x) {
+/// What a composition computes: integers as float64, the 16-bit floating types in float32, so that it rounds once, at its end.
+struct Composed {
+  Tensor values;  // the argument in the type that is computed in
+  DType type;     // of the result
+
+  Tensor operator()(const Tensor& result) const { return result.astype(type); }
+};
+Composed floating(const Site& site, const Arg& x) {
   const RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
-  return Tensor(is_floating(node->dtype) ? node : make_cast(site, node, DType::float64));
+  const DType type = is_floating(node->dtype) ? node->dtype : DType::float64;
+  return {Tensor(make_cast(site, node, traits(type).compute)), type};
 }
 
 std::int64_t count_of(const Site& site, const Tensor& x, const Axes& axes) {
@@ -95,12 +110,10 @@ std::int64_t count_of(const Site& site, const Tensor& x, const Axes& axes) {
 }  // namespace
 
 Tensor sum(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
-  const Site site = site_of("sum", x.where());
-  return reduce(Op::reduce_sum, site, accumulated(site, x, dtype), axes, keepdims);
+  return accumulated(Op::reduce_sum, "sum", x, axes, keepdims, dtype);
 }
 Tensor prod(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
-  const Site site = site_of("prod", x.where());
-  return reduce(Op::reduce_prod, site, accumulated(site, x, dtype), axes, keepdims);
+  return accumulated(Op::reduce_prod, "prod", x, axes, keepdims, dtype);
 }
 Tensor min(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::reduce_min, "min", x, axes, keepdims); }
 Tensor max(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::reduce_max, "max", x, axes, keepdims); }
@@ -108,96 +121,95 @@ Tensor any(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::red
 Tensor all(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_min, "all", x, axes, keepdims); }
 
 Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
-  const Site site = site_of("cumsum", x.where());
-  return scan(Op::reduce_sum, site, accumulated(site, x, dtype), axis);
+  return accumulated(Op::reduce_sum, "cumsum", x, axis, dtype);
 }
 Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
-  const Site site = site_of("cumprod", x.where());
-  return scan(Op::reduce_prod, site, accumulated(site, x, dtype), axis);
+  return accumulated(Op::reduce_prod, "cumprod", x, axis, dtype);
 }
-Tensor cummax(const Arg& x, std::optional<std::int64_t> axis) {
-  const Site site = site_of("cummax", x.where());
-  return scan(Op::reduce_max, site, computable(site, x), axis);
-}
-Tensor cummin(const Arg& x, std::optional<std::int64_t> axis) {
-  const Site site = site_of("cummin", x.where());
-  return scan(Op::reduce_min, site, computable(site, x), axis);
-}
+Tensor cummax(const Arg& x, std::optional<std::int64_t> axis) { return extreme_so_far(Op::reduce_max, "cummax", x, axis); }
+Tensor cummin(const Arg& x, std::optional<std::int64_t> axis) { return extreme_so_far(Op::reduce_min, "cummin", x, axis); }
 
 Tensor mean(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const Scope scope("mean", x.where());
-  const Tensor values = dtype ? astype(x, *dtype) : floating(scope.site(), x);
-  if (!is_floating(values.dtype())) {
-    return divide(sum(values, axes, keepdims), count_of(scope.site(), values, axes)).astype(values.dtype());
-  }
-  return divide(sum(values, axes, keepdims), count_of(scope.site(), values, axes));
+  const Composed mean = dtype ? Composed{astype(x, *dtype).astype(traits(*dtype).compute), *dtype} : floating(scope.site(), x);
+  return mean(divide(sum(mean.values, axes, keepdims), count_of(scope.site(), mean.values, axes)));
 }
 
 Tensor var(const Arg& x, const Axes& axes, bool keepdims, int ddof) {
   const Scope scope("var", x.where());
-  const Tensor values = floating(scope.site(), x);
-  const std::int64_t n = count_of(scope.site(), values, axes);
-  const Tensor centered = values - mean(values, axes, true);
-  return divide(sum(square(centered), axes, keepdims), n > ddof ? n - ddof : 0);
+  const Composed var = floating(scope.site(), x);
+  const std::int64_t n = count_of(scope.site(), var.values, axes);
+  const Tensor centered = var.values - mean(var.values, axes, true);
+  return var(divide(sum(square(centered), axes, keepdims), n > ddof ? n - ddof : 0));
 }
 
 Tensor stddev(const Arg& x, const Axes& axes, bool keepdims, int ddof) {
   const Scope scope("stddev", x.where());
-  return sqrt(var(x, axes, keepdims, ddof));
+  const Composed stddev = floating(scope.site(), x);
+  return stddev(sqrt(var(stddev.values, axes, keepdims, ddof)));
 }
 
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
   const Scope scope("logsumexp", x.where());
-  const Tensor values = floating(scope.site(), x);
-  if (count_of(scope.site(), values, axes) == 0) return log(sum(values, axes, keepdims));  // of nothing: log 0
-  const Tensor top = max(values, axes, true);
+  const Composed logsumexp = floating(scope.site(), x);
+  if (count_of(scope.site(), logsumexp.values, axes) == 0) return logsumexp(log(sum(logsumexp.values, axes, keepdims)));  // of nothing: log 0
+  const Tensor top = max(logsumexp.values, axes, true);
   const Tensor shift = where(isfinite(top), top, 0);  // inf - inf would be NaN
-  const Tensor result = log(sum(exp(values - shift), axes, true)) + shift;
+  const Tensor result = logsumexp(log(sum(exp(logsumexp.values - shift), axes, true)) + shift);
   if (keepdims) return result;
-  const Axes reduced(checked_axes(scope.site(), axes, values.ndim()));
+  const Axes reduced(checked_axes(scope.site(), axes, logsumexp.values.ndim()));
   return squeeze(result, reduced);
 }
 
 Tensor softmax(const Arg& x, const Axes& axes) {
   const Scope scope("softmax", x.where());
-  const Tensor values = floating(scope.site(), x);
-  const Tensor e = exp(values - max(values, axes, true));
-  return e / sum(e, axes, true);
+  const Composed softmax = floating(scope.site(), x);
+  const Tensor e = exp(softmax.values - max(softmax.values, axes, true));
+  return softmax(e / sum(e, axes, true));
 }
 
 Tensor log_softmax(const Arg& x, const Axes& axes) {
   const Scope scope("log_softmax", x.where());
-  const Tensor values = floating(scope.site(), x);
-  const Tensor shifted = values - max(values, axes, true);
-  return shifted - log(sum(exp(shifted), axes, true));
+  const Composed log_softmax = floating(scope.site(), x);
+  const Tensor shifted = log_softmax.values - max(log_softmax.values, axes, true);
+  return log_softmax(shifted - log(sum(exp(shifted), axes, true)));
 }
 
 Tensor layer_norm(const Arg& x, const Tensor& weight, const Tensor& bias, double eps, const Axes& axes) {
   const Scope scope("layer_norm", x.where());
-  const Tensor values = floating(scope.site(), x);
-  const Tensor centered = values - mean(values, axes, true);
+  Composed layer_norm = floating(scope.site(), x);
+  const Tensor centered = layer_norm.values - mean(layer_norm.values, axes, true);
   Tensor y = centered * rsqrt(mean(square(centered), axes, true) + eps);
-  if (!weight.empty_handle()) y = y * weight;
-  if (!bias.empty_handle()) y = y + bias;
-  return y;
+  if (!weight.empty_handle()) {
+    y = y * weight;
+    layer_norm.type = promote(layer_norm.type, weight.dtype());
+  }
+  if (!bias.empty_handle()) {
+    y = y + bias;
+    layer_norm.type = promote(layer_norm.type, bias.dtype());
+  }
+  return layer_norm(y);
 }
 
 Tensor rms_norm(const Arg& x, const Tensor& weight, double eps, const Axes& axes) {
   const Scope scope("rms_norm", x.where());
-  const Tensor values = floating(scope.site(), x);
-  const Tensor y = values * rsqrt(mean(square(values), axes, true) + eps);
-  return weight.empty_handle() ? y : y * weight;
+  Composed rms_norm = floating(scope.site(), x);
+  const Tensor y = rms_norm.values * rsqrt(mean(square(rms_norm.values), axes, true) + eps);
+  if (weight.empty_handle()) return rms_norm(y);
+  rms_norm.type = promote(rms_norm.type, weight.dtype());
+  return rms_norm(y * weight);
 }
 
 Tensor sigmoid(const Arg& x) {
   const Scope scope("sigmoid", x.where());
-  return 1 / (1 + exp(-floating(scope.site(), x)));
+  const Composed sigmoid = floating(scope.site(), x);
+  return sigmoid(1 / (1 + exp(-sigmoid.values)));
 }
 
 Tensor silu(const Arg& x) {
   const Scope scope("silu", x.where());
-  const Tensor values = floating(scope.site(), x);
-  return values / (1 + exp(-values));
+  const Composed silu = floating(scope.site(), x);
+  return silu(silu.values / (1 + exp(-silu.values)));
 }
 
 Tensor relu(const Arg& x) {
@@ -207,14 +219,15 @@ Tensor relu(const Arg& x) {
 
 Tensor gelu(const Arg& x, Approximate approximate) {
   const Scope scope("gelu", x.where());
-  const Tensor values = floating(scope.site(), x);
+  const Composed gelu = floating(scope.site(), x);
+  const Tensor& values = gelu.values;
   if (approximate == Approximate::exact) {
     constexpr double kInverseSqrt2 = 0.70710678118654752440;
-    return 0.5 * values * (1 + erf(values * kInverseSqrt2));
+    return gelu(0.5 * values * (1 + erf(values * kInverseSqrt2)));
   }
   constexpr double kSqrt2OverPi = 0.79788456080286535588;
   const Tensor cubic = values + 0.044715 * (values * values * values);
-  return 0.5 * values * (1 + tanh(kSqrt2OverPi * cubic));
+  return gelu(0.5 * values * (1 + tanh(kSqrt2OverPi * cubic)));
 }
 
 }  // namespace sinter

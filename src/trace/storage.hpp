@@ -2,17 +2,24 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <mutex>
 
 namespace sinter::trace {
 
 struct Storage {
-  std::shared_ptr<void> host;    // contiguous row-major elements, 64-byte aligned; null when only a device has them
   std::size_t bytes = 0;
+  std::shared_ptr<void> host;    // contiguous row-major elements, 64-byte aligned; null when only a device has them
   std::shared_ptr<void> device;  // the engine's own: a device::Buffer and which device it is of
+  std::mutex mutex;              // guards the two once others know of it; never held while a device is waited for
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// 64-byte aligned host memory (not cleared); one byte at least.
+/// 64-byte aligned host memory (not cleared); one byte at least. Counted while it lives.
 std::shared_ptr<void> allocate_host(std::size_t bytes);
+
+/// Bytes that allocate_host() has given out and that are still held.
+struct HostUse { std::size_t now = 0, peak = 0; };
+HostUse host_use();
+void reset_host_peak();
 
 }  // namespace sinter::trace

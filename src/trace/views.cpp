@@ -14,13 +14,6 @@ namespace {
 
 using namespace trace;
 
-/// The node of an argument that a view may read: any value that primitives compute on.
-RecordedPtr viewed(const Site& site, const Arg& x) {
-  RecordedPtr node = as_node(site, x);
-  check_computable(site, node->dtype);
-  return node;
-}
-
 Shape completed(const Site& site, const Shape& from, Shape shape) {
   const std::int64_t count = element_count(from);
   std::int64_t known = 1;
@@ -52,7 +45,7 @@ Shape completed(const Site& site, const Shape& from, Shape shape) {
 }
 
 Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>& axes) {
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   const auto ndim = static_cast<std::int64_t>(node->shape.size());
   if (static_cast<std::int64_t>(axes.size()) != ndim) {
     fail<AxisError>(site, fmt::format("{} axes were given for shape {}; name each axis once", axes.size(), to_string(node->shape)));
@@ -82,7 +75,7 @@ Range clamped(const Site& site, const Slice& slice, std::int64_t size) {
 }
 
 Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> index) {
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   const Shape& shape = node->shape;
   std::size_t used = 0, ellipses = 0;
   for (const Index* i : index) {
@@ -158,13 +151,13 @@ Tensor indexed_by(const Site& site, const Tensor& x, const std::vector<Index>& i
 
 Tensor reshape(const Arg& x, const Shape& shape) {
   const Site site = site_of("reshape", x.where());
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   return Tensor(make_reshape(site, node, completed(site, node->shape, shape)));
 }
 
 Tensor transpose(const Arg& x) {
   const Site site = site_of("transpose", x.where());
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   std::vector<std::int64_t> axes(node->shape.size());
   for (std::size_t k = 0; k < axes.size(); ++k) axes[k] = static_cast<std::int64_t>(axes.size() - 1 - k);
   return Tensor(make_permute(site, node, axes));
@@ -176,7 +169,7 @@ Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes) { return per
 
 Tensor expand_dims(const Arg& x, const Axes& axes) {
   const Site site = site_of("expand_dims", x.where());
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   if (axes.all()) fail<AxisError>(site, "name the axes to insert");
   const std::size_t ndim = node->shape.size() + axes.list().size();
   const auto inserted = checked_axes(site, axes, static_cast<std::int64_t>(ndim));
@@ -187,7 +180,7 @@ Tensor expand_dims(const Arg& x, const Axes& axes) {
 
 Tensor squeeze(const Arg& x, const Axes& axes) {
   const Site site = site_of("squeeze", x.where());
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   Shape shape = node->shape;
   const auto dropped = checked_axes(site, axes, static_cast<std::int64_t>(shape.size()));
   for (std::size_t k = dropped.size(); k-- > 0;) {
@@ -203,7 +196,7 @@ Tensor squeeze(const Arg& x, const Axes& axes) {
 
 Tensor broadcast_to(const Arg& x, const Shape& shape) {
   const Site site = site_of("broadcast_to", x.where());
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   check_shape(site, shape, node->dtype);
   const Shape& from = node->shape;
   bool fits = from.size() <= shape.size();
@@ -219,7 +212,7 @@ Tensor broadcast_to(const Arg& x, const Shape& shape) {
 
 Tensor flip(const Arg& x, const Axes& axes) {
   const Site site = site_of("flip", x.where());
-  const RecordedPtr node = viewed(site, x);
+  const RecordedPtr node = as_node(site, x);
   const Shape& shape = node->shape;
   std::vector<std::int64_t> start_step(2 * shape.size(), 0);
   for (std::size_t k = 0; k < shape.size(); ++k) start_step[2 * k + 1] = 1;
@@ -238,7 +231,7 @@ Tensor slice(const Arg& x, const std::vector<Index>& index) {
 
 Tensor contiguous(const Arg& x) {
   const Site site = site_of("contiguous", x.where());
-  return Tensor(make_contiguous(site, viewed(site, x)));
+  return Tensor(make_contiguous(site, as_node(site, x)));
 }
 
 Tensor Tensor::operator()(const Index& a) const { return indexed_by(*this, a); }

@@ -87,9 +87,10 @@ struct Device {
 
 std::recursive_mutex mutex;
 bool initialised = false;
-std::unique_ptr<Device> device;  // null: a machine with no GPU
+// Nothing is destroyed at exit: the destructors of static objects may still compute.
+Device* device = nullptr;  // null: a machine with no GPU
 
-thread_local std::vector<void*> contexts;  // the one context, as often as it was pushed
+thread_local std::vector<void*>& contexts = *new std::vector<void*>;  // the one context, as often as it was pushed
 
 std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
 
@@ -136,7 +137,7 @@ EXPORT int cuInit(unsigned) {
   const std::string sm = setting("SINTER_EMULATOR_SM", "90");
   for (const Architecture& a : kArchitectures)
     if (std::to_string(a.sm) == sm)
-      device = std::make_unique<Device>(a, std::strtoull(setting("SINTER_EMULATOR_MEMORY", "2147483648").c_str(), nullptr, 10));
+      device = new Device(a, std::strtoull(setting("SINTER_EMULATOR_MEMORY", "2147483648").c_str(), nullptr, 10));
   if (!device && sm != "none") std::fprintf(stderr, "cuda emulator: no architecture sm_%s\n", sm.c_str());
   return device ? kSuccess : kNoDevice;
 }

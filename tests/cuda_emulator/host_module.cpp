@@ -43,12 +43,16 @@ const fs::path& directory() {
       path = name;
       temporary = true;
     }
-    ~Place() {
+    void remove() const {
       std::error_code ignored;
       if (temporary && owner == getpid()) fs::remove_all(path, ignored);
     }
   };
-  static const Place place;
+  static const Place& place = *new Place;  // its name outlives its folder: static tensors may compute after that is gone
+  struct Removed {
+    ~Removed() { place.remove(); }
+  };
+  static const Removed at_exit;
   return place.path;
 }
 
@@ -67,7 +71,7 @@ std::string read_file(const fs::path& path) {
 std::string host_source(const Container& c) {
   std::string text = c.source;
   std::smatch match;
-  static const std::regex dynamic(R"(extern\s+__shared__[^;]*?(\w+)\s*\[\s*\]\s*;)");
+  static const std::regex& dynamic = *new std::regex(R"(extern\s+__shared__[^;]*?(\w+)\s*\[\s*\]\s*;)");
   const bool has_dynamic = std::regex_search(c.source, match, dynamic);
   const std::string name = has_dynamic ? match[1].str() : "";
   text += "\n#line 1 \"emulator\"\n";

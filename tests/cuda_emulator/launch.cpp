@@ -112,7 +112,7 @@ Launch* running = nullptr;
 thread_local bool launching = false;  // on this host thread
 
 std::vector<Stack>& stacks() {
-  static std::vector<Stack> kept;
+  static std::vector<Stack>& kept = *new std::vector<Stack>;
   return kept;
 }
 

@@ -64,9 +64,25 @@ const Real* real() {
 }
 
 std::string entry_of(const std::string& source) {
-  static const std::regex pattern(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
+  static const std::regex& pattern = *new std::regex(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
   std::smatch match;
   return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
+}
+
+/// Inline PTX of one operand and one result becomes a call of the prelude's function of that name.
+std::string without_ptx(const std::string& source) {
+  static const std::regex pattern(R"re(asm\("([\w.]+) %0, %1;" : "=\w"\((\w+)\) : "\w"\((\w+)\)\);)re");
+  std::string text;
+  auto from = source.begin();
+  for (std::sregex_iterator it(source.begin(), source.end(), pattern), end; it != end; ++it) {
+    std::string function = (*it)[1];
+    for (char& c : function)
+      if (c == '.') c = '_';
+    text.append(from, source.begin() + it->position());
+    text += (*it)[2].str() + " = cuda_emulator::" + function + "(" + (*it)[3].str() + ");";
+    from = source.begin() + it->position() + it->length();
+  }
+  return text.append(from, source.end());
 }
 
 int figure(const std::string& log, const char* pattern) {
@@ -139,7 +155,7 @@ EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* co
   c.stack_bytes = figure(program->log, R"((\d+) bytes stack frame)");
   c.shared_bytes = figure(program->log, R"((\d+) bytes smem)");
   c.entry = entry_of(program->source);
-  c.source = program->source;
+  c.source = without_ptx(program->source);
   if (c.entry.empty()) {
     program->log += "emulator: the source has no __global__ entry\n";
     return kCompilation;

@@ -47,6 +47,19 @@ T shuffle(unsigned mask, T value, int source_lane) {
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }
+
+// PTX instructions, as the host's compiler converts.
+inline float cvt_f32_f16(unsigned short bits) {
+  _Float16 value;
+  __builtin_memcpy(&value, &bits, 2);
+  return value;
+}
+inline unsigned short cvt_rn_f16_f32(float x) {
+  const _Float16 value = static_cast<_Float16>(x);
+  unsigned short bits;
+  __builtin_memcpy(&bits, &value, 2);
+  return bits;
+}
 }  // namespace cuda_emulator
 
 template <class T>
@@ -72,6 +85,11 @@ inline float __int_as_float(int bits) {
   float value;
   __builtin_memcpy(&value, &bits, 4);
   return value;
+}
+inline int __float_as_int(float value) {
+  int bits;
+  __builtin_memcpy(&bits, &value, 4);
+  return bits;
 }
 inline double __longlong_as_double(long long bits) {
   double value;

@@ -39,9 +39,9 @@ class CudaKernel : public Kernel {
       : gpu_(std::move(gpu)), name_(binary.entry), used_ints_(jit::cuda::used_ints(nest)) {
     const Gpu::Current current(*gpu_);
     const Driver& api = gpu_->api();
-    gpu_->check(api.module_load(&module_, binary.image.data()), fmt::format("loading kernel {}", name_));
+    check_binary(api.module_load(&module_, binary.image.data()), "cannot be loaded");
     try {
-      gpu_->check(api.module_function(&function_, module_, name_.c_str()), fmt::format("finding kernel {} in its module", name_));
+      check_binary(api.module_function(&function_, module_, name_.c_str()), "is not in its module");
     } catch (...) {
       api.module_unload(module_);
       throw;
@@ -91,6 +91,12 @@ class CudaKernel : public Kernel {
   }
 
  private:
+  /// Tells a binary that is at fault from a device that is.
+  void check_binary(Result r, const char* what) {
+    if (r == result::invalid_image || r == result::no_binary_for_gpu || r == result::not_found)
+      throw CompileError(fmt::format("kernel {} {}: {}", name_, what, gpu_->api().describe(r)));
+    gpu_->check(r, fmt::format("loading kernel {}", name_));
+  }
   void ask_for_shared(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
     if (bytes <= shared_allowed_) return;
@@ -111,6 +117,20 @@ class CudaKernel : public Kernel {
   std::size_t shared_allowed_ = kSharedWithoutAsking;
 };
 
+/// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
+fuse::Limits limits_of(const CudaInfo& info) {
+  fuse::Limits limits = fuse::cuda_limits(fuse::nearest_known_sm(info.sm));
+  limits.target = fmt::format("sm_{}", info.sm);
+  limits.sm = info.sm;
+  if (info.sm_count > 0) limits.units = info.sm_count;
+  if (info.shared_bytes > 0) {
+    limits.row_bytes = info.shared_bytes / 2;
+  }
+  // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
+  if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
+  return limits;
+}
+
 class CudaDeviceImpl : public CudaDevice {
  public:
   explicit CudaDeviceImpl(int ordinal) : gpu_(std::make_shared<Gpu>(ordinal)) {}
@@ -120,6 +140,9 @@ class CudaDeviceImpl : public CudaDevice {
   MemoryUse memory() const override { return gpu_->memory(); }
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
+  fuse::Limits limits() const override { return cuda::limits_of(gpu_->info()); }
+  BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }
+  std::shared_ptr<void> host_memory(const BufferPtr&) override { return nullptr; }
   BufferPtr allocate(std::size_t bytes) override {
     const auto buffer = std::make_shared<CudaBuffer>(gpu_, bytes);
     if (poisoning()) upload(*buffer, std::vector<unsigned char>(bytes, kPoison).data(), bytes);
@@ -154,6 +177,9 @@ class CudaDeviceImpl : public CudaDevice {
   }
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
     static_cast<CudaKernel&>(kernel).launch(nest, arguments);
+  }
+  void call(const fuse::LibraryCall& call, std::span<void* const>) override {
+    throw InternalError(fmt::format("{}: a library call ({}) on a device that has no libraries", name(), fuse::to_string(call)));
   }
   CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }
 

@@ -28,7 +28,7 @@ using Address = unsigned long long;  // CUdeviceptr
 
 // Values of the API's enumerations, from the CUDA Driver API reference.
 namespace result {
-inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200, no_binary_for_gpu = 209,
+inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200, no_binary_for_gpu = 209, not_found = 500,
                         illegal_address = 700, launch_out_of_resources = 701, launch_timeout = 702, illegal_instruction = 715,
                         misaligned_address = 716, launch_failed = 719, not_supported = 801, unknown = 999;
 }

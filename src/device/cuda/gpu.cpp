@@ -23,9 +23,6 @@ std::string_view advice(Result r) {
   switch (r) {
     case result::out_of_memory:
       return "free tensors that are no longer needed, or compute in smaller pieces";
-    case result::invalid_image:
-    case result::no_binary_for_gpu:
-      return "the binary is not for this GPU; `sinter cache verify` finds damaged entries, `sinter cache clear` drops all";
     case result::launch_out_of_resources:
       return "the kernel asks for more registers or shared memory than a block may have";
     case result::launch_timeout:

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "device/host/interpreter.hpp"
+#include "device/host/library.hpp"
 #include "device/host/memory_pool.hpp"
 #include "device/host/partition.hpp"
 #include "device/host/threads.hpp"
 #include "device/poison.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/errors.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::device {
 namespace {
@@ -64,29 +68,37 @@ std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.slots.size());
 }
 
-/// The thread's scratch memory, kept from launch to launch.
-void* thread_scratch(std::int64_t bytes) {
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  thread_local std::unique_ptr<void, Free> memory;
-  thread_local std::int64_t capacity = 0;
-  if (bytes > capacity) {
-    memory.reset();
-    capacity = 0;
-    memory.reset(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
-    if (!memory) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
-    capacity = bytes;
+/// A thread's scratch memory, kept from launch to launch.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch() { std::free(memory_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* reserve(std::int64_t bytes) {
+    if (bytes > capacity_) {
+      std::free(memory_);
+      capacity_ = 0;
+      memory_ = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+      if (!memory_) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
+      capacity_ = bytes;
+    }
+    poison(memory_, static_cast<std::size_t>(bytes));
+    return memory_;
   }
-  poison(memory.get(), static_cast<std::size_t>(bytes));
-  return memory.get();
-}
+
+ private:
+  void* memory_ = nullptr;
+  std::int64_t capacity_ = 0;
+};
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(int threads) : threads_(thread_count(threads)) {}
+  explicit HostDevice(int threads) { set_threads(threads); }
 
   std::string name() const override { return "cpu"; }
+  fuse::Limits limits() const override { return fuse::cpu_limits(); }
+  void set_threads(int threads) override { threads_ = thread_count(threads); }
   BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }
   void upload(Buffer& to, const void* from, std::size_t bytes) override { move("upload", to, to.data(), from, bytes); }
   void download(void* to, Buffer& from, std::size_t bytes) override { move("download", from, to, from.data(), bytes); }
@@ -94,15 +106,19 @@ class HostDevice final : public Device {
     move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes);
   }
 
+  BufferPtr wrap(const std::shared_ptr<void>& memory, std::size_t bytes) override { return wrap_host(memory, bytes); }
+  std::shared_ptr<void> host_memory(const BufferPtr& buffer) override { return device::host_memory(buffer); }
+
   KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
     if (binary.image.empty()) return std::make_shared<InterpretedKernel>(nest);
     return std::make_shared<CompiledKernel>(binary);
   }
 
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
-    const Partition parts = partition(nest, arguments.ints, threads_);
+    const int threads = threads_;
+    const Partition parts = partition(nest, arguments.ints, threads);
     const auto each_piece = [&](auto&& run) {
-      run_tasks(threads_, parts.pieces(), [&](std::int64_t piece) {
+      run_tasks(threads, parts.pieces(), [&](std::int64_t piece) {
         const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
         const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
         run(outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
@@ -112,7 +128,7 @@ class HostDevice final : public Device {
       const std::int64_t scratch = scratch_bytes(nest, arguments.ints);
       each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
         compiled->entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(),
-                        scratch > 0 ? thread_scratch(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
+                        scratch > 0 ? per_thread<Scratch>().reserve(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
       });
     } else if (auto* interpreted = dynamic_cast<InterpretedKernel*>(&kernel)) {
       each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
@@ -123,10 +139,14 @@ class HostDevice final : public Device {
     }
   }
 
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers) override { run_library_call(call, pointers, threads_); }
+
   void synchronize() override {}  // a launch returns when it is done
   MemoryUse memory() const override { return pool_->use(); }
   void reset_peak() override { pool_->reset_peak(); }
   void trim() override { pool_->trim(); }
+  void before_fork() override { pool_->hold(); }
+  void after_fork() override { pool_->release(); }
 
  private:
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
@@ -134,7 +154,7 @@ class HostDevice final : public Device {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
 
-  int threads_;
+  std::atomic<int> threads_{1};
   PoolPtr pool_ = std::make_shared<MemoryPool>();
 };
 

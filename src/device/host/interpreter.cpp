@@ -6,6 +6,7 @@
 
 #include "device/host/interpreter_program.hpp"
 #include "jit/reduction_order.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::device {
 
@@ -31,7 +32,6 @@ struct Workspace {
   std::vector<std::int64_t> axis, base, slope;
   std::vector<const void*> values;
 };
-thread_local Workspace workspace;
 
 }  // namespace
 
@@ -44,6 +44,7 @@ class Interpreter::Frame {
     if (!p_.lanes_are_rows && p_.slot_bytes * row_points_ > 0)
       lanes_ = std::clamp<std::int64_t>(kSlotBudget / (p_.slot_bytes * row_points_), 16, lanes_);
     slot_lanes_ = p_.lanes_are_rows ? 1 : lanes_;
+    Workspace& workspace = per_thread<Workspace>();
     const std::int64_t fixed = p_.tiles * kTileBytes + p_.cells * 8;
     tiles_ = workspace.reserve(fixed + row_points_ * slot_lanes_ * 8 * static_cast<std::int64_t>(nest_.slots.size()));
     cells_ = tiles_ + p_.tiles * kTileBytes;

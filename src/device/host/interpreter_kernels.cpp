@@ -10,7 +10,7 @@
 namespace sinter::device {
 namespace {
 
-constexpr int F = trace::accepts::F, I = trace::accepts::I, B = trace::accepts::B;
+using namespace trace::accepts;
 
 template <class T>
 using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
@@ -74,38 +74,25 @@ TileFn kernel(Uniform uniform) {
   else return uniform == Uniform::first ? &binary_first<Row, T, R> : &binary_second<Row, T, R>;
 }
 
-/// f.operator()<T>() for the C++ type of a computable dtype within `mask`; null for another.
+/// f.operator()<T>() for the C++ type that is computed in where a row takes its class; null for another.
 template <int mask, class Function>
 TileFn for_type(DType dtype, Function&& f) {
-  switch (dtype) {
-    case DType::float32:
-      if constexpr (mask & F) return f.template operator()<float>();
-      break;
-    case DType::float64:
-      if constexpr (mask & F) return f.template operator()<double>();
-      break;
-    case DType::int32:
-      if constexpr (mask & I) return f.template operator()<std::int32_t>();
-      break;
-    case DType::int64:
-      if constexpr (mask & I) return f.template operator()<std::int64_t>();
-      break;
-    case DType::bool_:
-      if constexpr (mask & B) return f.template operator()<bool>();
-      break;
-    default:
-      break;
-  }
-  return nullptr;
+  return visit_compute(dtype, [&]<class T>() -> TileFn {
+    if constexpr ((mask & trace::dtype_class(dtype_of<T>)) != 0) return f.template operator()<T>();
+    else return nullptr;
+  });
 }
 
 template <class Row>
 TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
-  return for_type<Row::accepts>(operand, [&]<class T>() -> TileFn {
-    if constexpr (Row::op == Op::cast) return for_type<F | I | B>(result, [&]<class R>() { return kernel<Row, T, R>(uniform); });
-    else if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>(uniform);
-    else return kernel<Row, T, T>(uniform);
-  });
+  if constexpr (Row::op == Op::cast) {
+    return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return kernel<Row, T, R>(uniform); }); });
+  } else {
+    return for_type<Row::accepts>(operand, [&]<class T>() -> TileFn {
+      if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>(uniform);
+      else return kernel<Row, T, T>(uniform);
+    });
+  }
 }
 
 // ---- reductions
@@ -133,6 +120,7 @@ struct Reduce {
     T* part = static_cast<T*>(parts);
     for (; n > 0; n -= lanes, v += lanes) {
       const std::int64_t m = std::min(n, lanes);
+#pragma GCC ivdep
       for (std::int64_t i = 0; i < m; ++i) part[i] = combined(part[i], v[i]);
     }
   }
@@ -184,20 +172,7 @@ auto kernels_of(Op op) {
 }
 template <template <class, Op> class Kind>
 auto kernels_of(Op reduction, DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return kernels_of<Kind, float>(reduction);
-    case DType::float64:
-      return kernels_of<Kind, double>(reduction);
-    case DType::int32:
-      return kernels_of<Kind, std::int32_t>(reduction);
-    case DType::int64:
-      return kernels_of<Kind, std::int64_t>(reduction);
-    case DType::bool_:
-      return kernels_of<Kind, bool>(reduction);
-    default:
-      throw InternalError("interpreter: no reduction over " + std::string(name(dtype)));
-  }
+  return visit_compute(dtype, [&]<class T>() { return kernels_of<Kind, T>(reduction); });
 }
 
 /// Calls f with the size as a constant, so that each move is one instruction.

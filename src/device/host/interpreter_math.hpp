@@ -12,8 +12,9 @@
 
 namespace sinter::device::math {
 
+/// What integers wrap in: at least 32 bits wide, since C++ computes narrower ones as int.
 template <class T>
-using Unsigned = std::make_unsigned_t<T>;
+using Unsigned = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<std::conditional_t<sizeof(T) < 4, int, T>>>;
 template <class T>
 inline constexpr bool is_float = std::is_floating_point_v<T>;
 template <class T>
@@ -121,8 +122,8 @@ DivMod<T> float_divmod(T x, T y) {
 template <class T>
 DivMod<T> int_divmod(T x, T y) {
   if (y == 0) return {0, 0};
-  if (y == -1) return {wrap_neg(x), 0};  // the least value divided by -1 overflows back to itself
-  T div = x / y, mod = x % y;
+  if (std::is_signed_v<T> && y == T(-1)) return {wrap_neg(x), 0};  // the least value divided by -1 overflows back to itself
+  const T div = static_cast<T>(x / y), mod = static_cast<T>(x % y);
   if (mod != 0 && (mod < 0) != (y < 0)) return {static_cast<T>(div - 1), static_cast<T>(mod + y)};
   return {div, mod};
 }
@@ -144,7 +145,7 @@ auto remainder(const A& a, const B& b) {
 
 template <class T>
 T int_power(T base, T exponent) {
-  if (exponent < 0) return base == 1 ? T(1) : base == -1 ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
+  if (exponent < 0) return base == T(1) ? T(1) : base == T(-1) ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
   T result = 1;
   for (; exponent > 0; exponent /= 2) {
     if (exponent % 2 != 0) result = wrap_mul(result, base);
@@ -259,17 +260,32 @@ auto select(const A& a, const B& b, const C& c) {
   return a.select(b, c);
 }
 
-/// float -> integer: truncates; NaN and what does not fit give the least value of the type, as x86 does.
+/// Truncates; NaN and what does not fit give the least value, as x86 does.
+template <class To, class From>
+To truncate(From x) {
+  constexpr From limit = From(2) * static_cast<From>(To(1) << (sizeof(To) * 8 - 2));  // 2^31 or 2^63, exact
+  const From whole = std::trunc(x);
+  return whole >= -limit && whole < limit ? static_cast<To>(whole) : std::numeric_limits<To>::min();
+}
+/// float -> integer goes through int32, or int64 for unsigned and wider types, and wraps; uint64's upper half is shifted into int64.
+template <class To, class From>
+To to_integer(From x) {
+  if constexpr (sizeof(To) < 4 || std::is_same_v<To, std::int32_t>) {
+    return static_cast<To>(truncate<std::int32_t>(x));
+  } else if constexpr (sizeof(To) == 4 || std::is_signed_v<To>) {
+    return static_cast<To>(truncate<std::int64_t>(x));
+  } else {
+    constexpr From half = From(0x1p63);
+    if (!(x >= half)) return static_cast<To>(truncate<std::int64_t>(x));
+    return static_cast<To>(truncate<std::int64_t>(x - half)) ^ To(1) << 63;
+  }
+}
 template <class To, class From>
 To convert(From x) {
-  if constexpr (is_bool<To>) {
-    return x != From(0);
-  } else if constexpr (is_float<From> && !is_float<To>) {
-    constexpr From limit = From(2) * static_cast<From>(To(1) << (sizeof(To) * 8 - 2));  // 2^31 or 2^63, exact
-    return x >= -limit && x < limit ? static_cast<To>(x) : std::numeric_limits<To>::min();
-  } else {
-    return static_cast<To>(x);
-  }
+  if constexpr (!std::is_arithmetic_v<From>) return convert<To>(static_cast<float>(x));
+  else if constexpr (is_bool<To>) return x != From(0);
+  else if constexpr (is_float<From> && std::is_integral_v<To>) return to_integer<To>(x);
+  else return static_cast<To>(x);
 }
 template <class T, class To, class A>
 auto cast(const A& a) {

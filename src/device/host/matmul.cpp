@@ -52,28 +52,32 @@ void multiply_bool(const MatmulBlock& p) {
   }
 }
 
-const char* advance(const MatmulOperand& operand, std::size_t size, std::int64_t batch, std::int64_t row, std::int64_t column) {
-  const std::int64_t within = operand.transposed ? column * operand.leading + row : row * operand.leading + column;
-  return static_cast<const char*>(operand.data) + (batch * operand.batch_stride + within) * static_cast<std::int64_t>(size);
+/// Where row `row` and column `column` of the batch's element number `element` is.
+const char* advance(const MatmulOperand& operand, std::size_t size, const std::vector<std::int64_t>& batch, std::int64_t element,
+                    std::int64_t row, std::int64_t column) {
+  std::int64_t at = operand.transposed ? column * operand.leading + row : row * operand.leading + column;
+  for (std::size_t axis = batch.size(); axis-- > 0; element /= batch[axis]) at += element % batch[axis] * operand.batch_strides[axis];
+  return static_cast<const char*>(operand.data) + at * static_cast<std::int64_t>(size);
 }
 
 }  // namespace
 
-void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, std::int64_t batch, std::int64_t m, std::int64_t n,
-            std::int64_t k, int threads) {
-  if (!is_computable(dtype)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
-  if (batch == 0 || m == 0 || n == 0) return;
+void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
+            std::int64_t n, std::int64_t k, int threads) {
+  std::int64_t elements = 1;
+  for (const std::int64_t axis : batch) elements *= axis;
+  if (elements == 0 || m == 0 || n == 0) return;
   const std::size_t size = itemsize(dtype);
   if (k == 0) {
-    std::memset(c, 0, static_cast<std::size_t>(batch * m * n) * size);
+    std::memset(c, 0, static_cast<std::size_t>(elements * m * n) * size);
     return;
   }
   const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + kBlockColumns - 1) / kBlockColumns;
   const auto run_block = [&](std::int64_t task) {
     const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
     const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * kBlockColumns;
-    const MatmulBlock block{advance(a, size, element, row, 0),
-                            advance(b, size, element, 0, column),
+    const MatmulBlock block{advance(a, size, batch, element, row, 0),
+                            advance(b, size, batch, element, 0, column),
                             static_cast<char*>(c) + ((element * m + row) * n + column) * static_cast<std::int64_t>(size),
                             std::min(kBlockRows, m - row),
                             std::min(kBlockColumns, n - column),
@@ -84,10 +88,15 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
-    else kernel().run(dtype, block);
+    else if (!kernel().run(dtype, block)) throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   };
-  const double work = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  run_tasks(work < kWorthThreads ? 1 : thread_count(threads), batch * row_blocks * column_blocks, run_block);
+  // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
+  const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(kBlockColumns, n)) * static_cast<double>(k);
+  const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(each, 1.0)));
+  const std::int64_t blocks = elements * row_blocks * column_blocks;
+  run_tasks(thread_count(threads), (blocks + together - 1) / together, [&](std::int64_t piece) {
+    for (std::int64_t block = piece * together; block < std::min(blocks, (piece + 1) * together); ++block) run_block(block);
+  });
 }
 
 const char* matmul_instruction_set() { return kernel().name; }

@@ -27,6 +27,9 @@ class MemoryPool {
   /// Counts bytes as asked for, not as rounded up.
   MemoryUse use() const;
   void reset_peak();
+  /// Nothing changes between the two, so that a child of fork finds the pool in order.
+  void hold() { mutex_.lock(); }
+  void release() { mutex_.unlock(); }
   /// Bytes of unused blocks kept.
   std::size_t idle() const;
 

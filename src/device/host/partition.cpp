@@ -43,7 +43,8 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   p.outer_step = divide_up(p.outer, std::min(p.outer, wanted));
   p.outer_pieces = divide_up(p.outer, p.outer_step);
   if (p.outer_pieces < wanted) {
-    p.inner_step = divide_up(divide_up(p.inner, divide_up(wanted, p.outer_pieces)), kInnerUnit) * kInnerUnit;
+    const std::int64_t unit = nest.rows > 0 ? kColumnUnit : kInnerUnit;
+    p.inner_step = divide_up(divide_up(p.inner, divide_up(wanted, p.outer_pieces)), unit) * unit;
     p.inner_pieces = divide_up(p.inner, p.inner_step);
   }
   return p;

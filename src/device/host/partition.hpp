@@ -18,6 +18,8 @@ struct Partition {
 
 /// Pieces of the vector axis are multiples of this, so that every piece but the last is made of whole vectors and tiles.
 inline constexpr std::int64_t kInnerUnit = 1024;
+/// The same where each point of that axis has a column of row points to go through: whole vectors, and a few lines of each row.
+inline constexpr std::int64_t kColumnUnit = 64;
 
 Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> ints, int threads);
 

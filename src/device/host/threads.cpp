@@ -1,113 +1,160 @@
 #include "device/host/threads.hpp"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
-
-// ThreadSanitizer does not see how TBB, which is not built with it, hands work from thread to thread: every task would be
-// reported. Its builds share the tasks out to plain threads, so that what the tasks do is what is checked.
-#if defined(__SANITIZE_THREAD__)
-#define SINTER_PLAIN_THREADS
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SINTER_PLAIN_THREADS
-#endif
-#endif
-
-#ifdef SINTER_PLAIN_THREADS
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
-#else
-#include <tbb/blocked_range.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
-#include <map>
-#include <memory>
-#include <mutex>
-#endif
+#include "trace/log.hpp"
 
 namespace sinter::device {
+namespace {
 
-#ifdef SINTER_PLAIN_THREADS
+/// More than this is taken for a mistake: each thread costs address space and a place in the system's tables.
+constexpr int kMostThreads = 1024;
+/// How often an idle worker looks for work before it sleeps: waking it costs as much as a small launch.
+constexpr int kLooks = 4000;
 
-int thread_count(int asked) { return asked > 0 ? asked : std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 
-void run_tasks(int threads, std::int64_t count, const std::function<void(std::int64_t)>& task) {
+/// One call of run_tasks.
+struct Job {
+  const std::function<void(std::int64_t)>& task;
+  std::int64_t count;
+  int seats;  // workers that may still join; guarded by the pool's mutex
   std::atomic<std::int64_t> next{0};
+  std::atomic<int> helpers{0};  // workers that have joined and not left
   std::mutex mutex;
-  std::exception_ptr failure;  // guarded by mutex
-  const auto work = [&] {
+  std::exception_ptr failure{};  // guarded by mutex
+
+  void work() {
     for (std::int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
       try {
         task(k);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
+        next.store(count, std::memory_order_relaxed);
       }
     }
-  };
-  std::vector<std::thread> others;
-  for (std::int64_t t = 1; t < std::min<std::int64_t>(threads, count); ++t) others.emplace_back(work);
-  work();
-  for (auto& thread : others) thread.join();
-  if (failure) std::rethrow_exception(failure);
-}
-
-#else
-
-namespace {
-
-struct Arenas {
-  std::mutex mutex;
-  std::map<int, std::unique_ptr<tbb::task_arena>> by_threads;
-  std::unique_ptr<tbb::global_control> more_workers;  // when more threads are asked for than there are cores
-  int workers = tbb::info::default_concurrency();
-
-  tbb::task_arena& get(int threads) {
-    const std::lock_guard lock(mutex);
-    if (threads > workers) {
-      more_workers.reset();  // of several controls the least would hold
-      more_workers = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, threads);
-      workers = threads;
-    }
-    auto& arena = by_threads[threads];
-    if (!arena) arena = std::make_unique<tbb::task_arena>(threads);
-    return *arena;
   }
 };
 
-/// One arena per thread count, made once: making one costs more than a small launch. Never destroyed, because workers may still
-/// be leaving it when the process ends.
-tbb::task_arena& arena(int threads) {
-  static auto& arenas = *new Arenas;
-  thread_local std::pair<int, tbb::task_arena*> last{0, nullptr};
-  if (last.first != threads) last = {threads, &arenas.get(threads)};
-  return *last.second;
+/// Workers that are started when they are first wanted and never end. What the system does not let us start is done by those
+/// there are, at worst by the caller alone.
+class Pool {
+ public:
+  void run(Job& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      start(job.seats);
+      jobs_.push_back(&job);
+      open_.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (job.seats == 1) wake_.notify_one();
+    else wake_.notify_all();
+    job.work();
+    {
+      const std::lock_guard lock(mutex_);  // from here on nobody joins
+      jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+      open_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    for (int looks = 0; looks < kLooks; ++looks) {
+      if (job.helpers.load(std::memory_order_acquire) == 0) return;
+      relax();
+    }
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return job.helpers.load(std::memory_order_acquire) == 0; });
+  }
+
+ private:
+  void start(int wanted) {
+    while (workers_ < wanted && !refused_) {
+      try {
+        std::thread([this] { serve(); }).detach();
+        ++workers_;
+      } catch (const std::system_error& error) {
+        refused_ = true;  // asking again at every launch would only be slow
+        log().warn("only {} of {} threads could be started ({}); going on with them", workers_ + 1, wanted + 1, error.what());
+      }
+    }
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      const auto found = std::find_if(jobs_.begin(), jobs_.end(), [](const Job* job) {
+        return job->seats > 0 && job->next.load(std::memory_order_relaxed) < job->count;
+      });
+      if (found != jobs_.end()) {
+        Job& job = **found;
+        --job.seats;
+        job.helpers.fetch_add(1, std::memory_order_relaxed);
+        lock.unlock();
+        job.work();
+        lock.lock();
+        if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) done_.notify_all();
+        continue;
+      }
+      if (open_.load(std::memory_order_relaxed) == 0) {
+        lock.unlock();
+        for (int looks = 0; looks < kLooks && open_.load(std::memory_order_relaxed) == 0; ++looks) relax();
+        lock.lock();
+        if (open_.load(std::memory_order_relaxed) > 0) continue;
+      }
+      wake_.wait(lock);
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::vector<Job*> jobs_;
+  std::atomic<int> open_{0};  // jobs_.size(), for those who look without the lock
+  int workers_ = 0;
+  bool refused_ = false;
+};
+
+/// Never destroyed, because its workers never end. A child of fork has none of them, and begins with a pool of its own.
+std::atomic<Pool*>& pool() {
+  static std::atomic<Pool*>& current = *[] {
+    pthread_atfork(nullptr, nullptr, [] { pool().store(new Pool, std::memory_order_relaxed); });
+    return new std::atomic<Pool*>(new Pool);
+  }();
+  return current;
+}
+
+int cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace
 
-int thread_count(int asked) { return asked > 0 ? asked : std::max(1, tbb::info::default_concurrency()); }
+int thread_count(int asked) {
+  static const int every = cores();
+  return asked > 0 ? std::min(asked, kMostThreads) : every;
+}
 
 void run_tasks(int threads, std::int64_t count, const std::function<void(std::int64_t)>& task) {
   if (threads <= 1 || count <= 1) {
     for (std::int64_t k = 0; k < count; ++k) task(k);
     return;
   }
-  arena(threads).execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<std::int64_t>(0, count, 1),
-        [&](const tbb::blocked_range<std::int64_t>& range) {
-          for (std::int64_t k = range.begin(); k < range.end(); ++k) task(k);
-        },
-        tbb::simple_partitioner{});
-  });
+  Job job{.task = task, .count = count, .seats = static_cast<int>(std::min<std::int64_t>(std::min(threads, kMostThreads), count)) - 1};
+  pool().load(std::memory_order_relaxed)->run(job);
+  if (job.failure) std::rethrow_exception(job.failure);
 }
-
-#endif
 
 }  // namespace sinter::device

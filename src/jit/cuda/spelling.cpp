@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 #include "sinter/errors.hpp"
 
@@ -29,7 +30,7 @@ constexpr Function kFunctions[] = {
     {"sn_abs", B, "@T sn_abs(@T a) { return a; }"},
     {"sn_sign", F, "@T sn_sign(@T a) { return a != a ? a : (@T)((a > 0) - (a < 0)); }"},
     {"sn_sign", I, "@T sn_sign(@T a) { return (@T)((a > 0) - (a < 0)); }"},
-    {"sn_not", I, "@T sn_not(@T a) { return ~a; }"},
+    {"sn_not", I, "@T sn_not(@T a) { return (@T)~a; }"},
     {"sn_not", B, "@T sn_not(@T a) { return !a; }"},
     {"sn_add", I, "@T sn_add(@T a, @T b) { return (@T)((@U)a + (@U)b); }"},
     {"sn_add", B, "@T sn_add(@T a, @T b) { return a || b; }"},
@@ -53,7 +54,7 @@ constexpr Function kFunctions[] = {
 })"},
     {"sn_floor_divide", I, R"(@T sn_floor_divide(@T a, @T b) {
   if (b == 0) return 0;
-  if (b == -1) return (@T)(0 - (@U)a);
+  if (b < 0 && b == (@T)-1) return (@T)(0 - (@U)a);
   const @T quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 })"},
@@ -63,7 +64,7 @@ constexpr Function kFunctions[] = {
   return (b < 0) != (mod < 0) ? mod + b : mod;
 })"},
     {"sn_remainder", I, R"(@T sn_remainder(@T a, @T b) {
-  if (b == 0 || b == -1) return 0;
+  if (b == 0 || (b < 0 && b == (@T)-1)) return 0;
   const @T mod = a % b;
   return mod != 0 && (mod < 0) != (b < 0) ? mod + b : mod;
 })"},
@@ -78,8 +79,38 @@ constexpr Function kFunctions[] = {
   return (@T)power;
 })"},
     // A count that is negative or too large shifts everything out.
-    {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : 0; }"},
-    {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? a >> b : a < 0 ? -1 : 0; }"},
+    {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : (@T)0; }"},
+    {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)(a >> b) : (@T)(a < 0 ? -1 : 0); }"},
+};
+
+// The 16-bit floating types, as in sinter/half.hpp. The float16 conversions are one instruction each.
+struct Conversion {
+  std::string_view name;
+  DType dtype;
+  std::string_view text;
+};
+constexpr Conversion kConversions[] = {
+    {"sn_from_float16", DType::float16, R"(float sn_from_float16(unsigned short a) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(a));
+  return x;
+})"},
+    {"sn_to_float16", DType::float16, R"(unsigned short sn_to_float16(float x) {
+  unsigned short a;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(a) : "f"(x));
+  return a;
+})"},
+    {"sn_from_bfloat16", DType::bfloat16, "float sn_from_bfloat16(unsigned short a) { return __int_as_float((unsigned int)a << 16); }"},
+    {"sn_to_bfloat16", DType::bfloat16, R"(unsigned short sn_to_bfloat16(float x) {
+  const unsigned int bits = __float_as_int(x);
+  return (x != x ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+})"},
+    // A float that rounds to 16 bits as the double does.
+    {"sn_round_to_odd", DType::float64, R"(float sn_round_to_odd(double a) {
+  const float nearest = (float)a;
+  if ((double)nearest == a || a != a) return nearest;
+  return __int_as_float((__float_as_int(nearest) - (fabs((double)nearest) > fabs(a))) | 1);
+})"},
 };
 
 struct FloatFunction {
@@ -96,20 +127,22 @@ std::string_view largest(DType t) { return t == DType::float32 ? "0x1.fffffep+12
 std::string_view infinity(DType t) {
   return t == DType::float32 ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000LL)";
 }
-std::string_view smallest_int(DType t) { return t == DType::int32 ? "(-2147483647 - 1)" : "(-9223372036854775807LL - 1)"; }
-std::string_view largest_int(DType t) { return t == DType::int32 ? "2147483647" : "9223372036854775807LL"; }
+std::string integer(std::int64_t value) {
+  if (value == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807LL - 1)";
+  if (value == std::numeric_limits<std::int32_t>::min()) return "(-2147483647 - 1)";
+  return fmt::format("{}{}", value, value == static_cast<std::int32_t>(value) ? "" : "LL");
+}
+std::string limit(DType t, bool largest) {
+  return visit_compute(t, [&]<class T>() {
+    const T value = largest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
+    if constexpr (std::is_unsigned_v<T>) return fmt::format("{}ull", value);
+    else return integer(static_cast<std::int64_t>(value));
+  });
+}
 
 std::string_view suffix(DType t) { return t == DType::float32 ? "f" : ""; }
-std::string_view unsigned_twin(DType t) {
-  switch (t) {
-    case DType::int32:
-      return "unsigned int";
-    case DType::int64:
-      return "unsigned long long";
-    default:
-      return cpp_type(t);
-  }
-}
+/// What integers wrap in; C++ computes those of fewer than 32 bits as int.
+std::string_view unsigned_twin(DType t) { return itemsize(t) <= 4 ? "unsigned int" : "unsigned long long"; }
 
 std::string instantiate(std::string_view text, DType t) {
   std::string out;
@@ -147,16 +180,27 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
   if (name == "sn_isfinite") return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));
   // NaN and everything out of range become the smallest integer, as an x86 conversion gives NumPy.
   if (name == "sn_to_int")
-    return fmt::format("int sn_to_int({0} a) {{ return a >= -0x1p+31{1} && a < 0x1p+31{1} ? (int)a : {2}; }}", T, suffix(t),
-                       smallest_int(DType::int32));
+    return fmt::format("int sn_to_int({0} a) {{ return trunc{1}(a) >= -0x1p+31{1} && a < 0x1p+31{1} ? (int)a : {2}; }}", T, suffix(t),
+                       limit(DType::int32, false));
   if (name == "sn_to_long")
     return fmt::format("long long sn_to_long({0} a) {{ return a >= -0x1p+63{1} && a < 0x1p+63{1} ? (long long)a : {2}; }}", T, suffix(t),
-                       smallest_int(DType::int64));
+                       limit(DType::int64, false));
+  // 2^63 and more, less 2^63, is what fits a long long.
+  if (name == "sn_to_ulong")
+    return fmt::format(R"(unsigned long long sn_to_ulong({0} a) {{
+  const bool high = a >= 0x1p+63{1};
+  const {0} low = high ? a - 0x1p+63{1} : a;
+  const long long whole = low >= -0x1p+63{1} && low < 0x1p+63{1} ? (long long)low : {2};
+  return (unsigned long long)whole ^ (high ? 0x8000000000000000ull : 0ull);
+}})",
+                       T, suffix(t), limit(DType::int64, false));
   return {};
 }
 
 std::string function_text(std::string_view name, DType t, bool fast_math) {
   std::string text = special_text(name, t, fast_math);
+  for (const Conversion& f : kConversions)
+    if (f.name == name && f.dtype == t) text = f.text;
   for (const Function& f : kFunctions)
     if (f.name == name && (f.accepts & trace::dtype_class(t))) text = instantiate(f.text, t);
   if (text.empty()) throw InternalError(fmt::format("no CUDA helper {} for {}", name, sinter::name(t)));
@@ -172,24 +216,7 @@ void add_once(List& list, Item item) {
 
 }  // namespace
 
-std::string_view cpp_type(DType dtype) {
-  switch (dtype) {
-    case DType::bool_:
-      return "bool";
-    case DType::int32:
-      return "int";
-    case DType::int64:
-      return "long long";
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    default:
-      throw InternalError(fmt::format("no kernel computes on {} yet", sinter::name(dtype)));
-  }
-}
-
-std::string_view type_word(DType dtype) { return dtype == DType::int64 ? "long" : cpp_type(dtype); }
+std::string_view cpp_type(DType dtype) { return traits(dtype).cuda; }
 
 void Helpers::use(std::string_view name, DType dtype) { add_once(functions_, std::pair(std::string(name), dtype)); }
 
@@ -213,13 +240,19 @@ std::string Helpers::spell(Op op, DType operand, const std::string& a, const std
 
 std::string Helpers::cast(DType from, DType to, const std::string& a) {
   if (from == to) return a;
+  const auto call = [&](std::string_view function, DType dtype, const std::string& argument) {
+    use(function, dtype);
+    return fmt::format("{}({})", function, argument);
+  };
+  if (is_storage_only(from)) return call(fmt::format("sn_from_{}", name(from)), from, a);
+  if (is_storage_only(to)) return call(fmt::format("sn_to_{}", name(to)), to, from == DType::float64 ? call("sn_round_to_odd", from, a) : a);
   if (is_bool(to)) return fmt::format("{} != 0", a);
-  if (is_floating(from) && is_integer(to)) {
-    const std::string_view name = to == DType::int32 ? "sn_to_int" : "sn_to_long";
-    use(name, from);
-    return fmt::format("{}({})", name, a);
-  }
-  return fmt::format("({}){}", cpp_type(to), a);
+  if (!is_floating(from) || !is_integer(to)) return fmt::format("({}){}", cpp_type(to), a);
+  // Through int, or long long for unsigned and wider types, and wraps.
+  if (to == DType::uint64) return call("sn_to_ulong", from, a);
+  const bool narrow = itemsize(to) < 4 || to == DType::int32;
+  const std::string whole = call(narrow ? "sn_to_int" : "sn_to_long", from, a);
+  return to == DType::int32 || to == DType::int64 ? whole : fmt::format("({}){}", cpp_type(to), whole);
 }
 
 std::string Helpers::neutral(Op reduction, DType t) {
@@ -229,9 +262,9 @@ std::string Helpers::neutral(Op reduction, DType t) {
     case Op::reduce_prod:
       return is_bool(t) ? "true" : "1";
     case Op::reduce_min:
-      return is_floating(t) ? std::string(infinity(t)) : is_bool(t) ? "true" : std::string(largest_int(t));
+      return is_floating(t) ? std::string(infinity(t)) : is_bool(t) ? "true" : limit(t, true);
     default:
-      return is_floating(t) ? fmt::format("-{}", infinity(t)) : is_bool(t) ? "false" : std::string(smallest_int(t));
+      return is_floating(t) ? fmt::format("-{}", infinity(t)) : is_bool(t) ? "false" : limit(t, false);
   }
 }
 
@@ -243,7 +276,7 @@ std::string Helpers::warp_reduce(Op reduction, DType dtype, const std::string& a
 
 std::string Helpers::vector_type(DType dtype, int width) {
   add_once(vectors_, std::pair(dtype, width));
-  return fmt::format("sn_{}{}", type_word(dtype), width);
+  return fmt::format("sn_{}x{}", name(dtype), width);
 }
 
 std::string Helpers::text() const {
@@ -251,8 +284,8 @@ std::string Helpers::text() const {
   auto vectors = vectors_;
   std::sort(vectors.begin(), vectors.end());
   for (auto [t, width] : vectors)
-    out += fmt::format("struct __align__({}) sn_{}{} {{ {} at[{}]; }};\n", std::min<std::size_t>(16, width * itemsize(t)), type_word(t),
-                       width, cpp_type(t), width);
+    out += fmt::format("struct __align__({}) sn_{}x{} {{ {} at[{}]; }};\n", std::min<std::size_t>(16, width * itemsize(t)), name(t), width,
+                       cpp_type(t), width);
   auto functions = functions_;
   std::sort(functions.begin(), functions.end());
   for (const auto& [name, t] : functions) out += function_text(name, t, fast_math_);

@@ -10,10 +10,8 @@
 
 namespace sinter::jit::cuda {
 
-/// "float", "long long", ... Throws InternalError for a type that no primitive computes on.
+/// "float", "long long", ...: an element in memory.
 std::string_view cpp_type(DType dtype);
-/// A word for identifiers: "float", "long", ...
-std::string_view type_word(DType dtype);
 
 /// The helper functions one kernel uses. Spelling an op asks for them; text() defines those asked for, and what they
 /// call, in a fixed order.

@@ -11,27 +11,9 @@
 namespace sinter::jit::llvm {
 namespace {
 
-std::string_view element_type(DType dtype) {
-  switch (dtype) {
-    case DType::bool_:
-      return "i1";
-    case DType::int32:
-      return "i32";
-    case DType::int64:
-      return "i64";
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    default:
-      throw CompileError(fmt::format("no machine code for element type {}: cast it first", name(dtype)));
-  }
-}
-
-/// "f32", "v16f32": how intrinsics and helpers spell a type in their names.
+/// How intrinsics spell a type in their names: "f32", "v16f32".
 std::string mangled(DType dtype, int lanes) {
-  const std::string element = dtype == DType::float32 ? "f32" : dtype == DType::float64 ? "f64" : std::string(element_type(dtype));
-  return lanes == 1 ? element : fmt::format("v{}{}", lanes, element);
+  return lanes == 1 ? intrinsic_type(dtype) : fmt::format("v{}{}", lanes, intrinsic_type(dtype));
 }
 
 int widest(const std::vector<Value>& values) {
@@ -43,12 +25,18 @@ int widest(const std::vector<Value>& values) {
 }  // namespace
 
 std::string type_name(DType dtype, int lanes) {
-  return lanes == 1 ? std::string(element_type(dtype)) : fmt::format("<{} x {}>", lanes, element_type(dtype));
+  return lanes == 1 ? std::string(traits(dtype).llvm) : fmt::format("<{} x {}>", lanes, traits(dtype).llvm);
 }
 
-std::string_view memory_type(DType dtype) { return dtype == DType::bool_ ? "i8" : element_type(dtype); }
+std::string_view memory_type(DType dtype) { return is_bool(dtype) ? "i8" : traits(dtype).llvm; }
 
-Module::Module(const CpuTarget& cpu) : fma_((cpu.features + ",").find("+fma,") != std::string::npos) {}
+std::string intrinsic_type(DType dtype) {
+  if (!is_floating(dtype) || is_storage_only(dtype)) return std::string(traits(dtype).llvm);
+  return fmt::format("f{}", 8 * itemsize(dtype));
+}
+
+Module::Module(const CpuTarget& cpu)
+    : fma_((cpu.features + ",").find("+fma,") != std::string::npos), f16c_((cpu.features + ",").find("+f16c,") != std::string::npos) {}
 
 std::string Module::text() const {
   std::string text = helpers_;
@@ -59,7 +47,9 @@ std::string Module::text() const {
 // ---- literals and single instructions
 
 Value Ir::integer(DType dtype, std::int64_t value) {
-  if (dtype == DType::bool_) return {value ? "true" : "false", dtype, 1, true};
+  if (is_bool(dtype)) return {value ? "true" : "false", dtype, 1, true};
+  const int unused = 64 - 8 * static_cast<int>(itemsize(dtype));  // a literal of the type, read as signed
+  value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused;
   return {fmt::format("{}", value), dtype, 1, true};
 }
 
@@ -194,7 +184,7 @@ void Ir::loop(const char* stem, const Value& begin, const Value& end, const std:
 
 Value Ir::call(const std::string& name, std::vector<Value> args, const Body& body) {
   const int lanes = widest(args);
-  const std::string symbol = fmt::format("@{}_{}", name, mangled(args[0].dtype, lanes));
+  const std::string symbol = fmt::format("@{}_{}{}", name, is_unsigned(args[0].dtype) ? "u" : "", mangled(args[0].dtype, lanes));
   static const char* const kNames[] = {"%x", "%y", "%z"};
   std::vector<Value> parameters;
   std::string declared, operands;
@@ -260,7 +250,7 @@ Value Ir::arithmetic(const char* floating, const char* integral, const char* boo
 }
 
 Value Ir::ordered(const char* order, const Value& a, const Value& b) {
-  const char* kind = is_floating(a.dtype) ? "fcmp o" : is_bool(a.dtype) ? "icmp u" : "icmp s";
+  const char* kind = is_floating(a.dtype) ? "fcmp o" : is_bool(a.dtype) || is_unsigned(a.dtype) ? "icmp u" : "icmp s";
   return compare(fmt::format("{}{}", kind, order).c_str(), a, b);
 }
 
@@ -308,11 +298,19 @@ Value Ir::isfinite(const Value& a) {
 Value Ir::cast(const Value& a, DType to) {
   const DType from = a.dtype;
   if (from == to) return a;
+  if (is_storage_only(from)) return from_storage(a);
+  if (is_storage_only(to)) return to_storage(a, to);
   if (is_bool(to)) return ne(a, zero(from));
   if (is_bool(from)) return convert(is_floating(to) ? "uitofp" : "zext", a, to);
-  if (is_floating(from) && is_floating(to)) return convert(to == DType::float64 ? "fpext" : "fptrunc", a, to);
-  if (is_floating(to)) return convert("sitofp", a, to);
-  if (!is_floating(from)) return convert(to == DType::int64 ? "sext" : "trunc", a, to);
+  if (is_floating(from) && is_floating(to)) return convert(itemsize(to) > itemsize(from) ? "fpext" : "fptrunc", a, to);
+  if (is_floating(to)) return convert(is_unsigned(from) ? "uitofp" : "sitofp", a, to);
+  if (is_floating(from)) return to_integer(a, to);
+  if (itemsize(to) == itemsize(from)) return relabelled(a, to);
+  return convert(itemsize(to) < itemsize(from) ? "trunc" : is_unsigned(from) ? "zext" : "sext", a, to);
+}
+
+Value Ir::truncated(const Value& a, DType to) {
+  const DType from = a.dtype;
   // Out of range, NaN included, gives the least integer, as the processor's own conversion does; in IR it would be poison.
   const bool narrow = to == DType::int32;
   const double limit = narrow ? 0x1p31 : 0x1p63;
@@ -323,6 +321,73 @@ Value Ir::cast(const Value& a, DType to) {
   return select(fits, converted, integer(to, narrow ? INT32_MIN : INT64_MIN));
 }
 
+/// Through int32, or int64 for unsigned and wider types, and wraps; uint64's upper half is shifted into int64.
+Value Ir::to_integer(const Value& a, DType to) {
+  if (to == DType::uint64) {
+    const Value half = real(a.dtype, 0x1p63), high = compare("fcmp oge", a, half);
+    const Value low_half = truncated(select(high, binary("fsub", a, half), a), DType::int64);
+    return relabelled(binary("xor", low_half, select(high, integer(DType::int64, INT64_MIN), integer(DType::int64, 0))), to);
+  }
+  const bool narrow = itemsize(to) < 4 || to == DType::int32;
+  return cast(truncated(a, narrow ? DType::int32 : DType::int64), to);
+}
+
+// ---- the 16-bit floating types: as in sinter/half.hpp
+
+Value Ir::from_storage(const Value& a) {
+  constexpr DType U = DType::uint32;
+  const auto u = [&](std::int64_t value) { return integer(U, value); };
+  if (a.dtype == DType::float16 && module_.has_f16c()) {
+    const std::string half = a.lanes == 1 ? "half" : fmt::format("<{} x half>", a.lanes);
+    const Value bits = emit(a.dtype, a.lanes, fmt::format("bitcast {} {} to {}", type_name(a.dtype, a.lanes), a.ref, half));
+    return emit(DType::float32, a.lanes, fmt::format("fpext {} {} to {}", half, bits.ref, type_name(DType::float32, a.lanes)));
+  }
+  const Value bits = convert("zext", a, U);
+  if (a.dtype == DType::bfloat16) return bitcast(binary("shl", bits, u(16)), DType::float32);
+  const Value sign = binary("shl", binary("and", bits, u(0x8000)), u(16)), size = binary("shl", binary("and", bits, u(0x7fff)), u(13));
+  const Value quiet = select(compare("icmp ugt", size, u(0x0f800000)), u(0x400000), u(0));
+  const Value special = binary("or", binary("add", size, u(0x70000000)), quiet);
+  const Value shifted = bitcast(binary("add", size, u(0x38800000)), DType::float32);
+  const Value subnormal = bitcast(binary("fsub", shifted, real(DType::float32, 0x1p-14)), U);
+  const Value finite = select(compare("icmp uge", size, u(0x00800000)), binary("add", size, u(0x38000000)), subnormal);
+  return bitcast(binary("or", select(compare("icmp uge", size, u(0x0f800000)), special, finite), sign), DType::float32);
+}
+
+Value Ir::to_storage(const Value& a, DType to) {
+  constexpr DType U = DType::uint32;
+  const auto u = [&](std::int64_t value) { return integer(U, value); };
+  const Value x = a.dtype == DType::float64 ? round_to_odd(a) : a;
+  if (to == DType::float16 && module_.has_f16c()) {
+    const std::string half = a.lanes == 1 ? "half" : fmt::format("<{} x half>", a.lanes);
+    const Value rounded = emit(to, a.lanes, fmt::format("fptrunc {} {} to {}", type_name(DType::float32, a.lanes), x.ref, half));
+    return emit(to, a.lanes, fmt::format("bitcast {} {} to {}", half, rounded.ref, type_name(to, a.lanes)));
+  }
+  const Value bits = bitcast(x, U);
+  if (to == DType::bfloat16) {
+    const Value odd = binary("and", binary("lshr", bits, u(16)), u(1));
+    const Value rounded = binary("lshr", binary("add", binary("add", bits, u(0x7fff)), odd), u(16));
+    return convert("trunc", select(isnan(x), binary("or", binary("lshr", bits, u(16)), u(0x40)), rounded), to);
+  }
+  const Value sign = binary("and", binary("lshr", bits, u(16)), u(0x8000)), size = binary("and", bits, u(0x7fffffff));
+  const Value odd = binary("and", binary("lshr", size, u(13)), u(1));
+  const Value normal = binary("lshr", binary("sub", binary("add", binary("add", size, u(0xfff)), odd), u(0x38000000)), u(13));
+  const Value shifted = binary("fadd", bitcast(size, DType::float32), real(DType::float32, 0.5));
+  const Value subnormal = binary("sub", bitcast(shifted, U), u(0x3f000000));
+  const Value finite = select(compare("icmp ult", size, u(0x38800000)), subnormal, normal);
+  const Value nan = binary("and", binary("or", binary("lshr", size, u(13)), u(0x7e00)), u(0x7fff));
+  const Value large = select(compare("icmp ugt", size, u(0x7f800000)), nan, u(0x7c00));
+  return convert("trunc", binary("or", select(compare("icmp ult", size, u(0x477ff000)), finite, large), sign), to);
+}
+
+Value Ir::round_to_odd(const Value& a) {
+  constexpr DType U = DType::uint32;
+  const Value nearest = convert("fptrunc", a, DType::float32), back = convert("fpext", nearest, DType::float64);
+  const Value away = compare("fcmp ogt", intrinsic("fabs", {back}), intrinsic("fabs", {a}));
+  const Value bits = bitcast(nearest, U), towards_zero = binary("sub", bits, convert("zext", away, U));
+  const Value odd = binary("or", towards_zero, integer(U, 1));
+  return bitcast(select(compare("fcmp one", back, a), odd, bits), DType::float32);
+}
+
 Value Ir::shl(const Value& a, const Value& b) {
   const Value width = integer(a.dtype, static_cast<std::int64_t>(itemsize(a.dtype) * 8));
   return select(compare("icmp ult", b, width), binary("shl", a, b), integer(a.dtype, 0));
@@ -331,7 +396,8 @@ Value Ir::shl(const Value& a, const Value& b) {
 Value Ir::shr(const Value& a, const Value& b) {
   const std::int64_t bits = static_cast<std::int64_t>(itemsize(a.dtype) * 8);
   const Value amount = select(compare("icmp ult", b, integer(a.dtype, bits)), b, integer(a.dtype, bits - 1));
-  return binary("ashr", a, amount);
+  if (!is_unsigned(a.dtype)) return binary("ashr", a, amount);
+  return select(compare("icmp ult", b, integer(a.dtype, bits)), binary("lshr", a, amount), integer(a.dtype, 0));
 }
 
 Value Ir::floor_divide(const Value& a, const Value& b) {

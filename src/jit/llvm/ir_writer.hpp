@@ -27,12 +27,15 @@ struct Value {
 std::string type_name(DType dtype, int lanes);
 /// The element type in memory: bools are i8 there.
 std::string_view memory_type(DType dtype);
+/// How intrinsics spell an element's type in their names: "f32", "i16".
+std::string intrinsic_type(DType dtype);
 
 /// What the functions of one text share: the helpers emitted so far, declarations, the processor.
 class Module {
  public:
   explicit Module(const CpuTarget& cpu);
   bool has_fma() const { return fma_; }
+  bool has_f16c() const { return f16c_; }
   void declare(const std::string& declaration) { declarations_.insert(declaration); }
   /// True the first time a helper's symbol is asked for.
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
@@ -40,7 +43,7 @@ class Module {
   std::string text() const;
 
  private:
-  bool fma_;
+  bool fma_, f16c_;
   std::set<std::string> declarations_, claimed_;
   std::string helpers_;
 };
@@ -73,6 +76,11 @@ class Ir {
   Value compare(const char* predicate, const Value& a, const Value& b);  // "fcmp olt"
   Value bitcast(const Value& v, DType to) { return convert("bitcast", v, to); }
   Value convert(const char* opcode, const Value& v, DType to);
+  /// The same bits as a type that LLVM spells alike.
+  static Value relabelled(Value v, DType to) {
+    v.dtype = to;
+    return v;
+  }
   Value intrinsic(const char* name, const std::vector<Value>& args);
   Value fma(const Value& a, const Value& b, const Value& c);
   Value copysign(const Value& magnitude, const Value& sign) { return intrinsic("copysign", {magnitude, sign}); }
@@ -137,7 +145,7 @@ class Ir {
   Value add(const Value& a, const Value& b) { return arithmetic("fadd", "add", "or", a, b); }
   Value sub(const Value& a, const Value& b) { return arithmetic("fsub", "sub", "xor", a, b); }
   Value mul(const Value& a, const Value& b) { return arithmetic("fmul", "mul", "and", a, b); }
-  Value div(const Value& a, const Value& b) { return arithmetic("fdiv", "sdiv", "and", a, b); }
+  Value div(const Value& a, const Value& b) { return arithmetic("fdiv", is_unsigned(a.dtype) ? "udiv" : "sdiv", "and", a, b); }
   Value floor_divide(const Value& a, const Value& b);
   Value remainder(const Value& a, const Value& b);
   Value pow(const Value& a, const Value& b);
@@ -160,6 +168,11 @@ class Ir {
   Value arithmetic(const char* floating, const char* integral, const char* boolean, const Value& a, const Value& b);
   Value ordered(const char* order, const Value& a, const Value& b);
   Value extremum(const Value& a, const Value& b, bool least);
+  Value truncated(const Value& a, DType to);  // int32, int64
+  Value to_integer(const Value& a, DType to);
+  Value from_storage(const Value& a);  // to float32
+  Value to_storage(const Value& a, DType to);
+  Value round_to_odd(const Value& a);  // float64 to float32
 
   Module& module_;
   std::string flags_, stem_ = "v", block_ = "entry";

@@ -149,19 +149,67 @@ Value KernelWriter::load_access(const Access& access, int lanes) {
     return load_memory(square->second, access.dtype, lanes);
   if (lanes == 1 || along == kNone || along == kOne)
     return load_memory(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype, along == kNone ? 1 : lanes);
-  if (along == kIrregular) return gather(element_pointer(base, access.dtype, index_value(access.index, lanes)), access.dtype);
-  const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
-  return gather(element_pointer(first, access.dtype, lane_offsets(along, lanes)), access.dtype);
+  if (along == kIrregular) return load_irregular(access, lanes);
+  return load_strided(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype, ints_[along], lanes);
 }
 
-// ---- guards: a single element goes to and from an address of no meaning where its guard is false, lanes are masked
+/// Lanes whose index is linear as long as no division or remainder in it comes round: mostly, none does within a vector.
+Value KernelWriter::load_irregular(const Access& access, int lanes) {
+  const Value& base = inputs_[&access - nest_.inputs.data()];
+  const Value one = ir_.integer(DType::int64, 1), last_lane = ir_.integer(DType::int64, lanes - 1);
+  const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
+  const auto factor = [&](int number) { return number == kOne ? one : ints_[number]; };
+  Value stride = ir_.integer(DType::int64, 0), linear = ir_.integer(DType::bool_, 1);
+  for (const Index::Term& term : nest_.indices[access.index].terms) {
+    Value slope = one;
+    if (term.axis >= 0) {
+      if (term.axis != nest_.vector_axis) continue;
+    } else if (term.value >= 0) {
+      if (values_[term.value].lanes == 1) continue;
+      linear = ir_.integer(DType::bool_, 0);
+      break;
+    } else {
+      const int along = coefficient(nest_, term.inner, nest_.vector_axis);
+      if (along == kNone) continue;
+      if (along == kIrregular) {
+        linear = ir_.integer(DType::bool_, 0);
+        break;
+      }
+      slope = factor(along);
+      if (term.div != kOne || term.mod != kNone) {
+        const Value period = term.div != kOne ? ints_[term.div] : ints_[term.mod];
+        const Value within = ir_.binary("urem", index_value(term.inner, 1), period);
+        linear = ir_.bit_and(linear, ir_.compare("icmp ult", ir_.add(within, ir_.mul(last_lane, slope)), period));
+        if (term.div != kOne) continue;  // the same quotient in every lane
+      }
+    }
+    stride = ir_.add(stride, ir_.mul(slope, factor(term.coeff)));
+  }
+  const std::string together = ir_.label("linear"), apart = ir_.label("irregular"), done = ir_.label("loaded");
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", linear.ref, together, apart));
+  ir_.begin_block(together);
+  const Value fast = load_strided(first, access.dtype, stride, lanes);
+  ir_.line("br label %" + done);
+  ir_.begin_block(apart);
+  const auto known = indices_;  // what is computed in this block is not there after it
+  const Value slow = load_lanes(element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes)), access.dtype);
+  indices_ = known;
+  ir_.line("br label %" + done);
+  ir_.begin_block(done);
+  return ir_.emit(access.dtype, lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(access.dtype, lanes), fast.ref, together, slow.ref, apart));
+}
+
+// ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
 
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
     ir_.set_name("nowhere");
     nowhere_ = ir_.alloca_of(DType::int64, 1);
   }
-  return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
+  if (pointer.lanes == 1) return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
+  const int lanes = pointer.lanes;
+  const Value none = element_pointer({nowhere_, DType::int64}, DType::int64, ir_.broadcast(ir_.integer(DType::int64, 0), lanes));
+  return ir_.emit(DType::int64, lanes, fmt::format("select <{0} x i1> {1}, <{0} x ptr> {2}, <{0} x ptr> {3}", lanes, guard.ref, pointer.ref, none.ref));
 }
 
 Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
@@ -180,9 +228,8 @@ Value KernelWriter::load_guarded(const Access& access, const Value& guard, const
     return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, 1), fill);
   }
   const Value wide = ir_.broadcast(fill, lanes), mask = ir_.broadcast(guard, lanes);
-  const std::string lanes_read = fmt::format("<{} x i1> {}", lanes, mask.ref);
-  if (along == kOne) return load_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), lanes_read, wide);
-  return gather_masked(lane_pointers(base, access, lanes), lanes_read, wide);
+  if (along == kOne) return load_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), mask, wide);
+  return ir_.select(mask, load_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), access.dtype), wide);
 }
 
 void KernelWriter::store_guarded(const Access& access, const Value& value, const Value& guard, int lanes) {
@@ -194,9 +241,8 @@ void KernelWriter::store_guarded(const Access& access, const Value& value, const
     return;
   }
   const Value wide = ir_.broadcast(value, lanes), mask = ir_.broadcast(guard, lanes);
-  const std::string written = fmt::format("<{} x i1> {}", lanes, mask.ref);
-  if (along == kOne) store_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), wide, written);
-  else scatter_masked(lane_pointers(base, access, lanes), wide, written);
+  if (along == kOne) store_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), wide, mask);
+  else store_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), wide);
 }
 
 /// Failures are rare: the lanes that fail are looked for behind a branch.
@@ -212,8 +258,7 @@ void KernelWriter::raise(const Check& check) {
     store_memory(flag(1), ir_.lane(values_[check.value], 0));
   } else {
     const Value same = ir_.broadcast(ir_.integer(DType::int64, 0), failed.lanes);
-    scatter_masked(element_pointer(flag(1), DType::int64, same), ir_.broadcast(values_[check.value], failed.lanes),
-                   fmt::format("<{} x i1> {}", failed.lanes, failed.ref));
+    store_lanes(or_nowhere(element_pointer(flag(1), DType::int64, same), failed), ir_.broadcast(values_[check.value], failed.lanes));
   }
   ir_.line("br label %" + go_on);
   ir_.begin_block(go_on);
@@ -229,18 +274,19 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
   }
   const Value wide = ir_.broadcast(value, lanes);
   if (along == kIrregular) {
-    scatter(element_pointer(base, access.dtype, index_value(access.index, lanes)), wide);
+    store_lanes(element_pointer(base, access.dtype, index_value(access.index, lanes)), wide);
     return;
   }
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
   if (along == kOne) store_wide(first, wide);
-  else scatter(element_pointer(first, access.dtype, lane_offsets(along, lanes)), wide);
+  else store_lanes(element_pointer(first, access.dtype, lane_offsets(along, lanes)), wide);
 }
 
 // ---- squares, stores past the cache
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
-  return lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) && !guarded_[&access - nest_.inputs.data()] && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+  return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && !guarded_[&access - nest_.inputs.data()] &&
+         coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
          coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 
@@ -252,22 +298,52 @@ void KernelWriter::load_transposed(const Access& access, const std::string& plac
   std::vector<Value> rows;
   for (int k = 0; k < lanes; ++k)
     rows.push_back(load_memory(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), access.dtype, lanes));
-  // Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number and the column's
-  // highest to the end of the row number. When every bit has moved, rows are columns.
-  const std::string type = type_name(access.dtype, lanes);
+  rows = transposed(std::move(rows));
+  for (int k = 0; k < lanes; ++k)
+    store_memory(element_pointer({place, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), rows[k]);
+}
+
+bool KernelWriter::stored_by_squares(const Access& access, int lanes) const {
+  const int output = static_cast<int>(&access - nest_.outputs.data());
+  for (const Stage& stage : nest_.stages)
+    for (const Store& store : stage.stores)
+      if (store.output == output && store.guard >= 0) return false;
+  return nest_.rows > 0 && !rows_are_lanes() && lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) &&
+         nest_.chunk_axis != nest_.vector_axis && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+         coefficient(nest_, access.index, nest_.axes() - 1) == kOne;
+}
+
+void KernelWriter::store_transposed(const Access& access, const std::string& square, int lanes) {
+  const Value& base = outputs_[&access - nest_.outputs.data()];
+  const Value stride = ints_[coefficient(nest_, access.index, nest_.vector_axis)];
+  ir_.set_name(access.name);
+  const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
+  std::vector<Value> rows;
+  for (int k = 0; k < lanes; ++k)
+    rows.push_back(load_memory(element_pointer({square, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), access.dtype, lanes));
+  rows = transposed(std::move(rows));
+  for (int k = 0; k < lanes; ++k)
+    store_wide(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), rows[k]);
+}
+
+/// Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number and the column's
+/// highest to the end of the row number. When every bit has moved, rows are columns.
+std::vector<Value> KernelWriter::transposed(std::vector<Value> rows) {
+  const DType dtype = rows[0].dtype;
+  const int lanes = rows[0].lanes;
+  const std::string type = type_name(dtype, lanes);
   for (int bits = lanes; bits > 1; bits /= 2) {
     std::vector<Value> next;
     for (int k = 0; k < lanes; ++k) {
       std::string mask;
       for (int lane = 0; lane < lanes; ++lane)
         mask += fmt::format("{}i32 {}", lane ? ", " : "", k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes);
-      next.push_back(ir_.emit(access.dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type, rows[k / 2].ref,
-                                                               rows[k / 2 + lanes / 2].ref, lanes, mask)));
+      next.push_back(ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type, rows[k / 2].ref,
+                                                        rows[k / 2 + lanes / 2].ref, lanes, mask)));
     }
     rows = std::move(next);
   }
-  for (int k = 0; k < lanes; ++k)
-    store_memory(element_pointer({place, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), rows[k]);
+  return rows;
 }
 
 /// Neighbouring elements, past the cache where the kernel writes much and the place is aligned. In a tile neighbouring vectors are not
@@ -289,73 +365,119 @@ void KernelWriter::store_wide(const Value& pointer, const Value& value) {
   ir_.begin_block(done);
 }
 
+// ---- lanes apart: an element at a time, since processors' own gathers and scatters are no faster, and some much slower
+
 namespace {
 
-/// How intrinsics spell the element type in memory.
-std::string_view mangled_memory(DType dtype) {
-  return dtype == DType::float32 ? "f32" : dtype == DType::float64 ? "f64" : memory_type(dtype);
+std::string vector_of(std::string_view element, int lanes) { return fmt::format("<{} x {}>", lanes, element); }
+
+/// A shuffle's mask: f(0), f(1), ...
+template <class F>
+std::string mask_of(int lanes, F f) {
+  std::string mask;
+  for (int k = 0; k < lanes; ++k) mask += fmt::format("{}i32 {}", k ? ", " : "", f(k));
+  return fmt::format("<{} x i32> <{}>", lanes, mask);
 }
-constexpr char kAllTrue[] =
-    "<{0} x i1> shufflevector (<{0} x i1> insertelement (<{0} x i1> poison, i1 true, i64 0), <{0} x i1> poison, "
-    "<{0} x i32> zeroinitializer)";
+
+/// Collects a vector from the elements at %at0, %at1, ...
+std::string collect(std::string_view element, int lanes) {
+  std::string text, vector = "poison";
+  for (int k = 0; k < lanes; ++k) {
+    text += fmt::format("  %e{0} = load {1}, ptr %at{0}\n  %v{0} = insertelement {2} {3}, {1} %e{0}, i64 {0}\n", k, element,
+                        vector_of(element, lanes), vector);
+    vector = fmt::format("%v{}", k);
+  }
+  return text + fmt::format("  ret {} {}\n", vector_of(element, lanes), vector);
+}
 
 }  // namespace
 
-Value KernelWriter::gather(const Value& pointers, DType dtype) {
-  return gather_masked(pointers, fmt::format(kAllTrue, pointers.lanes), {"poison", dtype, pointers.lanes});
-}
+namespace {
 
-Value KernelWriter::gather_masked(const Value& pointers, const std::string& mask, const Value& fill) {
-  const int lanes = pointers.lanes;
-  const std::string type = fmt::format("<{} x {}>", lanes, memory_type(fill.dtype));
-  const std::string symbol = fmt::format("@llvm.masked.gather.v{0}{1}.v{0}p0", lanes, mangled_memory(fill.dtype));
-  module_.declare(fmt::format("declare {0} {1}(<{2} x ptr>, i32, <{2} x i1>, {0})", type, symbol, lanes));
-  return from_memory(fill.dtype, lanes,
-                     fmt::format("call {0} {1}(<{2} x ptr> {3}, i32 {4}, {5}, {0} {6})", type, symbol, lanes, pointers.ref,
-                                 itemsize(fill.dtype), mask, in_memory(fill)));
-}
+std::string mangled_memory(DType dtype) { return is_bool(dtype) ? "i8" : intrinsic_type(dtype); }
 
-Value KernelWriter::load_masked(const Value& pointer, const std::string& mask, const Value& fill) {
+}  // namespace
+
+/// A contiguous vector, of which lanes without their bit are left alone.
+Value KernelWriter::load_masked(const Value& pointer, const Value& mask, const Value& fill) {
   const int lanes = fill.lanes;
-  const std::string type = fmt::format("<{} x {}>", lanes, memory_type(fill.dtype));
+  const std::string type = vector_of(memory_type(fill.dtype), lanes);
   const std::string symbol = fmt::format("@llvm.masked.load.v{}{}.p0", lanes, mangled_memory(fill.dtype));
   module_.declare(fmt::format("declare {0} {1}(ptr, i32, <{2} x i1>, {0})", type, symbol, lanes));
-  return from_memory(fill.dtype, lanes,
-                     fmt::format("call {0} {1}(ptr {2}, i32 {3}, {4}, {0} {5})", type, symbol, pointer.ref, itemsize(fill.dtype), mask,
-                                 in_memory(fill)));
+  return as_value(ir_.emit(fill.dtype, lanes, fmt::format("call {0} {1}(ptr {2}, i32 {3}, <{4} x i1> {5}, {0} {6})", type, symbol, pointer.ref,
+                                                          itemsize(fill.dtype), lanes, mask.ref, in_memory(fill))));
 }
 
-/// The lanes that a call reads, as they are in registers.
-Value KernelWriter::from_memory(DType dtype, int lanes, const std::string& call) {
-  const Value loaded = ir_.emit(dtype, lanes, call);
-  if (!is_bool(dtype)) return loaded;
-  return ir_.emit(dtype, lanes, fmt::format("icmp ne <{} x {}> {}, zeroinitializer", lanes, memory_type(dtype), loaded.ref));
-}
-/// The lanes as they are in memory.
-std::string KernelWriter::in_memory(const Value& value) {
-  if (!is_bool(value.dtype) || value.ref == "poison") return value.ref;
-  return ir_.emit(value.dtype, value.lanes, fmt::format("zext <{0} x i1> {1} to <{0} x {2}>", value.lanes, value.ref, memory_type(value.dtype)))
-      .ref;
-}
-
-void KernelWriter::store_masked(const Value& pointer, const Value& value, const std::string& mask) {
-  const std::string type = fmt::format("<{} x {}>", value.lanes, memory_type(value.dtype));
+void KernelWriter::store_masked(const Value& pointer, const Value& value, const Value& mask) {
+  const std::string type = vector_of(memory_type(value.dtype), value.lanes);
   const std::string symbol = fmt::format("@llvm.masked.store.v{}{}.p0", value.lanes, mangled_memory(value.dtype));
   module_.declare(fmt::format("declare void {1}({0}, ptr, i32, <{2} x i1>)", type, symbol, value.lanes));
-  ir_.line(fmt::format("call void {}({} {}, ptr {}, i32 {}, {})", symbol, type, in_memory(value), pointer.ref, itemsize(value.dtype), mask));
+  ir_.line(fmt::format("call void {}({} {}, ptr {}, i32 {}, <{} x i1> {})", symbol, type, in_memory(value), pointer.ref, itemsize(value.dtype),
+                       value.lanes, mask.ref));
 }
 
-void KernelWriter::scatter(const Value& pointers, const Value& value) {
-  scatter_masked(pointers, value, fmt::format(kAllTrue, value.lanes));
+/// The lanes as they are in memory.
+std::string KernelWriter::in_memory(const Value& value) {
+  if (!is_bool(value.dtype)) return value.ref;
+  return ir_.emit(value.dtype, value.lanes, fmt::format("zext <{0} x i1> {1} to <{0} x i8>", value.lanes, value.ref)).ref;
 }
 
-void KernelWriter::scatter_masked(const Value& pointers, const Value& value, const std::string& mask) {
+/// Elements a stride apart. Every second one is picked from neighbours, a stride of -1 turns them round.
+Value KernelWriter::load_strided(const Value& first, DType dtype, const Value& stride, int lanes) {
+  const std::string element(memory_type(dtype)), type = vector_of(element, lanes);
+  const std::string symbol = fmt::format("@load_strided_{}x{}", lanes, element);
+  if (module_.claim(symbol)) {
+    std::string text = fmt::format("define internal {} {}(ptr %first, i64 %stride) alwaysinline #0 {{\nentry:\n", type, symbol);
+    text += "  switch i64 %stride, label %strided [ i64 1, label %neighbours  i64 2, label %pairs  i64 -1, label %reversed ]\n";
+    text += fmt::format("neighbours:\n  %all = load {0}, ptr %first, align {1}\n  ret {0} %all\n", type, itemsize(dtype));
+    // The second half begins one element early, so as to end with the last one wanted.
+    text += fmt::format("pairs:\n  %low = load {0}, ptr %first, align {1}\n  %middle = getelementptr {2}, ptr %first, i64 {3}\n"
+                        "  %high = load {0}, ptr %middle, align {1}\n  %picked = shufflevector {0} %low, {0} %high, {4}\n  ret {0} %picked\n",
+                        type, itemsize(dtype), element, lanes - 1,
+                        mask_of(lanes, [&](int k) { return 2 * k < lanes ? 2 * k : 2 * k + 1; }));
+    text += fmt::format("reversed:\n  %last = getelementptr {2}, ptr %first, i64 {3}\n  %ahead = load {0}, ptr %last, align {1}\n"
+                        "  %turned = shufflevector {0} %ahead, {0} poison, {4}\n  ret {0} %turned\n",
+                        type, itemsize(dtype), element, 1 - lanes, mask_of(lanes, [&](int k) { return lanes - 1 - k; }));
+    text += "strided:\n";
+    for (int k = 0; k < lanes; ++k)
+      text += fmt::format("  %by{0} = mul i64 %stride, {0}\n  %at{0} = getelementptr {1}, ptr %first, i64 %by{0}\n", k, element);
+    module_.add_helper(text + collect(element, lanes) + "}\n\n");
+  }
+  return as_value(ir_.emit(dtype, lanes, fmt::format("call {} {}(ptr {}, i64 {})", type, symbol, first.ref, stride.ref)));
+}
+
+Value KernelWriter::load_lanes(const Value& pointers, DType dtype) {
+  const int lanes = pointers.lanes;
+  const std::string element(memory_type(dtype)), type = vector_of(element, lanes);
+  const std::string symbol = fmt::format("@load_lanes_{}x{}", lanes, element);
+  if (module_.claim(symbol)) {
+    std::string text = fmt::format("define internal {} {}(<{} x ptr> %pointers) alwaysinline #0 {{\nentry:\n", type, symbol, lanes);
+    for (int k = 0; k < lanes; ++k) text += fmt::format("  %at{0} = extractelement <{1} x ptr> %pointers, i64 {0}\n", k, lanes);
+    module_.add_helper(text + collect(element, lanes) + "}\n\n");
+  }
+  return as_value(ir_.emit(dtype, lanes, fmt::format("call {} {}(<{} x ptr> {})", type, symbol, lanes, pointers.ref)));
+}
+
+/// In the order of the lanes: where two write one place, the later one stays.
+void KernelWriter::store_lanes(const Value& pointers, const Value& value) {
   const int lanes = value.lanes;
-  const std::string type = fmt::format("<{} x {}>", lanes, memory_type(value.dtype));
-  const std::string symbol = fmt::format("@llvm.masked.scatter.v{0}{1}.v{0}p0", lanes, mangled_memory(value.dtype));
-  module_.declare(fmt::format("declare void {1}({0}, <{2} x ptr>, i32, <{2} x i1>)", type, symbol, lanes));
-  ir_.line(fmt::format("call void {}({} {}, <{} x ptr> {}, i32 {}, {})", symbol, type, in_memory(value), lanes, pointers.ref,
-                       itemsize(value.dtype), mask));
+  const std::string element(memory_type(value.dtype)), type = vector_of(element, lanes);
+  const std::string symbol = fmt::format("@store_lanes_{}x{}", lanes, element);
+  if (module_.claim(symbol)) {
+    std::string text = fmt::format("define internal void {}(<{} x ptr> %pointers, {} %values) alwaysinline #0 {{\nentry:\n", symbol, lanes, type);
+    for (int k = 0; k < lanes; ++k)
+      text += fmt::format("  %at{0} = extractelement <{1} x ptr> %pointers, i64 {0}\n  %e{0} = extractelement {2} %values, i64 {0}\n"
+                          "  store {3} %e{0}, ptr %at{0}\n", k, lanes, type, element);
+    module_.add_helper(text + "  ret void\n}\n\n");
+  }
+  const std::string stored = in_memory(value);
+  ir_.line(fmt::format("call void {}(<{} x ptr> {}, {} {})", symbol, lanes, pointers.ref, type, stored));
+}
+
+/// What was loaded as bytes, as bits.
+Value KernelWriter::as_value(const Value& loaded) {
+  if (!is_bool(loaded.dtype)) return loaded;
+  return ir_.emit(loaded.dtype, loaded.lanes, fmt::format("icmp ne <{} x i8> {}, zeroinitializer", loaded.lanes, loaded.ref));
 }
 
 Value KernelWriter::slot_pointer(int slot, int lanes) {

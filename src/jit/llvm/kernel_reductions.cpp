@@ -30,19 +30,15 @@ void KernelWriter::start_reductions(const Stage& stage, int lanes) {
   }
 }
 
-/// What a body computed, for all lanes or for those from first_lane_ on.
+/// What a body computed: for all lanes, or for those from first_lane_ on, which wait in memory for combine_rest.
 void KernelWriter::combine_values(const Stage& stage, int lanes) {
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
     const Parts& parts = parts_[reduction.result];
     const Value value = ir_.broadcast(values_[reduction.value], lanes);
     ir_.set_name(result.name);
-    if (first_lane_.ref.empty()) {
-      ir_.store(parts.step, combine(reduction, ir_.load(parts.step, result.dtype, lanes), value));
-    } else {
-      const Value place = element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_);
-      store_memory(place, combine(reduction, load_memory(place, result.dtype, lanes), value));
-    }
+    if (first_lane_.ref.empty()) ir_.store(parts.step, combine(reduction, ir_.load(parts.step, result.dtype, lanes), value));
+    else store_memory(element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_), value);
   }
 }
 
@@ -103,22 +99,29 @@ void KernelWriter::finish_reductions(const Stage& stage) {
   }
 }
 
-void KernelWriter::spill_lanes(const Stage& stage) {
+void KernelWriter::start_rest(const Stage& stage) {
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
-    Parts& parts = parts_[reduction.result];
-    ir_.set_name(result.name + ".lanes");
-    if (parts.memory.empty()) parts.memory = ir_.alloca_of(is_bool(result.dtype) ? DType::int32 : result.dtype, 1, parts.lanes);
-    store_memory({parts.memory, DType::int64}, ir_.load(parts.step, result.dtype, parts.lanes));
+    ir_.set_name(result.name + ".rest");
+    parts_[reduction.result].memory = ir_.alloca_of(is_bool(result.dtype) ? DType::int32 : result.dtype, 1, parts_[reduction.result].lanes);
   }
 }
 
-void KernelWriter::unspill_lanes(const Stage& stage) {
+/// The last, shorter step: its first `count` lanes are in memory.
+void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
+  if (stage.reductions.empty()) return;
+  const int lanes = parts_[stage.reductions[0].result].lanes;
+  std::string numbers;
+  for (int k = 0; k < lanes; ++k) numbers += fmt::format("{}i32 {}", k ? ", " : "", k);
+  const Value number = lanes == 1 ? ir_.integer(DType::int32, 0) : Value{fmt::format("<{}>", numbers), DType::int32, lanes, true};
+  ir_.set_name("in_rest");
+  const Value there = ir_.lt(number, ir_.convert("trunc", count, DType::int32));
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
     const Parts& parts = parts_[reduction.result];
-    ir_.set_name(result.name + ".lanes");
-    ir_.store(parts.step, load_memory({parts.memory, DType::int64}, result.dtype, parts.lanes));
+    ir_.set_name(result.name);
+    const Value before = ir_.load(parts.step, result.dtype, lanes), rest = load_memory({parts.memory, DType::int64}, result.dtype, lanes);
+    ir_.store(parts.step, ir_.select(there, combine(reduction, before, rest), before));
   }
 }
 
@@ -145,9 +148,10 @@ Value KernelWriter::neutral(const Reduction& reduction) {
   if (is_bool(dtype)) return ir_.integer(dtype, least);
   constexpr double kInf = std::numeric_limits<double>::infinity();
   if (is_floating(dtype)) return ir_.real(dtype, least ? kInf : -kInf);
-  if (dtype == DType::int32)
-    return ir_.integer(dtype, least ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int32_t>::min());
-  return ir_.integer(dtype, least ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min());
+  return visit_storage(dtype, [&]<class T>() {
+    using limits = std::numeric_limits<T>;
+    return ir_.integer(dtype, static_cast<std::int64_t>(least ? limits::max() : limits::lowest()));
+  });
 }
 
 /// Halves the vector until one lane is left: a fixed tree.

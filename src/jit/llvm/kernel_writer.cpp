@@ -44,6 +44,7 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
   guarded_.resize(nest.inputs.size());
   for (const Instr& instr : nest.instrs)
     if (instr.kind == Instr::Kind::load && instr.guard >= 0) guarded_[instr.input] = 1;
+  hoisted_.resize(nest.instrs.size());
 }
 
 std::string KernelWriter::write() {
@@ -191,15 +192,45 @@ std::vector<int> KernelWriter::widths(int vectors) const {
   return all;
 }
 
+/// Computes, before the loops over lanes, what is the same for all of them and for the points that are walked within. The compiler
+/// cannot: a store might change what a load would read, if it did not know as we do that no output takes the place of an input
+/// that is read elsewhere than where it is written.
+void KernelWriter::hoist_invariants() {
+  hoisted_.assign(nest_.instrs.size(), 0);
+  const auto moves = [&](int index) {
+    return depends_on(nest_, index, nest_.vector_axis) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
+  };
+  for (const Stage& stage : nest_.stages) {
+    if (stage.row) return;
+    for (int number : stage.body) {
+      const Instr& instr = nest_.instrs[number];
+      bool same = instr.kind == Instr::Kind::scalar || instr.kind == Instr::Kind::op;
+      if (instr.kind == Instr::Kind::load) {
+        const int index = nest_.inputs[instr.input].index;
+        same = !moves(index) && !uses_values(nest_, index);
+        for (int operand : {instr.guard, instr.fill}) same = same && (operand < 0 || hoisted_[operand]);
+      }
+      if (instr.kind == Instr::Kind::op)
+        for (int k = 0; k < trace::primitive(instr.op).arity; ++k) same &= hoisted_[instr.args[k]] != 0;
+      if (!same) continue;
+      ir_.set_name(instr.name);
+      values_[number] = value_of(instr, 1);
+      hoisted_[number] = 1;
+    }
+  }
+}
+
 void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
+  hoist_invariants();
   int cost = 0;
   bool rows = false;
   for (const Stage& stage : nest_.stages) {
     cost += cost_of(nest_, stage);
     rows |= stage.row;
   }
+  const bool squares = std::any_of(nest_.outputs.begin(), nest_.outputs.end(), [&](const Access& a) { return stored_by_squares(a, native_lanes_); });
   // Column kernels without a panel: whole cache lines of each row, and several chains of additions at once.
-  const int vectors = panelled() ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
+  const int vectors = panelled() || squares ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
   for (int width : widths(vectors)) {
@@ -225,6 +256,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     begin = stop;
   }
   indices_.clear();
+  hoisted_.assign(nest_.instrs.size(), 0);
 }
 
 /// Points [0, points) of the last outer axis. Squares of what the lanes would read with a stride are read along that axis, where they
@@ -401,16 +433,41 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
     write_row_lanes(stage, axis);
     return;
   }
-  ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), ir_.integer(DType::int64, 0), sizes_[axis], 1, [&](const Value& i) {
-    indices_.clear();
-    axes_[axis] = i;
-    if (!last) {
-      write_rows(stage, axis + 1, lanes);
-      return;
-    }
+  const auto walk = [&](const Value& begin, const Value& end, const std::function<void()>& body) {
+    ir_.loop(fmt::format("rows{}", axis - nest_.parallel).c_str(), begin, end, 1, [&](const Value& i) {
+      indices_.clear();
+      axes_[axis] = i;
+      body();
+    });
+  };
+  const Value zero = ir_.integer(DType::int64, 0), size = sizes_[axis];
+  if (!last) return walk(zero, size, [&] { write_rows(stage, axis + 1, lanes); });
+  const auto step = [&] {
     write_body(stage, lanes);
     end_step(stage);
+  };
+  for (const Store& store : stage.stores)
+    if (stored_by_squares(nest_.outputs[store.output], lanes)) {
+      ir_.set_name(nest_.outputs[store.output].name + ".square");
+      squares_[store.output] = {ir_.alloca_of(nest_.outputs[store.output].dtype, lanes, lanes), {}};
+    }
+  if (squares_.empty()) return walk(zero, size, step);
+  // As many rows as lanes make squares, which are turned and stored along the row.
+  ir_.set_name("whole");
+  const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -lanes));
+  ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
+    walk(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&] {
+      const Value at = ir_.mul(ir_.sub(axes_[axis], first), ir_.integer(DType::int64, lanes));
+      for (auto& [output, square] : squares_)
+        square.row = element_pointer({square.memory, DType::int64}, nest_.outputs[output].dtype, at);
+      step();
+    });
+    indices_.clear();
+    axes_[axis] = first;
+    for (const auto& [output, square] : squares_) store_transposed(nest_.outputs[output], square.memory, lanes);
   });
+  squares_.clear();
+  walk(whole, size, step);
 }
 
 /// Lanes along the axis: whole steps, then what is left over in narrower vectors and single elements.
@@ -436,13 +493,13 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   ir_.set_name("more");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(stop, size).ref, rest, done));
   ir_.begin_block(rest);
-  spill_lanes(stage);
+  start_rest(stage);
   first_lane_ = ir_.integer(DType::int64, 0);
   const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
   if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
   walk(narrow_stop, size, 1, [] {});
   first_lane_ = {};
-  unspill_lanes(stage);
+  combine_rest(stage, ir_.sub(size, stop));
   end_step(stage);
   ir_.line("br label %" + done);
   ir_.begin_block(done);
@@ -450,6 +507,7 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
 
 void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (int number : stage.body) {
+    if (hoisted_[number]) continue;
     const Instr& instr = nest_.instrs[number];
     ir_.set_name(instr.name);
     values_[number] = instr.kind == Instr::Kind::scan ? scan(number, lanes) : value_of(instr, lanes);
@@ -461,8 +519,10 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    if (store.guard < 0) store_access(access, values_[store.value], lanes);
-    else store_guarded(access, values_[store.value], values_[store.guard], lanes);
+    if (store.guard >= 0) store_guarded(access, values_[store.value], values_[store.guard], lanes);
+    else if (const auto square = squares_.find(store.output); square != squares_.end())
+      store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
+    else store_access(access, values_[store.value], lanes);
   }
   for (const Check& check : stage.checks) raise(check);
   combine_values(stage, lanes);

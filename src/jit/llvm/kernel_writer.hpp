@@ -1,6 +1,7 @@
 // Writes the one function of a kernel: the loops of a nest around its body, for vectors of W lanes along the vector axis, then
 // narrower vectors, then single elements for what is left over. All of them run the same operations in the same order on each
-// element, so that a result does not depend on where a thread's share begins.
+// element, so that a result does not depend on where a thread's share begins; reductions follow jit/reduction_order.hpp, as the
+// interpreter does.
 #pragma once
 #include <map>
 #include <string>
@@ -21,6 +22,7 @@ class KernelWriter {
   // Loops (kernel_writer.cpp).
   void write_parameters();
   void write_outer_loop();
+  void hoist_invariants();
   void write_lanes_of_parallel_axis(const Value& points);
   void write_tile(const Value& points, int lanes);
   void write_panel(const Value& begin, const Value& end, int lanes);
@@ -41,8 +43,8 @@ class KernelWriter {
   void end_run(const Stage& stage);
   void move_part(const Reduction& reduction, const std::string& from, const std::string& to);
   void finish_reductions(const Stage& stage);
-  void spill_lanes(const Stage& stage);
-  void unspill_lanes(const Stage& stage);
+  void start_rest(const Stage& stage);
+  void combine_rest(const Stage& stage, const Value& count);
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
@@ -72,15 +74,19 @@ class KernelWriter {
   /// Reads a square of an input whose strided axis the lanes walk, and leaves it transposed in place.
   bool transposable(const Access& access, int lanes) const;
   void load_transposed(const Access& access, const std::string& place, int lanes);
+  /// The same for an output that lies along the last row axis, while lanes walk a parallel one.
+  bool stored_by_squares(const Access& access, int lanes) const;
+  void store_transposed(const Access& access, const std::string& square, int lanes);
+  std::vector<Value> transposed(std::vector<Value> rows);
   void store_wide(const Value& pointer, const Value& value);
-  Value gather(const Value& pointers, DType dtype);
-  Value gather_masked(const Value& pointers, const std::string& mask, const Value& fill);
-  Value load_masked(const Value& pointer, const std::string& mask, const Value& fill);
-  Value from_memory(DType dtype, int lanes, const std::string& call);
+  Value load_masked(const Value& pointer, const Value& mask, const Value& fill);
+  void store_masked(const Value& pointer, const Value& value, const Value& mask);
   std::string in_memory(const Value& value);
-  void store_masked(const Value& pointer, const Value& value, const std::string& mask);
-  void scatter(const Value& pointers, const Value& value);
-  void scatter_masked(const Value& pointers, const Value& value, const std::string& mask);
+  Value load_irregular(const Access& access, int lanes);
+  Value load_strided(const Value& first, DType dtype, const Value& stride, int lanes);
+  Value load_lanes(const Value& pointers, DType dtype);
+  void store_lanes(const Value& pointers, const Value& value);
+  Value as_value(const Value& loaded);
 
   /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
   /// that what a strided access brings to the cache is used up (a transpose in tiles).
@@ -109,14 +115,20 @@ class KernelWriter {
   std::map<std::pair<int, int>, Value> indices_;  // already computed in this block, by (index, lanes)
   Value row_points_, slot_stride_;
   std::map<int, Value> transposed_;  // by input: where the current point's lanes lie
+  struct Square {
+    std::string memory;
+    Value row;  // where the current row point's lanes go
+  };
+  std::map<int, Square> squares_;    // by output, while a square is filled
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;        // by instruction
+  std::vector<char> hoisted_;        // by instruction: computed before the loops over lanes
 
   /// Where a reduction's parts lie: allocas of vectors, which become registers.
   struct Parts {
     int lanes = 1;
     std::string step, block, run;  // `step` holds what is not yet in the block
-    std::string memory;            // the lanes of `step` one by one, while an axis' end is walked in narrower vectors
+    std::string memory;            // values of the last step of an axis, which narrower vectors compute
   };
   std::map<int, Parts> parts_;  // by the reduction's result
   std::map<int, std::string> so_far_;  // by scan: alloca of what the row has come to

@@ -79,7 +79,7 @@ std::unordered_map<std::string_view, const void*> make_table() {
 }  // namespace
 
 const void* library_function(std::string_view symbol) {
-  static const std::unordered_map<std::string_view, const void*> table = make_table();
+  static const auto& table = *new std::unordered_map(make_table());  // never destroyed, as everything that evaluates uses
   const auto found = table.find(symbol);
   return found == table.end() ? nullptr : found->second;
 }

@@ -15,7 +15,6 @@ using PassOptions = struct OpaquePassOptions*;
 using ErrorRef = struct OpaqueError*;
 using DiagnosticInfo = struct OpaqueDiagnosticInfo*;
 using DiagnosticHandler = void (*)(DiagnosticInfo, void*);
-using FatalHandler = void (*)(const char* reason);
 
 inline constexpr int kCodeGenDefault = 2, kRelocPic = 2, kCodeModelSmall = 3;
 inline constexpr int kEmitAssembly = 0, kEmitObject = 1;
@@ -24,7 +23,6 @@ inline constexpr int kVerifierReturnStatus = 2;
 
 // X(function without its LLVM prefix, result, parameters)
 #define SINTER_LLVM_API(X)                                                                              \
-  X(InstallFatalErrorHandler, void, (FatalHandler))                                                     \
   X(InitializeX86TargetInfo, void, ())                                                                  \
   X(InitializeX86Target, void, ())                                                                      \
   X(InitializeX86TargetMC, void, ())                                                                    \

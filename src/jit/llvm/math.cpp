@@ -35,10 +35,16 @@ struct Division {
   Expr divisor, quotient, remainder;
 };
 Division divide_integers(const Expr& a, const Expr& b) {
-  const Expr divisor = select((b == 0) | (b == -1), b.like(1), b);
-  // The double quotient of two 32-bit integers truncates to the exact one, and vectors can compute it.
-  const Expr quotient =
-      a.dtype() == DType::int32 ? a.with(a.ir->convert("fptosi", (to_double(a) / to_double(divisor)).v, DType::int32)) : a / divisor;
+  const Expr divisor = select(is_unsigned(a.dtype()) ? b == 0 : (b == 0) | (b == -1), b.like(1), b);
+  if (itemsize(a.dtype()) == 8) {
+    const Expr quotient = a / divisor;
+    return {divisor, quotient, a - quotient * divisor};
+  }
+  // The double quotient of two 32-bit integers truncates to the exact one, as the float quotient of two shorter ones does, and vectors
+  // can compute it.
+  const DType wide = itemsize(a.dtype()) == 4 ? DType::float64 : DType::float32;
+  const Expr ratio = cast(a, wide) / cast(divisor, wide);
+  const Expr quotient = a.with(a.ir->convert(is_unsigned(a.dtype()) ? "fptoui" : "fptosi", ratio.v, a.dtype()));
   return {divisor, quotient, a - quotient * divisor};
 }
 
@@ -72,7 +78,8 @@ Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
   const Division d = divide_integers(a, b);
   const Expr crosses = (d.remainder != 0) & ((d.remainder < 0) != (d.divisor < 0));
   const Expr quotient = select(crosses, d.quotient - 1, d.quotient);
-  return select(b == 0, a.like(0), select(b == -1, -a, quotient)).v;
+  const Expr negated = is_unsigned(a.dtype()) ? quotient : select(b == -1, -a, quotient);
+  return select(b == 0, a.like(0), negated).v;
 }
 
 Value emit_remainder(Ir& ir, const Value& a_value, const Value& b_value) {
@@ -107,7 +114,7 @@ Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr square = a.with(ir.load(base, a.dtype(), lanes)), product = a.with(ir.load(result, a.dtype(), lanes));
   ir.store(result, select((e & 1) != 0, product * square, product).v);
   ir.store(base, (square * square).v);
-  ir.store(exponent, shift_right(e, 1).v);
+  ir.store(exponent, ir.binary("lshr", e.v, e.like(1).v));
   ir.line("br label %" + head);
   ir.begin_block(done);
   const Expr positive = a.with(ir.load(result, a.dtype(), lanes));

@@ -1,0 +1,111 @@
+// Loops that never call eval, beside the same loops that do. Timed by bench/loops.cpp; what they compile is counted by
+// tests/test_loops.cpp.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <sinter/sinter.hpp>
+#include <string>
+#include <vector>
+
+namespace sinter::loops {
+
+/// Runs its steps; with `evaluating` it calls eval once a step. Returns a number that depends on every step.
+using Run = std::function<double(int steps, bool evaluating)>;
+struct Loop {
+  std::string name;
+  int steps;
+  Run run;
+};
+
+inline Tensor ramp(const Shape& shape) {
+  std::int64_t count = 1;
+  for (auto size : shape) count *= size;
+  return (astype(arange(count), DType::float32) * (1.f / static_cast<float>(count))).reshape(shape);
+}
+
+inline double total(const Tensor& x) { return static_cast<double>(sum(x).item<float>()); }
+
+inline double add_a_little(int steps, bool evaluating, std::int64_t n) {
+  Tensor b = ramp({n});
+  eval(b);
+  for (int k = 0; k < steps; ++k) {
+    b = b + 0.02f;
+    if (evaluating) eval(b);
+  }
+  return total(b);
+}
+
+inline double adam(int steps, bool evaluating, std::int64_t n) {
+  const Tensor target = ramp({n});
+  Tensor p = target * 0.f + 1.f, m = target * 0.f, v = target * 0.f;
+  eval(target, p, m, v);
+  for (int k = 0; k < steps; ++k) {
+    const Tensor g = (p - target) * 2.f;
+    m = m * 0.9f + g * 0.1f;
+    v = v * 0.999f + g * g * 0.001f;
+    p = p - 0.01f * m / (sqrt(v) + 1e-8f);
+    if (evaluating) eval(p, m, v);
+  }
+  return total(p) + total(m) + total(v);
+}
+
+inline double mandelbrot(int steps, bool evaluating, std::int64_t n) {
+  const Tensor cr = broadcast_to(ramp({1, n}) * 3.f - 2.f, {n, n}), ci = broadcast_to(ramp({n, 1}) * 2.f - 1.f, {n, n});
+  Tensor zr = cr * 0.f, zi = ci * 0.f;
+  eval(zr, zi);
+  for (int k = 0; k < steps; ++k) {
+    const Tensor next = clip(zr * zr - zi * zi + cr, -4.f, 4.f);
+    zi = clip(2.f * zr * zi + ci, -4.f, 4.f);
+    zr = next;
+    if (evaluating) eval(zr, zi);
+  }
+  return total(zr) + total(zi);
+}
+
+inline double heat(int steps, bool evaluating, std::int64_t n) {
+  Tensor u = ramp({n + 2 * steps, n + 2 * steps});
+  eval(u);
+  const Slice inner{1, -1}, before{0, -2}, after{2, {}};
+  for (int k = 0; k < steps; ++k) {
+    u = 0.25f * (u(before, inner) + u(after, inner) + u(inner, before) + u(inner, after));
+    if (evaluating) eval(u);
+  }
+  return total(u);
+}
+
+inline double convergence(int steps, bool evaluating, std::int64_t n) {
+  Tensor x = ramp({n}) + 1.f;
+  eval(x);
+  double change = 0;
+  for (int k = 0; k < steps; ++k) {
+    const Tensor next = 0.5f * (x + 2.f / x);
+    if (evaluating) eval(next);
+    change += static_cast<double>(max(abs(next - x)).item<float>());
+    x = next;
+  }
+  return change;
+}
+
+inline double lorenz(int steps, bool evaluating, std::int64_t n) {
+  Tensor x = ramp({n}), y = x + 1.f, z = x + 2.f;
+  eval(x, y, z);
+  for (int k = 0; k < steps; ++k) {
+    const Tensor dx = 10.f * (y - x), dy = x * (28.f - z) - y, dz = x * y - z * (8.f / 3.f);
+    x = x + 0.001f * dx;
+    y = y + 0.001f * dy;
+    z = z + 0.001f * dz;
+    if (evaluating) eval(x, y, z);
+  }
+  return total(x) + total(y) + total(z);
+}
+
+/// All of them, over about `n` elements.
+inline std::vector<Loop> all(std::int64_t n) {
+  std::int64_t side = 1;
+  while (side * side < n) ++side;
+  const auto over = [](auto run, std::int64_t size) { return [=](int steps, bool evaluating) { return run(steps, evaluating, size); }; };
+  return {{"b = b + 0.02", 1000, over(add_a_little, n)}, {"Adam", 100, over(adam, n)},          {"Mandelbrot", 200, over(mandelbrot, side)},
+          {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)}};
+}
+
+}  // namespace sinter::loops

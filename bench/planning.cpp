@@ -1,0 +1,111 @@
+// Planning time per op, which must not grow with the graph (promise 10): chains of ops, chains of views, trees, wide graphs, and many
+// outputs, each from 10^2 to 10^6 nodes.
+//   bench_planning [LARGEST]
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "../tests/graph_builder.hpp"
+#include "bench.hpp"
+#include "fuse/schedule.hpp"
+#include "trace/host_access.hpp"
+
+namespace sinter::trace {
+const void* host_data(const RecordedPtr&) { return nullptr; }  // nothing is computed here
+}  // namespace sinter::trace
+
+namespace {
+
+using sinter::Shape;
+using sinter::testing::GraphBuilder;
+using sinter::trace::Graph;
+using sinter::trace::Op;
+
+const Shape kShape{64, 32};
+
+Graph chain(int n) {
+  GraphBuilder g;
+  int x = g.data(kShape);
+  for (int k = 0; k < n; ++k) x = g.op(k % 3 ? Op::sqrt : Op::negative, {x});
+  return g.done({x});
+}
+
+Graph views(int n) {
+  GraphBuilder g;
+  int x = g.data(kShape);
+  for (int k = 0; k < n; k += 2) {
+    x = g.permute(x, {1, 0});
+    x = g.view(Op::slice, x, g.shape(x), {0, 1, g.shape(x)[1] - 1, -1});
+  }
+  return g.done({x});
+}
+
+Graph tree(int n) {
+  GraphBuilder g;
+  std::vector<int> level;
+  for (int k = 0; k < n / 2; ++k) level.push_back(g.data(kShape));
+  while (level.size() > 1) {
+    std::vector<int> next;
+    for (std::size_t k = 0; k + 1 < level.size(); k += 2) next.push_back(g.op(Op::add, {level[k], level[k + 1]}));
+    if (level.size() % 2) next.push_back(level.back());
+    level = std::move(next);
+  }
+  return g.done({level[0]});
+}
+
+// Many values side by side, mixed in every layer.
+Graph wide(int n) {
+  GraphBuilder g;
+  constexpr int kWidth = 64;
+  std::vector<int> layer;
+  for (int k = 0; k < kWidth; ++k) layer.push_back(g.data(kShape));
+  for (int done = 0; done < n; done += kWidth) {
+    std::vector<int> next;
+    for (int k = 0; k < kWidth; ++k) next.push_back(g.op(Op::add, {layer[k], layer[(k + 1) % kWidth]}));
+    layer = std::move(next);
+  }
+  return g.done(layer);
+}
+
+Graph outputs(int n) {
+  GraphBuilder g;
+  const int x = g.data(kShape);
+  std::vector<int> all;
+  for (int k = 0; k < n / 2; ++k) all.push_back(g.op(Op::multiply, {x, g.literal(k, kShape)}));
+  return g.done(all);
+}
+
+// Row kernels one after another, each waiting for the last.
+Graph norms(int n) {
+  GraphBuilder g;
+  int x = g.data(kShape);
+  for (int k = 0; k < n; k += 4) {
+    const int s = g.reduce(k % 8 ? Op::reduce_max : Op::reduce_sum, x, {k / 4 % 2});
+    const int back = k / 4 % 2 ? g.broadcast(g.reshape(s, {64, 1}), kShape) : g.broadcast(s, kShape);
+    x = g.op(Op::subtract, {x, back});
+  }
+  return g.done({x});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int largest = argc > 1 ? std::atoi(argv[1]) : 1000000;
+  const std::map<std::string, std::function<Graph(int)>> shapes{{"chain", chain}, {"views", views},     {"tree", tree},
+                                                                {"wide", wide},   {"outputs", outputs}, {"norms", norms}};
+  fmt::print("{:10} {:>10} {:>10} {:>12} {:>10}\n", "graph", "nodes", "kernels", "ms", "ns a node");
+  for (const auto& [name, make] : shapes)
+    for (int n = 100; n <= largest; n *= 10) {
+      const auto limits = sinter::fuse::cpu_limits();
+      const Graph graph = make(n);
+      std::size_t kernels = 0;
+      double best = 1e9;
+      for (int round = 0; round < (n <= 10000 ? 5 : 1); ++round)
+        best = std::min(best, bench::seconds([&] { kernels = sinter::fuse::schedule(sinter::fuse::prepare(graph, limits), limits).steps.size(); }));
+      fmt::print("{:10} {:10} {:10} {:12.2f} {:10.0f}\n", name, graph.nodes.size(), kernels, best * 1e3, best * 1e9 / static_cast<double>(graph.nodes.size()));
+      std::fflush(stdout);
+    }
+}

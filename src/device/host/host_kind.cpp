@@ -1,0 +1,39 @@
+// The host as a kind of device.
+#include <fmt/format.h>
+
+#include "device/host/host_device.hpp"
+#include "device/host/threads.hpp"
+#include "device/kind.hpp"
+
+namespace sinter::device {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler* compiler,
+                                                         bool assembly) {
+  std::vector<std::pair<std::string, std::string>> result{{".nest", jit::to_string(nest)}};
+  if (source.text.empty()) return result;
+  result.emplace_back(".ll", source.text);
+  if (assembly && compiler) result.emplace_back(".s", jit::llvm_assembly(*compiler, source));
+  return result;
+}
+
+[[maybe_unused]] const bool registered = register_kind({
+    .name = "cpu",
+    .interprets = true,
+    .compiler_name = "LLVM",
+    .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",
+    .has_limits = [](const fuse::Limits& limits) { return limits.sm == 0; },
+    .open = [](int) { return open_host(0); },
+    .find_compiler = jit::find_llvm,
+    .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
+    // The CPU has one arithmetic; only fast_math lets the compiler leave it.
+    .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
+    .strings = strings,
+    .describe = [] {
+      const jit::CpuTarget cpu = jit::host_cpu();
+      return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores", cpu.arch, cpu.vector_bytes, thread_count(0))};
+    },
+});
+
+}  // namespace
+}  // namespace sinter::device

@@ -1,0 +1,37 @@
+#include "device/host/library.hpp"
+
+#include <fmt/format.h>
+
+#include "device/host/matmul.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::device {
+namespace {
+
+/// The last two axes are the matrix, of which the row's layout rule promised that one is contiguous.
+MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer) {
+  const std::size_t rank = operand.shape.size();
+  const std::int64_t row = operand.strides[rank - 2], column = operand.strides[rank - 1];
+  MatmulOperand result;
+  result.data = static_cast<const char*>(buffer) + operand.offset * static_cast<std::int64_t>(itemsize(dtype));
+  result.transposed = column != 1;
+  result.leading = result.transposed ? column : row;
+  result.batch_strides.assign(operand.strides.begin(), operand.strides.end() - 2);
+  return result;
+}
+
+}  // namespace
+
+void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  switch (call.op) {
+    case trace::Op::matmul: {
+      const std::size_t rank = call.shape.size();
+      return matmul(call.dtype, matrix(call.operands[0], call.dtype, pointers[0]), matrix(call.operands[1], call.dtype, pointers[1]),
+                    pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
+                    call.operands[0].shape[rank - 1], threads);
+    }
+    default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
+  }
+}
+
+}  // namespace sinter::device

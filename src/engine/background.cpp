@@ -1,0 +1,100 @@
+#include "engine/background.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "trace/log.hpp"
+
+namespace sinter::engine {
+namespace {
+
+/// How long the end of the process waits. What is not done by then is compiled again by the next process that wants it.
+constexpr std::chrono::seconds kPatience{20};
+
+bool on_main_thread() { return gettid() == getpid(); }
+
+}  // namespace
+
+/// exit() destroys the calling thread's thread-locals before it runs anything else. An atexit handler would come too late: those
+/// of libraries that a job has opened in the meantime (LLVM) run before it.
+struct Background::Watch {
+  Background* watched = nullptr;
+  ~Watch() {
+    if (watched && on_main_thread()) watched->finish();
+  }
+};
+
+bool Background::add(Job job) {
+  const bool main = on_main_thread();
+  if (main) {
+    thread_local Watch watch;
+    watch.watched = this;
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->watched |= main;
+  if (state_->ended || !state_->watched) return false;
+  if (!start()) return false;
+  state_->jobs.push_back(std::move(job));
+  state_->changed.notify_all();
+  return true;
+}
+
+bool Background::start() {
+  if (state_->started) return true;
+  try {
+    std::thread([this] { serve(); }).detach();
+    state_->started = true;
+  } catch (const std::system_error& error) {
+    log().debug("nothing is compiled in the background: {}", error.what());
+  }
+  return state_->started;
+}
+
+void Background::serve() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(state_->mutex);
+      state_->working = false;
+      state_->changed.notify_all();
+      state_->changed.wait(lock, [&] { return !state_->jobs.empty(); });
+    }
+    const ForkGate::Inside inside(gate_);  // before the job is taken: a fork in between leaves it to the child
+    {
+      const std::lock_guard lock(state_->mutex);
+      if (state_->jobs.empty()) continue;
+      job = std::move(state_->jobs.front());
+      state_->jobs.pop_front();
+      state_->working = true;
+    }
+    job();
+  }
+}
+
+void Background::wait() {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->jobs.empty() && !start()) return;  // taken over from before a fork
+  state_->changed.wait(lock, [&] { return state_->jobs.empty() && !state_->working; });
+}
+
+void Background::finish() {
+  std::unique_lock lock(state_->mutex);
+  state_->ended = true;
+  if (!state_->started) return;
+  state_->changed.wait_for(lock, kPatience, [&] { return state_->jobs.empty() && !state_->working; });
+  state_->jobs.clear();
+  // A compile that is under way is waited for, however long: LLVM's own destructors come next.
+  state_->changed.wait(lock, [&] { return !state_->working; });
+}
+
+void Background::after_fork_in_child() {
+  State* const fresh = new State;
+  fresh->jobs = std::move(state_->jobs);
+  state_->mutex.unlock();
+  state_ = fresh;
+}
+
+}  // namespace sinter::engine

@@ -1,0 +1,36 @@
+#include "engine/fork_gate.hpp"
+
+namespace sinter::engine {
+namespace {
+thread_local int depth = 0;  // how often this thread is inside
+}
+
+void ForkGate::enter() {
+  if (depth++ > 0) return;  // one who is inside already must not wait for a fork that waits for him
+  for (;;) {
+    closed_.wait(true);
+    inside_.fetch_add(1);
+    if (!closed_.load()) return;
+    inside_.fetch_sub(1);
+    inside_.notify_all();
+  }
+}
+
+void ForkGate::leave() {
+  if (--depth > 0) return;
+  inside_.fetch_sub(1);
+  if (closed_.load()) inside_.notify_all();
+}
+
+void ForkGate::close() {
+  while (closed_.exchange(true)) closed_.wait(true);  // another thread forks
+  const int own = depth > 0 ? 1 : 0;
+  for (int now; (now = inside_.load()) > own;) inside_.wait(now);
+}
+
+void ForkGate::open() {
+  closed_.store(false);
+  closed_.notify_all();
+}
+
+}  // namespace sinter::engine

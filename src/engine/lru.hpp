@@ -1,0 +1,60 @@
+// A map of bounded size that forgets what was not used for the longest time. Not thread-safe.
+#pragma once
+#include <cstddef>
+#include <list>
+#include <unordered_map>
+#include <utility>
+
+namespace sinter::engine {
+
+template <class Key, class Value> class Lru {
+ public:
+  /// `capacity`: of the costs of all entries together, in the user's unit.
+  explicit Lru(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Null when it is not there; it is the most recently used then.
+  Value* find(const Key& key) {
+    const auto found = map_.find(key);
+    if (found == map_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, found->second.place);
+    return &found->second.value;
+  }
+  /// The entry of the key: the present one if there is one, else `value`. Others may go to make room, this one never.
+  Value& insert(const Key& key, Value value, std::size_t cost) {
+    if (Value* present = find(key)) return *present;
+    const auto [added, fresh] = map_.try_emplace(key, Entry{std::move(value), cost, {}});
+    order_.push_front(&added->first);
+    added->second.place = order_.begin();
+    cost_ += cost;
+    while (cost_ > capacity_ && order_.size() > 1) {
+      const auto last = map_.find(*order_.back());
+      cost_ -= last->second.cost;
+      order_.pop_back();
+      map_.erase(last);
+    }
+    return added->second.value;
+  }
+  /// The entry of the key becomes `value`.
+  void replace(const Key& key, Value value, std::size_t cost) {
+    if (const auto found = map_.find(key); found != map_.end()) {
+      cost_ -= found->second.cost;
+      order_.erase(found->second.place);
+      map_.erase(found);
+    }
+    insert(key, std::move(value), cost);
+  }
+  std::size_t size() const { return map_.size(); }
+  std::size_t cost() const { return cost_; }
+
+ private:
+  struct Entry {
+    Value value;
+    std::size_t cost;
+    typename std::list<const Key*>::iterator place;
+  };
+  std::size_t capacity_, cost_ = 0;
+  std::unordered_map<Key, Entry> map_;  // its keys stay in place
+  std::list<const Key*> order_;         // most recently used first
+};
+
+}  // namespace sinter::engine

@@ -1,0 +1,169 @@
+#include "fuse/align.hpp"
+
+#include <algorithm>
+
+namespace sinter::fuse {
+namespace {
+
+constexpr int kMaxSplits = 8;
+// Touches of one node that are compared.
+constexpr int kMaxPairs = 16;
+
+// The expression divided by a number that divides all of it.
+std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
+  if (by == 1) return expr;
+  if (expr.constant() % by != 0) return std::nullopt;
+  std::vector<IndexTerm> terms = expr.terms();
+  for (auto& term : terms) {
+    if (term.coeff % by != 0) return std::nullopt;
+    term.coeff = term.coeff / by;
+  }
+  return IndexSpace::current()->intern(expr.constant() / by, std::move(terms));
+}
+
+class Aligner {
+ public:
+  Aligner(const Graph& graph, const Group& host, const Group& guest)
+      : graph_(graph), guest_(guest), chunk_(host.kernel.chunk), chunk_total_(host.kernel.chunk_total), sizes_(host.kernel.sizes),
+        parallel_(host.kernel.parallel), requests_(host.requests), touches_(host.touches) {}
+
+  std::optional<Aligned> run() {
+    if (guest_.kernel.row_axes() > 0 && static_cast<int>(sizes_.size()) == parallel_) return std::nullopt;
+    if (guest_.kernel.chunk > 0 && (chunk_ != guest_.kernel.chunk || chunk_total_ != guest_.kernel.chunk_total)) return std::nullopt;
+    for (int splits = 0;; ++splits) {
+      try {
+        may_split_ = chunk_ == 0 && splits < kMaxSplits;
+        return attempt();
+      } catch (const SplitAxis& split) {
+        const auto by = split_axis(sizes_, parallel_, split);
+        for (auto& request : requests_)
+          for (auto& dim : request.dims) dim = substitute(dim, by);
+        for (auto& touch : touches_)
+          for (auto& dim : touch.at) dim = substitute(dim, by);
+      }
+    }
+  }
+
+ private:
+  std::optional<Aligned> attempt() const {
+    int pairs = 0;
+    for (const auto& theirs : guest_.touches)
+      for (const auto& ours : touches_) {
+        if (ours.node != theirs.node) continue;
+        if (++pairs > kMaxPairs) return std::nullopt;
+        if (auto axes = solve(ours, theirs); axes && same_points(*axes)) return joined(*axes);
+      }
+    return std::nullopt;
+  }
+
+  Aligned joined(const std::vector<IndexExpr>& axes) const {
+    Aligned result{sizes_, parallel_, requests_};
+    for (const auto& request : guest_.requests) {
+      Request here{request.node, {}};
+      for (const auto& dim : request.dims) here.dims.push_back(substitute(dim, axes));
+      result.requests.push_back(std::move(here));
+    }
+    return result;
+  }
+
+  // The guest's axes over the host's, from two places that are the same element.
+  std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs) const {
+    const auto& sizes = guest_.kernel.sizes;
+    if (chunk_ > 0 && guest_.kernel.chunk == 0) return solve_chunked(ours, theirs);
+    std::vector<std::optional<IndexExpr>> axes(sizes.size());
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis)
+      if (sizes[axis] == 1) axes[axis] = IndexExpr::of(0);
+    for (std::size_t k = 0; k < theirs.at.size(); ++k) {
+      const IndexExpr& there = theirs.at[k];
+      std::vector<IndexTerm> digits;
+      for (const auto& term : there.terms()) {
+        if (term.axis < 0) return std::nullopt;
+        if (sizes[term.axis] != 1) digits.push_back(term);
+      }
+      if (digits.empty()) {
+        if (!(ours.at[k] == there)) return std::nullopt;
+        continue;
+      }
+      // Most significant first; each weighs as much as all values of the ones below it.
+      std::sort(digits.begin(), digits.end(), [](const IndexTerm& a, const IndexTerm& b) { return a.coeff > b.coeff; });
+      Sizes radix;
+      Size count = 1;
+      for (std::size_t d = digits.size(); d-- > 0;) {
+        if (digits.size() > 1 && digits[d].coeff != digits.back().coeff * count) return std::nullopt;
+        count = count * sizes[digits[d].axis];
+        radix.insert(radix.begin(), sizes[digits[d].axis]);
+      }
+      const auto flat = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits.back().coeff);
+      if (!flat) return std::nullopt;
+      const Map places = reshape_map({*flat}, {count}, radix, sizes_, may_split_);
+      for (std::size_t d = 0; d < digits.size(); ++d) {
+        auto& axis = axes[digits[d].axis];
+        if (axis && !(*axis == places[d])) return std::nullopt;
+        axis = places[d];
+      }
+    }
+    std::vector<IndexExpr> all;
+    for (const auto& axis : axes) {
+      if (!axis) return std::nullopt;
+      all.push_back(*axis);
+    }
+    return all;
+  }
+
+  // A chunked host counts elements: the guest must walk the same elements in that order.
+  std::optional<std::vector<IndexExpr>> solve_chunked(const Touch& ours, const Touch& theirs) const {
+    const Sizes& shape = graph_.nodes[ours.node].shape;
+    const auto& sizes = guest_.kernel.sizes;
+    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || element_count(shape) != chunk_total_) return std::nullopt;
+    const IndexExpr flat = IndexExpr::of_axis(0) * chunk_ + IndexExpr::of_axis(1);
+    Map axes;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
+    if (!(linear(ours.at, shape) == flat) || !(linear(theirs.at, shape) == linear(axes, sizes))) return std::nullopt;
+    if (guest_.kernel.parallel_points() != chunk_total_) return std::nullopt;
+    return reshape_map({flat}, {chunk_total_}, sizes, sizes_, false);
+  }
+
+  bool same_points(const std::vector<IndexExpr>& axes) const {
+    if (chunk_ > 0 && guest_.kernel.chunk == 0) return true;  // told by solve_chunked
+    const auto& sizes = guest_.kernel.sizes;
+    const auto walked = one_to_one(axes, sizes_);
+    if (!walked) return false;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {  // within its size
+      Size last = 0;
+      for (const auto& term : axes[axis].terms()) {
+        if (term.coeff < 0) return false;
+        last = last + term.coeff * (sizes_[term.axis] - 1);
+      }
+      if (axes[axis].constant() != 0 || last != sizes[axis] - 1) return false;
+    }
+    const int all = static_cast<int>(sizes_.size());
+    Size ours = 1, theirs = 1;  // and none left out
+    for (int axis = 0; axis < all; ++axis)
+      if (*walked >> axis & 1) ours = ours * sizes_[axis];
+    for (const auto& size : sizes) theirs = theirs * size;
+    if (ours != theirs) return false;
+    const std::uint64_t parallel = axes_between(sizes_, 0, parallel_), rows = axes_between(sizes_, parallel_, all);
+    if (guest_.kernel.row_axes() == 0) return *walked == (parallel | rows) || *walked == parallel;
+    // Rows are rows.
+    std::uint64_t outer = 0;
+    for (int axis = 0; axis < guest_.kernel.parallel; ++axis) outer |= axes[axis].axes();
+    std::uint64_t ones = 0;
+    for (int axis = 0; axis < all; ++axis) ones |= sizes_[axis] == 1 ? std::uint64_t{1} << axis : 0;
+    return *walked == (parallel | rows) && (outer & ~ones) == parallel;
+  }
+
+  const Graph& graph_;
+  const Group& guest_;
+  const Size chunk_, chunk_total_;
+  Sizes sizes_;
+  int parallel_;
+  std::vector<Request> requests_;
+  std::vector<Touch> touches_;
+  bool may_split_ = true;
+};
+
+}  // namespace
+
+std::optional<Aligned> align(const Graph& graph, const Group& host, const Group& guest) { return Aligner(graph, host, guest).run(); }
+
+}  // namespace sinter::fuse

@@ -1,0 +1,51 @@
+// The graph that scheduling works on: a recorded graph whose numbers have become symbols.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fuse/size.hpp"
+#include "trace/graph.hpp"
+
+namespace sinter::fuse {
+
+/// As trace::Node, with sizes for numbers. What counts axes stays a number.
+struct Node {
+  trace::Op op{};
+  DType dtype = DType::float32;
+  Sizes shape;
+  std::vector<int> inputs;
+  std::vector<Size> ints;
+  /// permute, reduce_*: the axes; gather: the axis; scan: the axis and the reduction.
+  int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
+  std::vector<int> axes() const;
+  trace::Scalar scalar;
+  int leaf = -1;
+  Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage
+  Location where;
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<int> outputs;
+  int leaves = 0;
+  std::shared_ptr<SizeSpace> space;  // owns the sizes
+};
+std::string to_string(const Graph& graph);
+std::string to_string(const Sizes& shape);  // "(4096, 1024)", today's
+
+/// A recorded graph's structure and its numbers apart. Equal sizes are one symbol, because sizes that are equal once mostly are
+/// always; 0 and 1 are no symbols, because they mean something else. Every start of a slice that is not 0 is a symbol of its own.
+struct Structure {
+  std::string key;                    // equal keys: equal but for literals, source lines and the symbols' values
+  std::vector<std::int64_t> symbols;  // values, in the order of the symbols of graph()
+};
+Structure structure_of(const trace::Graph& graph);
+/// The graph over symbols in the order of structure_of(graph).symbols.
+Graph symbolic(const trace::Graph& graph);
+
+/// Consumers of each node, by number.
+std::vector<std::vector<int>> consumers(const Graph& graph);
+
+}  // namespace sinter::fuse

@@ -1,0 +1,850 @@
+// Builds one group: from its roots down through everything that may be computed at the same points, pushing index maps through the
+// views it meets, until it reaches memory. What cannot be computed here is read from memory, and is told to have to be there.
+#include "fuse/group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+using trace::Op;
+
+constexpr int kMaxSplits = 8;
+// Distinct divisions and remainders of one element's index: beyond this, a copy through memory is cheaper than computing it.
+constexpr int kMaxDivisions = 12;
+// A value that costs less than this is computed again in a later pass; a slot costs about a store and a load.
+constexpr double kKeepCost = 4;
+// Nodes looked at for one that is better read from memory.
+constexpr std::size_t kMaxCandidates = 48;
+
+struct StartAgain {};
+
+class Builder {
+ public:
+  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel)
+      : context_(context), graph_(*context.graph), limits_(*context.limits), requests_(std::move(requests)) {
+    kernel_.parallel = parallel;
+    for (int axis = parallel; axis < static_cast<int>(sizes.size()); ++axis) {
+      row_dims_.push_back(IndexExpr::of_axis(axis));
+      row_shape_.push_back(sizes[axis]);
+    }
+    kernel_.sizes = std::move(sizes);
+    for (const auto& request : requests_)
+      if (const Node& node = graph_.nodes[request.node]; node.chunk > 0 && trace::is_reduction(node.op)) {
+        // A chunk is counted along one row axis; cut in two, the last chunk's end would not be a bound of either part.
+        chunked_ = true;
+        kernel_.chunk = node.chunk;
+        kernel_.chunk_total = graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))];
+      }
+  }
+
+  Built run() {
+    for (int splits = 0;;) {
+      try {
+        may_split_ = !chunked_ && splits < kMaxSplits;
+        evaluate();
+        break;
+      } catch (const SplitAxis& split) {
+        ++splits;
+        const auto by = split_axis(kernel_.sizes, kernel_.parallel, split);
+        for (auto& dim : row_dims_) dim = substitute(dim, by);
+        for (auto& request : requests_)
+          for (auto& dim : request.dims) dim = substitute(dim, by);
+      } catch (const StartAgain&) {
+      }
+    }
+    settle();
+    return result();
+  }
+
+ private:
+  struct MapInfo {
+    Map map;
+    bool row = false;
+  };
+  struct Place {
+    int node, map, guard;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& p) const { return (static_cast<std::size_t>(p.node) * 31 + static_cast<std::size_t>(p.guard + 1)) * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(p.map); }
+  };
+
+  int intern(Map map) {
+    const auto [found, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
+    if (fresh) {
+      MapInfo info;
+      for (const auto& expr : map) {
+        info.row |= expr.axes() >> kernel_.parallel != 0;
+        each_value(expr, [&](int number) { info.row |= kernel_.values[number].row; });
+      }
+      info.map = std::move(map);
+      maps_.push_back(std::move(info));
+    }
+    return found->second;
+  }
+
+  // ---- from the roots down ------------------------------------------------------------------------------------------------
+
+  void evaluate() {
+    kernel_.values.clear();
+    kernel_.roots.clear();
+    kernel_.checks.clear();
+    gathered_values_.clear();
+    places_.clear();
+    made_.clear();
+    guard_ = -1;
+    gathered_ = false;
+    memo_.clear();
+    maps_.clear();
+    map_ids_.clear();
+    root_maps_.clear();
+    occurrences_.clear();
+    reasons_ = forced_;
+    for (const auto& request : requests_) root_maps_[request.node] = intern(request.dims);
+    for (const auto& request : requests_) {
+      const int value = eval(request.node, root_maps_[request.node]);
+      kernel_.roots.push_back({request.node, value, linear(request.dims, graph_.nodes[request.node].shape)});
+    }
+    now_.resize(kernel_.values.size());
+    for (std::size_t v = 0; v < now_.size(); ++v) now_[v] = static_cast<int>(v);
+  }
+
+  int add(Value value, int map) {
+    kernel_.values.push_back(std::move(value));
+    places_.push_back({map, guard_});
+    return static_cast<int>(kernel_.values.size()) - 1;
+  }
+
+  int need(int id, int map, CutReason reason, std::string detail) {
+    reasons_.try_emplace(id, Cut{reason, std::move(detail)});
+    return load(id, map);
+  }
+
+  bool computed_here(int id, int map) const {
+    const auto root = root_maps_.find(id);
+    return root != root_maps_.end() && root->second == map;
+  }
+
+  bool read_from_memory(int id, int map) const {
+    if (computed_here(id, map)) return false;
+    return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.count(id) || reasons_.count(id);
+  }
+
+  // Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel holds a bounded number.
+  int eval(int id, int map) {
+    const Place start{id, map, guard_};
+    if (auto found = memo_.find(start); found != memo_.end()) return found->second;
+    bool spread = false;  // below a broadcast
+    while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
+      const Node& view = graph_.nodes[id];
+      const int input = view.inputs[0];
+      const int below = intern(through(view, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_));
+      if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
+        reasons_.try_emplace(id, Cut{CutReason::index_expression,
+                                     fmt::format("reading through it would take {} divisions for each element against a limit of {}", count,
+                                                 kMaxDivisions)});
+        break;
+      }
+      spread |= view.op == Op::broadcast;
+      id = input;
+      map = below;
+    }
+    const Place place{id, map, guard_};
+    int value = -1;
+    if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
+      const Here everywhere(*this, -1, false);
+      value = eval(id, map);
+    } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
+      const Node& node = graph_.nodes[id];
+      value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
+      if (place == start) return value;
+    } else if (auto found = memo_.find(place); found != memo_.end()) {
+      value = found->second;
+    } else {
+      value = compute(id, map);
+      if (spread) value = with_epilogue(id, map, value);
+      memo_[place] = value;
+    }
+    memo_[start] = value;
+    return value;
+  }
+
+  // A reduction that has to be in memory takes with it what is computed from it element by element before it is spread again: the
+  // same bytes, and no kernel for the epilogue alone.
+  int with_epilogue(int id, int map, int value) {
+    const Node& epilogue = graph_.nodes[id];
+    if (reasons_.empty() || kernel_.values[value].kind != Value::Kind::op || computed_here(id, map)) return value;
+    std::vector<int> stack{value};
+    std::vector<char> seen(kernel_.values.size());
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v]) continue;
+      seen[v] = 1;
+      const Value& below = kernel_.values[v];
+      const auto reason = below.kind == Value::Kind::load ? reasons_.find(below.node) : reasons_.end();
+      if (reason != reasons_.end() && reason->second.reason == CutReason::reduction_dependency && trace::is_reduction(graph_.nodes[below.node].op) &&
+          element_count(epilogue.shape) == element_count(graph_.nodes[below.node].shape))
+        return need(id, map, CutReason::reduction_dependency, reason->second.detail);
+      for (int arg : below.args) stack.push_back(arg);
+    }
+    return value;
+  }
+
+  int compute(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    if (read_from_memory(id, map)) return load(id, map);
+    if (gathered_ && node.op != Op::iota && node.op != Op::pad)
+      return need(id, map, CutReason::gathered, fmt::format("{} is gathered at computed places", trace::name(node.op)));
+    if (trace::is_reduction(node.op)) return reduction(id, map);
+    switch (node.op) {
+      case Op::iota: {
+        Value value{Value::Kind::index, node.op, node.dtype, node.dtype, {}, id, maps_[map].map[0]};
+        value.row = maps_[map].row;
+        value.cost = 1;
+        take_operands(value, value.index, [](int number) { return number; });
+        return add(std::move(value), map);
+      }
+      case Op::pad: return pad(id, map);
+      case Op::gather: return gather(id, map);
+      case Op::scan: return scan(id, map);
+      case Op::contiguous:
+        if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "a contiguous copy was asked for");
+        return eval(node.inputs[0], map);
+      default:
+        if (trace::is_library(node.op)) return need(id, map, CutReason::library_call, fmt::format("{} gives its result in memory", trace::name(node.op)));
+        return elementwise(id, map);
+    }
+  }
+
+  // `current`: where the values are now that the map and the guard name.
+  template <class Current> void make_load(Value& value, int id, int map, int guard, Current current) const {
+    const Node& node = graph_.nodes[id];
+    value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, linear(maps_[map].map, node.shape)};
+    value.row = maps_[map].row;
+    // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
+    value.row |= element_count(node.shape) == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
+    value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
+    take_operands(value, value.index, current);
+    if (guard >= 0) depend_on(value, value.args[Value::kGuard] = current(guard));
+  }
+
+  int load(int id, int map) {
+    Value value;
+    make_load(value, id, map, guard_, [](int number) { return number; });
+    return add(std::move(value), map);
+  }
+
+  // ---- guards, gathers, scans: values that a kernel computes to find others ------------------------------------------------
+  // While the kernel is built, a guard or an index names a value by the number that it had at first; now_ says where it is.
+
+  // Under which guard, and for whom, what follows is looked at; as before when it ends.
+  struct Here {
+    Here(Builder& builder, int guard, bool gathered) : of(builder), guard_before(of.guard_), gathered_before(of.gathered_) {
+      of.guard_ = guard;
+      of.gathered_ = gathered;
+    }
+    ~Here() {
+      of.guard_ = guard_before;
+      of.gathered_ = gathered_before;
+    }
+    Here(const Here&) = delete;
+    Here& operator=(const Here&) = delete;
+    Builder& of;
+    int guard_before;
+    bool gathered_before;
+  };
+
+  void depend_on(Value& value, int operand) const {
+    if (operand < 0) return;
+    value.row |= kernel_.values[operand].row;
+    value.ready = std::max(value.ready, kernel_.values[operand].ready);
+  }
+  // The computed values of an index become operands.
+  template <class Current> void take_operands(Value& value, const IndexExpr& index, Current current) const {
+    int place = Value::kIndexed;
+    each_value(index, [&](int number) {
+      if (place == Value::kIndexed + Value::kMaxIndexed)
+        throw InternalError(fmt::format("scheduler: more than {} computed values find an element of %{}", Value::kMaxIndexed, value.node));
+      depend_on(value, value.args[place++] = current(number));
+    });
+  }
+
+  // An op that no node of the graph stands for, made once for the same operands.
+  int make(Op op, DType dtype, Operands args) {
+    const auto [found, fresh] = made_.try_emplace(std::tuple(op, args, 0), -1);
+    if (!fresh) return found->second;
+    Value value{Value::Kind::op, op, dtype, kernel_.values[args[op == Op::where ? 1 : 0]].dtype, args};
+    for (int arg : args) depend_on(value, arg);
+    value.cost = 1;
+    return found->second = add(std::move(value), intern({}));
+  }
+  int index_value(const IndexExpr& index) {
+    const auto [found, fresh] = made_.try_emplace(std::tuple(Op::iota, Operands(), index.order()), -1);
+    if (!fresh) return found->second;
+    Value value{Value::Kind::index, Op::iota, DType::int64, DType::int64, {}, -1, index};
+    value.row = index.axes() >> kernel_.parallel != 0;
+    value.cost = 1;
+    take_operands(value, index, [](int number) { return number; });
+    return found->second = add(std::move(value), intern({}));
+  }
+  int both(int a, int b) {
+    if (a < 0 || b < 0) return std::max(a, b);
+    return make(Op::bitwise_and, DType::bool_, {a, b});
+  }
+
+  // The first operand where its own indices are in range, the second elsewhere.
+  int pad(int id, int map) {
+    check_growth(id);
+    const Node& node = graph_.nodes[id];
+    const Sizes& inside = graph_.nodes[node.inputs[0]].shape;
+    Map below = maps_[map].map;
+    int within = -1;
+    for (std::size_t k = 0; k < inside.size(); ++k) {
+      const IndexExpr at = below[k];
+      const Size low = node.ints[2 * k], high = low + inside[k];
+      below[k] = at + IndexExpr::of(-low);
+      const IndexRange possible = range(at, kernel_.sizes);
+      if (possible.high < low || possible.low >= high) return eval(node.inputs[1], map);  // never
+      if (possible.low < low) within = both(within, make(Op::less_equal, DType::bool_, {index_value(IndexExpr::of(low)), index_value(at)}));
+      if (possible.high >= high) within = both(within, make(Op::less, DType::bool_, {index_value(at), index_value(IndexExpr::of(high))}));
+    }
+    const int below_map = intern(std::move(below));
+    if (within < 0) return eval(node.inputs[0], below_map);  // always
+    const int fill = eval(node.inputs[1], map), guard = both(guard_, within);
+    int value;
+    {
+      const Here here(*this, guard, gathered_);
+      value = eval(node.inputs[0], below_map);
+    }
+    // A load fills by itself, where the fill is computed before it.
+    Value& inner = kernel_.values[value];
+    const Value& outer = kernel_.values[fill];
+    if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && guard == within && fill < value && outer.row <= inner.row &&
+        outer.ready <= inner.ready) {
+      int& filled = inner.args[Value::kFill];
+      if (filled < 0) filled = fill;
+      if (filled == fill) return value;
+    }
+    Value chosen{Value::Kind::op, Op::where, node.dtype, node.dtype, {within, value, fill}, gathered_ ? -1 : id};
+    for (int arg : chosen.args) depend_on(chosen, arg);
+    chosen.cost = 1;
+    return add(std::move(chosen), map);
+  }
+
+  int gather(int id, int map) {
+    check_growth(id);
+    const Node& node = graph_.nodes[id];
+    const auto axis = static_cast<std::size_t>(node.axis(0));
+    int index;
+    {
+      const Here here(*this, guard_, false);
+      index = eval(node.inputs[1], map);
+    }
+    const auto constant = [&](const Size& value) { return index_value(IndexExpr::of(value)); };
+    const int valid = both(make(Op::less_equal, DType::bool_, {constant(0), index}),
+                           make(Op::less, DType::bool_, {index, constant(graph_.nodes[node.inputs[0]].shape[axis])}));
+    // What is not wanted here is not wrong either.
+    int condition = valid;
+    if (guard_ >= 0) condition = make(Op::bitwise_or, DType::bool_, {make(Op::bitwise_not, DType::bool_, {guard_}), valid});
+    Map below = maps_[map].map;
+    below[axis] = IndexExpr::of_value(index);
+    const int below_map = intern(std::move(below));
+    const Here here(*this, both(guard_, valid), true);
+    const int value = eval(node.inputs[0], below_map);
+    kernel_.checks.push_back({condition, index, id});
+    gathered_values_.push_back(value);
+    return value;
+  }
+
+  // Computed where the kernel's row is the scanned axis, point by point.
+  int scan(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const auto axis = static_cast<std::size_t>(node.axis(0));
+    const Map& at = maps_[map].map;
+    const auto walked = one_to_one(at, kernel_.sizes);
+    bool fits = kernel_.row_axes() > 0 && !chunked_ && walked && *walked == axes_between(kernel_.sizes, 0, static_cast<int>(kernel_.sizes.size())) &&
+                node.shape[axis] == kernel_.row_points() && at[axis] == linear(row_dims_, row_shape_);
+    for (std::size_t k = 0; fits && k < at.size(); ++k) fits = k == axis || at[k].axes() >> kernel_.parallel == 0;
+    if (guard_ >= 0) fits = fits && !kernel_.values[guard_].row;
+    if (!fits)
+      return need(id, map, CutReason::reduction_dependency,
+                  fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
+    const int source = eval(node.inputs[0], map);
+    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {source}, id};
+    value.row = true;
+    value.ready = kernel_.values[source].ready;
+    value.cost = kKeepCost;
+    return add(std::move(value), map);
+  }
+
+  void check_growth(int id) {
+    // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
+    if (++occurrences_[id] > 1 && static_cast<int>(kernel_.values.size()) > 8 * context_.max_ops) {
+      forced_.try_emplace(id, Cut{CutReason::recompute_cost,
+                                   fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
+                                               4 * context_.max_ops)});
+      throw StartAgain{};
+    }
+  }
+
+  int elementwise(int id, int map) {
+    check_growth(id);
+    const Node& node = graph_.nodes[id];
+    Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {}, id};
+    value.cost = trace::primitive(node.op).cost;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const int arg = eval(node.inputs[k], map);
+      value.args[k] = arg;
+      value.row |= kernel_.values[arg].row;
+      value.ready = std::max(value.ready, kernel_.values[arg].ready);
+    }
+    return add(std::move(value), map);
+  }
+
+  int reduction(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const Node& input = graph_.nodes[node.inputs[0]];
+    Sizes reduced;
+    Size extent = 1;
+    for (int axis : node.axes()) {
+      reduced.push_back(input.shape[axis]);
+      extent = extent * input.shape[axis];
+    }
+    Map inner(input.shape.size());
+    if (node.chunk > 0) {
+      if (!computed_here(id, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
+      const Map& outer = maps_[map].map;
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < input.shape.size(); ++k)
+        inner[k] = static_cast<int>(k) == node.axis(0) ? outer.back() * node.chunk + row_dims_.back() : outer[kept++];
+    } else {
+      if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
+        return need(id, map, CutReason::reduction_dependency,
+                    fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
+                                trace::name(node.op), to_string(reduced), kernel_.row_points()));
+      // Each parallel point computes one result, and no other point the same one.
+      const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
+      const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
+      if (kernel_.row_axes() == 0 || extent != kernel_.row_points() || !once || chunked_)
+        return need(id, map, CutReason::reduction_dependency,
+                    fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op),
+                                to_string(reduced), element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
+      const Map rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
+      std::size_t kept = 0, gone = 0;
+      for (std::size_t k = 0; k < input.shape.size(); ++k) {
+        const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
+        inner[k] = is_reduced ? rows[gone++] : maps_[map].map[kept++];
+      }
+    }
+    const int source = eval(node.inputs[0], intern(std::move(inner)));
+    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
+    value.ready = kernel_.values[source].ready + 1;
+    value.cost = 1;
+    return add(std::move(value), map);
+  }
+
+  // ---- what is better read from memory ------------------------------------------------------------------------------------
+
+  // Every round reads one more node from memory, in place.
+  void settle() {
+    drop_unused();
+    while (read_what_is_dear() || !choose_slots() || !within_limits()) drop_unused();
+  }
+
+  static bool computed(const Value& value) {
+    return value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan;
+  }
+
+  void read(int node, Cut cut) {
+    reasons_.try_emplace(node, std::move(cut));
+    for (std::size_t v = 0; v < kernel_.values.size(); ++v)
+      if (Value& value = kernel_.values[v]; value.node == node && computed(value))
+        make_load(value, node, places_[v].map, places_[v].guard, [&](int number) { return now_[number]; });
+  }
+
+  void drop_unused() {
+    const int count = static_cast<int>(kernel_.values.size());
+    std::vector<char> used(count);
+    for (const auto& root : kernel_.roots) used[root.value] = 1;
+    std::vector<char> checked(kernel_.checks.size());
+    for (bool more = true; more;) {
+      for (int v = count - 1; v >= 0; --v) {
+        if (!used[v]) continue;
+        for (int arg : kernel_.values[v].args)
+          if (arg >= 0) used[arg] = 1;
+        // Should it be read from memory, it will be read under its guard.
+        if (places_[v].guard >= 0 && computed(kernel_.values[v])) used[now_[places_[v].guard]] = 1;
+      }
+      more = false;
+      for (std::size_t k = 0; k < checked.size(); ++k) {  // a gather is checked as long as somebody wants it
+        if (checked[k] || !used[gathered_values_[k]]) continue;
+        used[kernel_.checks[k].condition] = used[kernel_.checks[k].value] = 1;
+        checked[k] = 1;
+        more = true;
+      }
+    }
+    std::vector<int> moved(count, -1);
+    int next = 0;
+    for (int v = 0; v < count; ++v) {
+      if (!used[v]) continue;
+      Value value = std::move(kernel_.values[v]);
+      value.ready = 0;
+      if (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced) value.row = false;
+      for (int& arg : value.args) {
+        if (arg < 0) continue;
+        arg = moved[arg];
+        const Value& operand = kernel_.values[arg];
+        value.ready = std::max(value.ready, operand.ready + (value.kind == Value::Kind::reduced));
+        value.row |= value.kind != Value::Kind::reduced && operand.row;
+      }
+      moved[v] = next;
+      places_[next] = places_[v];
+      kernel_.values[next++] = std::move(value);
+    }
+    kernel_.values.resize(next);
+    places_.resize(next);
+    for (auto& root : kernel_.roots) root.value = moved[root.value];
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < checked.size(); ++k) {
+      if (!checked[k]) continue;
+      const Check& check = kernel_.checks[k];
+      gathered_values_[kept] = moved[gathered_values_[k]];
+      kernel_.checks[kept++] = {moved[check.condition], moved[check.value], check.node};
+    }
+    kernel_.checks.resize(kept);
+    gathered_values_.resize(kept);
+    for (int& place : now_)
+      if (place >= 0) place = moved[place];
+    place_reductions();
+  }
+
+  // The nodes that a row value reads at every row point.
+  std::vector<int> row_loads(int value) const {
+    std::vector<int> nodes;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
+      seen[v] = 1;
+      if (kernel_.values[v].kind == Value::Kind::load) nodes.push_back(kernel_.values[v].node);
+      for (int arg : kernel_.values[v].args) stack.push_back(arg);
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
+  // A reduction that could run in an early pass and is needed late runs in the pass that reads most of the same anyway.
+  void place_reductions() {
+    const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
+    if (passes < 2) return;
+    std::vector<int> latest(count, passes);  // passes that may be over before the value is there
+    for (const auto& root : kernel_.roots)
+      if (const int pass = root_pass(kernel_, root); pass >= 0) latest[root.value] = std::min(latest[root.value], pass);
+    for (const auto& check : kernel_.checks)
+      if (kernel_.values[check.condition].row) latest[check.condition] = std::min(latest[check.condition], passes - 1);
+    for (int v = count - 1; v >= 0; --v)
+      for (int arg : kernel_.values[v].args)
+        if (arg >= 0) latest[arg] = std::min(latest[arg], latest[v] - (kernel_.values[v].kind == Value::Kind::reduced));
+    std::vector<std::vector<int>> reads(passes);
+    std::vector<int> free;
+    const auto add = [&](int pass, int value) {
+      const auto loads = row_loads(value);
+      reads[pass].insert(reads[pass].end(), loads.begin(), loads.end());
+      std::sort(reads[pass].begin(), reads[pass].end());
+    };
+    for (const auto& root : kernel_.roots)
+      if (const int pass = root_pass(kernel_, root); pass >= 0) add(pass, root.value);
+    for (int v = 0; v < count; ++v) {
+      const Value& value = kernel_.values[v];
+      if (value.kind != Value::Kind::reduced) continue;
+      if (value.ready == latest[v]) add(value.ready - 1, value.args[0]);
+      else free.push_back(v);
+    }
+    if (free.empty()) return;
+    for (int v = 0; v < count; ++v) {
+      Value& value = kernel_.values[v];
+      for (int arg : value.args)
+        if (arg >= 0) value.ready = std::max(value.ready, kernel_.values[arg].ready + (value.kind == Value::Kind::reduced));
+      if (!std::binary_search(free.begin(), free.end(), v)) continue;
+      const auto loads = row_loads(value.args[0]);
+      const int first = value.ready;
+      std::size_t fewest = loads.size() + 1;
+      for (int ready = first; ready <= latest[v]; ++ready) {
+        std::vector<int> more;
+        std::set_difference(loads.begin(), loads.end(), reads[ready - 1].begin(), reads[ready - 1].end(), std::back_inserter(more));
+        if (more.size() >= fewest) continue;
+        fewest = more.size();
+        value.ready = ready;
+      }
+      add(value.ready - 1, value.args[0]);
+    }
+  }
+
+  bool is_root_value(int value) const {
+    return std::any_of(kernel_.roots.begin(), kernel_.roots.end(), [&](const Root& r) { return r.value == value; });
+  }
+
+  // Cost of computing a value from memory, each value it needs counted once.
+  double cone_cost(int value) const {
+    double cost = 0;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v]) continue;
+      seen[v] = 1;
+      const Value& here = kernel_.values[v];
+      if (here.kind == Value::Kind::reduced) continue;
+      cost += here.cost;
+      for (int arg : here.args) stack.push_back(arg);
+    }
+    return cost;
+  }
+
+  double elements_of(int node) const { return as_double(element_count(graph_.nodes[node].shape)); }
+
+  // The kernel that writes a node, by what one of its values here needs.
+  double own_seconds(int value) const {
+    const Value& here = kernel_.values[value];
+    Work work{elements_of(here.node) * static_cast<double>(itemsize(here.dtype)), elements_of(here.node) * cone_cost(value)};
+    std::map<int, char> read;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v]) continue;
+      seen[v] = 1;
+      if (kernel_.values[v].kind == Value::Kind::load) read[kernel_.values[v].node] = 1;
+      for (int arg : kernel_.values[v].args) stack.push_back(arg);
+    }
+    for (const auto& [node, _] : read)
+      work.bytes += std::min(elements_of(node), elements_of(here.node)) * static_cast<double>(itemsize(graph_.nodes[node].dtype));
+    return limits_.launch_seconds + work.seconds(limits_);
+  }
+
+  // A value below a broadcast is computed again at every repeated point, one that is met under several maps once for each. That is
+  // free as long as it hides under the traffic.
+  bool read_what_is_dear() {
+    const Work now = work_of(graph_, kernel_, limits_);
+    if (now.ops / limits_.throughput <= now.bytes / limits_.bandwidth) return false;
+    const int count = static_cast<int>(kernel_.values.size());
+    std::vector<std::uint64_t> axes(count);
+    std::vector<char> widened(count);  // somebody needs it at more points than it has
+    std::map<int, int> places;
+    for (int v = 0; v < count; ++v) {
+      const Value& value = kernel_.values[v];
+      if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
+      for (int arg : value.args)
+        if (arg >= 0) axes[v] |= axes[arg];
+      for (int arg : value.args)
+        if (arg >= 0 && axes[arg] != axes[v]) widened[arg] = 1;
+      if (value.kind == Value::Kind::op && value.node >= 0) ++places[value.node];
+    }
+    std::vector<std::pair<double, int>> candidates;
+    for (int v = 0; v < count; ++v) {
+      const Value& value = kernel_.values[v];
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.count(value.node)) continue;
+      if (!widened[v] && places[value.node] < 2) continue;
+      if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
+    }
+    std::sort(candidates.begin(), candidates.end());
+    if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
+    int best = -1;
+    double most = 0;
+    for (const auto& [cost, v] : candidates) {
+      const double saved = now.seconds(limits_) - work_of(graph_, kernel_, limits_, {kernel_.values[v].node}).seconds(limits_) - own_seconds(v);
+      if (saved <= most) continue;
+      most = saved;
+      best = v;
+    }
+    if (best < 0) return false;
+    const Value& value = kernel_.values[best];
+    const int times = places[value.node];
+    const double cost = cone_cost(best), own = own_seconds(best);
+    read(value.node, {CutReason::recompute_cost,
+                      times > 1 ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory",
+                                              trace::name(value.op), times, cost, (most + own) * 1e6, own * 1e6)
+                                : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are spread: {:.1f} us against {:.1f} us through memory",
+                                              elements_of(value.node), cost, (most + own) * 1e6, own * 1e6)});
+    return true;
+  }
+
+  // Which row values a later pass reads from a slot. Without room for them the later pass computes them again, if that is cheaper
+  // than a round trip to memory; else the value is read from memory, and the answer is false.
+  bool choose_slots() {
+    kernel_.kept.clear();
+    kernel_.slots.clear();
+    kernel_.notes.clear();
+    const int passes = kernel_.passes();
+    if (passes < 2) return true;
+    std::vector<int> computed(kernel_.values.size(), -1);  // first pass that computes it
+    std::vector<int> last_read(kernel_.values.size(), -1);
+    std::vector<char> kept(kernel_.values.size());
+    for (int pass = 0; pass < passes; ++pass) {
+      std::vector<int> stack;
+      for (int v = 0; v < static_cast<int>(kernel_.values.size()); ++v) {
+        const Value& value = kernel_.values[v];
+        if (value.kind == Value::Kind::reduced && value.ready == pass + 1) stack.push_back(value.args[0]);
+      }
+      for (const auto& root : kernel_.roots)
+        if (root_pass(kernel_, root) == pass) stack.push_back(root.value);
+      for (const auto& check : kernel_.checks)
+        if (kernel_.values[check.condition].ready == pass) stack.push_back(check.condition);
+      std::vector<char> seen(kernel_.values.size());
+      while (!stack.empty()) {
+        const int v = stack.back();
+        stack.pop_back();
+        if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
+        seen[v] = 1;
+        if (computed[v] >= 0 && computed[v] < pass && (kept[v] || row_cost(v, kept) >= kKeepCost)) {
+          if (!kept[v]) kernel_.kept.push_back({v, -1});
+          kept[v] = 1;
+          last_read[v] = pass;
+          continue;
+        }
+        if (computed[v] < 0) computed[v] = pass;
+        for (int arg : kernel_.values[v].args) stack.push_back(arg);
+      }
+    }
+    std::sort(kernel_.kept.begin(), kernel_.kept.end(),
+              [&](const Kept& a, const Kept& b) { return std::pair(computed[a.value], a.value) < std::pair(computed[b.value], b.value); });
+    std::vector<int> busy_until;  // per slot: the last pass that reads what it holds
+    for (auto& [v, slot] : kernel_.kept) {
+      const DType dtype = kernel_.values[v].dtype;
+      for (slot = 0; slot < static_cast<int>(busy_until.size()); ++slot)
+        if (kernel_.slots[slot] == dtype && busy_until[slot] <= computed[v]) break;
+      if (slot == static_cast<int>(busy_until.size())) {
+        kernel_.slots.push_back(dtype);
+        busy_until.push_back(0);
+      }
+      busy_until[slot] = last_read[v];
+    }
+    Size bytes = 0;
+    for (auto dtype : kernel_.slots) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
+    if (bytes <= limits_.row_bytes) {
+      if (!kernel_.kept.empty())
+        kernel_.notes.push_back(fmt::format("keeps {} value{} of a row between passes, in {} of at most {} bytes", kernel_.kept.size(),
+                                            kernel_.kept.size() == 1 ? "" : "s", bytes, limits_.row_bytes));
+      return true;
+    }
+    const auto kept_values = std::move(kernel_.kept);
+    kernel_.kept.clear();
+    kernel_.slots.clear();
+    const Work now{bytes_moved(graph_, kernel_), work_of(graph_, kernel_, limits_).ops};
+    for (const auto& keep : kept_values) {
+      const Value& value = kernel_.values[keep.value];
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.count(value.node)) continue;
+      const Work with{now.bytes, now.ops + (passes - 1) * elements_of(value.node) * cone_cost(keep.value)};
+      const double again = with.seconds(limits_) - now.seconds(limits_);
+      const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
+      if (again <= trip) continue;
+      read(value.node, {limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
+                        fmt::format("a row of {} needs {} bytes kept against {}; computing it again costs {:.1f} us, a round trip {:.1f} us",
+                                    kernel_.row_points(), bytes, limits_.row_bytes, again * 1e6, trip * 1e6)});
+      return false;
+    }
+    kernel_.notes.push_back(fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes));
+    return true;
+  }
+
+  double row_cost(int value, const std::vector<char>& kept) const {
+    double cost = 0;
+    std::vector<char> seen(kernel_.values.size());
+    std::vector<int> stack{value};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v] || !kernel_.values[v].row || (kept[v] && v != value)) continue;
+      seen[v] = 1;
+      cost += kernel_.values[v].cost;
+      for (int arg : kernel_.values[v].args) stack.push_back(arg);
+    }
+    return cost;
+  }
+
+  bool within_limits() {
+    const auto halve = [&](CutReason reason, std::string detail) {
+      const int node = halving_node(kernel_);
+      if (node < 0 || root_maps_.count(node)) return true;
+      read(node, {reason, std::move(detail)});
+      return false;
+    };
+    if (kernel_.ops() > context_.max_ops)
+      return halve(CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
+    if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
+      return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters against {}", bytes, limits_.parameter_bytes));
+    if (limits_.is_cuda())
+      if (const int registers = live_registers(kernel_, 1); registers > limits_.registers)
+        return halve(CutReason::registers, fmt::format("about {} registers live at once against {}", registers, limits_.registers));
+    return true;
+  }
+
+  Built result() {
+    Built built;
+    std::map<int, char> told;
+    for (std::size_t v = 0; v < kernel_.values.size(); ++v) {
+      const Value& value = kernel_.values[v];
+      if (value.kind != Value::Kind::load) continue;
+      // What is at computed places is where no other kernel can be known to read it.
+      if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
+      if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.count(value.node)) continue;
+      if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
+    }
+    for (auto& value : kernel_.values)
+      if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);
+    for (const auto& request : requests_) built.group.touches.push_back({request.node, request.dims});
+    built.group.requests = std::move(requests_);
+    built.group.kernel = std::move(kernel_);
+    return built;
+  }
+
+  const BuildContext& context_;
+  const Graph& graph_;
+  const Limits& limits_;
+  std::vector<Request> requests_;
+  Map row_dims_;      // the rows as they were asked for, over the kernel's axes (which splits refine)
+  Sizes row_shape_;
+  Kernel kernel_;
+  bool chunked_ = false, may_split_ = true;
+  struct At { int map, guard; };
+  std::vector<At> places_;           // value -> the map it is computed at, and under which guard
+  std::vector<int> now_;             // value as numbered when the kernel was built -> where it is, -1: nowhere
+  std::vector<int> gathered_values_;  // check -> what was found there
+  std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
+  int guard_ = -1;                   // what is met is read where this value holds
+  bool gathered_ = false;            // what is met is wanted at computed places
+  std::vector<MapInfo> maps_;
+  std::unordered_map<Map, int, MapHash> map_ids_;
+  std::unordered_map<Place, int, PlaceHash> memo_;
+  std::unordered_map<int, int> root_maps_;
+  std::unordered_map<int, int> occurrences_;
+  std::map<int, Cut> reasons_;  // nodes that are read from memory, and why
+  std::map<int, Cut> forced_;   // those without which the kernel would grow without end
+};
+
+}  // namespace
+
+std::string two_stage_detail(const Graph& graph, const Node& node) {
+  const Node& input = graph.nodes[node.inputs[0]];
+  return fmt::format("{} elements to {} results would keep few workers busy; partial results of {} elements first",
+                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape.back(), 1), node.chunk);
+}
+
+Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel) {
+  return Builder(context, std::move(requests), std::move(sizes), parallel).run();
+}
+
+}  // namespace sinter::fuse

@@ -1,0 +1,253 @@
+#include "fuse/kernel.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace sinter::fuse {
+namespace {
+
+bool is_root(const Kernel& kernel, int value) {
+  return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.value == value; });
+}
+
+double node_elements(const Graph& graph, int node) { return as_double(element_count(graph.nodes[node].shape)); }
+double node_bytes(const Graph& graph, int node) {
+  return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+}
+
+// Points of the axes, for estimates; an axis is asked for its size only where it is walked.
+class Points {
+ public:
+  explicit Points(const Kernel& kernel) : kernel_(kernel), sizes_(kernel.sizes.size(), -1) {}
+  double of(std::uint64_t axes) {
+    double points = 1;
+    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
+      if (!(axes >> axis & 1)) continue;
+      if (sizes_[axis] < 0) sizes_[axis] = as_double(kernel_.sizes[axis]);
+      points *= sizes_[axis];
+    }
+    return points;
+  }
+
+ private:
+  const Kernel& kernel_;
+  std::vector<double> sizes_;
+};
+
+}  // namespace
+
+Size Kernel::parallel_points() const {
+  Size points = 1;
+  for (int axis = 0; axis < parallel; ++axis) points = points * sizes[axis];
+  return points;
+}
+
+Size Kernel::row_points() const {
+  Size points = 1;
+  for (std::size_t axis = parallel; axis < sizes.size(); ++axis) points = points * sizes[axis];
+  return points;
+}
+
+int root_pass(const Kernel& kernel, const Root& root) {
+  // A root whose index walks the rows is stored in a row pass, any other after the passes it waits for.
+  const bool at_rows = root.index.axes() >> kernel.parallel != 0;
+  return at_rows ? kernel.values[root.value].ready : -1;
+}
+
+int Kernel::passes() const {
+  int passes = 0;
+  for (const auto& value : values)
+    if (value.kind == Value::Kind::reduced) passes = std::max(passes, value.ready);
+  for (const auto& root : roots) passes = std::max(passes, root_pass(*this, root) + 1);
+  for (const auto& check : checks)
+    if (const Value& condition = values[check.condition]; condition.row) passes = std::max(passes, condition.ready + 1);
+  return passes;
+}
+
+int Kernel::ops() const {
+  return static_cast<int>(std::count_if(values.begin(), values.end(), [](const Value& v) {
+    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan;
+  }));
+}
+
+bool computes_node(const Value& value) {
+  return value.node >= 0 && (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan);
+}
+
+bool has_scan(const Kernel& kernel) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) { return v.kind == Value::Kind::scan; });
+}
+
+std::vector<RowPass> row_passes(const Kernel& kernel) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<RowPass> passes(kernel.passes());
+  std::vector<std::vector<int>> sinks(passes.size());
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::reduced) sinks[value.ready - 1].push_back(value.args[0]);
+  for (const auto& root : kernel.roots)
+    if (const int pass = root_pass(kernel, root); pass >= 0) sinks[pass].push_back(root.value);
+  for (const auto& check : kernel.checks)
+    if (const Value& condition = kernel.values[check.condition]; condition.row) sinks[condition.ready].push_back(check.condition);
+  std::vector<char> kept(count), filled(count);
+  for (const auto& keep : kernel.kept) kept[keep.value] = 1;
+  std::vector<int> seen(count, -1);
+  for (int pass = 0; pass < static_cast<int>(passes.size()); ++pass) {
+    std::vector<int> stack = std::move(sinks[pass]);
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (v < 0 || seen[v] == pass || !kernel.values[v].row) continue;
+      seen[v] = pass;
+      if (kept[v] && filled[v]) {
+        passes[pass].taken.push_back(v);
+        continue;
+      }
+      passes[pass].computed.push_back(v);
+      for (int arg : kernel.values[v].args) stack.push_back(arg);
+    }
+    std::sort(passes[pass].computed.begin(), passes[pass].computed.end());
+    std::sort(passes[pass].taken.begin(), passes[pass].taken.end());
+    for (int v : passes[pass].computed) filled[v] = kept[v];
+  }
+  return passes;
+}
+
+int parameter_bytes(const Kernel& kernel) {
+  int loads = 0, scalars = 0;
+  for (const auto& value : kernel.values) {
+    loads += value.kind == Value::Kind::load;
+    scalars += value.kind == Value::Kind::scalar;
+  }
+  const int accesses = loads + static_cast<int>(kernel.roots.size());
+  // A pointer each, up to one stride per further axis, the axis sizes, 8 bytes per literal.
+  const int axes = static_cast<int>(kernel.sizes.size());
+  return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
+}
+
+int live_registers(const Kernel& kernel, int vector) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<int> last_use(count, -1);
+  for (int v = 0; v < count; ++v)
+    for (int arg : kernel.values[v].args)
+      if (arg >= 0) last_use[arg] = v;
+  for (const auto& root : kernel.roots) last_use[root.value] = std::max(last_use[root.value], root.value);
+  for (const auto& check : kernel.checks) {
+    last_use[check.condition] = std::max(last_use[check.condition], check.condition);
+    last_use[check.value] = std::max(last_use[check.value], check.condition);
+  }
+  int live = 0, most = 0;
+  std::vector<int> weight(count);
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind == Value::Kind::scalar) continue;  // read from the parameter bank
+    weight[v] = (itemsize(value.dtype) == 8 ? 2 : 1) * vector;
+    live += weight[v];
+    most = std::max(most, live);
+    for (auto operand = value.args.begin(); operand != value.args.end(); ++operand) {
+      const int arg = *operand;
+      if (arg < 0 || last_use[arg] != v || std::find(value.args.begin(), operand, arg) != operand) continue;
+      live -= weight[arg];
+    }
+    if (last_use[v] <= v) live -= weight[v];
+  }
+  return most + 24;  // addresses, indices and what the compiler needs for itself
+}
+
+int halving_node(const Kernel& kernel) {
+  // Ops in the cone of each value, as bits; the op nearest to half of the total that depends on no reduction and is no root.
+  const int count = static_cast<int>(kernel.values.size());
+  const std::size_t words = static_cast<std::size_t>(count + 63) / 64;
+  std::vector<std::uint64_t> cones(words * static_cast<std::size_t>(count));
+  const int total = kernel.ops();
+  int best = -1, best_distance = 1 << 30;
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    const auto cone = cones.begin() + static_cast<long>(words) * v;
+    for (int arg : value.args)
+      if (arg >= 0) std::transform(cone, cone + static_cast<long>(words), cones.begin() + static_cast<long>(words) * arg, cone, std::bit_or<>());
+    if (value.kind != Value::Kind::op) continue;
+    cone[v / 64] |= std::uint64_t{1} << (v % 64);
+    if (value.node < 0 || value.ready > 0 || is_root(kernel, v)) continue;
+    int ops = 0;
+    for (std::size_t w = 0; w < words; ++w) ops += __builtin_popcountll(cone[static_cast<long>(w)]);
+    if (ops < 2 || std::abs(2 * ops - total) >= best_distance) continue;
+    best = value.node;
+    best_distance = std::abs(2 * ops - total);
+  }
+  return best;
+}
+
+double bytes_moved(const Graph& graph, const Kernel& kernel) {
+  // How often the passes walk each value: what is not of the rows is read once.
+  std::vector<int> times(kernel.values.size());
+  for (std::size_t v = 0; v < times.size(); ++v) times[v] = kernel.values[v].row ? 0 : 1;
+  for (const auto& pass : row_passes(kernel))
+    for (int v : pass.computed) ++times[v];
+  Points points(kernel);
+  std::map<int, std::vector<double>> read;  // node -> elements read by each reading of the rows
+  for (std::size_t v = 0; v < times.size(); ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind != Value::Kind::load) continue;
+    auto& readings = read[value.node];
+    if (static_cast<int>(readings.size()) < times[v]) readings.resize(times[v]);
+    // A computed place may be another one at every point.
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
+    const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
+    for (int k = 0; k < times[v]; ++k) readings[k] += points.of(axes);
+  }
+  double bytes = 0;
+  for (const auto& [node, readings] : read)
+    for (double elements : readings)
+      bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (const auto& root : kernel.roots) bytes += node_bytes(graph, root.node);
+  return bytes;
+}
+
+double Work::seconds(const Limits& limits) const { return std::max(bytes / limits.bandwidth, ops / limits.throughput); }
+
+Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded) {
+  const int count = static_cast<int>(kernel.values.size());
+  std::vector<char> needed(count), read(count);
+  std::vector<std::uint64_t> axes(count);
+  for (const auto& root : kernel.roots) needed[root.value] = 1;
+  for (const auto& check : kernel.checks) needed[check.condition] = 1;
+  for (int v = count - 1; v >= 0; --v) {
+    if (!needed[v]) continue;
+    const Value& value = kernel.values[v];
+    read[v] = value.kind == Value::Kind::load || std::find(loaded.begin(), loaded.end(), value.node) != loaded.end();
+    if (read[v] && value.kind != Value::Kind::load) continue;
+    for (int arg : value.args)
+      if (arg >= 0) needed[arg] = 1;
+  }
+  const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
+  Work work;
+  Points points(kernel);
+  std::map<int, double> elements;
+  for (int v = 0; v < count; ++v) {
+    const Value& value = kernel.values[v];
+    // The axes a value changes along: all of an index', of an operand's; a reduction's without the rows.
+    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
+    for (int arg : value.args)
+      if (arg >= 0) axes[v] |= axes[arg];
+    if (value.kind == Value::Kind::reduced) axes[v] &= parallel;
+    if (value.kind == Value::Kind::scan) axes[v] |= all & ~parallel;
+    if (!needed[v]) continue;
+    if (read[v]) {
+      elements[value.node] += points.of(axes[v]);
+      continue;
+    }
+    if (value.kind == Value::Kind::scalar) continue;
+    std::uint64_t computed = value.row ? all : parallel;
+    if (value.kind == Value::Kind::reduced) computed = all;
+    // A loop does not compute again what it does not change; a GPU has threads where a CPU has loops.
+    if (!limits.is_cuda() && value.kind != Value::Kind::reduced)
+      for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
+    work.ops += value.cost * points.of(computed);
+  }
+  for (const auto& [node, times] : elements)
+    work.bytes += std::min(times, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (const auto& root : kernel.roots) work.bytes += node_bytes(graph, root.node);
+  return work;
+}
+
+}  // namespace sinter::fuse

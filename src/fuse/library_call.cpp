@@ -1,0 +1,85 @@
+#include "fuse/library_call.hpp"
+
+#include "fuse/graph.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+// The `layout` column of the table of primitives.
+
+/// A matrix in the last two axes, its rows or its columns contiguous and apart; the axes before are free.
+bool rows_or_columns(const Sizes& shape, const Sizes& strides) {
+  const std::size_t rank = shape.size();
+  const Size &rows = shape[rank - 2], &columns = shape[rank - 1], &row = strides[rank - 2], &column = strides[rank - 1];
+  return (column == 1 && (row >= columns || rows == 1)) || (row == 1 && (column >= rows || columns == 1));
+}
+
+template <class From, class To, class Convert> void convert(const LibraryCallOf<From>& call, LibraryCallOf<To>& result, Convert number) {
+  const auto all = [&](const std::vector<From>& from) {
+    std::vector<To> to;
+    for (const From& value : from) to.push_back(number(value));
+    return to;
+  };
+  result.op = call.op;
+  result.dtype = call.dtype;
+  result.node = call.node;
+  result.shape = all(call.shape);
+  for (const auto& operand : call.operands) {
+    LibraryOperandOf<To> converted;
+    converted.node = operand.node;
+    converted.offset = number(operand.offset);
+    converted.shape = all(operand.shape);
+    converted.strides = all(operand.strides);
+    result.operands.push_back(std::move(converted));
+  }
+}
+
+}  // namespace
+
+Sizes numbers_of(const PlannedCall& call) {
+  Sizes numbers;
+  PlannedCall same;
+  convert(call, same, [&](const Size& size) {
+    numbers.push_back(size);
+    return size;
+  });
+  return numbers;
+}
+
+LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers) {
+  LibraryCall result;
+  convert(call, result, [&](const Size&) { return *numbers++; });
+  return result;
+}
+
+bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& strides) {
+  using trace::Op;
+  switch (op) {
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
+  case Op::id: return layout(shape_of_operand, strides);
+#include "trace/primitives.def"
+#undef SINTER_LIBRARY
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+    default: throw InternalError("library_takes: not a library's op");
+  }
+}
+
+std::string to_string(const PlannedCall& call) {
+  std::string text(trace::name(call.op));
+  for (const auto& operand : call.operands) text += " " + to_string(operand.shape);
+  return text;
+}
+
+std::string to_string(const LibraryCall& call) {
+  std::string text(trace::name(call.op));
+  for (const auto& operand : call.operands) text += " " + sinter::to_string(operand.shape);
+  return text;
+}
+
+}  // namespace sinter::fuse

@@ -1,0 +1,43 @@
+// LibraryCall: a step that a device's library computes, as a plain value. The device runs it; the engine only orders it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fuse/size.hpp"
+#include "trace/graph.hpp"
+
+namespace sinter::fuse {
+
+/// An operand in memory, in a layout that the op's row takes: element (i, j, ...) of `shape` is at offset + i * strides[0] +
+/// j * strides[1] + ... of the node's buffer. A stride of 0 repeats what is broadcast.
+template <class Number> struct LibraryOperandOf {
+  int node = -1;
+  Number offset = 0;
+  std::vector<Number> shape, strides;
+};
+
+template <class Number> struct LibraryCallOf {
+  trace::Op op{};
+  DType dtype{};
+  int node = -1;  // the result: contiguous, of this shape
+  std::vector<Number> shape;
+  std::vector<LibraryOperandOf<Number>> operands;
+};
+
+using LibraryOperand = LibraryOperandOf<std::int64_t>;
+using LibraryCall = LibraryCallOf<std::int64_t>;  // as a device runs it
+using PlannedOperand = LibraryOperandOf<Size>;
+using PlannedCall = LibraryCallOf<Size>;          // as a plan holds it, for other sizes too
+
+/// Every number of the call, and the call with these numbers in the same order.
+Sizes numbers_of(const PlannedCall& call);
+LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers);
+/// True if the op's library takes an operand of this shape that lies in memory with these strides, in elements.
+bool library_takes(trace::Op op, const Sizes& shape, const Sizes& strides);
+
+/// "matmul (64, 32) (32, 16)", with today's sizes.
+std::string to_string(const PlannedCall& call);
+std::string to_string(const LibraryCall& call);
+
+}  // namespace sinter::fuse

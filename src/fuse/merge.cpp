@@ -1,0 +1,310 @@
+#include "fuse/merge.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "fuse/align.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+// Groups and reads looked at to find out whether a merged one would wait for itself.
+constexpr int kMaxBetween = 256, kMaxReads = 2048;
+// Of the groups that read a node, those that a further reader is tried with, the latest first.
+constexpr std::size_t kMaxReaders = 3;
+// Merged kernels built in vain for one group.
+constexpr int kMaxFailures = 12;
+
+// Cuts that were made because one kernel would be too much; merging over them would undo them.
+bool stays_cut(CutReason reason) {
+  switch (reason) {
+    case CutReason::registers:
+    case CutReason::shared_memory:
+    case CutReason::row_too_long:
+    case CutReason::parameters:
+    case CutReason::measured_spill:
+    case CutReason::fuse_off: return true;
+    default: return false;
+  }
+}
+
+class Merger {
+ public:
+  Merger(const MergeContext& context, std::vector<Group>& groups)
+      : context_(context), graph_(*context.build.graph), groups_(groups), writer_(graph_.nodes.size(), -1) {
+    const int count = static_cast<int>(groups.size() + context.calls->size());
+    units_.resize(count);
+    for (int u = 0; u < count; ++u) {
+      Unit& unit = units_[u];
+      if (is_group(u)) {
+        describe(u);
+      } else {
+        const FixedStep& call = (*context.calls)[u - groups.size()];
+        unit.reads = {call.reads.begin(), call.reads.end()};
+        unit.writes = {call.writes};
+      }
+      for (int node : unit.writes) writer_[node] = u;
+    }
+    for (int u = 0; u < count; ++u)
+      for (int node : units_[u].reads) readers_[node].push_back(u);
+    number();
+  }
+
+  void run() {
+    std::vector<int> order;
+    for (const auto& [label, unit] : order_) order.push_back(unit);
+    for (int u : order) {
+      if (!is_group(u) || units_[u].into >= 0) continue;
+      merge_into_earlier(u);
+      const int now = find(u);
+      for (int node : units_[now].reads) {
+        auto& seen = latest_[node];
+        std::erase_if(seen, [&](int s) { return find(s) == now; });
+        seen.push_back(now);
+        if (seen.size() > kMaxReaders) seen.erase(seen.begin());
+      }
+    }
+    std::vector<Group> left;
+    for (int u = 0; u < static_cast<int>(groups_.size()); ++u)
+      if (units_[u].into < 0) left.push_back(std::move(groups_[u]));
+    groups_ = std::move(left);
+  }
+
+ private:
+  struct Unit {
+    std::set<int> reads, writes;  // nodes
+    std::vector<int> ops;         // nodes computed, sorted
+    std::int64_t label = 0;       // place in an order that may be run
+    mutable int into = -1;        // the unit it was merged into, or one that that was merged into
+  };
+
+  bool is_group(int u) const { return u < static_cast<int>(groups_.size()); }
+
+  int find(int u) const {
+    while (units_[u].into >= 0) {
+      if (const int next = units_[units_[u].into].into; next >= 0) units_[u].into = next;  // shorter the next time
+      u = units_[u].into;
+    }
+    return u;
+  }
+
+  void describe(int u) {
+    Unit& unit = units_[u];
+    unit.reads.clear();
+    unit.writes.clear();
+    unit.ops.clear();
+    for (const auto& value : groups_[u].kernel.values) {
+      if (value.kind == Value::Kind::load) unit.reads.insert(value.node);
+      if (computes_node(value)) unit.ops.push_back(value.node);
+    }
+    for (const auto& root : groups_[u].kernel.roots) unit.writes.insert(root.node);
+    std::sort(unit.ops.begin(), unit.ops.end());
+  }
+
+  // Until the visitor says false. A unit that reads several of its nodes is met several times.
+  template <class Visit> void each_successor(int u, Visit visit) const {
+    for (int node : units_[u].writes)
+      if (const auto readers = readers_.find(node); readers != readers_.end())
+        for (int reader : readers->second)
+          if (const int r = find(reader); r != u && !visit(r)) return;
+  }
+
+  // ---- an order of the units, kept valid while they merge ---------------------------------------------------------------------
+
+  static constexpr std::int64_t kGap = std::int64_t{1} << 20;
+
+  void number() {
+    const int count = static_cast<int>(units_.size());
+    std::vector<int> waits(count);
+    std::set<std::pair<int, int>> ready;  // by the first node written: the same order every time
+    const auto rank = [&](int u) { return std::pair(*units_[u].writes.begin(), u); };
+    for (int u = 0; u < count; ++u) {
+      for (int node : units_[u].reads) waits[u] += writer_[node] >= 0;
+      if (waits[u] == 0) ready.insert(rank(u));
+    }
+    std::int64_t label = 0;
+    while (!ready.empty()) {
+      const int u = ready.begin()->second;
+      ready.erase(ready.begin());
+      put(u, label += kGap);
+      each_successor(u, [&](int reader) {
+        if (--waits[reader] == 0) ready.insert(rank(reader));
+        return true;
+      });
+    }
+    if (static_cast<int>(order_.size()) != count) throw InternalError("scheduler: the steps depend on each other in a circle");
+  }
+
+  void put(int u, std::int64_t label) {
+    units_[u].label = label;
+    order_[label] = u;
+  }
+
+  // What lies between a and b in the order and depends on a, other than b; none if b depends on some of it, or if that takes too
+  // long to find out. Labels in increasing order.
+  std::optional<std::vector<int>> between(int a, int b) const {
+    std::vector<int> found, stack{a};
+    std::set<int> seen{a};
+    bool circle = false;
+    int reads = 0;
+    while (!stack.empty() && !circle) {
+      const int at = stack.back();
+      stack.pop_back();
+      each_successor(at, [&](int next) {
+        if (++reads > kMaxReads) return false;
+        if (next == b) circle |= at != a;
+        else if (units_[next].label < units_[b].label && seen.insert(next).second) {
+          found.push_back(next);
+          stack.push_back(next);
+        }
+        return true;
+      });
+      if (reads > kMaxReads || static_cast<int>(found.size()) > kMaxBetween) return std::nullopt;
+    }
+    if (circle) return std::nullopt;
+    std::sort(found.begin(), found.end(), [&](int x, int y) { return units_[x].label < units_[y].label; });
+    return found;
+  }
+
+  // Moves the units right behind b.
+  void move_behind(int b, const std::vector<int>& units) {
+    if (units.empty()) return;
+    for (int u : units) order_.erase(units_[u].label);
+    const auto next = order_.upper_bound(units_[b].label);
+    const auto count = static_cast<std::int64_t>(units.size());
+    const std::int64_t end = next == order_.end() ? units_[b].label + (count + 1) * kGap : next->first;
+    std::int64_t step = (end - units_[b].label) / (count + 1);
+    if (step == 0) {  // no room: everything is numbered anew
+      std::vector<int> all;
+      for (const auto& [label, u] : order_) {
+        all.push_back(u);
+        if (u == b) all.insert(all.end(), units.begin(), units.end());
+      }
+      order_.clear();
+      std::int64_t label = 0;
+      for (int u : all) put(u, label += kGap);
+      return;
+    }
+    std::int64_t label = units_[b].label;
+    for (int u : units) put(u, label += step);
+  }
+
+  // ---- merging --------------------------------------------------------------------------------------------------------------
+
+  void merge_into_earlier(int u) {
+    int failures = 0;
+    for (bool merged = true; merged && failures < kMaxFailures;) {
+      merged = false;
+      std::vector<int> others;
+      const auto consider = [&](int other) {
+        other = find(other);
+        if (other != u && is_group(other) && std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
+      };
+      for (int node : units_[u].reads)
+        if (writer_[node] >= 0) consider(writer_[node]);
+      for (int node : units_[u].reads)
+        if (const auto seen = latest_.find(node); seen != latest_.end())
+          for (auto s = seen->second.rbegin(); s != seen->second.rend(); ++s) consider(*s);
+      std::erase_if(others, [&](int other) { return tried_.count({std::min(u, other), std::max(u, other)}) > 0; });
+      for (int other : others) {
+        const bool earlier = units_[other].label < units_[u].label;
+        if (try_merge(earlier ? other : u, earlier ? u : other)) {
+          u = find(u);
+          merged = true;
+          break;
+        }
+        tried_.insert({std::min(u, other), std::max(u, other)});
+        if (++failures >= kMaxFailures) break;
+      }
+    }
+  }
+
+  bool try_merge(int a, int b) {
+    const Group &x = groups_[a], &y = groups_[b];
+    std::vector<int> ops;
+    std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
+    if (static_cast<int>(ops.size()) > context_.build.max_ops) return false;
+    if (stays_cut(x.kernel.cut.reason))
+      for (const auto& root : x.kernel.roots)
+        if (units_[b].reads.count(root.node)) return false;
+    const bool rows_in_y = y.kernel.row_axes() > 0;
+    const bool x_hosts = x.kernel.row_axes() > 0 || !rows_in_y;
+    auto aligned = x_hosts ? align(graph_, x, y) : align(graph_, y, x);
+    if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, y, x);
+    if (!aligned) return false;
+    const auto moved = between(a, b);
+    if (!moved) return false;
+
+    // What only the two knew of need not be stored any more.
+    std::vector<Request> requests;
+    std::vector<int> hidden;
+    for (auto& request : aligned->requests) {
+      if (std::any_of(requests.begin(), requests.end(), [&](const Request& r) { return r.node == request.node; })) continue;
+      if ((*context_.wanted)[request.node] || read_by_others(request.node, a, b)) requests.push_back(std::move(request));
+      else hidden.push_back(request.node);
+    }
+    for (int node : hidden) (*context_.in_memory)[node] = 0;
+    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel);
+    if (built.group.requests.empty() || !built.needed.empty() || !may_replace(built.group, a, b, *moved)) {
+      for (int node : hidden) (*context_.in_memory)[node] = 1;
+      return false;
+    }
+    for (int node : hidden) writer_[node] = -1;
+    built.group.kernel.cut = y.kernel.cut;
+    groups_[b] = std::move(built.group);
+    groups_[a] = {};
+    units_[a].into = b;
+    order_.erase(units_[a].label);
+    describe(b);
+    for (int node : units_[b].writes) writer_[node] = b;
+    for (int node : units_[b].reads) readers_[node].push_back(b);
+    move_behind(b, *moved);
+    return true;
+  }
+
+  bool read_by_others(int node, int a, int b) const {
+    const auto readers = readers_.find(node);
+    if (readers != readers_.end() && readers->second.size() > kMaxReads) return true;  // likely, and storing it is never wrong
+    return readers != readers_.end() && std::any_of(readers->second.begin(), readers->second.end(), [&](int reader) {
+      const int r = find(reader);
+      return r != a && r != b && units_[r].reads.count(node);
+    });
+  }
+
+  // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
+  // it; and it must be worth it.
+  bool may_replace(const Group& merged, int a, int b, const std::vector<int>& moved) const {
+    for (const auto& value : merged.kernel.values) {
+      if (value.kind != Value::Kind::load) continue;
+      if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return false;
+      if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads.count(value.node) || units_[b].reads.count(value.node)) continue;
+      if (writer_[value.node] < 0) return false;
+      const int w = find(writer_[value.node]);
+      if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
+    }
+    const Limits& limits = *context_.build.limits;
+    const auto seconds = [&](const Kernel& kernel) {
+      return Work{bytes_moved(graph_, kernel), work_of(graph_, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
+    };
+    return seconds(merged.kernel) <= seconds(groups_[a].kernel) + seconds(groups_[b].kernel);
+  }
+
+  const MergeContext& context_;
+  const Graph& graph_;
+  std::vector<Group>& groups_;
+  std::vector<Unit> units_;                      // groups, then library calls
+  std::vector<int> writer_;                      // node -> unit
+  std::map<int, std::vector<int>> readers_;      // node -> units, some of them merged since
+  std::map<int, std::vector<int>> latest_;       // node -> the last groups that read it, of those looked at
+  std::map<std::int64_t, int> order_;            // label -> unit
+  std::set<std::pair<int, int>> tried_;
+};
+
+}  // namespace
+
+void merge_groups(const MergeContext& context, std::vector<Group>& groups) { Merger(context, groups).run(); }
+
+}  // namespace sinter::fuse

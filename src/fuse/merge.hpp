@@ -1,0 +1,26 @@
+// Groups over the same points become one kernel.
+#pragma once
+#include <vector>
+
+#include "fuse/group.hpp"
+
+namespace sinter::fuse {
+
+/// A step that is no group: a library call.
+struct FixedStep {
+  std::vector<int> reads;
+  int writes = -1;
+};
+
+struct MergeContext {
+  BuildContext build;               // max_ops of a merged kernel
+  std::vector<char>* in_memory;     // what `build` refers to: a value that nobody else reads any more is taken out
+  const std::vector<char>* wanted;  // outputs
+  const std::vector<FixedStep>* calls;
+};
+
+/// Merges groups whose points are the same points, whichever was found first: siblings that read the same, a group that waits for
+/// another, a pointwise group with a row group over its rows or over its parallel points.
+void merge_groups(const MergeContext& context, std::vector<Group>& groups);
+
+}  // namespace sinter::fuse

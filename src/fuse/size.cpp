@@ -1,0 +1,363 @@
+#include "fuse/size.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+using Terms = SizeSpace::Terms;
+
+SizeSpace* space_of(const Size& a, const Size& b) {
+  if (a.node()) return a.node()->space;
+  return b.node() ? b.node()->space : nullptr;
+}
+
+Terms terms_of(const Size& size) {
+  if (size.node()) return size.node()->terms;
+  if (size.hint() == 0) return {};
+  return {{{}, size.hint()}};
+}
+
+// A lower bound of a polynomial's value; none where a negative coefficient leaves it open.
+std::optional<std::int64_t> least(const SizeSpace& space, const Terms& terms) {
+  std::int64_t sum = 0;
+  for (const auto& [monomial, coeff] : terms) {
+    if (!monomial.empty() && coeff < 0) return std::nullopt;
+    std::int64_t product = coeff;
+    for (int atom : monomial) {
+      if (!space.atom(atom).low) return std::nullopt;
+      product *= *space.atom(atom).low;
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+Terms negated(Terms terms) {
+  for (auto& [monomial, coeff] : terms) coeff = -coeff;
+  return terms;
+}
+
+// The quotient when every term of `a` is a multiple of the single term of `b`.
+std::optional<Terms> exact_quotient(const Terms& a, const Terms& b) {
+  if (b.size() != 1) return a == b ? std::optional<Terms>(Terms{{{}, 1}}) : std::nullopt;
+  const auto& [divisor, by] = *b.begin();
+  Terms result;
+  for (const auto& [monomial, coeff] : a) {
+    if (coeff % by != 0 || !std::includes(monomial.begin(), monomial.end(), divisor.begin(), divisor.end())) return std::nullopt;
+    std::vector<int> rest;
+    std::set_difference(monomial.begin(), monomial.end(), divisor.begin(), divisor.end(), std::back_inserter(rest));
+    result[rest] = coeff / by;
+  }
+  return result;
+}
+
+Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
+  if (b == 0) throw InternalError(fmt::format("size: {} is divided by zero", to_string(a)));
+  const bool quotient = kind == SizeAtom::Kind::quotient;
+  SizeSpace* space = space_of(a, b);
+  if (!space) return quotient ? a.hint() / b.hint() : a.hint() % b.hint();
+  if (a.is_constant() && a.hint() == 0) return 0;
+  const Terms dividend = terms_of(a), divisor = terms_of(b);
+  if (auto exact = exact_quotient(dividend, divisor)) return quotient ? space->polynomial(std::move(*exact)) : Size(0);
+  SizeAtom atom;
+  atom.kind = kind;
+  atom.a = a;
+  atom.b = b;
+  if (a >= 0 && b > 0) atom.low = 0;  // from now on a guard
+  atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
+  return space->atom(std::move(atom));
+}
+
+}  // namespace
+
+bool Size::before(const Size& other) const {
+  const int x = node_ ? node_->id : -1, y = other.node_ ? other.node_->id : -1;
+  return std::pair(x, hint_) < std::pair(y, other.hint_);
+}
+
+Size operator+(const Size& a, const Size& b) {
+  SizeSpace* space = space_of(a, b);
+  if (!space) return a.hint() + b.hint();
+  Terms terms = terms_of(a);
+  for (const auto& [monomial, coeff] : terms_of(b)) terms[monomial] += coeff;
+  return space->polynomial(std::move(terms));
+}
+
+Size operator-(const Size& a, const Size& b) { return a + b * Size(-1); }
+
+Size operator*(const Size& a, const Size& b) {
+  SizeSpace* space = space_of(a, b);
+  if (!space) return a.hint() * b.hint();
+  if (a.is_constant() && a.hint() == 1) return b;
+  if (b.is_constant() && b.hint() == 1) return a;
+  Terms terms;
+  const Terms x = terms_of(a), y = terms_of(b);
+  for (const auto& [m, c] : x)
+    for (const auto& [n, d] : y) {
+      std::vector<int> product;
+      std::merge(m.begin(), m.end(), n.begin(), n.end(), std::back_inserter(product));
+      terms[product] += c * d;
+    }
+  return space->polynomial(std::move(terms));
+}
+
+Size operator/(const Size& a, const Size& b) { return divided(a, b, SizeAtom::Kind::quotient); }
+Size operator%(const Size& a, const Size& b) { return divided(a, b, SizeAtom::Kind::remainder); }
+
+bool operator==(const Size& a, const Size& b) {
+  if (a.same(b)) return true;
+  const Size difference = a - b;
+  if (difference.is_constant()) return difference.hint() == 0;
+  SizeSpace& space = *difference.node()->space;
+  if (const auto low = least(space, difference.node()->terms); low && *low > 0) return false;
+  if (const auto low = least(space, negated(difference.node()->terms)); low && *low > 0) return false;
+  const bool equal = difference.hint() == 0;
+  space.guard(difference, equal ? Guard::Kind::zero : Guard::Kind::not_zero);
+  return equal;
+}
+
+bool operator<(const Size& a, const Size& b) {
+  const Size difference = b - a;
+  if (difference.is_constant()) return difference.hint() > 0;
+  SizeSpace& space = *difference.node()->space;
+  if (const auto low = least(space, difference.node()->terms); low && *low > 0) return true;
+  if (const auto low = least(space, negated(difference.node()->terms)); low && *low >= 0) return false;
+  const bool positive = difference.hint() > 0;
+  space.guard(difference, positive ? Guard::Kind::positive : Guard::Kind::not_positive);
+  return positive;
+}
+
+double as_double(const Size& size) {
+  const std::int64_t value = size.hint();
+  if (!size.is_constant()) {
+    constexpr std::int64_t kFactor = 16;
+    std::int64_t high = kFactor;
+    while (high < value && high < INT64_MAX / kFactor) high *= kFactor;
+    if (high > kFactor) (void)(size > high / kFactor);
+    (void)(size <= high);
+  }
+  return static_cast<double>(value);
+}
+
+Size element_count(const Sizes& shape) {
+  for (const Size& size : shape)
+    if (size.is_constant() && size.hint() == 0) return 0;
+  Size count = 1;
+  for (const Size& size : shape) count *= size;
+  return count;
+}
+
+Sizes sizes_of(const std::vector<std::int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+std::vector<std::int64_t> hints(const Sizes& sizes) {
+  std::vector<std::int64_t> numbers;
+  for (const Size& size : sizes) numbers.push_back(size.hint());
+  return numbers;
+}
+
+namespace {
+
+std::string text_of(const SizeSpace& space, int number) {
+  const SizeAtom& atom = space.atom(number);
+  if (atom.kind == SizeAtom::Kind::symbol) return atom.name;
+  const auto operand = [](const Size& size) {
+    const std::string text = to_string(size);
+    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+  };
+  return fmt::format("({} {} {})", operand(atom.a), atom.kind == SizeAtom::Kind::quotient ? '/' : '%', operand(atom.b));
+}
+
+}  // namespace
+
+std::string to_string(const Size& size) {
+  if (size.is_constant()) return fmt::format("{}", size.hint());
+  const SizeSpace& space = *size.node()->space;
+  std::string text;
+  // The constant comes last: "n0*n1 - 4".
+  const auto add = [&](const std::vector<int>& monomial, std::int64_t coeff) {
+    const std::int64_t magnitude = coeff < 0 ? -coeff : coeff;
+    text += text.empty() ? (coeff < 0 ? "-" : "") : coeff < 0 ? " - " : " + ";
+    std::string product;
+    for (int atom : monomial) product += (product.empty() ? "" : "*") + text_of(space, atom);
+    if (product.empty()) text += fmt::format("{}", magnitude);
+    else text += magnitude == 1 ? product : fmt::format("{}*{}", magnitude, product);
+  };
+  for (const auto& [monomial, coeff] : size.node()->terms)
+    if (!monomial.empty()) add(monomial, coeff);
+  if (const auto constant = size.node()->terms.find({}); constant != size.node()->terms.end()) add({}, constant->second);
+  return text;
+}
+
+std::string to_string(const Guard& guard) {
+  // A constant goes to the other side: "n0 > 4", not "n0 - 4 > 0".
+  Size left = guard.size;
+  std::int64_t right = 0;
+  const auto& terms = guard.size.node()->terms;
+  if (const auto constant = terms.find({}); constant != terms.end()) {
+    right = -constant->second;
+    left = left + Size(right);
+  }
+  const bool turn = std::all_of(left.node()->terms.begin(), left.node()->terms.end(), [](const auto& term) { return term.second < 0; });
+  if (turn) {
+    left = -left;
+    right = -right;
+  }
+  const char* sign = "";
+  switch (guard.kind) {
+    case Guard::Kind::zero: sign = "=="; break;
+    case Guard::Kind::not_zero: sign = "!="; break;
+    case Guard::Kind::positive: sign = turn ? "<" : ">"; break;
+    case Guard::Kind::not_positive: sign = turn ? ">=" : "<="; break;
+  }
+  return fmt::format("{} {} {}", to_string(left), sign, right);
+}
+
+// ---- the space ------------------------------------------------------------------------------------------------------------
+
+Size SizeSpace::symbol(std::string name, std::int64_t hint, std::int64_t low) {
+  SizeAtom atom;
+  atom.symbol = symbols_++;
+  atom.name = std::move(name);
+  atom.low = low;
+  atom.hint = hint;
+  atoms_.push_back(std::move(atom));
+  return polynomial({{{static_cast<int>(atoms_.size()) - 1}, 1}});
+}
+
+Size SizeSpace::atom(SizeAtom atom) {
+  const auto part = [](const Size& size) { return std::pair(size.node() ? size.node()->id : -1, size.node() ? 0 : size.hint()); };
+  const auto [ai, ah] = part(atom.a);
+  const auto [bi, bh] = part(atom.b);
+  const auto [known, fresh] = known_atoms_.try_emplace({static_cast<int>(atom.kind), ai, ah, bi, bh}, static_cast<int>(atoms_.size()));
+  if (fresh) atoms_.push_back(std::move(atom));
+  return polynomial({{{known->second}, 1}});
+}
+
+Size SizeSpace::polynomial(Terms terms) {
+  std::erase_if(terms, [](const auto& term) { return term.second == 0; });
+  if (terms.empty()) return 0;
+  if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
+  std::int64_t hint = 0;
+  for (const auto& [monomial, coeff] : terms) {
+    std::int64_t product = coeff;
+    for (int atom : monomial) product *= atoms_[static_cast<std::size_t>(atom)].hint;
+    hint += product;
+  }
+  const auto [known, fresh] = known_.try_emplace(terms, nullptr);
+  if (fresh) {
+    nodes_.push_back({this, static_cast<int>(nodes_.size()), std::move(terms)});
+    known->second = &nodes_.back();
+  }
+  return Size(hint, known->second);
+}
+
+void SizeSpace::guard(const Size& size, Guard::Kind kind) {
+  if (closed_ || !guarded_.insert({size.node()->id, static_cast<int>(kind)}).second) return;
+  guards_.push_back({size, kind});
+}
+
+// ---- programs -------------------------------------------------------------------------------------------------------------
+
+SizeProgram::SizeProgram(const SizeSpace& space, const Sizes& outputs) : space_(&space) {
+  for (const Guard& guard : space.guards()) {
+    need(guard.size);
+    checks_.push_back({add(guard.size), guard.kind});
+  }
+  guard_divisions_ = divisions_.size();
+  for (const Size& size : outputs) {
+    need(size);
+    outputs_.push_back(add(size));
+  }
+  space_ = nullptr;
+  place_.clear();
+}
+
+// Gives every atom of the size a place, inner ones first.
+void SizeProgram::need(const Size& size) {
+  if (size.is_constant()) return;
+  for (const auto& [monomial, coeff] : size.node()->terms)
+    for (int number : monomial) {
+      if (static_cast<int>(place_.size()) <= number) place_.resize(static_cast<std::size_t>(number) + 1, -1);
+      if (place_[static_cast<std::size_t>(number)] >= 0) continue;
+      const SizeAtom& atom = space_->atom(number);
+      if (atom.kind == SizeAtom::Kind::symbol) {
+        symbols_.push_back({places_, atom.symbol});
+      } else {
+        need(atom.a);
+        need(atom.b);
+        const Polynomial a = add(atom.a), b = add(atom.b);
+        divisions_.push_back({places_, atom.kind == SizeAtom::Kind::remainder, a, b});
+      }
+      place_[static_cast<std::size_t>(number)] = places_++;
+    }
+}
+
+SizeProgram::Polynomial SizeProgram::add(const Size& size) {
+  Polynomial polynomial{static_cast<int>(monomials_.size()), 0};
+  for (const auto& [monomial, coeff] : terms_of(size)) {
+    monomials_.push_back({coeff, static_cast<int>(factors_.size()), static_cast<int>(monomial.size())});
+    for (int atom : monomial) factors_.push_back(place_[static_cast<std::size_t>(atom)]);
+    ++polynomial.count;
+  }
+  return polynomial;
+}
+
+std::int64_t SizeProgram::value(const Polynomial& polynomial, const std::int64_t* atoms) const {
+  std::int64_t sum = 0;
+  for (int k = polynomial.first; k < polynomial.first + polynomial.count; ++k) {
+    std::int64_t product = monomials_[static_cast<std::size_t>(k)].coeff;
+    const int first = monomials_[static_cast<std::size_t>(k)].first, count = monomials_[static_cast<std::size_t>(k)].count;
+    for (int f = first; f < first + count; ++f) product *= atoms[factors_[static_cast<std::size_t>(f)]];
+    sum += product;
+  }
+  return sum;
+}
+
+void SizeProgram::divide(std::size_t count, std::int64_t* atoms) const {
+  for (std::size_t k = 0; k < count; ++k) {
+    const Division& division = divisions_[k];
+    const std::int64_t a = value(division.a, atoms), b = value(division.b, atoms);
+    atoms[division.atom] = b == 0 ? 0 : division.remainder ? a % b : a / b;  // a guard tells whether b may be 0
+  }
+}
+
+namespace {
+std::int64_t* workspace(int places) {
+  thread_local std::vector<std::int64_t> atoms;
+  if (static_cast<int>(atoms.size()) < places) atoms.resize(static_cast<std::size_t>(places));
+  return atoms.data();
+}
+}  // namespace
+
+bool SizeProgram::holds(const std::vector<std::int64_t>& symbols) const {
+  std::int64_t* atoms = workspace(places_);
+  for (const auto& [place, symbol] : symbols_) atoms[place] = symbols[static_cast<std::size_t>(symbol)];
+  divide(guard_divisions_, atoms);
+  for (const Check& check : checks_) {
+    const std::int64_t sign = value(check.polynomial, atoms);
+    switch (check.kind) {
+      case Guard::Kind::zero: if (sign != 0) return false; break;
+      case Guard::Kind::not_zero: if (sign == 0) return false; break;
+      case Guard::Kind::positive: if (sign <= 0) return false; break;
+      case Guard::Kind::not_positive: if (sign > 0) return false; break;
+    }
+  }
+  return true;
+}
+
+void SizeProgram::evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const {
+  std::int64_t* atoms = workspace(places_);
+  for (const auto& [place, symbol] : symbols_) atoms[place] = symbols[static_cast<std::size_t>(symbol)];
+  divide(divisions_.size(), atoms);
+  outputs.resize(outputs_.size());
+  for (std::size_t k = 0; k < outputs_.size(); ++k) outputs[k] = value(outputs_[k], atoms);
+}
+
+}  // namespace sinter::fuse

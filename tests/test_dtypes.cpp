@@ -1,0 +1,421 @@
+// Every element type under every function, against what NumPy gives (tests/golden/dtypes.txt, written by scripts/numpy_golden.py):
+// result types, and values at the limits of each type.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <limits>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace sn = sinter;
+using sn::Arg;
+using sn::DType;
+using sn::Tensor;
+
+namespace {
+
+using Words = std::vector<std::string>;
+std::vector<Words> read_golden() {
+  std::ifstream file(SINTER_GOLDEN);
+  std::vector<Words> lines;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    lines.push_back({std::istream_iterator<std::string>(words), {}});
+  }
+  return lines;
+}
+const std::vector<Words>& golden() {
+  static const std::vector<Words> lines = read_golden();
+  return lines;
+}
+
+std::optional<DType> find_dtype(std::string_view alias) {
+  for (int i = 0; i < sn::kDTypeCount; ++i)
+    if (sn::kDTypes[i].alias == alias) return static_cast<DType>(i);
+  return std::nullopt;
+}
+std::string alias(DType t) { return std::string(sn::traits(t).alias); }
+
+using Operands = std::vector<Tensor>;
+using Function = std::function<Tensor(const Operands&)>;
+template <auto f> Tensor unary(const Operands& x) { return f(x[0]); }
+template <auto f> Tensor binary(const Operands& x) { return f(x[0], x[1]); }
+template <auto f> Tensor reduction(const Operands& x) { return f(x[0], {}, false); }
+template <auto f> Tensor accumulation(const Operands& x) { return f(x[0], {}, false, {}); }
+
+const std::map<std::string, Function>& functions() {
+  static const std::map<std::string, Function> all = [] {
+    std::map<std::string, Function> map = {
+#define UNARY(name) {#name, unary<sn::name>}
+        UNARY(negative), UNARY(absolute), UNARY(sign), UNARY(floor), UNARY(ceil), UNARY(round), UNARY(trunc), UNARY(sqrt), UNARY(rsqrt),
+        UNARY(exp), UNARY(exp2), UNARY(expm1), UNARY(log), UNARY(log2), UNARY(log10), UNARY(log1p), UNARY(sin), UNARY(cos), UNARY(tan),
+        UNARY(asin), UNARY(acos), UNARY(atan), UNARY(sinh), UNARY(cosh), UNARY(tanh), UNARY(erf), UNARY(isnan), UNARY(isinf),
+        UNARY(isfinite), UNARY(bitwise_not), UNARY(logical_not),
+#define BINARY(name) {#name, binary<sn::name>}
+        BINARY(add), BINARY(subtract), BINARY(multiply), BINARY(divide), BINARY(floor_divide), BINARY(remainder), BINARY(power),
+        BINARY(minimum), BINARY(maximum), BINARY(atan2), BINARY(bitwise_and), BINARY(bitwise_or), BINARY(bitwise_xor),
+        BINARY(left_shift), BINARY(right_shift), BINARY(equal), BINARY(not_equal), BINARY(less), BINARY(less_equal), BINARY(greater),
+        BINARY(greater_equal), BINARY(logical_and), BINARY(logical_or),
+        {"where", [](const Operands& x) { return sn::where(x[0], x[1], x[2]); }},
+        {"sum", accumulation<sn::sum>}, {"prod", accumulation<sn::prod>}, {"mean", accumulation<sn::mean>},
+        {"min", reduction<sn::min>}, {"max", reduction<sn::max>}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>}};
+    for (int i = 0; i < sn::kDTypeCount; ++i) {
+      const auto to = static_cast<DType>(i);
+      map["cast_" + alias(to)] = [to](const Operands& x) { return sn::astype(x[0], to); };
+    }
+    return map;
+  }();
+  return all;
+}
+
+using Bits = std::vector<std::uint64_t>;
+Bits bits_of(const Words& line, std::size_t first) {
+  Bits bits;
+  for (std::size_t k = first; k < line.size(); ++k) bits.push_back(std::stoull(line[k], nullptr, 16));
+  return bits;
+}
+/// The values over and over: long enough for vectors and for what is left over beside them.
+constexpr std::size_t kRepeated = 331;
+Tensor tensor(DType dtype, const Bits& bits, std::size_t count) {
+  const std::size_t size = sn::itemsize(dtype);
+  std::vector<unsigned char> bytes(count * size);
+  for (std::size_t k = 0; k < count; ++k) std::memcpy(&bytes[k * size], &bits[k % bits.size()], size);
+  return sn::from_pointer(bytes.data(), dtype, {static_cast<std::int64_t>(count)});
+}
+Bits bits_of(const Tensor& x) {
+  Bits bits(static_cast<std::size_t>(x.size()));
+  sn::visit_storage(x.dtype(), [&]<class T>() {
+    const auto values = x.data<T>();
+    for (std::size_t k = 0; k < bits.size(); ++k) std::memcpy(&bits[k], &values[k], sizeof(T));
+  });
+  return bits;
+}
+
+/// Units in the last place between two floats of a type; 0 for two NaNs, and for two zeros where either will do.
+double distance(DType dtype, std::uint64_t a, std::uint64_t b, bool either_zero) {
+  return sn::visit_storage(dtype, [&]<class T>() -> double {
+    T x, y;
+    std::memcpy(&x, &a, sizeof(T));
+    std::memcpy(&y, &b, sizeof(T));
+    const auto xd = static_cast<double>(x), yd = static_cast<double>(y);
+    if (std::isnan(xd) || std::isnan(yd)) return std::isnan(xd) == std::isnan(yd) ? 0 : 1e30;
+    if (xd == 0 && yd == 0) return either_zero ? 0 : 1e30;
+    const auto ordered = [](std::uint64_t bits) {
+      const std::uint64_t sign = std::uint64_t{1} << (8 * sizeof(T) - 1);
+      const auto size = static_cast<double>(bits & (sign - 1));
+      return bits & sign ? -size : size;
+    };
+    return std::abs(ordered(a) - ordered(b));
+  });
+}
+
+/// Functions that are not rounded correctly: how many units their float32 and float64 results may be off (design: 2 for float32; the
+/// functions of float64 are the C library's, whose own bound NumPy's come on top of).
+double tolerance(const std::string& op, DType result) {
+  static const std::set<std::string> inexact = {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos", "tan",
+                                                "asin", "acos", "atan",  "sinh", "cosh", "tanh",  "erf",   "power", "atan2", "rsqrt"};
+  static const std::set<std::string> accumulated = {"sum", "prod", "mean"};
+  if (!sn::is_floating(result)) return 0;
+  if (accumulated.count(op)) return sn::is_storage_only(result) ? 0 : 51;  // roundings
+  if (!inexact.count(op)) return 0;
+  return sn::is_storage_only(result) ? 1 : 4;
+}
+
+struct Case {
+  std::string op, operands;
+  DType dtype, result;
+  Bits expected;
+  Tensor got;
+};
+
+void check(const Case& c) {
+  CAPTURE(c.op);
+  CAPTURE(sn::name(c.dtype));
+  REQUIRE(c.got.dtype() == c.result);
+  const Bits got = bits_of(c.got);
+  const double allowed = tolerance(c.op, c.result);
+  const bool either_zero = c.op == "minimum" || c.op == "maximum" || c.op == "min" || c.op == "max";
+  int wrong = 0;
+  for (std::size_t k = 0; k < got.size() && wrong < 3; ++k) {
+    const std::uint64_t want = c.expected[k % c.expected.size()];
+    if (got[k] == want) continue;
+    if (sn::is_floating(c.result) && distance(c.result, got[k], want, either_zero) <= allowed) continue;
+    ++wrong;
+    CAPTURE(k);
+    CHECK_MESSAGE(got[k] == want, "bits ", got[k], " for ", want);
+  }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("promotion of every pair of types is NumPy's") {
+  const Words& columns = golden().front();
+  int checked = 0;
+  const auto result = [](auto call) {
+    try {
+      return alias(call().dtype());
+    } catch (const sn::DTypeError&) {
+      return std::string("x");
+    }
+  };
+  for (const Words& line : golden()) {
+    const bool promotion = line[0] == "promote";
+    if (!promotion && line[0] != "type") continue;
+    const std::string op = promotion ? "where" : line[1];
+    const std::size_t at = promotion ? 1 : 2;
+    const auto a = find_dtype(line[at]);
+    if (!a) continue;
+    for (std::size_t k = 1; k < columns.size(); ++k) {
+      const auto b = find_dtype(columns[k]);
+      if (!b) continue;
+      const std::string& want = line[at + k];
+      if (want != "x" && !find_dtype(want)) continue;
+      const Tensor x = sn::placeholder({3}, *a), y = sn::placeholder({3}, *b), flags = sn::placeholder({3}, DType::bool_);
+      CAPTURE(op);
+      CAPTURE(line[at]);
+      CAPTURE(columns[k]);
+      CHECK(result([&] { return promotion ? sn::where(flags, x, y) : functions().at(op)({x, y}); }) == want);
+      ++checked;
+    }
+  }
+  CHECK(checked > 2000);
+}
+
+TEST_CASE("promotion with bfloat16") {
+  const auto with = [](DType other) { return (sn::placeholder({1}, DType::bfloat16) + sn::placeholder({1}, other)).dtype(); };
+  for (const DType narrow : {DType::bool_, DType::int8, DType::uint8, DType::int32, DType::int64, DType::uint64, DType::bfloat16})
+    CHECK(with(narrow) == DType::bfloat16);
+  CHECK(with(DType::float16) == DType::float32);
+  CHECK(with(DType::float32) == DType::float32);
+  CHECK(with(DType::float64) == DType::float64);
+  CHECK((sn::placeholder({1}, DType::bfloat16) * 2.5).dtype() == DType::bfloat16);
+}
+
+TEST_CASE("every function on every type gives NumPy's values") {
+  std::map<std::string, Bits> inputs;
+  std::map<DType, std::vector<Case>> cases;
+  for (const Words& line : golden()) {
+    if (line[0] == "types" || line[0] == "promote" || line[0] == "type") continue;
+    if (line[0] == "inputs") {
+      inputs[line[1] + line[2]] = bits_of(line, 4);
+      continue;
+    }
+    const auto dtype = find_dtype(line[1]), result = find_dtype(line[3]);
+    if (dtype && result) cases[*dtype].push_back({line[0], line[2], *dtype, *result, bits_of(line, 4), {}});
+  }
+  CHECK(cases.size() == sn::kDTypeCount);
+  for (auto& [dtype, list] : cases) {
+    CAPTURE(sn::name(dtype));
+    CHECK(list.size() >= 30);
+    std::map<char, Tensor> given;
+    for (const char letter : {'a', 'b', 'e', 'c', 's'}) {
+      const Bits& bits = inputs.at(alias(dtype) + letter);
+      given[letter] = tensor(letter == 'c' ? DType::bool_ : dtype, bits, letter == 's' ? bits.size() : kRepeated);
+    }
+    std::vector<Tensor> all;
+    for (Case& c : list) {
+      Operands operands;
+      for (const char letter : c.operands) operands.push_back(given.at(letter));
+      c.got = functions().at(c.op)(operands);
+      all.push_back(c.got);
+    }
+    sn::eval(all);
+    for (const Case& c : list) check(c);
+  }
+}
+
+namespace {
+
+/// x rounded to a floating type of `digits` digits and least normal exponent: by its unit in the last place, ties to even.
+double rounded(double x, int digits, int least_exponent, double largest) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), least_exponent) - (digits - 1));
+  const double r = std::nearbyint(x / unit) * unit;
+  return std::abs(r) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x) : r;
+}
+/// The value of 16 bits read as sign, exponent and fraction.
+double decoded(std::uint16_t bits, int fraction_bits) {
+  const int exponent_bits = 15 - fraction_bits, bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
+  double size = std::ldexp(fraction + (exponent > 0 ? 1 << fraction_bits : 0), std::max(exponent, 1) - bias - fraction_bits);
+  if (exponent == (1 << exponent_bits) - 1) size = fraction ? std::nan("") : std::numeric_limits<double>::infinity();
+  return bits >> 15 ? -size : size;
+}
+bool same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b); }
+
+template <class T> constexpr int kFractionBits = std::numeric_limits<T>::digits - 1;
+
+/// Of random bits, so of every exponent, and the neighbours of what lies between two values of 16 bits.
+template <class From, class To> std::vector<From> to_round() {
+  using Word = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
+  std::mt19937_64 random(7);
+  std::vector<From> values;
+  for (int k = 0; k < 20000; ++k) values.push_back(std::bit_cast<From>(static_cast<Word>(random())));
+  for (int k = 0; k < 20000; ++k) {
+    const auto bits = static_cast<std::uint16_t>(random());
+    const auto middle = static_cast<From>((decoded(bits, kFractionBits<To>) + decoded(bits + 1, kFractionBits<To>)) / 2);
+    values.insert(values.end(), {middle, std::nextafter(middle, From(0)), std::nextafter(middle, From(1e30))});
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("16-bit floating types convert as they should", T, sn::half, sn::bfloat16) {
+  constexpr DType dtype = sn::dtype_of<T>;
+  using limits = std::numeric_limits<T>;
+  const auto largest = static_cast<double>(limits::max());
+  std::vector<T> all(65536);
+  for (int k = 0; k < 65536; ++k) all[static_cast<std::size_t>(k)].bits = static_cast<std::uint16_t>(k);
+  const Tensor x = sn::from_span(all);
+  const std::vector<float> wide = x.astype(DType::float32).template to_vector<float>();
+  const std::vector<T> back = sn::from_span(wide).astype(dtype).template to_vector<T>();
+  int wrong = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const double want = decoded(all[k].bits, kFractionBits<T>);
+    wrong += !same(wide[k], want) + !same(static_cast<float>(all[k]), want);
+    wrong += std::isnan(want) ? !std::isnan(static_cast<float>(back[k])) : back[k].bits != all[k].bits;
+  }
+  CHECK(wrong == 0);
+  const auto check = [&](const auto& values) {
+    const std::vector<T> got = sn::from_span(values).astype(dtype).template to_vector<T>();
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double want = rounded(static_cast<double>(values[k]), limits::digits, limits::min_exponent - 1, largest);
+      const bool right = same(decoded(got[k].bits, kFractionBits<T>), want) && same(static_cast<float>(T(values[k])), want);
+      if (!right && ++wrong < 4) CHECK_MESSAGE(right, static_cast<double>(values[k]), " gives bits ", got[k].bits);
+    }
+    CHECK(wrong == 0);
+  };
+  check(to_round<float, T>());
+  check(to_round<double, T>());
+  std::vector<std::int32_t> integers;
+  std::mt19937 random(9);
+  for (int k = 0; k < 5000; ++k) integers.push_back(static_cast<std::int32_t>(random()) >> (k % 31));
+  check(integers);
+}
+
+TEST_CASE_TEMPLATE("16-bit floating types round after every operation, fused or not", T, sn::half, sn::bfloat16) {
+  std::mt19937 random(11);
+  std::vector<T> values;
+  for (int k = 0; k < 37 * 53; ++k) values.push_back(T(std::uniform_real_distribution<float>(-3, 3)(random)));
+  const Tensor x = sn::from_span(values, sn::Shape{37, 53});
+  const auto formula = [&](auto&& done) {
+    Tensor y = done(x * x);
+    y = done(y + x);
+    y = done(y * 1.7);
+    y = done(y - done(sn::max(y, -1, true)));
+    y = done(sn::exp(y));
+    y = done(y / done(sn::sum(y, -1, true)));
+    y = done(sn::where(done(x > 0), y, done(-y)));
+    return done(sn::sqrt(done(sn::abs(y))));
+  };
+  const Tensor fused = formula([](const Tensor& y) { return y; });
+  const Tensor steps = formula([](const Tensor& y) {
+    sn::eval(y);
+    return y;
+  });
+  CHECK(fused.dtype() == sn::dtype_of<T>);
+  CHECK(bits_of(fused) == bits_of(steps));
+}
+
+namespace {
+
+template <class T> void check_values() {
+  constexpr DType dtype = sn::dtype_of<T>;
+  CAPTURE(sn::name(dtype));
+  using limits = std::numeric_limits<T>;
+  const auto as_double = [](const Tensor& x) {
+    std::vector<double> values;
+    for (const auto v : x.to_vector<T>()) values.push_back(static_cast<double>(v));
+    return values;
+  };
+  constexpr bool flag = std::is_same_v<T, bool>;
+  CHECK(as_double(sn::zeros({3}, dtype)) == std::vector<double>{0, 0, 0});
+  CHECK(as_double(sn::ones({2}, dtype)) == std::vector<double>{1, 1});
+  CHECK(as_double(sn::full({2}, 3, dtype)) == std::vector<double>(2, flag ? 1 : 3));
+  CHECK(as_double(sn::full({1}, T(1))) == std::vector<double>{1});
+  CHECK(sn::full({1}, T(1)).dtype() == dtype);
+  CHECK(as_double(sn::arange(4, dtype)) == (flag ? std::vector<double>{0, 1, 1, 1} : std::vector<double>{0, 1, 2, 3}));
+  CHECK(as_double(sn::linspace(0, 1, 2, true, dtype)) == std::vector<double>{0, 1});
+  CHECK(sn::ones({}, dtype).item<T>() == T(1));
+  const std::array<T, 4> list = {T(1), T(0), limits::max(), limits::lowest()};
+  const Tensor x = sn::from_span(list);
+  std::array<T, 4> copy;
+  x.copy_to(std::span<T>(copy));
+  CHECK(copy == list);
+  CHECK(std::memcmp(copy.data(), x.data<T>().data(), 4 * sizeof(T)) == 0);
+  CHECK(sn::max(x).item<T>() == limits::max());
+  CHECK(sn::min(x).item<T>() == limits::lowest());
+  CHECK(sn::to_string(x).size() > 4);
+  CHECK(x(sn::Slice{{}, {}, -1}).to_vector<T>()[3] == T(1));
+  if constexpr (std::is_integral_v<T> && !flag) {
+    CHECK(sn::full({1}, limits::max(), dtype).template item<T>() == limits::max());
+    CHECK((x + limits::max()).dtype() == dtype);  // a literal of the type's own
+    if constexpr (sizeof(T) < 8) {
+      const std::int64_t above = std::int64_t{limits::max()} + 1, below = std::int64_t{limits::lowest()} - 1;
+      for (const std::int64_t out : {above, below}) {
+        CHECK_THROWS_AS(x + out, sn::ValueError);
+        CHECK_THROWS_AS(sn::full({1}, out, dtype), sn::ValueError);
+        CHECK_THROWS_AS(sn::full({1}, static_cast<double>(out), dtype), sn::ValueError);
+        CHECK(sn::all(x < out).template item<bool>() == (out > 0));
+        CHECK(sn::all(x > out).template item<bool>() == (out < 0));
+        CHECK(sn::all(out >= x).template item<bool>() == (out > 0));
+        CHECK(sn::all(x != out).template item<bool>());
+        CHECK_FALSE(sn::any(x == out).template item<bool>());
+      }
+    }
+    // Products of matrices wrap.
+    const Tensor m = (sn::arange(12).reshape({3, 4}) * 77 + 5).astype(dtype), n = (sn::arange(8).reshape({4, 2}) * -91 + 13).astype(dtype);
+    const auto a = m.to_vector<T>(), b = n.to_vector<T>(), c = sn::matmul(m, n).to_vector<T>();
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        std::uint64_t sum = 0;
+        for (std::size_t k = 0; k < 4; ++k) sum += static_cast<std::uint64_t>(a[i * 4 + k]) * static_cast<std::uint64_t>(b[k * 2 + j]);
+        CHECK(c[i * 2 + j] == static_cast<T>(sum));
+      }
+  } else if constexpr (!flag) {
+    const Tensor m = (sn::arange(12).reshape({3, 4}) / 4).astype(dtype), n = (sn::arange(8).reshape({4, 2}) / 8).astype(dtype);
+    const auto a = as_double(m), b = as_double(n), c = as_double(sn::matmul(m, n));
+    CHECK(sn::matmul(m, n).dtype() == dtype);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 4; ++k) sum += a[i * 4 + k] * b[k * 2 + j];
+        CHECK(c[i * 2 + j] == static_cast<double>(T(sum)));
+      }
+  }
+  const auto file = (std::filesystem::temp_directory_path() / ("sinter_dtypes_" + std::to_string(::getpid()) + ".npy")).string();
+  if (sn::traits(dtype).npy.empty()) {
+    CHECK_THROWS_AS(sn::save_npy(file, x), sn::DTypeError);
+  } else {
+    sn::save_npy(file, x * T(1));
+    const Tensor y = sn::load_npy(file);
+    CHECK(y.dtype() == dtype);
+    CHECK(bits_of(y) == bits_of(x));
+    std::remove(file.c_str());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every type is created, read, printed, multiplied and saved") {
+  for (int i = 0; i < sn::kDTypeCount; ++i) sn::visit_storage(static_cast<DType>(i), []<class T>() { check_values<T>(); });
+}
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

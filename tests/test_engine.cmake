@@ -1,0 +1,1 @@
+sinter_test(test_engine engine device cache jit fuse trace)

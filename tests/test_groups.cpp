@@ -1,0 +1,170 @@
+// What the scheduler merges into one kernel with several results has the values that each result has alone: named cases with random
+// sizes against float64, on every executor.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "program.hpp"
+#include "reference.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+std::mt19937 rng{std::random_device{}()};
+
+std::int64_t between(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(high - low + 1)); }
+int rounds(int count) { return on_cuda() ? 2 : count; }
+
+std::pair<Tensor, Ref> input(const Shape& shape) { return random(rng, shape, DType::float32, -2, 2); }
+
+double plus(double a, double b) { return a + b; }
+double minus(double a, double b) { return a - b; }
+double times(double a, double b) { return a * b; }
+
+// Evaluates all at once and compares each; returns the kernels that ran.
+std::uint64_t check(const std::vector<std::pair<Tensor, Ref>>& results, double tolerance = 2e-5) {
+  std::vector<Tensor> tensors;
+  for (const auto& [tensor, want] : results) tensors.push_back(tensor);
+  const auto before = sn::counters().kernels_launched;
+  sn::eval(tensors);
+  const auto launched = sn::counters().kernels_launched - before;
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const auto& want = results[r].second;
+    CAPTURE(r);
+    REQUIRE(results[r].first.shape() == want.shape);
+    const auto got = values(results[r].first);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      CAPTURE(k);
+      REQUIRE(got[k] == doctest::Approx(want.v[k]).epsilon(tolerance).scale(1));
+    }
+  }
+  return launched;
+}
+
+struct Norm { Ref mean, rstd, y; };
+Norm norm_of(const Ref& x, const Ref& w, const Ref& b) {
+  const auto n = static_cast<double>(x.shape.back());
+  const auto last = static_cast<std::int64_t>(x.shape.size()) - 1;
+  Shape kept = x.shape;
+  kept.back() = 1;
+  const auto average = [&](const Ref& v) {
+    Ref m = map(reduce(v, {last}, 0, plus), [&](double s) { return s / n; });
+    m.shape = kept;
+    return m;
+  };
+  const Ref mean = average(x), centred = zip(x, mean, minus);
+  const Ref rstd = map(average(zip(centred, centred, times)), [](double v) { return 1 / std::sqrt(v + 1e-5); });
+  return {mean, rstd, zip(zip(zip(centred, rstd, times), w, times), b, plus)};
+}
+
+}  // namespace
+
+TEST_CASE("a layer norm and its statistics") {
+  for (int k = 0; k < rounds(6); ++k) {
+    const Shape shape{between(1, 40), between(2, 300)};
+    const auto [x, rx] = input(shape);
+    const auto [w, rw] = input({shape[1]});
+    const auto [b, rb] = input({shape[1]});
+    const Norm want = norm_of(rx, rw, rb);
+    const Tensor mean = sn::mean(x, 1, true), centred = x - mean, rstd = sn::rsqrt(sn::mean(centred * centred, 1, true) + 1e-5f);
+    CHECK(check({{centred * rstd * w + b, want.y}, {mean, want.mean}, {rstd / 7.f, map(want.rstd, [](double v) { return v / 7; })}}, 1e-4) == 1);
+  }
+}
+
+TEST_CASE("a row reduction and a pointwise result over the same rows, rows last or first") {
+  for (int k = 0; k < rounds(8); ++k) {
+    const Shape shape{between(1, 70), between(1, 200)};
+    const std::int64_t axis = k % 2;
+    const auto [x, rx] = input(shape);
+    const Tensor relu = sn::maximum(x, 0.f);
+    const Ref want = map(rx, [](double v) { return std::max(v, 0.0); });
+    CHECK(check({{sn::sum(relu, axis), reduce(want, {axis}, 0, plus)},
+                 {relu <= 0.f, map(want, [](double v) { return v <= 0; })},
+                 {relu.T() * 2.f, permute(map(want, [](double v) { return v * 2; }), {1, 0})}}) == 1);
+  }
+}
+
+TEST_CASE("a pointwise result and the sum of everything: the partial sums' kernel stores it, up to its ragged end") {
+  for (int k = 0; k < rounds(4); ++k) {
+    const Shape shape = k % 2 ? Shape{between(700, 800), between(300, 400)} : Shape{between(200000, 300000)};
+    const auto [x, rx] = input(shape);
+    const Tensor g = x * x + 1.f, q = sn::rint(g * 20.f);
+    const Ref want = map(rx, [](double v) { return static_cast<double>(static_cast<float>(v) * static_cast<float>(v) + 1.f); });
+    std::vector<Tensor> both{q, sn::sum(g)};
+    const auto before = sn::counters().kernels_launched;
+    sn::eval(both);
+    CHECK(sn::counters().kernels_launched - before == 2);
+    const auto got = values(q);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (std::abs(got[i] - want.v[i] * 20) > 0.5001) FAIL("element " << i << " of " << sn::to_string(shape) << ": " << got[i] << " for " << want.v[i] * 20);
+    double sum = 0;
+    for (double v : want.v) sum += v;
+    CHECK(values(both[1])[0] == doctest::Approx(sum).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("the place of each row's least element, and the sum of these elements") {
+  for (int k = 0; k < rounds(4); ++k) {
+    const Shape shape{between(2, 60), between(2, 150)};
+    const auto [x, rx] = input(shape);
+    const Tensor least = sn::min(x, 1, true), places = sn::arange(shape[1]);
+    const Tensor first = sn::min(sn::where(x == least, places, std::int64_t{1} << 40), 1);
+    const Ref low = reduce(rx, {1}, 1e9, [](double a, double b) { return std::min(a, b); });
+    const Ref place = make({shape[0]}, [&](const Coords& at) {
+      std::int64_t j = 0;
+      while (rx.v[static_cast<std::size_t>(at[0] * shape[1] + j)] != low.v[static_cast<std::size_t>(at[0])]) ++j;
+      return static_cast<double>(j);
+    });
+    CHECK(check({{first, place}, {sn::sum(least), reduce(low, {0}, 0, plus)}}) == 2);
+  }
+}
+
+TEST_CASE("layer norm backward") {
+  for (int k = 0; k < rounds(3); ++k) {
+    const Shape shape{between(2, 50), between(2, 90)};
+    const auto n = static_cast<double>(shape[1]);
+    const auto [x, rx] = input(shape);
+    const auto [dy, rdy] = input(shape);
+    const auto [w, rw] = input({shape[1]});
+    const Tensor centred = x - sn::mean(x, 1, true), rstd = sn::rsqrt(sn::mean(centred * centred, 1, true) + 1e-5f), xhat = centred * rstd, dxhat = dy * w;
+    const Tensor dx = (dxhat - sn::mean(dxhat, 1, true) - xhat * sn::mean(dxhat * xhat, 1, true)) * rstd;
+    const Norm norm = norm_of(rx, Ref{{1}, {1}}, Ref{{1}, {0}});
+    const Ref rdxhat = zip(rdy, rw, times);
+    const auto average = [&](const Ref& v) {
+      Ref m = map(reduce(v, {1}, 0, plus), [&](double s) { return s / n; });
+      m.shape.push_back(1);
+      return m;
+    };
+    const Ref inner = zip(zip(rdxhat, average(rdxhat), minus), zip(norm.y, average(zip(rdxhat, norm.y, times)), times), minus);
+    check({{dx, zip(inner, norm.rstd, times)}, {sn::sum(dy * xhat, 0), reduce(zip(rdy, norm.y, times), {0}, 0, plus)}, {sn::sum(dy, 0), reduce(rdy, {0}, 0, plus)}},
+          1e-3);
+  }
+}
+
+TEST_CASE("slices of row results, split and merged axes, axes of size 1") {
+  for (int k = 0; k < rounds(4); ++k) {
+    const std::int64_t a = between(1, 9), b = between(1, 6), c = between(1, 20);
+    const auto [x, rx] = input({a, b * c});
+    const auto [w, rw] = input({b * c});
+    const Ref split{{a, b, c}, rx.v};
+    const Ref e = map(split, [](double v) { return std::exp(v); });
+    Ref total = reduce(e, {2}, 0, plus);
+    total.shape.push_back(1);
+    Ref soft = zip(e, total, [](double p, double q) { return p / q; });
+    const Tensor s = sn::softmax(x.reshape({a, b, c}), -1);
+    const Ref first = strided(soft, {a, 1, c}, {0, 0, 0}, {1, 1, 1}), one = strided(soft, {a, b, 1}, {0, 0, c - 1}, {1, 1, 1});
+    check({{s(sn::Slice{}, sn::Slice{0, 1}), first}, {s(sn::Slice{}, sn::Slice{}, sn::Slice{c - 1, c}), one}});
+    soft.shape = {a, b * c};
+    CHECK(check({{sn::softmax(x.reshape({a, b, c}), -1).reshape({a, b * c}) * w, zip(soft, rw, times)}}) == 1);
+    CHECK(check({{sn::sum(x.reshape({a, 1, b * c}), 1), rx}}) <= 1);
+  }
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }

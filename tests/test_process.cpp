@@ -1,0 +1,312 @@
+// The library in the life of a process: what static objects do at its end, forks, threads that cannot be started, compiles that
+// nobody waits for. Each role runs in a process of its own.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "program.hpp"
+
+namespace sn = sinter;
+namespace fs = std::filesystem;
+using sn::DType;
+using sn::Tensor;
+
+namespace {
+
+std::string self;  // this program's path
+
+struct Ran { int status; std::string out; };
+Ran run_role(const std::string& role, const std::string& environment = "") {
+  FILE* pipe = popen(("env " + environment + " " + self + " --role=" + role + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::string out;
+  char buffer[4096];
+  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
+  return {pclose(pipe), out};
+}
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "sinter-process-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string cache() const { return "SINTER_CACHE_DIR=" + path.string(); }
+};
+
+bool on_llvm() { return !sn::testing::on_cuda() && sn::options().backend == "llvm"; }
+
+Tensor ramp(std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k % 1000) * 0.001f;
+  return sn::from_span(values);
+}
+
+std::string figure(const std::string& text, const std::string& key) {
+  const auto at = text.find(key + "=");
+  if (at == std::string::npos) return "";
+  const auto start = at + key.size() + 1;
+  return text.substr(start, text.find_first_of(" \n", start) - start);
+}
+
+// ---- at the end ------------------------------------------------------------------------------------------------------------
+
+// Made before anything of the library is used, so destroyed after everything that is made on first use.
+struct AtExit {
+  Tensor kept;
+  bool asked = false;
+  ~AtExit() {
+    if (!asked) return;
+    const Tensor known = sn::exp(kept) + 1.0f;                                    // a plan that is there
+    const Tensor fresh = sn::softmax(sn::tanh(kept.reshape({500, 20}) * 3.0f), -1);  // one that is not
+    const Tensor product = sn::matmul(fresh, fresh.T());
+    double sum = 0;
+    for (float v : product.to_vector<float>()) sum += v;
+    std::printf("known=%.4f sum=%.2f rows=%.4f\n", known.to_vector<float>()[999], sum, sn::sum(fresh).item<float>());
+    std::fflush(stdout);
+  }
+} at_exit;
+
+int role_static() {
+  at_exit.kept = ramp(10000);
+  at_exit.asked = true;
+  sn::eval(sn::exp(at_exit.kept) + 1.0f);
+  return 0;
+}
+
+// ---- forks -----------------------------------------------------------------------------------------------------------------
+
+int role_fork() {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int t = 0; t < 3; ++t)
+    others.emplace_back([&stop, t] {
+      for (int k = 0; !stop; ++k) {
+        const Tensor x = ramp(60000 + t);
+        sn::eval(sn::sum(sn::sqrt(x + static_cast<float>(k % 7)) * 2.0f), sn::explain(x).empty() ? x : x * 2.0f);
+      }
+    });
+  int hung = 0, wrong = 0;
+  for (int k = 0; k < 100; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);  // a child that hangs is ended by the signal
+      const Tensor y = sn::sum(ramp(70000).reshape({70, 1000}) * static_cast<float>(k + 1), -1);
+      _exit(std::abs(y.to_vector<float>()[3] - 499.5 * (k + 1)) < 0.1 * (k + 1) ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status)) ++hung;
+    else wrong += WEXITSTATUS(status) != 0;
+  }
+  stop = true;
+  for (auto& other : others) other.join();
+  std::printf("hung=%d wrong=%d\n", hung, wrong);
+  return 0;
+}
+
+// ---- threads ---------------------------------------------------------------------------------------------------------------
+
+int role_few_threads() {
+  sn::eval(ramp(10) + 1.0f);  // what has to be opened is opened
+  const rlimit none{1, 1};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || (geteuid() == 0 && setuid(64321) != 0)) return sn::testing::kSkipped;
+  const Tensor x = ramp(4'000'000);
+  std::printf("sum=%.1f\n", sn::sum(sn::sqrt(x) * sn::sqrt(x)).item<float>());
+  std::printf("again=%.1f\n", sn::sum(x * 2.0f).item<float>());
+  return 0;
+}
+
+int role_many_threads() {
+  const Tensor x = ramp(4'000'000);
+  std::printf("sum=%.1f\n", sn::sum(sn::sqrt(x) * sn::sqrt(x)).item<float>());
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmRSS:", 0) == 0) std::printf("kilobytes=%ld\n", std::atol(line.c_str() + 6));
+  return 0;
+}
+
+// ---- compiles that nobody waits for -------------------------------------------------------------------------------------------
+
+Tensor formula(const Tensor& x) { return sn::tanh(x * 1.5f + 0.25f) / (sn::sqrt(x + 2.0f) - sn::mean(x * x)) + sn::exp(x); }
+
+int role_at_once() {
+  const Tensor x = ramp(100000);
+  const Tensor first = formula(x);
+  sn::eval(first);
+  const bool behind = sn::explain(first).find("interpreted until then") != std::string::npos;
+  const auto once = first.to_vector<float>();
+  sn::synchronize();
+  const auto then = formula(x).to_vector<float>();
+  const auto c = sn::counters();
+  std::printf("behind=%d compiled=%d disk=%d same=%d\n", behind, int(c.kernels_compiled), int(c.kernels_from_disk),
+              std::memcmp(once.data(), then.data(), once.size() * sizeof(float)) == 0);
+  return 0;
+}
+
+int role_short() {  // ends as soon as it has its result
+  const Tensor x = ramp(1000);
+  std::printf("value=%a\n", formula(x).to_vector<float>()[500]);
+  const auto c = sn::counters();
+  std::printf("compiled=%d disk=%d fallbacks=%d\n", int(c.kernels_compiled), int(c.kernels_from_disk), int(c.fallbacks));
+  return 0;
+}
+
+const std::map<std::string, std::function<int()>> roles = {
+    {"static", role_static},       {"fork", role_fork},       {"few_threads", role_few_threads}, {"many_threads", role_many_threads},
+    {"at_once", role_at_once},     {"short", role_short},
+};
+
+}  // namespace
+
+TEST_CASE("a static object's destructor evaluates, known formulas and new ones") {
+  const Folder folder;
+  for (int run = 0; run < 8; ++run) {
+    // The first run compiles; a compiler that is gone by then is a reason to interpret, not to crash.
+    const Ran ran = run_role("static", folder.cache() + " SINTER_THREADS=4");
+    CAPTURE(ran.out);
+    REQUIRE(ran.status == 0);
+    CHECK(ran.out.find("known=3.7156") != std::string::npos);
+    CHECK(std::strtod(figure(ran.out, "rows").c_str(), nullptr) == doctest::Approx(500).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a child of fork evaluates, whatever other threads were doing") {
+  if (sn::testing::on_cuda()) return;  // a CUDA context does not outlive a fork
+  const Ran ran = run_role("fork", "SINTER_THREADS=3 SINTER_LOG=error");
+  CAPTURE(ran.out);
+  CHECK(ran.status == 0);
+  CHECK(figure(ran.out, "hung") == "0");
+  CHECK(figure(ran.out, "wrong") == "0");
+}
+
+TEST_CASE("where threads cannot be started the others do the work, and it is told once") {
+  if (sn::testing::on_cuda()) return;
+  const Ran ran = run_role("few_threads", "SINTER_THREADS=8 SINTER_CACHE_SIZE=0 SINTER_WAIT=on");
+  if (WIFEXITED(ran.status) && WEXITSTATUS(ran.status) == sn::testing::kSkipped) {
+    MESSAGE("SKIPPED: the number of processes cannot be limited here");
+    return;
+  }
+  CAPTURE(ran.out);
+  CHECK(ran.status == 0);
+  CHECK(std::strtod(figure(ran.out, "sum").c_str(), nullptr) == doctest::Approx(1998000).epsilon(1e-4));
+  CHECK(std::strtod(figure(ran.out, "again").c_str(), nullptr) == doctest::Approx(3996000).epsilon(1e-4));
+  const auto warned = ran.out.find("threads could be started");
+  CHECK(warned != std::string::npos);
+  CHECK(ran.out.find("threads could be started", warned + 1) == std::string::npos);
+}
+
+TEST_CASE("an absurd number of threads is cut down") {
+  const Ran ran = run_role("many_threads", "SINTER_THREADS=2147483647");
+  CAPTURE(ran.out);
+  CHECK(ran.status == 0);
+  CHECK(std::strtod(figure(ran.out, "sum").c_str(), nullptr) == doctest::Approx(1998000).epsilon(1e-4));
+  CHECK(std::atol(figure(ran.out, "kilobytes").c_str()) < 1'000'000);
+}
+
+TEST_CASE("batches that only a recording holds are counted and let go") {
+  constexpr int kBatches = 120;
+  constexpr std::int64_t kElements = 1 << 20;  // 4 MiB each, half a gigabyte together
+  const std::vector<float> batch(kElements, 0.5f);
+  sn::reset_peak();
+  const auto before = sn::counters().bytes_now;
+  Tensor sum = sn::zeros({}, DType::float32);
+  for (int k = 0; k < 3; ++k) sum += sn::sum(sn::from_span(batch));
+  CHECK(sn::counters().bytes_now - before >= 3 * kElements * 4);  // what waits is counted
+  for (int k = 3; k < kBatches; ++k) sum += sn::sum(sn::from_span(batch));
+  CHECK(sn::counters().bytes_peak - before < (300u << 20) * (sn::testing::on_cuda() ? 2 : 1));
+  CHECK(sum.item<float>() == doctest::Approx(0.5 * kElements * kBatches).epsilon(1e-4));
+  // Data that the user holds is no reason to evaluate anything.
+  const Tensor large = sn::from_span(std::vector<float>(70 << 20, 1.0f));
+  const auto launched = sn::counters().kernels_launched;
+  const Tensor waits = sn::sum(large * 2.0f + large);
+  CHECK(sn::counters().kernels_launched == launched);
+  CHECK(sn::explain(waits).find("moved") != std::string::npos);
+}
+
+TEST_CASE("a first result does not wait for the compiler where the bits are the same") {
+  if (!on_llvm()) return;
+  const Folder folder;
+  const Ran first = run_role("at_once", folder.cache() + " SINTER_WAIT=off");
+  CAPTURE(first.out);
+  REQUIRE(first.status == 0);
+  CHECK(figure(first.out, "behind") == "1");
+  CHECK(std::atoi(figure(first.out, "compiled").c_str()) >= 1);
+  CHECK(figure(first.out, "same") == "1");
+  const Ran second = run_role("at_once", folder.cache() + " SINTER_WAIT=off");
+  CHECK(figure(second.out, "behind") == "0");
+  CHECK(figure(second.out, "compiled") == "0");
+  CHECK(figure(second.out, "disk") == figure(first.out, "compiled"));
+  const Folder other;
+  CHECK(figure(run_role("at_once", other.cache() + " SINTER_WAIT=on").out, "behind") == "0");
+}
+
+TEST_CASE("a process that ends at once still leaves its kernel in the cache") {
+  if (!on_llvm()) return;
+  for (int round = 0; round < 5; ++round) {
+    const Folder folder;
+    const Ran first = run_role("short", folder.cache() + " SINTER_WAIT=off");
+    CAPTURE(first.out);
+    REQUIRE(first.status == 0);
+    CHECK(figure(first.out, "disk") == "0");
+    const Ran second = run_role("short", folder.cache() + " SINTER_WAIT=off");
+    CHECK(std::atoi(figure(second.out, "disk").c_str()) >= 1);
+    CHECK(figure(second.out, "compiled") == "0");
+    CHECK(figure(second.out, "value") == figure(first.out, "value"));
+  }
+}
+
+TEST_CASE("a warm cache serves where the compiler is gone") {
+  if (!on_llvm()) return;
+  const Folder folder;
+  const Ran cold = run_role("short", folder.cache() + " SINTER_WAIT=on");
+  const std::string kernels = figure(cold.out, "compiled");
+  REQUIRE(std::atoi(kernels.c_str()) >= 1);
+  const Ran warm = run_role("short", folder.cache() + " SINTER_WAIT=on SINTER_LLVM=/nonexistent/libLLVM.so");
+  CAPTURE(warm.out);
+  CHECK(warm.status == 0);
+  CHECK(figure(warm.out, "disk") == kernels);
+  CHECK(figure(warm.out, "fallbacks") == "0");
+  CHECK(figure(warm.out, "value") == figure(cold.out, "value"));
+  // A damaged note is as good as none.
+  std::ofstream(folder.path / "compiler-cpu", std::ios::binary) << "nonsense";
+  const Ran lost = run_role("short", folder.cache() + " SINTER_WAIT=on SINTER_LLVM=/nonexistent/libLLVM.so");
+  CAPTURE(lost.out);
+  CHECK(lost.status == 0);
+  CHECK(figure(lost.out, "fallbacks") == kernels);
+  CHECK(figure(lost.out, "value") == figure(cold.out, "value"));
+}
+
+TEST_CASE("trim and synchronize are the user's") {
+  sn::eval(ramp(3'000'000) * 2.0f);
+  sn::synchronize();
+  sn::trim();
+  CHECK((ramp(10) + 1.0f).to_vector<float>()[3] == doctest::Approx(1.003f));
+}
+
+int main(int argc, char** argv) {
+  self = fs::read_symlink("/proc/self/exe").string();
+  const std::string role = argc > 1 ? argv[1] : "";
+  if (role.rfind("--role=", 0) == 0) return roles.at(role.substr(7))();
+  return sinter::testing::run_tests(argc, argv);
+}

@@ -1,0 +1,35 @@
+// Runs the programs of programs/ on one executor.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "program.hpp"
+#include "programs/programs.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+
+TEST_CASE("small programs agree with plain loops") {
+  const char* fixed = std::getenv("SINTER_TEST_SEED");
+  const auto seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  MESSAGE("SINTER_TEST_SEED=" << seed);
+  const char* only = std::getenv("SINTER_TEST_PROGRAM");
+  std::size_t number = 0, count = 0;
+  for (const auto& list : {learning_programs(), physics_programs(), image_programs(), number_programs(), linear_programs()})
+    for (const Program& program : list) {
+      ++count;
+      if (only && std::string(only) != program.name) continue;
+      // An emulated kernel takes a compiler each: one in eight programs there, others each time.
+      if (on_cuda() && !only && (number++ + seed) % 8 != 0) continue;
+      for (const auto& [real, evaluates] : {std::pair{sn::DType::float64, false}, {sn::DType::float32, true}, {sn::DType::float32, false}, {sn::DType::float64, true}}) {
+        if (on_cuda() && real == sn::DType::float64) continue;
+        INFO(program.name << " in " << std::string(sn::name(real)) << (evaluates ? ", evaluated at each step" : ", recorded whole"));
+        Desk desk(seed, real, evaluates);
+        try {
+          program.run(desk);
+        } catch (const sn::Error& error) {
+          FAIL_CHECK(error.what());
+        }
+      }
+    }
+  CHECK(count >= 100);
+}
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

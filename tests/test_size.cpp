@@ -1,0 +1,109 @@
+// Sizes: arithmetic against numbers, guards that are complete (a program that holds computes what planning again would), and
+// guards that are few.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "fuse/size.hpp"
+#include "host_data_stub.hpp"
+
+using namespace sinter;
+using fuse::Size;
+using fuse::SizeProgram;
+using fuse::SizeSpace;
+
+TEST_CASE("what is true for all sizes leaves no guard") {
+  SizeSpace space;
+  const Size n = space.symbol("n", 100, 2), m = space.symbol("m", 7, 2);
+  CHECK(n * m == m * n);
+  CHECK((n * m) / m == n);
+  CHECK((n * m) % n == 0);
+  CHECK(n - 1 < n);
+  CHECK(n > 1);
+  CHECK(n * m + 3 > 0);
+  CHECK((n + m) * (n - m) == n * n - m * m);
+  CHECK(Size(7) / Size(2) == Size(3));
+  CHECK(space.guards().empty());
+}
+
+TEST_CASE("what is true for some sizes leaves a guard that says so") {
+  SizeSpace space;
+  const Size n = space.symbol("n", 100, 2);
+  CHECK(n % 4 == 0);
+  CHECK(n < 131072);
+  CHECK(n != 64);
+  CHECK(n % 4 == 0);  // known already
+  REQUIRE(space.guards().size() == 3);
+  CHECK(to_string(space.guards()[0]) == "(n % 4) == 0");
+  CHECK(to_string(space.guards()[1]) == "n < 131072");
+  CHECK(to_string(space.guards()[2]) == "n != 64");
+  const SizeProgram program(space, {n * n, n / 8 + 1});
+  CHECK(program.holds({100}));
+  CHECK_FALSE(program.holds({101}));
+  CHECK_FALSE(program.holds({64}));
+  CHECK_FALSE(program.holds({131072}));
+  std::vector<std::int64_t> values;
+  program.evaluate({2048}, values);
+  CHECK(values == std::vector<std::int64_t>{2048 * 2048, 257});
+}
+
+TEST_CASE("an estimate holds for its order of magnitude") {
+  SizeSpace space;
+  const Size n = space.symbol("n", 1000, 2);
+  CHECK(fuse::as_double(n * 4) == 4000);
+  const SizeProgram program(space, {});
+  CHECK(program.holds({1000}));
+  CHECK(program.holds({70}));
+  CHECK(program.holds({1024}));
+  CHECK_FALSE(program.holds({1025}));
+  CHECK_FALSE(program.holds({60}));
+}
+
+// A small deterministic computation with decisions, over any number type.
+template <class N> std::vector<N> decide(std::vector<N> values, unsigned seed) {
+  std::mt19937 rng(seed);
+  for (int step = 0; step < 20; ++step) {
+    const N a = values[rng() % values.size()], b = values[rng() % values.size()];
+    const N literal(static_cast<std::int64_t>(rng() % 9 + 1));
+    switch (rng() % 8) {
+      case 0: values.push_back(a + b); break;
+      case 1: values.push_back(a < b ? b - a : a - b); break;
+      case 2: values.push_back(a < N(100000) && b < N(100000) ? a * b : a); break;
+      case 3: values.push_back(b > N(0) ? a / b : a); break;
+      case 4: values.push_back(b > N(0) ? a % b : b); break;  // a may be negative
+      case 5: values.push_back(a % literal == N(0) ? a / literal : a); break;
+      case 6: values.push_back(a % literal < N(0) ? a + literal : a); break;
+      default: values.push_back(a == b ? literal : a); break;
+    }
+  }
+  return values;
+}
+
+TEST_CASE("a program that holds computes what deciding again with numbers would") {
+  const unsigned first = std::random_device{}();
+  int held = 0;
+  for (unsigned round = 0; round < 2000; ++round) {
+    const unsigned seed = first + round;
+    INFO("seed " << seed);
+    std::mt19937 rng(seed);
+    const auto draw = [&] { return static_cast<std::int64_t>(2 + rng() % 60); };
+    const std::vector<std::int64_t> known{draw(), draw(), draw()};
+    SizeSpace space;
+    fuse::Sizes symbols;
+    for (std::size_t k = 0; k < known.size(); ++k) symbols.push_back(space.symbol("n" + std::to_string(k), known[k], 2));
+    const fuse::Sizes made = decide(symbols, seed);
+    const auto want_known = decide(known, seed);
+    REQUIRE(fuse::hints(made) == want_known);
+    const SizeProgram program(space, made);
+    REQUIRE(program.holds(known));
+    for (int other = 0; other < 20; ++other) {
+      const std::vector<std::int64_t> values{draw(), draw(), draw()};
+      if (!program.holds(values)) continue;
+      ++held;
+      std::vector<std::int64_t> got;
+      program.evaluate(values, got);
+      REQUIRE(got == decide(values, seed));
+    }
+  }
+  CHECK(held > 200);
+}

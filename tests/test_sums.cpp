@@ -1,0 +1,66 @@
+// What float32 sums lose on the CPU, over any axes of any view: bounded by the logarithm of their length, against float64.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "program.hpp"
+#include "reference.hpp"
+
+namespace sn = sinter;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+Tensor stored(const Shape& shape, float value) {
+  std::vector<float> values(static_cast<std::size_t>(sn::element_count(shape)), value);
+  return sn::from_span(values, shape);
+}
+
+void check(const Tensor& x, const std::vector<std::int64_t>& axes) {
+  const Tensor got = axes.empty() ? sn::sum(x) : sn::sum(x, axes);
+  const Tensor exact = axes.empty() ? sn::sum(x, {}, false, sn::DType::float64) : sn::sum(x, axes, false, sn::DType::float64);
+  const Tensor magnitude = axes.empty() ? sn::sum(sn::abs(x), {}, false, sn::DType::float64) : sn::sum(sn::abs(x), axes, false, sn::DType::float64);
+  const auto a = sinter::testing::values(got), b = sinter::testing::values(exact), m = sinter::testing::values(magnitude);
+  const double length = static_cast<double>(x.size()) / static_cast<double>(std::max<std::size_t>(a.size(), 1));
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    INFO("result ", k, " of ", a.size(), " over ", length, " elements");
+    REQUIRE(std::fabs(a[k] - b[k]) <= 4 * (1 + std::log2(std::max(length, 1.0))) * 0x1p-23 * m[k]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sums over short inner axes and over columns of many rows") {
+  const Slice all{};
+  const Tensor a = stored({50000, 3}, 0.1f), b = stored({65536, 2}, 0.1f), rows = stored({1000000, 4}, 0.1f);
+  check(a.at({all, Slice{0, 2}}), {});
+  check(b.at({all, Slice{0, 1}}), {});
+  check(a.at({all, Slice{0, 2}}), {0});
+  check(rows, {0});
+  check(rows, {});
+  check(rows.T(), {1});
+  CHECK(std::fabs(sn::sum(a.at({all, Slice{0, 2}})).item<float>() - 10000.f) <= 0.01f);
+  CHECK(std::fabs(sn::sum(b.at({all, Slice{0, 1}})).item<float>() - 6553.6f) <= 0.01f);
+}
+
+TEST_CASE("sums over random axes of random views") {
+  std::mt19937 rng(std::random_device{}());
+  const auto pick = [&](int n) { return static_cast<std::int64_t>(rng() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 40; ++round) {
+    const Shape shapes[] = {{70000}, {300, 200}, {40, 30, 50}, {2, 3, 4000}, {9000, 2, 3}, {7, 11, 13, 17}, {0, 5}, {1, 1}};
+    Tensor x = sinter::testing::random(rng, shapes[pick(8)], sn::DType::float32, round % 2 ? 0 : -1, 1).first;
+    if (pick(2) && x.ndim() > 1) x = x.T();
+    if (pick(2) && x.size() > 0) x = x.at({sn::ellipsis, Slice{pick(2), {}, 1 + pick(3)}});
+    if (pick(3) == 0 && x.size() > 0) x = x.at({Slice{{}, {}, -1}, sn::ellipsis});
+    std::vector<std::int64_t> axes;
+    for (std::int64_t axis = 0; axis < x.ndim(); ++axis)
+      if (pick(2)) axes.push_back(axis);
+    check(x, axes);
+  }
+}
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
