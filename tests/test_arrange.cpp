@@ -450,11 +450,10 @@ TEST_CASE("scans along every axis") {
           sums.shape[k] = 1;
           const Ref expected = zip(scanned(ref, k), sums, [](double a, double b) { return a + 2 * b; });
           near(z, expected, tolerance * 20, what + " with work");
-          near(sn::flip(row.scan(x, static_cast<std::int64_t>(k))), make(shape, [&](const Coords& at) {
+          near(sn::flip(row.scan(x, static_cast<std::int64_t>(k))), make(shape, [&, all = scanned(ref, k)](const Coords& at) {
                  Coords from = at;
                  for (std::size_t n = 0; n < at.size(); ++n) from[n] = shape[n] - 1 - at[n];
-                 const Ref r = scanned(ref, k);
-                 return r.v[flat(shape, from)];
+                 return all.v[flat(shape, from)];
                }), tolerance, what + " flipped");
         }
         if (ref.v.size() < 200) near(row.scan(x, {}), scanned(Ref{{static_cast<std::int64_t>(ref.v.size())}, ref.v}, 0), tolerance, what + " flat");
