@@ -87,6 +87,23 @@ class NestBuilder {
     nest.stages.back().keeps.push_back({static_cast<int>(nest.slots.size()) - 1, value});
     return static_cast<int>(nest.slots.size()) - 1;
   }
+  /// The load reads where the guard holds, elsewhere it is the fill (zero without one).
+  int guarded(int load, int guard, int fill = -1) {
+    nest.instrs[load].guard = guard;
+    nest.instrs[load].fill = fill;
+    return load;
+  }
+  int scan(Op op, int value) {
+    const int id = emit(Instr::Kind::scan, nest.instrs[value].dtype, -1);
+    nest.instrs[id].op = op;
+    nest.instrs[id].args[0] = value;
+    return id;
+  }
+  void check(int condition, int value) { nest.stages.back().checks.push_back({condition, value, nest.checks++}); }
+  void store_if(int guard, int value, int index) {
+    store(value, index);
+    nest.stages.back().stores.back().guard = guard;
+  }
   void store(int value, int index) {
     jit::Access access;
     access.dtype = nest.instrs[value].dtype;

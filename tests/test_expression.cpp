@@ -266,6 +266,8 @@ TEST_CASE("every function of the table can be called with tensors, and its param
                                      : name == "shape"      ? "(4, 6)"
                                      : name == "axes"       ? "(1, 0)"
                                      : name == "dtype"      ? "float64"
+                                     : name == "arrays"     ? "(t, t)"
+                                     : name == "pad_width" || name == "shift" || name == "reps" || name == "repeats" || name == "N" ? "2"
                                      : name == "axis2"      ? "1"
                                      : name.starts_with("axis") ? "0"
                                      : name == "start" || name == "fill_value" || name == "a_min" ? "1"
@@ -378,7 +380,7 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"sofmax(x)", "did you mean 'softmax'?", 0},
       {"x + yy", "did you mean 'y'?", 4},
       {"x + quux", "quux=…", 4},
-      {"concatenate(x, y)", "unknown function 'concatenate'", 0},
+      {"kronecker(x, y)", "unknown function 'kronecker'", 0},
       {"np.foo(x)", "unknown function 'foo'", 3},
       {"x.foo()", "no attribute 'foo'", 2},
       {"x.mena(axis=0)", "did you mean 'mean'?", 2},

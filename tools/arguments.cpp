@@ -127,6 +127,21 @@ Tensor Arguments::tensor(int parameter) const {
   return value ? *value->as<Tensor>() : Tensor();
 }
 
+std::vector<Tensor> Arguments::tensors(int parameter) const {
+  const Value* value = given(parameter);
+  if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
+  std::vector<Tensor> result;
+  for (const Value& item : *value->as<Tuple>()) {
+    if (const auto* tensor = item.as<Tensor>()) result.push_back(*tensor);
+    else throw Fault{item.offset, fmt::format("{}() takes a tuple of tensors, and this is {}", function_.name, kind_name(item))};
+  }
+  return result;
+}
+std::optional<std::int64_t> Arguments::axis(int parameter) const {
+  return given(parameter) ? std::optional(integer(parameter, 0)) : std::nullopt;
+}
+std::vector<std::int64_t> Arguments::list(int parameter) const { return integers(parameter, "an integer or a tuple of integers"); }
+
 std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wanted) const {
   const Value* value = given(parameter);
   if (value && value->as<std::int64_t>()) return {*value->as<std::int64_t>()};

@@ -24,6 +24,9 @@ class Arguments {
   /// The value, or null when it was left out or is None.
   const Value* given(int parameter) const;
   Arg operand(int parameter) const;
+  std::vector<Tensor> tensors(int parameter) const;  // a tuple of them
+  std::optional<std::int64_t> axis(int parameter) const;  // absent: none
+  std::vector<std::int64_t> list(int parameter) const;    // an integer or a tuple of integers
   Tensor tensor(int parameter) const;  // absent: an empty handle
   Axes axes(int parameter, const Axes& otherwise = {}) const;
   Shape shape(int parameter) const;    // an integer or a tuple of integers

@@ -103,6 +103,56 @@ Value linspace_(const Arguments& a) {
                    Location{})};
 }
 
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>)> Value scan_as(const Arguments& a) {
+  return {F(a.operand(0), a.axis(1), a.dtype(2))};
+}
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>)> Value scan(const Arguments& a) { return {F(a.operand(0), a.axis(1))}; }
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value place(const Arguments& a) {
+  return {F(a.operand(0), a.axis(1), a.flag(2))};
+}
+template <Tensor (*F)(const std::vector<Tensor>&, std::int64_t, Location)> Value join(const Arguments& a) {
+  return {F(a.tensors(0), a.integer(1, 0), Location{})};
+}
+template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
+
+Value pad_(const Arguments& a) {
+  // 2, (before, after), or a pair for each axis.
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths;
+  const Tuple* tuple = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
+  const bool nested = tuple && !tuple->empty() && (*tuple)[0].as<Tuple>();
+  if (!nested) {
+    const std::vector<std::int64_t> one = a.list(1);
+    if (one.empty() || one.size() > 2) a.fail(1, "pad_width is a number, a pair, or a pair for each axis");
+    widths = {{one.front(), one.back()}};
+  } else {
+    for (const Value& pair : *tuple) {
+      const Tuple* both = pair.as<Tuple>();
+      if (!both || both->size() != 2 || !(*both)[0].as<std::int64_t>() || !(*both)[1].as<std::int64_t>())
+        a.fail(1, "pad_width is a number, a pair, or a pair for each axis");
+      widths.emplace_back(*(*both)[0].as<std::int64_t>(), *(*both)[1].as<std::int64_t>());
+    }
+  }
+  constexpr std::pair<std::string_view, PadMode> modes[] = {{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect},
+                                                            {"symmetric", PadMode::symmetric}, {"wrap", PadMode::wrap}};
+  const std::string mode = a.text(2, "constant");
+  for (const auto& [name, value] : modes)
+    if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
+  a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'");
+}
+Value take_(const Arguments& a) {
+  const std::string mode = a.text(3, "raise");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode is 'raise', 'wrap' or 'clip'");
+  return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
+}
+Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
+Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
+Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
+Value eye_(const Arguments& a) {
+  return {eye(a.integer(0, 0), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})};
+}
+Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
+
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
                            kSpread = "a axis? dtype? * ddof? keepdims?";
 
@@ -120,6 +170,8 @@ constexpr Function kFunctions[] = {
     {"arcsin", "x", unary<asin>},
     {"arctan", "x", unary<atan>},
     {"arctan2", "x1 x2", binary<atan2>},
+    {"argmax", "a axis? * keepdims?", place<argmax>},
+    {"argmin", "a axis? * keepdims?", place<argmin>},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
     {"astype", "x dtype", astype_},
@@ -132,10 +184,20 @@ constexpr Function kFunctions[] = {
     {"broadcast_to", "array shape", broadcast_to_},
     {"ceil", "x", unary<ceil>},
     {"clip", "a a_min|min? a_max|max?", clip_},
+    {"concat", "arrays axis?", join<concatenate>},
+    {"concatenate", "arrays axis?", join<concatenate>},
     {"contiguous", "a", unary<contiguous>},
     {"copy", "a", unary<contiguous>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
+    {"cummax", "a axis?", scan<cummax>},
+    {"cummin", "a axis?", scan<cummin>},
+    {"cumprod", "a axis? dtype?", scan_as<cumprod>},
+    {"cumsum", "a axis? dtype?", scan_as<cumsum>},
+    {"cumulative_prod", "x * axis? dtype?", scan_as<cumprod>},
+    {"cumulative_sum", "x * axis? dtype?", scan_as<cumsum>},
+    {"diag", "v k?", by_diagonal<diag>},
+    {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"divide", "x1 x2", binary<divide>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
@@ -143,6 +205,7 @@ constexpr Function kFunctions[] = {
     {"exp2", "x", unary<exp2>},
     {"expand_dims", "a axis", over_axes<expand_dims>},
     {"expm1", "x", unary<expm1>},
+    {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", unary<abs>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
@@ -184,6 +247,7 @@ constexpr Function kFunctions[] = {
     {"not_equal", "x1 x2", binary<not_equal>},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
+    {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
@@ -192,10 +256,12 @@ constexpr Function kFunctions[] = {
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
     {"remainder", "x1 x2", binary<remainder>},
+    {"repeat", "a repeats axis?", repeat_},
     {"reshape", "a shape+", reshape_},
     {"right_shift", "x1 x2", binary<right_shift>},
     {"rint", "x", unary<rint>},
     {"rms_norm", "x weight? eps? axis?", rms_norm_},
+    {"roll", "a shift axis?", roll_},
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
     {"sigmoid", "x", unary<sigmoid>},
@@ -207,13 +273,19 @@ constexpr Function kFunctions[] = {
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},
+    {"stack", "arrays axis?", join<stack>},
     {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceAs, reduce_as<sum>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
+    {"take", "a indices axis? mode?", take_},
+    {"take_along_axis", "arr indices axis?", take_along_axis_},
     {"tan", "x", unary<tan>},
     {"tanh", "x", unary<tanh>},
+    {"tile", "A reps", tile_},
     {"transpose", "a axes+?", transpose_},
+    {"tril", "m k?", by_diagonal<tril>},
+    {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
     {"var", kSpread, spread<var>},

@@ -14,6 +14,8 @@ struct ShapeError : Error { using Error::Error; };
 struct DTypeError : Error { using Error::Error; };
 /// An axis or an index out of range, a repeated axis.
 struct AxisError : Error { using Error::Error; };
+/// An element of an index tensor that is out of range: found when the value is computed.
+struct IndexError : Error { using Error::Error; };
 /// A value that is not meaningful: a zero slice step, an unknown option, a malformed expression.
 struct ValueError : Error { using Error::Error; };
 /// A file that is missing, unreadable, truncated or malformed.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sinter/tensor.hpp"
@@ -124,6 +125,13 @@ Tensor any(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 
+// --- scans: each element combined with all before it along an axis; without an axis, of the flat tensor --------------------
+// Sums and products of bool and int32 give int64; a dtype converts first. A NaN stays from where it is met.
+Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
+Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
+Tensor cummax(const Arg& x, std::optional<std::int64_t> axis = {});
+Tensor cummin(const Arg& x, std::optional<std::int64_t> axis = {});
+
 // --- views: index algebra inside the kernel that reads them ----------------------------------------------------------
 Tensor reshape(const Arg& x, const Shape& shape);  // one size may be -1
 Tensor transpose(const Arg& x);                    // all axes reversed
@@ -136,6 +144,51 @@ Tensor flip(const Arg& x, const Axes& axes = {});
 Tensor slice(const Arg& x, const std::vector<Index>& index);  // x.at(index)
 /// A copy of its own in row-major order, once evaluated: never folded into another kernel's reads.
 Tensor contiguous(const Arg& x);
+
+// --- arranging: guarded reads inside the kernel that uses the result ---------------------------------------------------
+enum class PadMode : std::uint8_t {
+  constant,
+  edge,       ///< the outermost element again
+  reflect,    ///< mirrored at the outermost element
+  symmetric,  ///< mirrored behind the outermost element
+  wrap,       ///< from the other end
+};
+/// Elements before and after along each axis; one pair serves all axes. `value` is cast to x's dtype.
+Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant,
+           const Arg& value = 0);
+/// One after the other along an axis, in their common type.
+Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
+/// The same along a new axis.
+Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
+/// Elements shifted round along axes, each by its own shift or all by one; without axes the flat tensor.
+Tensor roll(const Arg& x, const std::vector<std::int64_t>& shifts, const Axes& axes = {});
+/// The whole tensor again and again: along its last axes, and new ones in front, as often as `repetitions` say.
+Tensor tile(const Arg& x, const std::vector<std::int64_t>& repetitions);
+/// Each element `count` times; without an axis of the flat tensor.
+Tensor repeat(const Arg& x, std::int64_t count, std::optional<std::int64_t> axis = {});
+/// Zeros above the k-th diagonal of the last two axes.
+Tensor tril(const Arg& x, std::int64_t k = 0);
+/// Zeros below it.
+Tensor triu(const Arg& x, std::int64_t k = 0);
+/// Ones on the k-th diagonal; square without `columns`.
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64,
+           Location where = Location::current());
+/// The diagonal of two axes, as the last axis of the result: a view.
+Tensor diagonal(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
+/// A matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.
+Tensor diag(const Arg& x, std::int64_t k = 0);
+
+// --- elements at computed places ---------------------------------------------------------------------------------------
+/// What becomes of an index out of range. `raise`: IndexError with the op, the line, the index and the size, when it is computed;
+/// negative indices down to -size count from the end.
+enum class IndexMode : std::uint8_t { raise, wrap, clip };
+/// The axis replaced by the indices' axes; without an axis, of the flat tensor.
+Tensor take(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = {}, IndexMode mode = IndexMode::raise);
+/// result[.., i, ..] = x[.., indices[.., i, ..], ..]; all other axes broadcast. Without an axis, of the flat tensor.
+Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = -1);
+/// Where the largest element lies: the first of several, a NaN before all others; int64. Without an axis, of the flat tensor.
+Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
+Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// As NumPy: 1-D operands are vectors, leading axes broadcast.

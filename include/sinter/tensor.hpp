@@ -62,7 +62,7 @@ class Tensor {
   Tensor reshape(const Shape& shape, Location where = Location::current()) const;
   Tensor astype(DType dtype, Location where = Location::current()) const;
 
-  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis; never copies.
+  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and one tensor of integers; never copies.
   Tensor operator()(const Index& i0) const;
   Tensor operator()(const Index& i0, const Index& i1) const;
   Tensor operator()(const Index& i0, const Index& i1, const Index& i2) const;
@@ -177,7 +177,7 @@ inline constexpr Ellipsis ellipsis{};
 /// One position of an index expression.
 class Index {
  public:
-  enum class Kind : std::uint8_t { integer, slice, inserted, rest };  // inserted: newaxis; rest: ellipsis
+  enum class Kind : std::uint8_t { integer, slice, inserted, rest, places };  // inserted: newaxis; rest: ellipsis; places: a tensor
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
   Index(T i, Location where = Location::current())
@@ -185,9 +185,12 @@ class Index {
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
+  /// Integers: the axis is replaced by the tensor's axes, as take() does. One position of an index may be a tensor.
+  Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
 
   Kind kind() const { return kind_; }
   std::int64_t integer() const { return integer_; }
+  const Tensor& places() const { return places_; }
   const Slice& slice() const { return slice_; }
   Location where() const { return where_; }
 
@@ -195,6 +198,7 @@ class Index {
   Kind kind_;
   std::int64_t integer_ = 0;
   Slice slice_;
+  Tensor places_;
   Location where_;
 };
 

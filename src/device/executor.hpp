@@ -28,7 +28,7 @@ class Kernel {
 };
 using KernelPtr = std::shared_ptr<Kernel>;
 
-/// pointers: inputs then outputs, in the nest's order, offsets already added. scalars: 8 bytes each.
+/// pointers: inputs then outputs, in the nest's order, offsets already added; then the flags of checks where there are any. scalars: 8 bytes each.
 struct Arguments {
   std::span<void* const> pointers;
   std::span<const std::int64_t> ints;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/checks.hpp"
 #include "engine/options.hpp"
 #include "engine/retry.hpp"
 #include "sinter/errors.hpp"
@@ -177,7 +178,7 @@ std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
 }
 
 void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
-                    std::vector<device::BufferPtr>& buffers) {
+                    std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags) {
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
   const auto ints = numbers.subspan(step.numbers, nest.ints.size());
@@ -195,7 +196,8 @@ void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbe
   };
   ++totals_.launched;
   if (const auto kernel = kernels_.current(step.made, nest, target)) {
-    const auto pointers = gather([&](int node) { return buffers[node]->data(); });
+    auto pointers = gather([&](int node) { return buffers[node]->data(); });
+    if (flags) pointers.push_back(flags->data());
     device->launch(*kernel, nest, {pointers, ints, scalars});
     return;
   }
@@ -211,10 +213,13 @@ void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbe
   };
   for (const auto& access : nest.inputs) bring(access);
   for (const auto& access : nest.outputs) bring(access);
-  const auto pointers = gather([&](int node) { return copies.at(node)->data(); });
+  auto pointers = gather([&](int node) { return copies.at(node)->data(); });
+  std::vector<std::int64_t> raised(2 * nest.checks);
+  if (flags) pointers.push_back(raised.data());
   const auto kernel = host->load(nest, {});
   host->launch(*kernel, nest, {pointers, ints, scalars});
   for (const auto& access : nest.outputs) device->upload(*buffers[access.buffer], copies.at(access.buffer)->data(), buffers[access.buffer]->bytes());
+  if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
 void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers) {
@@ -231,16 +236,20 @@ void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, 
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
   const auto constants = constants_of(linear.graph);
+  Checks checks(linear.graph, device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto& step = plan.steps[s];
     for (int node : step.reads())
       if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
     for (int node : step.writes()) buffers[node] = device->allocate(std::max<std::size_t>(planned.bytes_of(node, numbers), 1));
-    if (step.kind == fuse::Step::Kind::library) call(fuse::bound(step.call, numbers.data() + planned.steps[s].numbers), device, buffers);
-    else launch(planned.steps[s], numbers, constants, setup.target, buffers);
+    const auto& made = planned.steps[s];
+    if (step.kind == fuse::Step::Kind::library) call(fuse::bound(step.call, numbers.data() + made.numbers), device, buffers);
+    else if (made.gathers.empty()) launch(made, numbers, constants, setup.target, buffers, nullptr);
+    else checks.launch(made, [&](const device::BufferPtr& flags) { launch(made, numbers, constants, setup.target, buffers, flags); });
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
       if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
+  checks.verify();
 }
 
 void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) {

@@ -62,7 +62,7 @@ class Engine {
   void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
            std::vector<device::BufferPtr>& buffers);
   void launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
-              std::vector<device::BufferPtr>& buffers);
+              std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags);
   void call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers);
   void before_fork();
   void after_fork(bool child);

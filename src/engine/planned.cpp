@@ -10,12 +10,12 @@ namespace {
 
 constexpr int kMaxRecuts = 16;
 
-// Constants keep their order when a graph is rewritten, so an ordinal names the same literal before and after.
-std::vector<int> constant_ordinals(const fuse::Graph& graph) {
+// Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after.
+std::vector<int> ordinals_of(const fuse::Graph& graph, trace::Op op) {
   std::vector<int> ordinals(graph.nodes.size(), -1);
   int next = 0;
   for (std::size_t id = 0; id < graph.nodes.size(); ++id)
-    if (graph.nodes[id].op == trace::Op::constant) ordinals[id] = next++;
+    if (graph.nodes[id].op == op) ordinals[id] = next++;
   return ordinals;
 }
 
@@ -28,6 +28,13 @@ std::vector<trace::Scalar> constants_of(const trace::Graph& graph) {
   return constants;
 }
 
+std::vector<const trace::Node*> gathers_of(const trace::Graph& graph) {
+  std::vector<const trace::Node*> gathers;
+  for (const auto& node : graph.nodes)
+    if (node.op == trace::Op::gather) gathers.push_back(&node);
+  return gathers;
+}
+
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels) {
   const fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
@@ -35,7 +42,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
     auto planned = std::make_shared<Planned>();
     planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
-    const auto ordinals = constant_ordinals(planned->plan.graph);
+    const auto ordinals = ordinals_of(planned->plan.graph, trace::Op::constant), gathers = ordinals_of(planned->plan.graph, trace::Op::gather);
     bool cut_again = false;
     fuse::Sizes numbers;
     const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };
@@ -49,6 +56,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
         add(lowered.input_offsets);
         add(lowered.output_offsets);
         for (const auto& scalar : made.nest.scalars) made.constants.push_back(ordinals[scalar.node]);
+        for (const auto& check : step.kernel.checks) made.gathers.push_back(gathers[check.node]);
         made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
         const auto& report = made.made.report;
         const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;

@@ -13,6 +13,7 @@ struct PlannedStep {
   jit::LoopNest nest;          // kernels
   Made made;
   std::vector<int> constants;  // scalar k of the nest is bound from the constant with this ordinal in the graph
+  std::vector<int> gathers;    // check k of the nest is of the gather with this ordinal
   std::size_t numbers = 0;     // where its numbers begin: nest.ints, then the offsets of inputs and outputs
 };
 
@@ -34,6 +35,8 @@ struct Planned {
 /// The plan holds for every size that meets the guards that its decisions left.
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels);
 
+/// The graph's gathers in order of node number.
+std::vector<const trace::Node*> gathers_of(const trace::Graph& graph);
 /// The graph's constants in order of node number.
 std::vector<trace::Scalar> constants_of(const trace::Graph& graph);
 

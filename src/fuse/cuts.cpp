@@ -14,6 +14,7 @@ std::string_view name(CutReason reason) {
     case CutReason::parameters: return "parameters";
     case CutReason::kernel_size: return "kernel size";
     case CutReason::index_expression: return "index expression";
+    case CutReason::gathered: return "gathered";
     case CutReason::library_call: return "library call";
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";

@@ -17,6 +17,7 @@ enum class CutReason : std::uint8_t {
   parameters,            // too many kernel parameters
   kernel_size,           // too many ops for one kernel
   index_expression,      // finding an element through so many views costs more than a copy
+  gathered,              // its elements are taken at computed places
   library_call,          // a library call takes or gives this value in memory
   contiguous_copy,       // the user asked for a contiguous copy
   measured_spill,        // the compiler reported spills

@@ -74,6 +74,9 @@ class Explorer {
         if (node.chunk > 0) continue;
         auto candidate = fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
+      } else if (node.op == Op::scan) {
+        auto candidate = fit_scan(node, map);
+        if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
       } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
         for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) stack.push_back({*input, map});
       }
@@ -106,6 +109,26 @@ class Explorer {
       candidate.more.clear();
     }
     candidate.work = as_double(results) * as_double(extent);
+    return candidate;
+  }
+
+  // A scan met at the given map shares a kernel with the root if the root meets each of its elements once, and its rows in order.
+  std::optional<Candidate> fit_scan(const Node& scan, const Map& map) const {
+    const auto walked = one_to_one(map, sizes_);
+    if (!walked || *walked != axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) return std::nullopt;
+    const IndexExpr& along = map[static_cast<std::size_t>(scan.axis(0))];
+    Candidate candidate;
+    candidate.rows = along.axes();
+    Map dims;
+    Sizes shape;
+    for (int axis = 0; axis < static_cast<int>(sizes_.size()); ++axis)
+      if (candidate.rows >> axis & 1) {
+        dims.push_back(IndexExpr::of_axis(axis));
+        shape.push_back(sizes_[axis]);
+      }
+    if (dims.empty() || !(along == linear(dims, shape)) || element_count(shape) != scan.shape[static_cast<std::size_t>(scan.axis(0))])
+      return std::nullopt;
+    candidate.work = as_double(element_count(scan.shape));
     return candidate;
   }
 

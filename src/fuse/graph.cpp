@@ -14,6 +14,7 @@ enum class Meaning : std::uint8_t { number, size, start };
 
 Meaning meaning(Op op, std::size_t k) {
   if (op == Op::slice) return k % 2 == 0 ? Meaning::start : Meaning::number;
+  if (op == Op::pad) return Meaning::size;
   return Meaning::number;
 }
 

@@ -17,7 +17,7 @@ struct Node {
   Sizes shape;
   std::vector<int> inputs;
   std::vector<Size> ints;
-  /// permute, reduce_*: the axes.
+  /// permute, reduce_*: the axes; gather: the axis; scan: the axis and the reduction.
   int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
   std::vector<int> axes() const;
   trace::Scalar scalar;

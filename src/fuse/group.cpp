@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "sinter/errors.hpp"
@@ -69,18 +70,21 @@ class Builder {
     bool row = false;
   };
   struct Place {
-    int node, map;
+    int node, map, guard;
     friend bool operator==(const Place&, const Place&) = default;
   };
   struct PlaceHash {
-    std::size_t operator()(const Place& p) const { return static_cast<std::size_t>(p.node) * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(p.map); }
+    std::size_t operator()(const Place& p) const { return (static_cast<std::size_t>(p.node) * 31 + static_cast<std::size_t>(p.guard + 1)) * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(p.map); }
   };
 
   int intern(Map map) {
     const auto [found, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
     if (fresh) {
       MapInfo info;
-      for (const auto& expr : map) info.row |= expr.axes() >> kernel_.parallel != 0;
+      for (const auto& expr : map) {
+        info.row |= expr.axes() >> kernel_.parallel != 0;
+        each_value(expr, [&](int number) { info.row |= kernel_.values[number].row; });
+      }
       info.map = std::move(map);
       maps_.push_back(std::move(info));
     }
@@ -92,7 +96,12 @@ class Builder {
   void evaluate() {
     kernel_.values.clear();
     kernel_.roots.clear();
+    kernel_.checks.clear();
+    gathered_values_.clear();
     places_.clear();
+    made_.clear();
+    guard_ = -1;
+    gathered_ = false;
     memo_.clear();
     maps_.clear();
     map_ids_.clear();
@@ -104,11 +113,13 @@ class Builder {
       const int value = eval(request.node, root_maps_[request.node]);
       kernel_.roots.push_back({request.node, value, linear(request.dims, graph_.nodes[request.node].shape)});
     }
+    now_.resize(kernel_.values.size());
+    for (std::size_t v = 0; v < now_.size(); ++v) now_[v] = static_cast<int>(v);
   }
 
   int add(Value value, int map) {
     kernel_.values.push_back(std::move(value));
-    places_.push_back(map);
+    places_.push_back({map, guard_});
     return static_cast<int>(kernel_.values.size()) - 1;
   }
 
@@ -129,7 +140,7 @@ class Builder {
 
   // Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel holds a bounded number.
   int eval(int id, int map) {
-    const Place start{id, map};
+    const Place start{id, map, guard_};
     if (auto found = memo_.find(start); found != memo_.end()) return found->second;
     bool spread = false;  // below a broadcast
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
@@ -146,11 +157,14 @@ class Builder {
       id = input;
       map = below;
     }
-    const Place place{id, map};
+    const Place place{id, map, guard_};
     int value = -1;
-    if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
+    if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
+      const Here everywhere(*this, -1, false);
+      value = eval(id, map);
+    } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
       const Node& node = graph_.nodes[id];
-      value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {-1, -1, -1}, id}, map);
+      value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
       if (place == start) return value;
     } else if (auto found = memo_.find(place); found != memo_.end()) {
       value = found->second;
@@ -188,14 +202,20 @@ class Builder {
   int compute(int id, int map) {
     const Node& node = graph_.nodes[id];
     if (read_from_memory(id, map)) return load(id, map);
+    if (gathered_ && node.op != Op::iota && node.op != Op::pad)
+      return need(id, map, CutReason::gathered, fmt::format("{} is gathered at computed places", trace::name(node.op)));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
-        Value value{Value::Kind::index, node.op, node.dtype, node.dtype, {-1, -1, -1}, id, maps_[map].map[0]};
+        Value value{Value::Kind::index, node.op, node.dtype, node.dtype, {}, id, maps_[map].map[0]};
         value.row = maps_[map].row;
         value.cost = 1;
+        take_operands(value, value.index, [](int number) { return number; });
         return add(std::move(value), map);
       }
+      case Op::pad: return pad(id, map);
+      case Op::gather: return gather(id, map);
+      case Op::scan: return scan(id, map);
       case Op::contiguous:
         if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "a contiguous copy was asked for");
         return eval(node.inputs[0], map);
@@ -205,29 +225,181 @@ class Builder {
     }
   }
 
-  void make_load(Value& value, int id, int map) const {
+  // `current`: where the values are now that the map and the guard name.
+  template <class Current> void make_load(Value& value, int id, int map, int guard, Current current) const {
     const Node& node = graph_.nodes[id];
-    value = {Value::Kind::load, node.op, node.dtype, node.dtype, {-1, -1, -1}, id, linear(maps_[map].map, node.shape)};
+    value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, linear(maps_[map].map, node.shape)};
     value.row = maps_[map].row;
+    // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
+    value.row |= element_count(node.shape) == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
     value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
+    take_operands(value, value.index, current);
+    if (guard >= 0) depend_on(value, value.args[Value::kGuard] = current(guard));
   }
 
   int load(int id, int map) {
     Value value;
-    make_load(value, id, map);
+    make_load(value, id, map, guard_, [](int number) { return number; });
     return add(std::move(value), map);
   }
 
-  int elementwise(int id, int map) {
+  // ---- guards, gathers, scans: values that a kernel computes to find others ------------------------------------------------
+  // While the kernel is built, a guard or an index names a value by the number that it had at first; now_ says where it is.
+
+  // Under which guard, and for whom, what follows is looked at; as before when it ends.
+  struct Here {
+    Here(Builder& builder, int guard, bool gathered) : of(builder), guard_before(of.guard_), gathered_before(of.gathered_) {
+      of.guard_ = guard;
+      of.gathered_ = gathered;
+    }
+    ~Here() {
+      of.guard_ = guard_before;
+      of.gathered_ = gathered_before;
+    }
+    Here(const Here&) = delete;
+    Here& operator=(const Here&) = delete;
+    Builder& of;
+    int guard_before;
+    bool gathered_before;
+  };
+
+  void depend_on(Value& value, int operand) const {
+    if (operand < 0) return;
+    value.row |= kernel_.values[operand].row;
+    value.ready = std::max(value.ready, kernel_.values[operand].ready);
+  }
+  // The computed values of an index become operands.
+  template <class Current> void take_operands(Value& value, const IndexExpr& index, Current current) const {
+    int place = Value::kIndexed;
+    each_value(index, [&](int number) {
+      if (place == Value::kIndexed + Value::kMaxIndexed)
+        throw InternalError(fmt::format("scheduler: more than {} computed values find an element of %{}", Value::kMaxIndexed, value.node));
+      depend_on(value, value.args[place++] = current(number));
+    });
+  }
+
+  // An op that no node of the graph stands for, made once for the same operands.
+  int make(Op op, DType dtype, Operands args) {
+    const auto [found, fresh] = made_.try_emplace(std::tuple(op, args, 0), -1);
+    if (!fresh) return found->second;
+    Value value{Value::Kind::op, op, dtype, kernel_.values[args[op == Op::where ? 1 : 0]].dtype, args};
+    for (int arg : args) depend_on(value, arg);
+    value.cost = 1;
+    return found->second = add(std::move(value), intern({}));
+  }
+  int index_value(const IndexExpr& index) {
+    const auto [found, fresh] = made_.try_emplace(std::tuple(Op::iota, Operands(), index.order()), -1);
+    if (!fresh) return found->second;
+    Value value{Value::Kind::index, Op::iota, DType::int64, DType::int64, {}, -1, index};
+    value.row = index.axes() >> kernel_.parallel != 0;
+    value.cost = 1;
+    take_operands(value, index, [](int number) { return number; });
+    return found->second = add(std::move(value), intern({}));
+  }
+  int both(int a, int b) {
+    if (a < 0 || b < 0) return std::max(a, b);
+    return make(Op::bitwise_and, DType::bool_, {a, b});
+  }
+
+  // The first operand where its own indices are in range, the second elsewhere.
+  int pad(int id, int map) {
+    check_growth(id);
     const Node& node = graph_.nodes[id];
+    const Sizes& inside = graph_.nodes[node.inputs[0]].shape;
+    Map below = maps_[map].map;
+    int within = -1;
+    for (std::size_t k = 0; k < inside.size(); ++k) {
+      const IndexExpr at = below[k];
+      const Size low = node.ints[2 * k], high = low + inside[k];
+      below[k] = at + IndexExpr::of(-low);
+      const IndexRange possible = range(at, kernel_.sizes);
+      if (possible.high < low || possible.low >= high) return eval(node.inputs[1], map);  // never
+      if (possible.low < low) within = both(within, make(Op::less_equal, DType::bool_, {index_value(IndexExpr::of(low)), index_value(at)}));
+      if (possible.high >= high) within = both(within, make(Op::less, DType::bool_, {index_value(at), index_value(IndexExpr::of(high))}));
+    }
+    const int below_map = intern(std::move(below));
+    if (within < 0) return eval(node.inputs[0], below_map);  // always
+    const int fill = eval(node.inputs[1], map), guard = both(guard_, within);
+    int value;
+    {
+      const Here here(*this, guard, gathered_);
+      value = eval(node.inputs[0], below_map);
+    }
+    // A load fills by itself, where the fill is computed before it.
+    Value& inner = kernel_.values[value];
+    const Value& outer = kernel_.values[fill];
+    if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && guard == within && fill < value && outer.row <= inner.row &&
+        outer.ready <= inner.ready) {
+      int& filled = inner.args[Value::kFill];
+      if (filled < 0) filled = fill;
+      if (filled == fill) return value;
+    }
+    Value chosen{Value::Kind::op, Op::where, node.dtype, node.dtype, {within, value, fill}, gathered_ ? -1 : id};
+    for (int arg : chosen.args) depend_on(chosen, arg);
+    chosen.cost = 1;
+    return add(std::move(chosen), map);
+  }
+
+  int gather(int id, int map) {
+    check_growth(id);
+    const Node& node = graph_.nodes[id];
+    const auto axis = static_cast<std::size_t>(node.axis(0));
+    int index;
+    {
+      const Here here(*this, guard_, false);
+      index = eval(node.inputs[1], map);
+    }
+    const auto constant = [&](const Size& value) { return index_value(IndexExpr::of(value)); };
+    const int valid = both(make(Op::less_equal, DType::bool_, {constant(0), index}),
+                           make(Op::less, DType::bool_, {index, constant(graph_.nodes[node.inputs[0]].shape[axis])}));
+    // What is not wanted here is not wrong either.
+    int condition = valid;
+    if (guard_ >= 0) condition = make(Op::bitwise_or, DType::bool_, {make(Op::bitwise_not, DType::bool_, {guard_}), valid});
+    Map below = maps_[map].map;
+    below[axis] = IndexExpr::of_value(index);
+    const int below_map = intern(std::move(below));
+    const Here here(*this, both(guard_, valid), true);
+    const int value = eval(node.inputs[0], below_map);
+    kernel_.checks.push_back({condition, index, id});
+    gathered_values_.push_back(value);
+    return value;
+  }
+
+  // Computed where the kernel's row is the scanned axis, point by point.
+  int scan(int id, int map) {
+    const Node& node = graph_.nodes[id];
+    const auto axis = static_cast<std::size_t>(node.axis(0));
+    const Map& at = maps_[map].map;
+    const auto walked = one_to_one(at, kernel_.sizes);
+    bool fits = kernel_.row_axes() > 0 && !chunked_ && walked && *walked == axes_between(kernel_.sizes, 0, static_cast<int>(kernel_.sizes.size())) &&
+                node.shape[axis] == kernel_.row_points() && at[axis] == linear(row_dims_, row_shape_);
+    for (std::size_t k = 0; fits && k < at.size(); ++k) fits = k == axis || at[k].axes() >> kernel_.parallel == 0;
+    if (guard_ >= 0) fits = fits && !kernel_.values[guard_].row;
+    if (!fits)
+      return need(id, map, CutReason::reduction_dependency,
+                  fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
+    const int source = eval(node.inputs[0], map);
+    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {source}, id};
+    value.row = true;
+    value.ready = kernel_.values[source].ready;
+    value.cost = kKeepCost;
+    return add(std::move(value), map);
+  }
+
+  void check_growth(int id) {
     // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
     if (++occurrences_[id] > 1 && static_cast<int>(kernel_.values.size()) > 8 * context_.max_ops) {
       forced_.try_emplace(id, Cut{CutReason::recompute_cost,
-                                   fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(node.op),
+                                   fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
                                                4 * context_.max_ops)});
       throw StartAgain{};
     }
-    Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {-1, -1, -1}, id};
+  }
+
+  int elementwise(int id, int map) {
+    check_growth(id);
+    const Node& node = graph_.nodes[id];
+    Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {}, id};
     value.cost = trace::primitive(node.op).cost;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const int arg = eval(node.inputs[k], map);
@@ -255,7 +427,7 @@ class Builder {
       for (std::size_t k = 0; k < input.shape.size(); ++k)
         inner[k] = static_cast<int>(k) == node.axis(0) ? outer.back() * node.chunk + row_dims_.back() : outer[kept++];
     } else {
-      if (maps_[map].row)
+      if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, CutReason::reduction_dependency,
                     fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
                                 trace::name(node.op), to_string(reduced), kernel_.row_points()));
@@ -274,7 +446,7 @@ class Builder {
       }
     }
     const int source = eval(node.inputs[0], intern(std::move(inner)));
-    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source, -1, -1}, id};
+    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
     value.cost = 1;
     return add(std::move(value), map);
@@ -288,36 +460,51 @@ class Builder {
     while (read_what_is_dear() || !choose_slots() || !within_limits()) drop_unused();
   }
 
+  static bool computed(const Value& value) {
+    return value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan;
+  }
+
   void read(int node, Cut cut) {
     reasons_.try_emplace(node, std::move(cut));
     for (std::size_t v = 0; v < kernel_.values.size(); ++v)
-      if (Value& value = kernel_.values[v]; value.node == node && (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced))
-        make_load(value, node, places_[v]);
+      if (Value& value = kernel_.values[v]; value.node == node && computed(value))
+        make_load(value, node, places_[v].map, places_[v].guard, [&](int number) { return now_[number]; });
   }
 
   void drop_unused() {
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<char> used(count);
     for (const auto& root : kernel_.roots) used[root.value] = 1;
-    for (int v = count - 1; v >= 0; --v)
-      if (used[v])
+    std::vector<char> checked(kernel_.checks.size());
+    for (bool more = true; more;) {
+      for (int v = count - 1; v >= 0; --v) {
+        if (!used[v]) continue;
         for (int arg : kernel_.values[v].args)
           if (arg >= 0) used[arg] = 1;
+        // Should it be read from memory, it will be read under its guard.
+        if (places_[v].guard >= 0 && computed(kernel_.values[v])) used[now_[places_[v].guard]] = 1;
+      }
+      more = false;
+      for (std::size_t k = 0; k < checked.size(); ++k) {  // a gather is checked as long as somebody wants it
+        if (checked[k] || !used[gathered_values_[k]]) continue;
+        used[kernel_.checks[k].condition] = used[kernel_.checks[k].value] = 1;
+        checked[k] = 1;
+        more = true;
+      }
+    }
     std::vector<int> moved(count, -1);
     int next = 0;
     for (int v = 0; v < count; ++v) {
       if (!used[v]) continue;
       Value value = std::move(kernel_.values[v]);
-      if (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced) {
-        value.row = false;
-        value.ready = 0;
-      }
+      value.ready = 0;
+      if (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced) value.row = false;
       for (int& arg : value.args) {
         if (arg < 0) continue;
         arg = moved[arg];
         const Value& operand = kernel_.values[arg];
         value.ready = std::max(value.ready, operand.ready + (value.kind == Value::Kind::reduced));
-        value.row |= value.kind == Value::Kind::op && operand.row;
+        value.row |= value.kind != Value::Kind::reduced && operand.row;
       }
       moved[v] = next;
       places_[next] = places_[v];
@@ -326,6 +513,17 @@ class Builder {
     kernel_.values.resize(next);
     places_.resize(next);
     for (auto& root : kernel_.roots) root.value = moved[root.value];
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < checked.size(); ++k) {
+      if (!checked[k]) continue;
+      const Check& check = kernel_.checks[k];
+      gathered_values_[kept] = moved[gathered_values_[k]];
+      kernel_.checks[kept++] = {moved[check.condition], moved[check.value], check.node};
+    }
+    kernel_.checks.resize(kept);
+    gathered_values_.resize(kept);
+    for (int& place : now_)
+      if (place >= 0) place = moved[place];
     place_reductions();
   }
 
@@ -353,6 +551,8 @@ class Builder {
     std::vector<int> latest(count, passes);  // passes that may be over before the value is there
     for (const auto& root : kernel_.roots)
       if (const int pass = root_pass(kernel_, root); pass >= 0) latest[root.value] = std::min(latest[root.value], pass);
+    for (const auto& check : kernel_.checks)
+      if (kernel_.values[check.condition].row) latest[check.condition] = std::min(latest[check.condition], passes - 1);
     for (int v = count - 1; v >= 0; --v)
       for (int arg : kernel_.values[v].args)
         if (arg >= 0) latest[arg] = std::min(latest[arg], latest[v] - (kernel_.values[v].kind == Value::Kind::reduced));
@@ -451,12 +651,12 @@ class Builder {
         if (arg >= 0) axes[v] |= axes[arg];
       for (int arg : value.args)
         if (arg >= 0 && axes[arg] != axes[v]) widened[arg] = 1;
-      if (value.kind == Value::Kind::op) ++places[value.node];
+      if (value.kind == Value::Kind::op && value.node >= 0) ++places[value.node];
     }
     std::vector<std::pair<double, int>> candidates;
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
-      if (value.kind != Value::Kind::op || value.ready > 0 || is_root_value(v) || root_maps_.count(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.count(value.node)) continue;
       if (!widened[v] && places[value.node] < 2) continue;
       if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
     }
@@ -501,6 +701,8 @@ class Builder {
       }
       for (const auto& root : kernel_.roots)
         if (root_pass(kernel_, root) == pass) stack.push_back(root.value);
+      for (const auto& check : kernel_.checks)
+        if (kernel_.values[check.condition].ready == pass) stack.push_back(check.condition);
       std::vector<char> seen(kernel_.values.size());
       while (!stack.empty()) {
         const int v = stack.back();
@@ -544,7 +746,7 @@ class Builder {
     const Work now{bytes_moved(graph_, kernel_), work_of(graph_, kernel_, limits_).ops};
     for (const auto& keep : kept_values) {
       const Value& value = kernel_.values[keep.value];
-      if (value.kind != Value::Kind::op || value.ready > 0 || is_root_value(keep.value) || root_maps_.count(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.count(value.node)) continue;
       const Work with{now.bytes, now.ops + (passes - 1) * elements_of(value.node) * cone_cost(keep.value)};
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
@@ -596,10 +798,13 @@ class Builder {
     for (std::size_t v = 0; v < kernel_.values.size(); ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::load) continue;
-      built.group.touches.push_back({value.node, maps_[places_[v]].map});
+      // What is at computed places is where no other kernel can be known to read it.
+      if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
       if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.count(value.node)) continue;
       if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
     }
+    for (auto& value : kernel_.values)
+      if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);
     for (const auto& request : requests_) built.group.touches.push_back({request.node, request.dims});
     built.group.requests = std::move(requests_);
     built.group.kernel = std::move(kernel_);
@@ -614,7 +819,13 @@ class Builder {
   Sizes row_shape_;
   Kernel kernel_;
   bool chunked_ = false, may_split_ = true;
-  std::vector<int> places_;  // value -> the map it is computed at
+  struct At { int map, guard; };
+  std::vector<At> places_;           // value -> the map it is computed at, and under which guard
+  std::vector<int> now_;             // value as numbered when the kernel was built -> where it is, -1: nowhere
+  std::vector<int> gathered_values_;  // check -> what was found there
+  std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
+  int guard_ = -1;                   // what is met is read where this value holds
+  bool gathered_ = false;            // what is met is wanted at computed places
   std::vector<MapInfo> maps_;
   std::unordered_map<Map, int, MapHash> map_ids_;
   std::unordered_map<Place, int, PlaceHash> memo_;

@@ -118,28 +118,7 @@ std::uint64_t identity(const Size& size) {
 
 // ---- ranges ---------------------------------------------------------------------------------------------------------------
 
-struct Range { Size low, high; };  // inclusive
-
-// Divisions are nested at most as deep as a map's budget (walk.cpp) allows.
-Range range(const IndexExpr& expr, const Sizes& sizes) {
-  Range r{expr.constant(), expr.constant()};
-  for (const auto& term : expr.terms()) {
-    Range t{0, 0};
-    if (term.axis >= 0) {
-      t.high = sizes[term.axis] > 0 ? sizes[term.axis] - 1 : Size(0);
-    } else if (term.value >= 0) {
-      t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
-    } else {
-      // The remainder's range alone is enough, and needs no look inside.
-      if (term.whole()) t.high = range(term.inner, sizes).high / term.div;
-      else t.high = term.mod - 1;
-    }
-    const bool falling = term.coeff < 0;
-    r.low += (falling ? t.high : t.low) * term.coeff;
-    r.high += (falling ? t.low : t.high) * term.coeff;
-  }
-  return r;
-}
+using Range = IndexRange;
 
 Size floor_div(const Size& a, const Size& b) {
   if (a >= 0) return a < b ? Size(0) : a / b;
@@ -434,6 +413,27 @@ Size direct_coefficient(const IndexExpr& expr, int axis) {
   return 0;
 }
 
+// Divisions are nested at most as deep as a map's budget (group.cpp) allows.
+IndexRange range(const IndexExpr& expr, const Sizes& sizes) {
+  IndexRange r{expr.constant(), expr.constant()};
+  for (const auto& term : expr.terms()) {
+    IndexRange t{0, 0};
+    if (term.axis >= 0) {
+      t.high = sizes[term.axis] > 0 ? sizes[term.axis] - 1 : Size(0);
+    } else if (term.value >= 0) {
+      t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
+    } else {
+      // The remainder's range alone is enough, and needs no look inside.
+      if (term.whole()) t.high = range(term.inner, sizes).high / term.div;
+      else t.high = term.mod - 1;
+    }
+    const bool falling = term.coeff < 0;
+    r.low += (falling ? t.high : t.low) * term.coeff;
+    r.high += (falling ? t.low : t.high) * term.coeff;
+  }
+  return r;
+}
+
 IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes) {
   const IndexExpr divided = quotient(expr, div, sizes, false);
   return mod.same(0) ? divided : remainder(divided, mod, sizes, false);
@@ -550,6 +550,15 @@ IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by) {
     return result;
   };
   return rewrite(expr);
+}
+
+IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers) {
+  std::vector<IndexTerm> terms = expr.terms();
+  for (auto& term : terms) {
+    if (term.value >= 0) term.value = numbers[static_cast<std::size_t>(term.value)];
+    if (term.divides()) term.inner = with_values(term.inner, numbers);
+  }
+  return sum_of(expr.constant(), std::move(terms));
 }
 
 bool walks_as_one(const IndexExpr& expr, int axis, const Size& inner_size) {

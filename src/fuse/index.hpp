@@ -105,6 +105,11 @@ void each_value(const IndexExpr& expr, const std::function<void(int value)>& vis
 int pure_axis(const IndexExpr& expr);
 /// The axis' coefficient outside of any division.
 Size direct_coefficient(const IndexExpr& expr, int axis);
+/// The least and the greatest value that it may have.
+struct IndexRange { Size low, high; };
+IndexRange range(const IndexExpr& expr, const Sizes& sizes);
+/// The computed values under new numbers: value v becomes numbers[v].
+IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers);
 /// (expr / div) % mod in canonical form, mod 0 for no remainder; the expression must not be negative. `sizes` of the axes.
 IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes);
 

@@ -59,13 +59,23 @@ int Kernel::passes() const {
   for (const auto& value : values)
     if (value.kind == Value::Kind::reduced) passes = std::max(passes, value.ready);
   for (const auto& root : roots) passes = std::max(passes, root_pass(*this, root) + 1);
+  for (const auto& check : checks)
+    if (const Value& condition = values[check.condition]; condition.row) passes = std::max(passes, condition.ready + 1);
   return passes;
 }
 
 int Kernel::ops() const {
   return static_cast<int>(std::count_if(values.begin(), values.end(), [](const Value& v) {
-    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced;
+    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan;
   }));
+}
+
+bool computes_node(const Value& value) {
+  return value.node >= 0 && (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan);
+}
+
+bool has_scan(const Kernel& kernel) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) { return v.kind == Value::Kind::scan; });
 }
 
 std::vector<RowPass> row_passes(const Kernel& kernel) {
@@ -76,6 +86,8 @@ std::vector<RowPass> row_passes(const Kernel& kernel) {
     if (value.kind == Value::Kind::reduced) sinks[value.ready - 1].push_back(value.args[0]);
   for (const auto& root : kernel.roots)
     if (const int pass = root_pass(kernel, root); pass >= 0) sinks[pass].push_back(root.value);
+  for (const auto& check : kernel.checks)
+    if (const Value& condition = kernel.values[check.condition]; condition.row) sinks[condition.ready].push_back(check.condition);
   std::vector<char> kept(count), filled(count);
   for (const auto& keep : kernel.kept) kept[keep.value] = 1;
   std::vector<int> seen(count, -1);
@@ -119,6 +131,10 @@ int live_registers(const Kernel& kernel, int vector) {
     for (int arg : kernel.values[v].args)
       if (arg >= 0) last_use[arg] = v;
   for (const auto& root : kernel.roots) last_use[root.value] = std::max(last_use[root.value], root.value);
+  for (const auto& check : kernel.checks) {
+    last_use[check.condition] = std::max(last_use[check.condition], check.condition);
+    last_use[check.value] = std::max(last_use[check.value], check.condition);
+  }
   int live = 0, most = 0;
   std::vector<int> weight(count);
   for (int v = 0; v < count; ++v) {
@@ -127,9 +143,9 @@ int live_registers(const Kernel& kernel, int vector) {
     weight[v] = (itemsize(value.dtype) == 8 ? 2 : 1) * vector;
     live += weight[v];
     most = std::max(most, live);
-    for (int k = 0; k < 3; ++k) {
-      const int arg = value.args[k];
-      if (arg < 0 || last_use[arg] != v || std::find(value.args, value.args + k, arg) != value.args + k) continue;
+    for (auto operand = value.args.begin(); operand != value.args.end(); ++operand) {
+      const int arg = *operand;
+      if (arg < 0 || last_use[arg] != v || std::find(value.args.begin(), operand, arg) != operand) continue;
       live -= weight[arg];
     }
     if (last_use[v] <= v) live -= weight[v];
@@ -151,7 +167,7 @@ int halving_node(const Kernel& kernel) {
       if (arg >= 0) std::transform(cone, cone + static_cast<long>(words), cones.begin() + static_cast<long>(words) * arg, cone, std::bit_or<>());
     if (value.kind != Value::Kind::op) continue;
     cone[v / 64] |= std::uint64_t{1} << (v % 64);
-    if (value.ready > 0 || is_root(kernel, v)) continue;
+    if (value.node < 0 || value.ready > 0 || is_root(kernel, v)) continue;
     int ops = 0;
     for (std::size_t w = 0; w < words; ++w) ops += __builtin_popcountll(cone[static_cast<long>(w)]);
     if (ops < 2 || std::abs(2 * ops - total) >= best_distance) continue;
@@ -174,7 +190,10 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
     if (value.kind != Value::Kind::load) continue;
     auto& readings = read[value.node];
     if (static_cast<int>(readings.size()) < times[v]) readings.resize(times[v]);
-    for (int k = 0; k < times[v]; ++k) readings[k] += points.of(value.index.axes());
+    // A computed place may be another one at every point.
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
+    const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
+    for (int k = 0; k < times[v]; ++k) readings[k] += points.of(axes);
   }
   double bytes = 0;
   for (const auto& [node, readings] : read)
@@ -191,11 +210,12 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
   std::vector<char> needed(count), read(count);
   std::vector<std::uint64_t> axes(count);
   for (const auto& root : kernel.roots) needed[root.value] = 1;
+  for (const auto& check : kernel.checks) needed[check.condition] = 1;
   for (int v = count - 1; v >= 0; --v) {
     if (!needed[v]) continue;
     const Value& value = kernel.values[v];
     read[v] = value.kind == Value::Kind::load || std::find(loaded.begin(), loaded.end(), value.node) != loaded.end();
-    if (read[v]) continue;
+    if (read[v] && value.kind != Value::Kind::load) continue;
     for (int arg : value.args)
       if (arg >= 0) needed[arg] = 1;
   }
@@ -210,6 +230,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
     for (int arg : value.args)
       if (arg >= 0) axes[v] |= axes[arg];
     if (value.kind == Value::Kind::reduced) axes[v] &= parallel;
+    if (value.kind == Value::Kind::scan) axes[v] |= all & ~parallel;
     if (!needed[v]) continue;
     if (read[v]) {
       elements[value.node] += points.of(axes[v]);

@@ -1,7 +1,10 @@
 // Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Numbers are sizes: today's values with symbols
 // behind them; jit/lower.hpp turns them into parameters.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,14 +17,24 @@
 
 namespace sinter::fuse {
 
+/// The values that one is computed from, -1 where there is none.
+struct Operands : std::array<int, 6> {
+  Operands() { fill(-1); }
+  Operands(std::initializer_list<int> list) : Operands() { std::copy(list.begin(), list.end(), begin()); }
+};
+
 struct Value {
-  enum class Kind : std::uint8_t { load, scalar, index, op, reduced };
+  enum class Kind : std::uint8_t { load, scalar, index, op, reduced, scan };
+  // Places of a load's operands (see `args`); from kIndexed on also of an index'.
+  static constexpr int kGuard = 0, kFill = 1, kIndexed = 2, kMaxIndexed = 4;
   Kind kind{};
-  trace::Op op{};       // op; reduced: the reduction
+  trace::Op op{};       // op; reduced, scan: the reduction
   DType dtype{};        // of the value
   DType operand{};      // op: of the operands
-  int args[3] = {-1, -1, -1};  // op: operands; reduced: args[0] is the value it reduces
-  int node = -1;        // the graph node it came from (load: the node whose buffer is read)
+  // op: operands. reduced, scan: args[0] is what is combined. load: the guard where it is read and what it is elsewhere (-1: always
+  // read; zero); load and index: from kIndexed on the computed values among the index' terms.
+  Operands args;
+  int node = -1;        // the graph node it came from (load: the node whose buffer is read); -1: it serves to find others
   IndexExpr index;      // load: element of the buffer; index: the expression
   bool row = false;     // has a value at every row point
   int ready = 0;        // number of row passes that must be over before it can be computed
@@ -33,6 +46,11 @@ struct Root {
   int node = -1;
   int value = -1;
   IndexExpr index;  // element of the node's buffer, row-major
+};
+
+/// The gather `node` takes an element at `value`, which is in range where the condition holds.
+struct Check {
+  int condition = -1, value = -1, node = -1;
 };
 
 /// A value in a slot. Values whose lives do not overlap share one: a pass reads a row point's slot before it writes it.
@@ -48,6 +66,7 @@ struct Kernel {
   std::vector<Root> roots;
   std::vector<Kept> kept;           // values that a later pass reads from a slot instead of computing them again
   std::vector<DType> slots;         // what each slot holds, one element per row point
+  std::vector<Check> checks;
   // A two-stage reduction's first stage: axis 0 counts chunks, the single row axis walks one chunk.
   Size chunk = 0, chunk_total = 0;
   Cut cut;                          // why it ends where it does
@@ -59,6 +78,9 @@ struct Kernel {
   int ops() const;                  // elementwise ops and reductions
 };
 
+/// Whether its node is computed here, with everything that it needs to be found.
+bool computes_node(const Value& value);
+bool has_scan(const Kernel& kernel);
 /// The row pass that stores a root: -1 for a root that is stored once per parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
 /// The row values that each pass computes or takes from a slot, in the order of their numbers. `taken` are those from a slot.

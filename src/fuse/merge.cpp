@@ -98,7 +98,7 @@ class Merger {
     unit.ops.clear();
     for (const auto& value : groups_[u].kernel.values) {
       if (value.kind == Value::Kind::load) unit.reads.insert(value.node);
-      if (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced) unit.ops.push_back(value.node);
+      if (computes_node(value)) unit.ops.push_back(value.node);
     }
     for (const auto& root : groups_[u].kernel.roots) unit.writes.insert(root.node);
     std::sort(unit.ops.begin(), unit.ops.end());

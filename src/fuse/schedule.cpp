@@ -20,7 +20,7 @@ using trace::Op;
 
 constexpr int kMaxRounds = 3;  // of putting shared values in memory and scheduling again
 
-bool computes(const Node& node) { return trace::is_elementwise(node.op) || trace::is_reduction(node.op); }
+bool computes(const Node& node) { return trace::is_elementwise(node.op) || trace::is_reduction(node.op) || node.op == Op::scan; }
 
 std::set<int> loads_of(const Kernel& kernel) {
   std::set<int> nodes;
@@ -64,7 +64,7 @@ class Scheduler {
     reduces_.assign(graph().nodes.size(), 0);
     for (std::size_t id = 0; id < reduces_.size(); ++id) {
       const Node& n = graph().nodes[id];
-      reduces_[id] = trace::is_reduction(n.op);
+      reduces_[id] = trace::is_reduction(n.op) || n.op == Op::scan;
       for (int input : n.inputs) reduces_[id] |= reduces_[input];
     }
   }
@@ -121,7 +121,7 @@ class Scheduler {
       }
       // Rows were chosen for a reduction; where it is read from memory after all, other axes may be better.
       const auto& values = built.group.kernel.values;
-      const bool reduces = std::any_of(values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::reduced; });
+      const bool reduces = std::any_of(values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan; });
       if (!rows || reduces || built.needed.empty()) return std::move(built.group);
     }
   }
@@ -216,7 +216,7 @@ class Scheduler {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       std::set<int> nodes;
       for (const auto& value : groups_[g].kernel.values)
-        if (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced) nodes.insert(value.node);
+        if (computes_node(value)) nodes.insert(value.node);
       for (const auto& root : groups_[g].kernel.roots) nodes.erase(root.node);
       for (int id : nodes) computed[id].push_back(g);
     }
@@ -332,7 +332,7 @@ class Scheduler {
       if (step.kind == Step::Kind::kernel) {
         step.bytes_moved = bytes_moved(graph(), step.kernel);
         for (const auto& value : step.kernel.values)
-          if (value.kind != Value::Kind::load && counted.insert(value.node).second) step.bytes_unfused += unfused_bytes(value.node);
+          if (value.kind != Value::Kind::load && value.node >= 0 && counted.insert(value.node).second) step.bytes_unfused += unfused_bytes(value.node);
         // A kernel of pure copies (a view made contiguous) moves what it moves.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {

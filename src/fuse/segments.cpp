@@ -36,7 +36,8 @@ class Segmenter {
   void run() {
     for (int id = 0; id < static_cast<int>(graph_.nodes.size()); ++id) {
       const Node& node = graph_.nodes[id];
-      if (trace::is_elementwise(node.op) || trace::is_reduction(node.op)) place(id);
+      const bool finds = node.op == Op::pad || node.op == Op::gather || node.op == Op::scan;
+      if (finds || trace::is_elementwise(node.op) || trace::is_reduction(node.op)) place(id);
       for (int input : node.inputs)
         if (const int base = base_[input]; --pending_[base] == 0) ops_[base].reset();
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -19,6 +21,8 @@ std::string to_string(const LoopNest& nest, const Index& index) {
     if (term.coeff != kOne) text += parameter(term.coeff) + "*";
     if (term.axis >= 0) {
       text += axis_name(nest, term.axis);
+    } else if (term.value >= 0) {
+      text += nest.instrs[term.value].name;
     } else {
       std::string inner = fmt::format("i{}", term.inner);
       if (term.div != kOne) inner += "/" + parameter(term.div);
@@ -37,7 +41,12 @@ std::string access_text(const LoopNest& nest, const Access& access) {
 std::string instr_text(const LoopNest& nest, const Instr& instr) {
   const auto arg = [&](int k) -> const std::string& { return nest.instrs[instr.args[k]].name; };
   switch (instr.kind) {
-    case Instr::Kind::load: return access_text(nest, nest.inputs[instr.input]);
+    case Instr::Kind::load: {
+      const std::string text = access_text(nest, nest.inputs[instr.input]);
+      if (instr.guard < 0) return text;
+      return fmt::format("{} if {} else {}", text, nest.instrs[instr.guard].name, instr.fill < 0 ? "0" : nest.instrs[instr.fill].name);
+    }
+    case Instr::Kind::scan: return fmt::format("scan {}({})", trace::name(instr.op), arg(0));
     case Instr::Kind::scalar: return fmt::format("c{}", instr.input);
     case Instr::Kind::index: return to_string(nest, nest.indices[instr.input]);
     case Instr::Kind::slot: return fmt::format("slot{}", instr.input);
@@ -96,8 +105,11 @@ std::string to_string(const LoopNest& nest) {
     for (const auto& reduction : stage.reductions)
       text += fmt::format("{}{} {} = {}({})\n", indent, name(nest.instrs[reduction.result].dtype),
                           nest.instrs[reduction.result].name, trace::name(reduction.op), nest.instrs[reduction.value].name);
+    for (const auto& check : stage.checks)
+      text += fmt::format("{}check{} {} of {}\n", indent, check.number, nest.instrs[check.condition].name, nest.instrs[check.value].name);
     for (const auto& store : stage.stores)
-      text += fmt::format("{}{} = {}\n", indent, access_text(nest, nest.outputs[store.output]), nest.instrs[store.value].name);
+      text += fmt::format("{}{} = {}{}\n", indent, access_text(nest, nest.outputs[store.output]), nest.instrs[store.value].name,
+                          store.guard < 0 ? "" : " if " + nest.instrs[store.guard].name);
   }
   return text;
 }
@@ -115,8 +127,10 @@ void verify(const LoopNest& nest) {
       check_int(term.coeff, "a coefficient");
       check_int(term.div, "a divisor");
       check_int(term.mod, "a modulus");
-      if ((term.axis >= 0) == (term.inner >= 0)) broken(nest, "a term is of an axis or of an index");
+      if ((term.axis >= 0) + (term.inner >= 0) + (term.value >= 0) != 1) broken(nest, "a term is of an axis, of an index or of a value");
       if (term.axis >= nest.axes()) broken(nest, "a term's axis is out of range");
+      if (term.value >= instrs) broken(nest, "a term's value is out of range");
+      if (term.value >= 0 && nest.instrs[term.value].dtype != DType::int64) broken(nest, "a term's value is no int64");
       if (term.inner >= static_cast<int>(k)) broken(nest, "an index refers to a later one");
     }
     check_int(nest.indices[k].constant, "a constant");
@@ -133,6 +147,11 @@ void verify(const LoopNest& nest) {
     const auto use = [&](int id, const char* by) {
       if (id < 0 || id >= instrs || !state[id]) broken(nest, fmt::format("{} uses a value that is not defined here", by));
     };
+    const auto use_as = [&](int id, DType dtype, const char* by) {
+      use(id, by);
+      if (nest.instrs[id].dtype != dtype) broken(nest, fmt::format("{} takes {}, not {}", by, name(dtype), name(nest.instrs[id].dtype)));
+    };
+    const auto use_index = [&](int index, const char* by) { each_index_value(nest, index, [&](int id) { use(id, by); }); };
     for (int id : stage.body) {
       if (id < 0 || id >= instrs) broken(nest, "a body's instruction is out of range");
       const Instr& instr = nest.instrs[id];
@@ -140,12 +159,22 @@ void verify(const LoopNest& nest) {
       switch (instr.kind) {
         case Instr::Kind::load:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.inputs.size())) broken(nest, instr.name + ": no such input");
+          use_index(nest.inputs[instr.input].index, instr.name.c_str());
+          if (instr.guard >= 0) use_as(instr.guard, DType::bool_, "a guard");
+          if (instr.fill >= 0) use_as(instr.fill, instr.dtype, "a fill");
+          if (instr.fill >= 0 && instr.guard < 0) broken(nest, instr.name + " has a fill and no guard");
           break;
         case Instr::Kind::scalar:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.scalars.size())) broken(nest, instr.name + ": no such scalar");
           break;
         case Instr::Kind::index:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.indices.size())) broken(nest, instr.name + ": no such index");
+          use_index(instr.input, instr.name.c_str());
+          break;
+        case Instr::Kind::scan:
+          if (!stage.row) broken(nest, instr.name + ": only row stages scan");
+          if (!trace::is_reduction(instr.op)) broken(nest, instr.name + ": a scan combines as a reduction does");
+          use_as(instr.args[0], instr.dtype, "a scan");
           break;
         case Instr::Kind::slot:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.slots.size()) || !kept[instr.input] || !stage.row)
@@ -164,6 +193,13 @@ void verify(const LoopNest& nest) {
     for (const auto& store : stage.stores) {
       use(store.value, "a store");
       if (store.output < 0 || store.output >= static_cast<int>(nest.outputs.size())) broken(nest, "a store has no output");
+      use_index(nest.outputs[store.output].index, "a store");
+      if (store.guard >= 0) use_as(store.guard, DType::bool_, "a guard");
+    }
+    for (const auto& check : stage.checks) {
+      use_as(check.condition, DType::bool_, "a check");
+      use_as(check.value, DType::int64, "a check");
+      if (check.number < 0 || check.number >= nest.checks) broken(nest, "a check has no flag");
     }
     if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages keep and reduce");
     for (const auto& reduction : stage.reductions) use(reduction.value, "a reduction");
@@ -174,6 +210,36 @@ void verify(const LoopNest& nest) {
   }
 }
 
+namespace {
+
+/// Whether the value is not the same all along the axis.
+bool value_depends_on(const LoopNest& nest, int value, int axis) {
+  std::vector<int> stack{value};
+  std::vector<char> seen(nest.instrs.size());
+  while (!stack.empty()) {
+    const int id = stack.back();
+    stack.pop_back();
+    if (seen[id]) continue;
+    seen[id] = 1;
+    const Instr& instr = nest.instrs[id];
+    if (!instr.row && axis >= nest.parallel) continue;  // one value for all rows
+    if (instr.kind == Instr::Kind::slot || instr.kind == Instr::Kind::reduced) return true;
+    if (instr.kind == Instr::Kind::scan && axis >= nest.parallel) return true;
+    const int index = instr.kind == Instr::Kind::load ? nest.inputs[instr.input].index : instr.kind == Instr::Kind::index ? instr.input : -1;
+    std::vector<int> indices;
+    if (index >= 0) indices.push_back(index);
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      for (const Index::Term& term : nest.indices[indices[k]].terms) {
+        if (term.axis == axis) return true;
+        if (term.inner >= 0) indices.push_back(term.inner);
+      }
+    each_operand(nest, instr, [&](int operand) { stack.push_back(operand); });
+  }
+  return false;
+}
+
+}  // namespace
+
 bool depends_on(const LoopNest& nest, int index, int axis) { return coefficient(nest, index, axis) != kNone; }
 
 int coefficient(const LoopNest& nest, int index, int axis) {
@@ -182,10 +248,21 @@ int coefficient(const LoopNest& nest, int index, int axis) {
     int here = kNone;
     if (term.axis == axis) here = term.coeff;
     else if (term.inner >= 0 && depends_on(nest, term.inner, axis)) here = kIrregular;
+    else if (term.value >= 0 && value_depends_on(nest, term.value, axis)) here = kIrregular;
     if (here == kNone) continue;
     found = found == kNone ? here : kIrregular;
   }
   return found;
+}
+
+bool uses_values(const LoopNest& nest, int index) {
+  bool used = false;
+  each_index_value(nest, index, [&](int) { used = true; });
+  return used;
+}
+
+bool has_scan(const LoopNest& nest, const Stage& stage) {
+  return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest.instrs[id].kind == Instr::Kind::scan; });
 }
 
 }  // namespace sinter::jit

@@ -31,8 +31,9 @@ inline constexpr int kOne = -1;
 inline constexpr int kNone = -2;
 
 /// value = sum of terms (+ ints[constant]).
-/// A term is coeff * axis value, or coeff * ((indices[inner] / div) % mod); coeff is kOne or a parameter, div is kOne
-/// (no division) or a parameter, mod is kNone (no remainder) or a parameter. Inner indices are never negative.
+/// A term is coeff * axis value, coeff * ((indices[inner] / div) % mod), or coeff * a computed value; coeff is kOne or a
+/// parameter, div is kOne (no division) or a parameter, mod is kNone (no remainder) or a parameter. Inner indices are never
+/// negative, but where a guard keeps their access from happening.
 struct Index {
   struct Term {
     int coeff = kOne;
@@ -40,6 +41,7 @@ struct Index {
     int inner = -1;  // >= 0: a number in LoopNest::indices, smaller than this index's own
     int div = kOne;
     int mod = kNone;
+    int value = -1;  // >= 0: an int64 instruction, defined where the index is used (a gather)
   };
   int constant = kNone;
   std::vector<Term> terms;
@@ -63,6 +65,7 @@ struct Instr {
     op,       // an elementwise op on args
     slot,     // row slot `input` at this row point
     reduced,  // the result of a reduction of an earlier row stage
+    scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order
   };
   Kind kind{};
   Op op{};
@@ -70,6 +73,8 @@ struct Instr {
   DType operand{};            // op: dtype of the operands (for where: of args[1] and args[2])
   int args[3] = {-1, -1, -1};
   int input = -1;
+  int guard = -1;             // load: a bool value; where it is false nothing is read and the value is `fill`
+  int fill = -1;              // load with a guard: a value of its dtype; -1 is zero
   bool row = false;           // computed at every row point (false: once per parallel point)
   std::string name;           // unique, a C identifier that says which op made it: "exp_12"
 };
@@ -83,7 +88,13 @@ struct Reduction {
   int result = -1;
 };
 struct SlotStore { int slot = -1, value = -1; };
-struct Store { int output = -1, value = -1; };
+struct Store {
+  int output = -1, value = -1;
+  int guard = -1;  // a bool value; where it is false nothing is written
+};
+/// Where `condition` is false, the launch's flags get {1, value} at [2 * number]: which of several such values is not said.
+/// The engine reads the flags and throws. What a failed check guards against is guarded by the same condition.
+struct Check { int condition = -1, value = -1, number = -1; };
 
 struct Stage {
   bool row = false;
@@ -91,6 +102,7 @@ struct Stage {
   std::vector<Reduction> reductions;
   std::vector<SlotStore> keeps;
   std::vector<Store> stores;
+  std::vector<Check> checks;
 };
 
 struct Scalar { DType dtype{}; int node = -1; };  // node: the graph's constant it is bound from
@@ -107,6 +119,7 @@ struct LoopNest {
   std::vector<Scalar> scalars;
   std::vector<Instr> instrs;
   std::vector<Stage> stages;
+  int checks = 0;               // flags that a launch gets, two int64 each, as one more pointer after the outputs
   std::vector<DType> slots;     // one value per row point each, private to a parallel point
   int vector_axis = 0;          // the axis that neighbouring lanes or threads walk: the last parallel axis
                                 // (parallel-1) or the last row axis (parallel+rows-1)
@@ -130,11 +143,33 @@ struct LoopNest {
 std::string to_string(const LoopNest& nest);
 /// Throws InternalError unless every reference is in range, defined before use and of the right stage.
 void verify(const LoopNest& nest);
-/// True if the value of the index depends on the axis.
+/// True if the value of the index depends on the axis, itself or through a computed value.
 bool depends_on(const LoopNest& nest, int index, int axis);
 /// The coefficient of the axis in the index: kNone when it does not occur, kOne, a parameter, or kIrregular when it occurs
 /// under a division or remainder (or twice).
 inline constexpr int kIrregular = -3;
 int coefficient(const LoopNest& nest, int index, int axis);
+/// True if the index has a computed value among its terms, or an inner one has.
+bool uses_values(const LoopNest& nest, int index);
+bool has_scan(const LoopNest& nest, const Stage& stage);
+/// Calls visit(value) for each computed value that the index is made of.
+template <class Visit>
+void each_index_value(const LoopNest& nest, int index, Visit visit) {
+  for (const Index::Term& term : nest.indices[index].terms) {
+    if (term.value >= 0) visit(term.value);
+    if (term.inner >= 0) each_index_value(nest, term.inner, visit);
+  }
+}
+/// Calls visit(value) for each value that the instruction is computed from.
+template <class Visit>
+void each_operand(const LoopNest& nest, const Instr& instr, Visit visit) {
+  for (const int arg : instr.args)
+    if (arg >= 0) visit(arg);
+  if (instr.kind == Instr::Kind::index) each_index_value(nest, instr.input, visit);
+  if (instr.kind != Instr::Kind::load) return;
+  each_index_value(nest, nest.inputs[instr.input].index, visit);
+  if (instr.guard >= 0) visit(instr.guard);
+  if (instr.fill >= 0) visit(instr.fill);
+}
 
 }  // namespace sinter::jit

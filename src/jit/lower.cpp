@@ -139,7 +139,7 @@ class Lowering {
   Lowered run() {
     merge_axes(kernel_);
     order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
-    order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
+    if (!fuse::has_scan(kernel_)) order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
     merge_axes(kernel_);
     nest_.parallel = kernel_.parallel;
     nest_.rows = kernel_.row_axes();
@@ -157,9 +157,9 @@ class Lowering {
     make_stages();
     compute_in_wider_types(nest_);
     if (limits_.is_cuda()) choose_cuda_form();
-    name_it();
     nest_.ints = hints(ints_);
     verify(nest_);
+    name_it();
     return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_)};
   }
 
@@ -169,18 +169,28 @@ class Lowering {
     return static_cast<int>(ints_.size()) - 1;
   }
 
-  int index_of(const IndexExpr& expr, bool with_constant) {
+  static bool uses_values(const IndexExpr& expr) {
+    bool used = false;
+    each_value(expr, [&](int) { used = true; });
+    return used;
+  }
+
+  /// `at`: the instructions of the kernel's values here.
+  int index_of(const IndexExpr& expr, bool with_constant, const std::vector<int>& at) {
     const auto key = std::pair(expr.order(), with_constant);
-    // Accesses of one layout share their numbers.
-    if (auto found = indices_.find(key); found != indices_.end()) return found->second;
+    // Accesses of one layout share their numbers; a value is another instruction in each pass.
+    const bool shared = !uses_values(expr);
+    if (auto found = indices_.find(key); shared && found != indices_.end()) return found->second;
     Index index;
     for (const auto& term : expr.terms()) {
       Index::Term out;
       if (!term.coeff.same(1)) out.coeff = parameter(term.coeff);
       if (term.axis >= 0) {
         out.axis = term.axis;
+      } else if (term.value >= 0) {
+        out.value = at[term.value];
       } else {
-        out.inner = index_of(term.inner, true);
+        out.inner = index_of(term.inner, true, at);
         if (!term.div.same(1)) out.div = parameter(term.div);
         if (!term.whole()) out.mod = parameter(term.mod);
       }
@@ -188,20 +198,25 @@ class Lowering {
     }
     if (with_constant && !expr.constant().same(0)) index.constant = parameter(expr.constant());
     nest_.indices.push_back(std::move(index));
-    return indices_[key] = static_cast<int>(nest_.indices.size()) - 1;
+    const int number = static_cast<int>(nest_.indices.size()) - 1;
+    if (shared) indices_[key] = number;
+    return number;
   }
 
-  Access access(int node, const IndexExpr& expr, std::string name) {
+  Access access(int node, const IndexExpr& expr, std::string name, const std::vector<int>& at) {
     const IndexExpr walk = expr + IndexExpr::of(-expr.constant());  // the constant goes into the pointer
     (name.starts_with("in") ? input_offsets_ : output_offsets_).push_back(expr.constant());
-    return {graph_.nodes[node].dtype, index_of(walk, false), node, expr.constant().hint(), std::move(name)};
+    return {graph_.nodes[node].dtype, index_of(walk, false, at), node, expr.constant().hint(), std::move(name)};
   }
 
-  int input_of(const Value& value) {
+  int input_of(const Value& value, const std::vector<int>& at) {
     const auto key = std::pair(value.node, value.index.order());
-    if (auto found = inputs_.find(key); found != inputs_.end()) return found->second;
-    nest_.inputs.push_back(access(value.node, value.index, fmt::format("in{}", nest_.inputs.size())));
-    return inputs_[key] = static_cast<int>(nest_.inputs.size()) - 1;
+    const bool shared = !uses_values(value.index);
+    if (auto found = inputs_.find(key); shared && found != inputs_.end()) return found->second;
+    nest_.inputs.push_back(access(value.node, value.index, fmt::format("in{}", nest_.inputs.size()), at));
+    const int number = static_cast<int>(nest_.inputs.size()) - 1;
+    if (shared) inputs_[key] = number;
+    return number;
   }
 
   void choose_vector_axis() {
@@ -237,7 +252,9 @@ class Lowering {
     switch (value.kind) {
       case Value::Kind::load:
         instr.kind = Instr::Kind::load;
-        instr.input = input_of(value);
+        instr.input = input_of(value, at);
+        if (const int guard = value.args[Value::kGuard]; guard >= 0) instr.guard = at[guard];
+        if (const int fill = value.args[Value::kFill]; fill >= 0) instr.fill = at[fill];
         break;
       case Value::Kind::scalar:
         instr.kind = Instr::Kind::scalar;
@@ -246,13 +263,17 @@ class Lowering {
         break;
       case Value::Kind::index:
         instr.kind = Instr::Kind::index;
-        instr.input = index_of(value.index, true);
+        instr.input = index_of(value.index, true, at);
         break;
       case Value::Kind::op:
         instr.kind = Instr::Kind::op;
         for (int k = 0; k < 3; ++k) instr.args[k] = value.args[k] < 0 ? -1 : at[value.args[k]];
         break;
       case Value::Kind::reduced: instr.kind = Instr::Kind::reduced; break;
+      case Value::Kind::scan:
+        instr.kind = Instr::Kind::scan;
+        instr.args[0] = at[value.args[0]];
+        break;
     }
     nest_.instrs.push_back(std::move(instr));
     return static_cast<int>(nest_.instrs.size()) - 1;
@@ -265,8 +286,10 @@ class Lowering {
     std::vector<char> stored(count);       // its slot is filled
     for (const auto& keep : kernel_.kept) slot[keep.value] = keep.slot;
     nest_.slots = kernel_.slots;
+    nest_.checks = static_cast<int>(kernel_.checks.size());
+    std::vector<char> checked(kernel_.checks.size());
     for (const auto& root : kernel_.roots)
-      nest_.outputs.push_back(access(root.node, root.index, fmt::format("out{}", nest_.outputs.size())));
+      nest_.outputs.push_back(access(root.node, root.index, fmt::format("out{}", nest_.outputs.size()), at));
 
     for (int pass = 0; pass <= passes; ++pass) {
       Stage once;
@@ -279,6 +302,7 @@ class Lowering {
       for (std::size_t r = 0; r < kernel_.roots.size(); ++r)
         if (fuse::root_pass(kernel_, kernel_.roots[r]) < 0 && kernel_.values[kernel_.roots[r].value].ready == pass)
           once.stores.push_back({static_cast<int>(r), at[kernel_.roots[r].value]});
+      raise_checks(once, at, checked, [&](const Value& condition) { return !condition.row && condition.ready == pass; });
       if (!once.body.empty() || !once.stores.empty()) nest_.stages.push_back(std::move(once));
       if (pass == passes) break;
 
@@ -321,8 +345,25 @@ class Lowering {
         at[v] = emit(kernel_.values[v], false, at);
         rows.reductions[number].result = at[v];
       }
+      // A place that turns out to be an index, not a load's, is checked too.
+      for (std::size_t k = 0; k < checked.size(); ++k) {
+        const Value& condition = kernel_.values[kernel_.checks[k].condition];
+        if (!checked[k] && condition.row && condition.ready == pass) need(need, kernel_.checks[k].condition);
+      }
+      raise_checks(rows, here, checked, [](const Value& condition) { return condition.row; });
       for (int v = 0; v < count; ++v) stored[v] |= slot[v] >= 0 && here[v] >= 0;
-      if (!rows.stores.empty() || !rows.reductions.empty()) nest_.stages.push_back(std::move(rows));
+      if (!rows.stores.empty() || !rows.reductions.empty() || !rows.checks.empty()) nest_.stages.push_back(std::move(rows));
+    }
+  }
+
+  // Checks whose condition is at hand in this stage, each once.
+  template <class Here>
+  void raise_checks(Stage& stage, const std::vector<int>& at, std::vector<char>& checked, Here is_here) {
+    for (std::size_t k = 0; k < checked.size(); ++k) {
+      const fuse::Check& check = kernel_.checks[k];
+      if (checked[k] || at[check.condition] < 0 || !is_here(kernel_.values[check.condition])) continue;
+      checked[k] = 1;
+      stage.checks.push_back({at[check.condition], at[check.value], static_cast<int>(k)});
     }
   }
 
@@ -338,19 +379,26 @@ class Lowering {
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
       for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
     const int lanes = widest == 8 ? 2 : 4;
-    nest_.vector = vector_fits(lanes) ? lanes : 1;
+    const bool scans = fuse::has_scan(kernel_);
+    nest_.vector = !scans && vector_fits(lanes) ? lanes : 1;
     fuse::Size slot_bytes = 0;
     for (auto dtype : nest_.slots) slot_bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     // A warp walks a short row alone; the columns form always shares its rows between several warps.
     const bool warp = !column_form_on_cuda() && kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes;
-    nest_.row_threads = warp ? 32 : 256;
+    nest_.row_threads = warp || (scans && column_form_on_cuda()) ? 32 : 256;
   }
 
   bool vector_fits(int lanes) const {
     const int axis = nest_.vector_axis;
     if (ints_[axis] % lanes != 0) return false;
+    // What has a guard, or is found by a value, is read element by element.
+    std::vector<char> by_element(nest_.inputs.size(), 1);
+    for (const auto& instr : nest_.instrs)
+      if (instr.kind == Instr::Kind::load && instr.guard < 0 && !jit::uses_values(nest_, nest_.inputs[instr.input].index))
+        by_element[instr.input] = 0;
     for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
       for (std::size_t k = 0; k < accesses->size(); ++k) {
+        if (accesses == &nest_.inputs && by_element[k]) continue;
         const Access& a = (*accesses)[k];
         const fuse::Size& offset = (accesses == &nest_.inputs ? input_offsets_ : output_offsets_)[k];
         const int c = coefficient(nest_, a.index, axis);
@@ -367,8 +415,8 @@ class Lowering {
   void name_it() {
     std::vector<std::string> seen;
     for (const auto& value : kernel_.values) {
-      if (value.kind != Value::Kind::op && value.kind != Value::Kind::reduced) continue;
-      nest_.ops.push_back(std::string(trace::name(value.op)));
+      if (value.kind != Value::Kind::op && value.kind != Value::Kind::reduced && value.kind != Value::Kind::scan) continue;
+      nest_.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
       if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest_.ops.back()) == seen.end()) seen.push_back(nest_.ops.back());
     }
     const bool column = nest_.rows > 0 && nest_.vector_axis < nest_.parallel;

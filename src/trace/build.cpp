@@ -15,6 +15,7 @@ RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
   node->op = op;
   node->dtype = dtype;
   node->shape = std::move(shape);
+  node->called = site.op;
   node->where = site.where;
   return node;
 }
@@ -177,6 +178,15 @@ RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::
   return record(std::move(node), {x});
 }
 
+RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& fill, std::vector<std::int64_t> before_after) {
+  if (x->shape == fill->shape) return x;
+  if (element_count(x->shape) == 0) return fill;
+  if (is_constant(x) && is_constant(fill) && x->scalar.bits() == fill->scalar.bits()) return fill;
+  RecordedPtr node = new_node(site, Op::pad, fill->dtype, fill->shape);
+  node->ints = std::move(before_after);
+  return record(std::move(node), {x, fill});
+}
+
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x) {
   if (x->op == Op::contiguous || x->op == Op::data) return x;
   if (RecordedPtr nothing = empty(site, x->dtype, x->shape)) return nothing;
@@ -196,6 +206,19 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
   if (element_count(x->shape) == 0) return make_constant(site, make_scalar_int(x->dtype, op == Op::reduce_prod ? 1 : 0), std::move(shape));
   RecordedPtr node = new_node(site, op, x->dtype, std::move(shape));
   node->ints = axes;
+  return record(std::move(node), {x});
+}
+
+RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis) {
+  RecordedPtr node = new_node(site, Op::gather, x->dtype, index->shape);
+  node->ints = {axis};
+  return record(std::move(node), {x, index});
+}
+
+RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis) {
+  if (x->shape[static_cast<std::size_t>(axis)] <= 1 || element_count(x->shape) == 0) return x;
+  RecordedPtr node = new_node(site, Op::scan, x->dtype, x->shape);
+  node->ints = {axis, static_cast<std::int64_t>(reduction)};
   return record(std::move(node), {x});
 }
 

@@ -29,11 +29,17 @@ RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vect
 RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape);
 /// start_step: [2k] start, [2k+1] step of axis k.
 RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape);
+/// x in the midst of `fill`, before_after: [2k] elements of it before x, [2k+1] after it along axis k.
+RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& fill, std::vector<std::int64_t> before_after);
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
 
 // --- reductions and library calls
 /// axes ascending, not empty. Of nothing: sums and products alone (the others have no value, which the caller says).
 RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
+/// x[.., index[.., i, ..], ..] along the axis; int64 indices of the result's shape, negative ones already counted from the front.
+RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis);
+/// Each element combined by a reduction with all before it along the axis.
+RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis);
 RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands);
 
 // --- from arguments

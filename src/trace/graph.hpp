@@ -32,6 +32,10 @@ Scalar make_scalar_int(DType dtype, std::int64_t i);
 ///   slice: ints[2k] start, ints[2k+1] step (may be negative) of axis k; output size is the node's shape
 ///   reduce_*: the reduced axes, ascending; the result has them removed
 ///   a two-stage reduction's first stage (made by fuse/): chunk > 0, see `chunk`
+///   pad: ints[2k] before and ints[2k+1] after axis k; the first operand in the midst of the second, which has the result's shape
+///   gather: the axis; result[.., i, ..] = x[.., index[.., i, ..], ..], x the first operand, index the second: int64, of the
+///     result's shape; along the other axes x has the result's sizes. An index out of range is an IndexError when it is computed.
+///   scan: the axis, and the reduction (an Op) that combines all elements up to each
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
 ///   library ops: none; their operands are of one dtype and of shapes that need no broadcast
@@ -45,6 +49,7 @@ struct Node {
   int leaf = -1;           // data: index of the buffer
   std::int64_t chunk = 0;  // reduce_*: the single reduced axis is cut in chunks of this length, one partial result
                            // each; the result has the chunk number as its last axis
+  const char* called = "";  // the function that recorded it
   Location where;
 };
 

@@ -91,6 +91,7 @@ class Linearizer {
     node.dtype = from.dtype;
     node.shape = from.shape;
     node.where = from.where;
+    node.called = from.called;
     node.scalar.dtype = from.dtype;
     if (from.op == Op::constant) {
       node.op = from.op;

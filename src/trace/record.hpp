@@ -36,6 +36,7 @@ struct Recorded {
   std::vector<std::int64_t> ints;  // as in Node
   Scalar scalar;
   Location where;
+  const char* called = "";         // the function that recorded it
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
   bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain

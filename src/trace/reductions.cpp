@@ -44,6 +44,25 @@ Tensor accumulated(Op op, const char* name, const Arg& x, const Axes& axes, bool
   return Tensor(make_cast(site, total.node(), type));
 }
 
+/// Computed in the type that x is cast to, handed out in `type`.
+Tensor scan(Op op, const Site& site, RecordedPtr x, std::optional<std::int64_t> axis, DType type) {
+  if (!axis) x = make_reshape(site, x, {element_count(x->shape)});
+  x = make_cast(site, x, traits(type).compute);
+  x = make_scan(site, op, x, checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(x->shape.size())));
+  return Tensor(make_cast(site, x, type));
+}
+/// Of sums or products.
+Tensor accumulated(Op op, const char* name, const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  const Site site = site_of(name, x.where());
+  const RecordedPtr node = as_node(site, x);
+  return scan(op, site, node, axis, dtype.value_or(is_floating(node->dtype) ? node->dtype : traits(node->dtype).sum));
+}
+Tensor extreme_so_far(Op op, const char* name, const Arg& x, std::optional<std::int64_t> axis) {
+  const Site site = site_of(name, x.where());
+  const RecordedPtr node = as_node(site, x);
+  return scan(op, site, node, axis, node->dtype);
+}
+
 Tensor extreme(Op op, const char* name, const Arg& x, const Axes& axes, bool keepdims) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
@@ -100,6 +119,15 @@ Tensor min(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::r
 Tensor max(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::reduce_max, "max", x, axes, keepdims); }
 Tensor any(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_max, "any", x, axes, keepdims); }
 Tensor all(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_min, "all", x, axes, keepdims); }
+
+Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  return accumulated(Op::reduce_sum, "cumsum", x, axis, dtype);
+}
+Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  return accumulated(Op::reduce_prod, "cumprod", x, axis, dtype);
+}
+Tensor cummax(const Arg& x, std::optional<std::int64_t> axis) { return extreme_so_far(Op::reduce_max, "cummax", x, axis); }
+Tensor cummin(const Arg& x, std::optional<std::int64_t> axis) { return extreme_so_far(Op::reduce_min, "cummin", x, axis); }
 
 Tensor mean(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const Scope scope("mean", x.where());

@@ -6,6 +6,7 @@
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/gathers.hpp"
 #include "trace/promote.hpp"
 
 namespace sinter {
@@ -78,7 +79,7 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   const Shape& shape = node->shape;
   std::size_t used = 0, ellipses = 0;
   for (const Index* i : index) {
-    used += i->kind() == Index::Kind::integer || i->kind() == Index::Kind::slice;
+    used += i->kind() == Index::Kind::integer || i->kind() == Index::Kind::slice || i->kind() == Index::Kind::places;
     ellipses += i->kind() == Index::Kind::rest;
   }
   if (used > shape.size()) {
@@ -98,8 +99,16 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
       keep({0, 1, shape[sliced.size()]});
     }
   };
+  const Index* looked_up = nullptr;  // by a tensor, once the rest is done
+  std::size_t looked_up_axis = 0;
   for (const Index* i : index) {
     switch (i->kind()) {
+      case Index::Kind::places:
+        if (looked_up) fail<ValueError>(site, "one position of an index may be a tensor; look up one axis after the other, or use take_along_axis()");
+        looked_up = i;
+        looked_up_axis = result.size();
+        whole(1);
+        break;
       case Index::Kind::inserted: result.push_back(1); break;
       case Index::Kind::rest: whole(shape.size() - used); break;
       case Index::Kind::slice:
@@ -117,7 +126,14 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
     }
   }
   whole(shape.size() - sliced.size());
-  return Tensor(make_reshape(site, make_slice(site, node, std::move(start_step), std::move(sliced)), result));
+  const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(start_step), std::move(sliced)), result);
+  if (!looked_up) return Tensor(view);
+  // NumPy takes an integer beside a tensor for a place too, and moves the axes of both to the front where a slice lies between.
+  if (std::any_of(index.begin(), index.end(), [](const Index* i) { return i->kind() == Index::Kind::integer; }))
+    fail<ValueError>(site, "an integer and a tensor in one index: index with the one, then with the other");
+  const auto axis = static_cast<std::int64_t>(looked_up_axis);
+  node_of(site, looked_up->places());
+  return Tensor(make_take(site, view, checked_places(site, looked_up->places(), result[looked_up_axis], axis), axis));
 }
 
 template <class... I> Tensor indexed_by(const Tensor& x, const I&... index) {

@@ -71,6 +71,11 @@ T __shfl_xor_sync(unsigned mask, T value, int lanes) {
   return cuda_emulator::shuffle(mask, value, static_cast<int>(cuda_emulator::thread_in_block() & 31) ^ lanes);
 }
 template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned distance) {
+  const unsigned lane = cuda_emulator::thread_in_block() & 31;
+  return cuda_emulator::shuffle(mask, value, static_cast<int>(lane >= distance ? lane - distance : lane));
+}
+template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
   const unsigned lane = cuda_emulator::thread_in_block() & 31;
   return cuda_emulator::shuffle(mask, value, static_cast<int>(lane + distance < 32 ? lane + distance : lane));

@@ -1,6 +1,7 @@
 #include "device/host/interpreter.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "device/host/interpreter_program.hpp"
@@ -118,6 +119,7 @@ class Interpreter::Frame {
     for (const auto& fold : program.folds)
       for (int place : {fold.step, fold.block, fold.run})
         if (place >= 0) fold.kernels.start(parts, tile(place));
+    for (const auto& scan : program.scans) scan.kernels.start(p_.lanes_are_rows ? 1 : point_lanes, tile(scan.place));
     steps_ = 0;
     const int first = nest_.parallel, last = p_.lanes_are_rows ? nest_.axes() - 1 : nest_.axes();
     const std::int64_t first_extent = first_row_extent();
@@ -210,7 +212,10 @@ class Interpreter::Frame {
 
   void run_body(const StageProgram& program, const jit::Stage& stage) {
     for (int index : program.indices) evaluate(index);
-    for (const Step& step : program.steps) execute(step);
+    for (const Step& step : program.steps) {
+      if (step.index >= 0) evaluate(step.index);
+      else execute(program, step);
+    }
     if (program.row) combine(program);
     for (const auto& keep : stage.keeps) {
       const int size = bytes(nest_.slots[keep.slot]);
@@ -218,6 +223,19 @@ class Interpreter::Frame {
       else fill(size, n_, values_[keep.value], slot(keep.slot, row_));
     }
     for (const auto& put : stage.stores) store(put);
+    for (const auto& check : stage.checks) raise(check);
+  }
+
+  /// Several threads may find the same check failed: any of the values will do.
+  void raise(const jit::Check& check) const {
+    const bool varying = p_.values[check.condition].varying;
+    const auto* holds = static_cast<const std::uint8_t*>(values_[check.condition]);
+    const auto* failed = static_cast<const std::uint8_t*>(std::memchr(holds, 0, varying ? n_ : 1));
+    if (!failed) return;
+    const auto* value = static_cast<const std::int64_t*>(values_[check.value]);
+    auto* flags = static_cast<std::int64_t*>(arguments_.pointers[nest_.inputs.size() + nest_.outputs.size()]) + 2 * check.number;
+    std::atomic_ref(flags[0]).store(1, std::memory_order_relaxed);
+    std::atomic_ref(flags[1]).store(value[p_.values[check.value].varying ? failed - holds : 0], std::memory_order_relaxed);
   }
 
   void evaluate(int number) {
@@ -228,6 +246,8 @@ class Interpreter::Frame {
       if (term.axis >= 0) {
         base += coeff * axis_[term.axis];
         if (term.axis == nest_.vector_axis) slope += coeff;
+      } else if (term.value >= 0) {
+        if (!p_.values[term.value].varying) base += coeff * *static_cast<const std::int64_t*>(values_[term.value]);
       } else if (p_.walks[term.inner] == Walk::constant) {
         std::int64_t value = base_[term.inner] / factor(term.div);
         if (term.mod != kNone) value %= factor(term.mod);
@@ -243,7 +263,11 @@ class Interpreter::Frame {
     auto* out = irregular(number);
     for (std::int64_t k = 0; k < n_; ++k) out[k] = base + k * slope;
     for (const auto& term : index.terms)
-      if (term.inner >= 0 && p_.walks[term.inner] != Walk::constant && !adds_linearly(term)) add_irregular(term, out);
+      if (term.value >= 0 && p_.values[term.value].varying) {
+        const auto* values = static_cast<const std::int64_t*>(values_[term.value]);
+        const std::int64_t coeff = factor(term.coeff);
+        for (std::int64_t k = 0; k < n_; ++k) out[k] += coeff * values[k];
+      } else if (term.inner >= 0 && p_.walks[term.inner] != Walk::constant && !adds_linearly(term)) add_irregular(term, out);
   }
   bool adds_linearly(const Index::Term& term) const {
     return p_.walks[term.inner] == Walk::linear && term.div == kOne && term.mod == kNone;
@@ -271,7 +295,7 @@ class Interpreter::Frame {
     }
   }
 
-  void execute(const Step& step) {
+  void execute(const StageProgram& program, const Step& step) {
     const Instr& instr = nest_.instrs[step.instr];
     const Program::Value& value = p_.values[step.instr];
     const void*& result = values_[step.instr];
@@ -295,6 +319,14 @@ class Interpreter::Frame {
         return;
       case Kind::reduced:
         return;
+      case Kind::scan: {
+        const auto& scan = *std::find_if(program.scans.begin(), program.scans.end(), [&](const auto& s) { return s.instr == step.instr; });
+        const void* values = as_tile(step.args[0], 0);
+        char* out = place(value);
+        (p_.lanes_are_rows ? scan.kernels.row : scan.kernels.lanes)(n_, values, tile(scan.place), out);
+        result = out;
+        return;
+      }
       case Kind::op: {
         const void* operands[3] = {};
         for (int k = 0; k < 3 && step.args[k] >= 0; ++k) operands[k] = step.expand[k] ? as_tile(step.args[k], k) : values_[step.args[k]];
@@ -306,26 +338,58 @@ class Interpreter::Frame {
     }
   }
 
+  enum class Lanes : std::uint8_t { all, none, some };
+  /// Of the tile's lanes those where a guard (-1: there is none) holds.
+  Lanes lanes_of(int guard) const {
+    if (guard < 0) return Lanes::all;
+    const auto* holds = static_cast<const std::uint8_t*>(values_[guard]);
+    if (!p_.values[guard].varying) return *holds ? Lanes::all : Lanes::none;
+    if (!std::memchr(holds, 0, n_)) return Lanes::all;
+    return std::memchr(holds, 1, n_) ? Lanes::some : Lanes::none;
+  }
+  /// The places of an access, one for each lane.
+  const std::int64_t* places(int index) const {
+    if (p_.walks[index] == Walk::irregular) return irregular(index);
+    auto* out = reinterpret_cast<std::int64_t*>(tile(p_.scratch_tile + 1));
+    for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[index] + k * slope_[index];
+    return out;
+  }
+
   void load(const Step& step, const Instr& instr, const Program::Value& value) {
     const int index = nest_.inputs[instr.input].index;
     const char* from = static_cast<const char*>(arguments_.pointers[instr.input]);
     const bool neighbours = !value.varying || (p_.walks[index] == Walk::linear && slope_[index] == 1);
-    if (neighbours && step.in_place) {
+    const Lanes lanes = lanes_of(instr.guard);
+    if (neighbours && step.in_place && lanes == Lanes::all) {
       values_[step.instr] = from + base_[index] * value.bytes;
       return;
     }
     char* out = place(value);
-    if (neighbours) std::memcpy(out, from + base_[index] * value.bytes, (value.varying ? n_ : 1) * value.bytes);
+    if (lanes != Lanes::all) load_filled(instr, value, lanes, from, out);
+    else if (neighbours) std::memcpy(out, from + base_[index] * value.bytes, (value.varying ? n_ : 1) * value.bytes);
     else if (p_.walks[index] == Walk::irregular) gather(value.bytes, n_, from, irregular(index), out);
     else gather(value.bytes, n_, from, base_[index], slope_[index], out);
     values_[step.instr] = out;
+  }
+
+  void load_filled(const Instr& instr, const Program::Value& value, Lanes lanes, const char* from, char* out) {
+    static constexpr std::int64_t kZero = 0;
+    const std::int64_t n = value.varying ? n_ : 1;
+    if (instr.fill >= 0 && p_.values[instr.fill].varying) std::memcpy(out, values_[instr.fill], n * value.bytes);
+    else fill(value.bytes, n, instr.fill >= 0 ? values_[instr.fill] : &kZero, out);
+    if (lanes == Lanes::some)
+      gather(value.bytes, n, from, places(nest_.inputs[instr.input].index), static_cast<const std::uint8_t*>(values_[instr.guard]), out);
   }
 
   void store(const jit::Store& put) {
     const int index = nest_.outputs[put.output].index, size = p_.values[put.value].bytes;
     char* to = static_cast<char*>(arguments_.pointers[nest_.inputs.size() + put.output]);
     const bool varying = p_.values[put.value].varying;
-    if (p_.walks[index] == Walk::irregular) {
+    const Lanes lanes = lanes_of(put.guard);
+    if (lanes == Lanes::none) return;
+    if (lanes == Lanes::some) {
+      scatter(size, n_, as_tile(put.value, 0), to, places(index), static_cast<const std::uint8_t*>(values_[put.guard]));
+    } else if (p_.walks[index] == Walk::irregular) {
       scatter(size, n_, as_tile(put.value, 0), to, irregular(index));
     } else if (slope_[index] != 1) {
       scatter(size, n_, as_tile(put.value, 0), to, base_[index], slope_[index]);

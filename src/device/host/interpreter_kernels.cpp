@@ -127,20 +127,52 @@ struct Reduce {
   static constexpr ReductionKernels kernels() { return {&start, &combine}; }
 };
 
-template <class T>
-ReductionKernels reduction_of(Op op) {
+template <class T, Op op>
+struct Scan {
+  static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
+  using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
+
+  static void start(std::int64_t n, void* so_far) { std::fill_n(static_cast<Acc*>(so_far), n, Reduce<Acc, op>::neutral()); }
+  static void row(std::int64_t n, const void* values, void* so_far, void* results) {
+    const T* v = static_cast<const T*>(values);
+    T* out = static_cast<T*>(results);
+    Acc& total = *static_cast<Acc*>(so_far);
+    for (std::int64_t i = 0; i < n; ++i) {
+      total = Reduce<Acc, op>::combined(total, static_cast<Acc>(v[i]));
+      out[i] = static_cast<T>(total);
+    }
+  }
+  static void lanes(std::int64_t n, const void* values, void* so_far, void* results) {
+    const T* v = static_cast<const T*>(values);
+    T* out = static_cast<T*>(results);
+    Acc* total = static_cast<Acc*>(so_far);
+    for (std::int64_t i = 0; i < n; ++i) {
+      total[i] = Reduce<Acc, op>::combined(total[i], static_cast<Acc>(v[i]));
+      out[i] = static_cast<T>(total[i]);
+    }
+  }
+  static constexpr ScanKernels kernels() { return {&start, &row, &lanes}; }
+};
+
+/// Kind<T, op>::kernels() for the reduction.
+template <template <class, Op> class Kind, class T>
+auto kernels_of(Op op) {
   switch (op) {
     case Op::reduce_sum:
-      return Reduce<T, Op::reduce_sum>::kernels();
+      return Kind<T, Op::reduce_sum>::kernels();
     case Op::reduce_prod:
-      return Reduce<T, Op::reduce_prod>::kernels();
+      return Kind<T, Op::reduce_prod>::kernels();
     case Op::reduce_min:
-      return Reduce<T, Op::reduce_min>::kernels();
+      return Kind<T, Op::reduce_min>::kernels();
     case Op::reduce_max:
-      return Reduce<T, Op::reduce_max>::kernels();
+      return Kind<T, Op::reduce_max>::kernels();
     default:
       throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
   }
+}
+template <template <class, Op> class Kind>
+auto kernels_of(Op reduction, DType dtype) {
+  return visit_compute(dtype, [&]<class T>() { return kernels_of<Kind, T>(reduction); });
 }
 
 /// Calls f with the size as a constant, so that each move is one instruction.
@@ -178,9 +210,8 @@ TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
   }
 }
 
-ReductionKernels reduction_kernels(Op reduction, DType dtype) {
-  return visit_compute(dtype, [&]<class T>() { return reduction_of<T>(reduction); });
-}
+ReductionKernels reduction_kernels(Op reduction, DType dtype) { return kernels_of<Reduce>(reduction, dtype); }
+ScanKernels scan_kernels(Op reduction, DType dtype) { return kernels_of<Scan>(reduction, dtype); }
 
 void fill(int bytes, std::int64_t n, const void* value, void* out) {
   for_size(bytes, [&](auto size) {
@@ -210,6 +241,21 @@ void scatter(int bytes, std::int64_t n, const void* values, void* to, const std:
   for_size(bytes, [&](auto size) {
     char* target = static_cast<char*>(to);
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
+  });
+}
+
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, const std::uint8_t* mask, void* out) {
+  for_size(bytes, [&](auto size) {
+    const char* source = static_cast<const char*>(from);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i]) std::memcpy(static_cast<char*>(out) + i * size, source + indices[i] * size, size);
+  });
+}
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices, const std::uint8_t* mask) {
+  for_size(bytes, [&](auto size) {
+    char* target = static_cast<char*>(to);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i]) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
   });
 }
 

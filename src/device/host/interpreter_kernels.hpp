@@ -30,11 +30,22 @@ struct ReductionKernels {
 };
 ReductionKernels reduction_kernels(Op reduction, DType dtype);
 
+/// What the values come to one after the other. Sums and products of float32 are carried on in float64.
+struct ScanKernels {
+  void (*start)(std::int64_t n, void* so_far);  // the neutral element
+  void (*row)(std::int64_t n, const void* values, void* so_far, void* results);    // one after the other
+  void (*lanes)(std::int64_t n, const void* values, void* so_far, void* results);  // each a row of its own
+};
+ScanKernels scan_kernels(Op reduction, DType dtype);
+
 // Moving elements of itemsize `bytes` between a tile and memory; indices count elements.
 void fill(int bytes, std::int64_t n, const void* value, void* out);
 void gather(int bytes, std::int64_t n, const void* from, std::int64_t start, std::int64_t stride, void* out);
 void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, void* out);
 void scatter(int bytes, std::int64_t n, const void* values, void* to, std::int64_t start, std::int64_t stride);
 void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices);
+// Where the mask is true only; the others are left as they are.
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, const std::uint8_t* mask, void* out);
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices, const std::uint8_t* mask);
 
 }  // namespace sinter::device

@@ -19,7 +19,10 @@ Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   verify(nest);
   lanes_are_rows = nest.vector_axis >= nest.parallel;
   for (DType slot : nest.slots) slot_bytes += static_cast<std::int64_t>(itemsize(slot));
-  classify_indices();
+  walks.assign(nest.indices.size(), Walk::constant);
+  irregular_tile.assign(nest.indices.size(), -1);
+  for (std::size_t k = 0; k < nest.indices.size(); ++k)
+    if (!uses_values(nest, static_cast<int>(k))) classify(static_cast<int>(k));
   values.resize(nest.instrs.size());
   stages.resize(nest.stages.size());
   for (std::size_t k = 0; k < stages.size(); ++k) plan_stage(static_cast<int>(k));
@@ -30,28 +33,61 @@ Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   lanes = std::clamp<std::int64_t>((32 << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
 }
 
-void Interpreter::Program::classify_indices() {
-  walks.assign(nest.indices.size(), Walk::constant);
-  irregular_tile.assign(nest.indices.size(), -1);
-  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
-    Walk& walk = walks[k];
-    for (const auto& term : nest.indices[k].terms) {
-      Walk here = term.axis == nest.vector_axis ? Walk::linear : Walk::constant;
-      if (term.inner >= 0) {
-        here = walks[term.inner];
-        if (here == Walk::linear && (term.div != kOne || term.mod != kNone)) here = Walk::irregular;
-      }
-      walk = std::max(walk, here);
+/// What the index is made of is known: inner indices, and whether its values are tiles.
+void Interpreter::Program::classify(int index) {
+  Walk& walk = walks[index];
+  for (const auto& term : nest.indices[index].terms) {
+    Walk here = term.axis == nest.vector_axis ? Walk::linear : Walk::constant;
+    if (term.inner >= 0) {
+      here = walks[term.inner];
+      if (here == Walk::linear && (term.div != kOne || term.mod != kNone)) here = Walk::irregular;
     }
-    if (walk == Walk::irregular) irregular_tile[k] = place_of(true);
+    if (term.value >= 0 && values[term.value].varying) here = Walk::irregular;
+    walk = std::max(walk, here);
   }
+  if (walk == Walk::irregular && irregular_tile[index] < 0) irregular_tile[index] = place_of(true);
 }
 
-void Interpreter::Program::need_index(StageProgram& stage, int index) const {
+void Interpreter::Program::need_index(StageProgram& stage, int index) {
   if (std::find(stage.indices.begin(), stage.indices.end(), index) != stage.indices.end()) return;
+  if (std::any_of(stage.steps.begin(), stage.steps.end(), [&](const Step& step) { return step.index == index; })) return;
   for (const auto& term : nest.indices[index].terms)
     if (term.inner >= 0) need_index(stage, term.inner);
-  stage.indices.push_back(index);
+  if (!uses_values(nest, index)) {
+    stage.indices.push_back(index);
+    return;
+  }
+  classify(index);
+  Step step;
+  step.index = index;
+  for (const auto& term : nest.indices[index].terms)
+    if (term.value >= 0) step.reads.push_back(term.value);
+  stage.steps.push_back(std::move(step));
+}
+
+void Interpreter::Program::plan_load(StageProgram& program, const Instr& instr, Value& value, bool has_lanes) {
+  const int index = nest.inputs[instr.input].index;
+  need_index(program, index);
+  value.varying = has_lanes && walks[index] != Walk::constant;
+  if (instr.guard >= 0) value.varying |= values[instr.guard].varying;
+  if (instr.fill >= 0) value.varying |= values[instr.fill].varying;
+}
+
+void Interpreter::Program::plan_op(const Instr& instr, Value& value, Step& step) const {
+  const int arity = trace::primitive(instr.op).arity;
+  for (int k = 0; k < arity; ++k) {
+    step.args[k] = instr.args[k];
+    value.varying |= values[instr.args[k]].varying;
+  }
+  Uniform uniform = Uniform::none;
+  if (value.varying && arity == 2) {
+    if (!values[instr.args[0]].varying) uniform = Uniform::first;
+    if (!values[instr.args[1]].varying) uniform = Uniform::second;
+  }
+  for (int k = 0; k < arity; ++k) step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
+  step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
+  if (!step.kernel)
+    throw InternalError(fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand), name(instr.dtype)));
 }
 
 void Interpreter::Program::plan_stage(int number) {
@@ -67,12 +103,10 @@ void Interpreter::Program::plan_stage(int number) {
     value.bytes = static_cast<int>(itemsize(instr.dtype));
     Step step;
     step.instr = id;
+    each_operand(nest, instr, [&](int operand) { step.reads.push_back(operand); });
     switch (instr.kind) {
       case Kind::load:
-        need_index(program, nest.inputs[instr.input].index);
-        value.varying = has_lanes && walks[nest.inputs[instr.input].index] != Walk::constant;
-        break;
-      case Kind::scalar:
+        plan_load(program, instr, value, has_lanes);
         break;
       case Kind::index:
         need_index(program, instr.input);
@@ -81,28 +115,20 @@ void Interpreter::Program::plan_stage(int number) {
       case Kind::slot:
         value.varying = true;
         break;
+      case Kind::scan:
+        value.varying = true;
+        step.args[0] = instr.args[0];
+        step.expand[0] = !values[instr.args[0]].varying;
+        program.scans.push_back({scan_kernels(instr.op, instr.dtype), id, place_of(true)});
+        break;
+      case Kind::op:
+        plan_op(instr, value, step);
+        break;
+      case Kind::scalar:
       case Kind::reduced:
         break;
-      case Kind::op: {
-        const int arity = trace::primitive(instr.op).arity;
-        for (int k = 0; k < arity; ++k) {
-          step.args[k] = instr.args[k];
-          value.varying |= values[instr.args[k]].varying;
-        }
-        Uniform uniform = Uniform::none;
-        if (value.varying && arity == 2) {
-          if (!values[instr.args[0]].varying) uniform = Uniform::first;
-          if (!values[instr.args[1]].varying) uniform = Uniform::second;
-        }
-        for (int k = 0; k < arity; ++k) step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
-        step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
-        if (!step.kernel)
-          throw InternalError(
-              fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand), name(instr.dtype)));
-        break;
-      }
     }
-    program.steps.push_back(step);
+    program.steps.push_back(std::move(step));
   }
   for (const auto& reduction : stage.reductions) {
     Value& result = values[reduction.result];
@@ -118,6 +144,25 @@ void Interpreter::Program::plan_stage(int number) {
   for (const auto& store : stage.stores) need_index(program, nest.outputs[store.output].index);
 }
 
+namespace {
+
+/// Calls visit(value) for each value that a stage uses when its steps are done.
+template <class Visit>
+void each_last_read(const jit::Stage& stage, Visit visit) {
+  for (const auto& reduction : stage.reductions) visit(reduction.value);
+  for (const auto& keep : stage.keeps) visit(keep.value);
+  for (const auto& check : stage.checks) {
+    visit(check.condition);
+    visit(check.value);
+  }
+  for (const auto& store : stage.stores) {
+    visit(store.value);
+    if (store.guard >= 0) visit(store.guard);
+  }
+}
+
+}  // namespace
+
 // A tile is used again once its value has had its last use, so that a long body stays in L1.
 void Interpreter::Program::place_values() {
   std::vector<int> owner(values.size(), -1);
@@ -126,13 +171,10 @@ void Interpreter::Program::place_values() {
     const jit::Stage& stage = nest.stages[number];
     const auto use = [&](int id) { lives_on[id] |= owner[id] != number; };
     for (const auto& step : stages[number].steps) {
-      owner[step.instr] = number;
-      for (int arg : step.args)
-        if (arg >= 0) use(arg);
+      if (step.instr >= 0) owner[step.instr] = number;
+      for (int value : step.reads) use(value);
     }
-    for (const auto& reduction : stage.reductions) use(reduction.value);
-    for (const auto& keep : stage.keeps) use(keep.value);
-    for (const auto& store : stage.stores) use(store.value);
+    each_last_read(stage, use);
   }
 
   std::vector<int> free_tiles;
@@ -142,21 +184,23 @@ void Interpreter::Program::place_values() {
     const int end = static_cast<int>(steps.size());
     std::vector<int> last_use(values.size(), -1);  // number of a step, or `end`
     for (int k = 0; k < end; ++k) {
-      last_use[steps[k].instr] = k;
-      for (int arg : steps[k].args)
-        if (arg >= 0) last_use[arg] = k;
+      if (steps[k].instr >= 0) last_use[steps[k].instr] = k;
+      for (int value : steps[k].reads) last_use[value] = k;
     }
-    for (const auto& reduction : stage.reductions) last_use[reduction.value] = end;
-    for (const auto& keep : stage.keeps) last_use[keep.value] = end;
-    for (const auto& store : stage.stores) last_use[store.value] = end;
+    each_last_read(stage, [&](int value) { last_use[value] = end; });
 
     const auto release = [&](int after) {
       for (const auto& step : steps) {
         const int id = step.instr;
+        if (id < 0) continue;
         if (values[id].varying && values[id].place >= 0 && last_use[id] == after && !lives_on[id]) free_tiles.push_back(values[id].place);
       }
     };
     for (int k = 0; k < end; ++k) {
+      if (steps[k].instr < 0) {
+        release(k);
+        continue;
+      }
       Value& value = values[steps[k].instr];
       // An output may share an input's buffer, so what is read after a store is a copy.
       steps[k].in_place = !lives_on[steps[k].instr] && stage.stores.size() < 2;

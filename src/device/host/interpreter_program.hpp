@@ -22,7 +22,9 @@ struct Interpreter::Program {
     int bytes = 8;
   };
   struct Step {
-    int instr = -1;
+    int instr = -1;  // computes this instruction, or
+    int index = -1;  // the index, which has computed values among its terms
+    std::vector<int> reads;  // the values it needs
     TileFn kernel = nullptr;
     int args[3] = {-1, -1, -1};
     bool expand[3] = {};    // the operand is a single value that the kernel needs as a tile
@@ -33,18 +35,25 @@ struct Interpreter::Program {
     int value, result;
     int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no blocks and runs where nothing rounds
   };
+  struct Scan {
+    ScanKernels kernels;
+    int instr, place;  // place: of what the row has come to
+  };
   struct StageProgram {
     bool row = false;
-    std::vector<int> indices;  // those the stage needs, inner ones first
+    std::vector<int> indices;  // those the stage needs that are made of axes alone, inner ones first
     std::vector<Step> steps;
     std::vector<Fold> folds;
+    std::vector<Scan> scans;
     std::int64_t row_lanes = 1;  // of a step, where lanes are rows
   };
 
   explicit Program(const jit::LoopNest& nest);
-  void classify_indices();
-  void need_index(StageProgram& stage, int index) const;
+  void classify(int index);
+  void need_index(StageProgram& stage, int index);
   void plan_stage(int number);
+  void plan_load(StageProgram& program, const jit::Instr& instr, Value& value, bool has_lanes);
+  void plan_op(const jit::Instr& instr, Value& value, Step& step) const;
   void place_values();
   int place_of(bool varying) { return varying ? tiles++ : cells++; }
 

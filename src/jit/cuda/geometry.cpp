@@ -78,7 +78,7 @@ std::vector<int> used_ints(const LoopNest& nest) {
 }
 
 int parameter_bytes(const LoopNest& nest) {
-  std::size_t bytes = 8 * (nest.inputs.size() + nest.outputs.size());
+  std::size_t bytes = 8 * (nest.inputs.size() + nest.outputs.size() + (nest.checks > 0));
   bytes += (nest.wide_index ? 8 : 4) * used_ints(nest).size();
   for (const Scalar& s : nest.scalars) {
     const std::size_t size = itemsize(s.dtype);

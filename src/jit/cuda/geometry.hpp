@@ -26,7 +26,7 @@ bool warp_per_row(const LoopNest& nest);
 int block_threads(const LoopNest& nest);
 
 /// The kernel's parameters, in this order:
-///   1. a pointer for each input, then for each output, offsets added;
+///   1. a pointer for each input, then for each output, offsets added, then the flags of checks where there are any;
 ///   2. the numbers of LoopNest::ints listed by used_ints(), as long long (int when !nest.wide_index);
 ///   3. every scalar of LoopNest::scalars, in its own type.
 /// An entry of ints that the generated text does not need is no parameter.

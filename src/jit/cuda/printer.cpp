@@ -5,6 +5,7 @@
 // the names of their instructions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -104,6 +105,7 @@ class Printer {
     std::vector<std::string> parameters;
     for (const Access& a : nest_.inputs) parameters.push_back(fmt::format("const {}* __restrict__ {}", cpp_type(a.dtype), a.name));
     for (const Access& a : nest_.outputs) parameters.push_back(fmt::format("{}* __restrict__ {}", cpp_type(a.dtype), a.name));
+    if (nest_.checks > 0) parameters.push_back("long long* __restrict__ flags");
     for (int i : used_ints(nest_)) parameters.push_back(fmt::format("const {} s{}", int_, i));
     for (std::size_t i = 0; i < nest_.scalars.size(); ++i)
       parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
@@ -117,6 +119,9 @@ class Printer {
     if (nest_.row_threads % kWarp != 0 || nest_.row_threads < kWarp || nest_.row_threads > 1024)
       fail(fmt::format("{} threads to a row", nest_.row_threads));
     if (!nest_.slots.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no row slots");
+    for (const Instr& instr : nest_.instrs)
+      if (instr.kind == Instr::Kind::scan && (width_ > 1 || (form_ == Form::columns && nest_.row_threads != kWarp)))
+        fail("a scan goes element by element, down a column by one thread");
     if (!nest_.slots.empty() && !nest_.slots_in_shared) fail("row slots have no place but shared memory");
   }
 
@@ -133,6 +138,8 @@ class Printer {
       std::string factor;
       if (term.axis >= 0) {
         factor = per_lane && term.axis == nest_.vector_axis ? fmt::format("({} + lane)", axis(term.axis)) : axis(term.axis);
+      } else if (term.value >= 0) {
+        factor = nest_.wide_index ? value_[term.value] : "(int)" + value_[term.value];
       } else {
         const bool named = !(per_lane && depends_on(nest_, term.inner, nest_.vector_axis));
         factor =
@@ -159,6 +166,7 @@ class Printer {
     for (const Index::Term& term : nest_.indices[number].terms) {
       if (term.inner < 0) continue;
       name_inner(term.inner, row, named);
+      if (uses_values(nest_, term.inner)) continue;  // they are not computed yet
       if (moves_along_rows(term.inner) != row || index_names_.count(term.inner)) continue;
       line("const {} i{} = {};", int_, term.inner, index(term.inner, false));
       index_names_.insert({term.inner, true});
@@ -243,6 +251,12 @@ class Printer {
 
   bool is_vector(int index) const { return coefficient(nest_, index, nest_.vector_axis) == kOne; }
   bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.vector_axis); }
+  /// The access is what it is before any value of the stage is computed.
+  bool is_plain(const Instr& load) const { return load.guard < 0 && !uses_values(nest_, nest_.inputs[load.input].index); }
+  bool is_vector(const Store& store) const {
+    const int index = nest_.outputs[store.output].index;
+    return store.guard < 0 && is_vector(index) && !uses_values(nest_, index);
+  }
 
   std::string vector_at(std::string_view pointer, DType dtype, const std::string& offset, bool constant) {
     return fmt::format("*({}{}*)({} + {})", constant ? "const " : "", helpers_.vector_type(dtype, width_), pointer, offset);
@@ -253,6 +267,7 @@ class Printer {
     for (int id : stage.body) {
       const Instr& instr = nest_.instrs[id];
       const std::string type(cpp_type(instr.dtype));
+      if (instr.kind == Instr::Kind::load && !is_plain(instr)) continue;
       if (instr.kind == Instr::Kind::slot) {
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
              vector_at(fmt::format("slot{}", instr.input), instr.dtype, "row", true));
@@ -272,8 +287,12 @@ class Printer {
 
   std::string expression(const Instr& instr, bool per_lane) {
     switch (instr.kind) {
-      case Instr::Kind::load:
-        return fmt::format("{}[{}]", nest_.inputs[instr.input].name, index(nest_.inputs[instr.input].index, per_lane));
+      case Instr::Kind::load: {
+        const std::string element = fmt::format("{}[{}]", nest_.inputs[instr.input].name, index(nest_.inputs[instr.input].index, per_lane));
+        if (instr.guard < 0) return element;
+        const std::string fill = instr.fill < 0 ? fmt::format("({})0", cpp_type(instr.dtype)) : value_[instr.fill];
+        return fmt::format("{} ? {} : {}", value_[instr.guard], element, fill);
+      }
       case Instr::Kind::index:
         return fmt::format("(long long)({})", index(instr.input, per_lane));
       case Instr::Kind::slot:
@@ -296,6 +315,11 @@ class Printer {
         continue;
       }
       if (per_lane && instr.kind != Instr::Kind::op && !value_[id].empty()) continue;  // loaded ahead
+      if (instr.kind == Instr::Kind::scan) {
+        print_scan(instr);
+        value_[id] = instr.name;
+        continue;
+      }
       if (keeps_arrays(stage)) {
         line("{}[lane] = {};", instr.name, expression(instr, per_lane));
         value_[id] = instr.name + "[lane]";
@@ -304,6 +328,12 @@ class Printer {
         value_[id] = instr.name;
       }
     }
+  }
+
+  static std::string both(const std::string& a, const std::string& b) { return a.empty() || b.empty() ? a + b : a + " && " + b; }
+  std::string store_condition(const Store& store, const std::string& owner) const {
+    const std::string when = both(owner, store.guard < 0 ? std::string() : value_[store.guard]);
+    return when.empty() ? when : "if (" + when + ") ";
   }
 
   /// One stage at one row point (or one parallel point). `owner`: the condition under which a thread stores, or "".
@@ -318,20 +348,27 @@ class Printer {
           line("{} {}[{}];", cpp_type(nest_.instrs[id].dtype), nest_.instrs[id].name, width_);
     if (per_lane) {
       for (const Store& store : stage.stores)
-        if (is_vector(nest_.outputs[store.output].index))
+        if (is_vector(store))
           line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
       for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
     }
-    const bool guarded = !owner.empty() && !stage.stores.empty();
     lanes(per_lane, [&] {
       compute(stage, per_lane);
-      for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane);
-      for (const SlotStore& keep : stage.keeps) line("slot{}{} = {};", keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
+      for (const Check& check : stage.checks) {
+        open("if (!{})", value_[check.condition]);
+        line("flags[{}] = 1;", 2 * check.number);
+        line("flags[{}] = {};", 2 * check.number + 1, value_[check.value]);
+        close();
+      }
+      const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
+      for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
+      for (const SlotStore& keep : stage.keeps)
+        line("{}slot{}{} = {};", in_row, keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
       if (!per_lane) return;
       for (const Store& store : stage.stores) {
         const Access& output = nest_.outputs[store.output];
-        if (is_vector(output.index)) line("{}_at.at[lane] = {};", output.name, value_[store.value]);
-        else line("{}{}[{}] = {};", guarded ? "if (" + owner + ") " : "", output.name, index(output.index, true), value_[store.value]);
+        if (is_vector(store)) line("{}_at.at[lane] = {};", output.name, value_[store.value]);
+        else line("{}{}[{}] = {};", store_condition(store, owner), output.name, index(output.index, true), value_[store.value]);
       }
     });
     if (per_lane)
@@ -339,9 +376,9 @@ class Printer {
         line("{} = slot{}_at;", vector_at(fmt::format("slot{}", keep.slot), nest_.slots[keep.slot], "row", false), keep.slot);
     for (const Store& store : stage.stores) {
       const Access& output = nest_.outputs[store.output];
-      const std::string when = guarded ? "if (" + owner + ") " : "";
+      const std::string when = store_condition(store, owner);
       if (!per_lane) line("{}{}[{}] = {};", when, output.name, index(output.index, false), value_[store.value]);
-      else if (is_vector(output.index))
+      else if (is_vector(store))
         line("{}{} = {}_at;", when, vector_at(output.name, output.dtype, index(output.index, false), false), output.name);
     }
     for (int number : named) index_names_.erase(number);
@@ -367,9 +404,66 @@ class Printer {
       }
     }
   }
-  void accumulate(const Reduction& reduction, bool per_lane) {
+  void accumulate(const Reduction& reduction, bool per_lane, const std::string& in_row) {
     const std::string part = result(reduction).name + (per_lane ? "_part[lane]" : width_ > 1 ? "_part[0]" : "_part");
-    line("{} = {};", part, combine(reduction, part, value_[reduction.value]));
+    line("{}{} = {};", in_row, part, combine(reduction, part, value_[reduction.value]));
+  }
+
+  // ---- scans --------------------------------------------------------------------------------------------------
+
+  template <class Visit>
+  void each_scan(const Stage& stage, Visit visit) const {
+    for (int id : stage.body)
+      if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
+  }
+  /// What a scan has come to, from stretch to stretch: a long float32 sum keeps its digits.
+  static DType carried(const Instr& scan) {
+    const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
+    return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
+  }
+  void start_scans(const Stage& stage) {
+    each_scan(stage, [&](const Instr& scan) {
+      line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, helpers_.neutral(scan.op, carried(scan)));
+    });
+  }
+  /// Down a column a thread goes alone. Along a row the threads have a stretch of it at a time: each warp scans its part, and what
+  /// stands before it, of this stretch and of those before, is put ahead in order.
+  void print_scan(const Instr& scan) {
+    const std::string type(cpp_type(scan.dtype)), so_far = scan.name + "_so_far", value = value_[scan.args[0]];
+    const auto combine = [&](const std::string& a, const std::string& b) {
+      return helpers_.spell(trace::primitive(scan.op).combine, scan.dtype, a, b);
+    };
+    const std::string wide(cpp_type(carried(scan)));
+    const auto carry = [&](const std::string& a, const std::string& b) {
+      return helpers_.spell(trace::primitive(scan.op).combine, carried(scan), a, b);
+    };
+    if (form_ == Form::columns) {
+      line("{} = {};", so_far, carry(so_far, value));
+      line("const {} {} = ({}){};", type, scan.name, type, so_far);
+      return;
+    }
+    line("{} {} = in_row ? {} : {};", type, scan.name, value, helpers_.neutral(scan.op, scan.dtype));
+    line("#pragma unroll");
+    open("for (int distance = 1; distance < {}; distance <<= 1)", kWarp);
+    line("const {} before = __shfl_up_sync(0xffffffffu, {}, distance);", type, scan.name);
+    line("if ((thread & {}) >= distance) {} = {};", kWarp - 1, scan.name, combine("before", scan.name));
+    close();
+    const int warps = nest_.row_threads / kWarp;
+    if (warps == 1) {
+      line("const {} {}_last = __shfl_sync(0xffffffffu, {}, {});", type, scan.name, scan.name, kWarp - 1);
+      line("{} = ({})({});", scan.name, type, carry(so_far, scan.name));
+      line("{} = {};", so_far, carry(so_far, scan.name + "_last"));
+      return;
+    }
+    line("if ((thread & {0}) == {0}) {1}_parts[thread / {2}] = {1};", kWarp - 1, scan.name, kWarp);
+    line("__syncthreads();");
+    open("");
+    line("{} before = {};", wide, so_far);
+    line("for (int warp = 0; warp < thread / {}; ++warp) before = {};", kWarp, carry("before", scan.name + "_parts[warp]"));
+    line("{} = ({})({});", scan.name, type, carry("before", scan.name));
+    close();
+    line("for (int warp = 0; warp < {}; ++warp) {} = {};", warps, so_far, carry(so_far, scan.name + "_parts[warp]"));
+    line("__syncthreads();  // before the next stretch writes its parts");
   }
 
   /// Number of stages that end in a block-wide combination.
@@ -452,6 +546,9 @@ class Printer {
     for (const Stage& stage : nest_.stages)
       for (const Reduction& reduction : stage.reductions)
         line("__shared__ {} {}_parts{};", cpp_type(result(reduction).dtype), result(reduction).name, extent);
+    if (form_ != Form::rows) return;
+    for (const Stage& stage : nest_.stages)
+      each_scan(stage, [&](const Instr& scan) { line("__shared__ {} {}_parts{};", cpp_type(scan.dtype), scan.name, extent); });
   }
 
   // ---- the three forms ----------------------------------------------------------------------------------------
@@ -469,6 +566,7 @@ class Printer {
     for (const Stage& stage : nest_.stages) {
       all.body.insert(all.body.end(), stage.body.begin(), stage.body.end());
       all.stores.insert(all.stores.end(), stage.stores.begin(), stage.stores.end());
+      all.checks.insert(all.checks.end(), stage.checks.begin(), stage.checks.end());
     }
     name_point_indices(all);
     stage_body(all, "");
@@ -505,6 +603,7 @@ class Printer {
   /// The threads of a row walk it, by vectors where there are any. The last of a row's chunks may end within a vector:
   /// what is left goes element by element.
   void row_loop(const Stage& stage) {
+    if (has_scan(nest_, stage)) return scan_loop(stage);
     const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.vector_axis;
     std::string end = "row_points";
     if (may_end_within) {
@@ -524,6 +623,17 @@ class Printer {
     stage_body(stage, "");
     close();
     tail_ = false;
+    close();
+  }
+
+  /// Threads meet in a scan: all go round as often. One past the end computes the last element again and does not count it.
+  void scan_loop(const Stage& stage) {
+    start_scans(stage);
+    open("for ({0} first = 0; first < row_points; first += {1})", count_, nest_.row_threads);
+    line("const bool in_row = first + thread < row_points;");
+    line("const {} row = in_row ? first + thread : row_points - 1;", count_);
+    unflatten_row(stage);
+    stage_body(stage, "in_row");
     close();
   }
 
@@ -567,6 +677,7 @@ class Printer {
         continue;
       }
       declare_accumulators(stage);
+      start_scans(stage);
       open("for ({} row = threadIdx.y; row < own_row_points; row += {})", count_, threads_y);
       unflatten_row(stage);
       stage_body(stage, "");

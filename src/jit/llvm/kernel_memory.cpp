@@ -11,7 +11,9 @@ namespace sinter::jit::llvm {
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
     case Instr::Kind::load:
-      return load_access(nest_.inputs[instr.input], lanes);
+      if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);
+      return load_guarded(nest_.inputs[instr.input], values_[instr.guard], instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill],
+                          lanes);
     case Instr::Kind::scalar:
       return scalars_[instr.input];
     case Instr::Kind::slot:
@@ -25,6 +27,7 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
       return ir_.add(index_value(instr.input, 1), lane_offsets(along, lanes));
     }
     case Instr::Kind::reduced:
+    case Instr::Kind::scan:
       break;
   }
   throw InternalError(fmt::format("{}: {} cannot be computed in a body", nest_.name, instr.name));
@@ -61,6 +64,7 @@ Value KernelWriter::index_value(int index, int lanes) {
   std::vector<Index::Term> terms = description.terms;
   const auto depth = [&](const Index::Term& term) {
     if (term.axis >= 0) return term.axis;
+    if (term.value >= 0) return nest_.axes();
     int deepest = -1;
     for (int axis = 0; axis < nest_.axes(); ++axis)
       if (depends_on(nest_, term.inner, axis)) deepest = axis;
@@ -77,6 +81,8 @@ Value KernelWriter::index_value(int index, int lanes) {
     if (term.axis >= 0) {
       v = axes_[term.axis];
       if (term.axis == nest_.vector_axis && lanes > 1) v = ir_.add(v, ir_.iota(lanes));
+    } else if (term.value >= 0) {
+      v = values_[term.value];
     } else {
       const bool wide = lanes > 1 && depends_on(nest_, term.inner, nest_.vector_axis);
       v = index_value(term.inner, wide ? lanes : 1);
@@ -158,6 +164,10 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
     Value slope = one;
     if (term.axis >= 0) {
       if (term.axis != nest_.vector_axis) continue;
+    } else if (term.value >= 0) {
+      if (values_[term.value].lanes == 1) continue;
+      linear = ir_.integer(DType::bool_, 0);
+      break;
     } else {
       const int along = coefficient(nest_, term.inner, nest_.vector_axis);
       if (along == kNone) continue;
@@ -182,11 +192,76 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
   ir_.line("br label %" + done);
   ir_.begin_block(apart);
   const auto known = indices_;  // what is computed in this block is not there after it
-  const Value slow = load_lanes(element_pointer(base, access.dtype, index_value(access.index, lanes)), access.dtype);
+  const Value slow = load_lanes(element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes)), access.dtype);
   indices_ = known;
   ir_.line("br label %" + done);
   ir_.begin_block(done);
   return ir_.emit(access.dtype, lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(access.dtype, lanes), fast.ref, together, slow.ref, apart));
+}
+
+// ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
+
+Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
+  if (nowhere_.empty()) {
+    ir_.set_name("nowhere");
+    nowhere_ = ir_.alloca_of(DType::int64, 1);
+  }
+  if (pointer.lanes == 1) return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
+  const int lanes = pointer.lanes;
+  const Value none = element_pointer({nowhere_, DType::int64}, DType::int64, ir_.broadcast(ir_.integer(DType::int64, 0), lanes));
+  return ir_.emit(DType::int64, lanes, fmt::format("select <{0} x i1> {1}, <{0} x ptr> {2}, <{0} x ptr> {3}", lanes, guard.ref, pointer.ref, none.ref));
+}
+
+Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
+  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (along == kIrregular) return element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes));
+  const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
+  const Value none = ir_.integer(DType::int64, 0);
+  return element_pointer(first, access.dtype, ir_.broadcast(along == kNone ? none : lane_offsets(along, lanes), lanes));
+}
+
+Value KernelWriter::load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes) {
+  const Value& base = inputs_[&access - nest_.inputs.data()];
+  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (lanes == 1 || (along == kNone && guard.lanes == 1)) {
+    const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
+    return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, 1), fill);
+  }
+  const Value wide = ir_.broadcast(fill, lanes), mask = ir_.broadcast(guard, lanes);
+  if (along == kOne) return load_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), mask, wide);
+  return ir_.select(mask, load_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), access.dtype), wide);
+}
+
+void KernelWriter::store_guarded(const Access& access, const Value& value, const Value& guard, int lanes) {
+  const Value& base = outputs_[&access - nest_.outputs.data()];
+  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  if (lanes == 1 || (along == kNone && guard.lanes == 1)) {
+    const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
+    store_memory(or_nowhere(pointer, guard), ir_.lane(value, value.lanes - 1));
+    return;
+  }
+  const Value wide = ir_.broadcast(value, lanes), mask = ir_.broadcast(guard, lanes);
+  if (along == kOne) store_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), wide, mask);
+  else store_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), wide);
+}
+
+/// Failures are rare: the lanes that fail are looked for behind a branch.
+void KernelWriter::raise(const Check& check) {
+  ir_.set_name(fmt::format("check{}", check.number));
+  const Value failed = ir_.bit_not(values_[check.condition]);
+  const std::string tell = ir_.label("failed"), go_on = ir_.label("checked");
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(failed).ref, tell, go_on));
+  ir_.begin_block(tell);
+  const auto flag = [&](int place) { return element_pointer(flags_, DType::int64, ir_.integer(DType::int64, 2 * check.number + place)); };
+  store_memory(flag(0), ir_.integer(DType::int64, 1));
+  if (failed.lanes == 1) {
+    store_memory(flag(1), ir_.lane(values_[check.value], 0));
+  } else {
+    const Value same = ir_.broadcast(ir_.integer(DType::int64, 0), failed.lanes);
+    store_lanes(or_nowhere(element_pointer(flag(1), DType::int64, same), failed), ir_.broadcast(values_[check.value], failed.lanes));
+  }
+  ir_.line("br label %" + go_on);
+  ir_.begin_block(go_on);
 }
 
 void KernelWriter::store_access(const Access& access, const Value& value, int lanes) {
@@ -210,7 +285,8 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
 // ---- squares, stores past the cache
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
-  return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+  return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && !guarded_[&access - nest_.inputs.data()] &&
+         coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
          coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 
@@ -228,6 +304,10 @@ void KernelWriter::load_transposed(const Access& access, const std::string& plac
 }
 
 bool KernelWriter::stored_by_squares(const Access& access, int lanes) const {
+  const int output = static_cast<int>(&access - nest_.outputs.data());
+  for (const Stage& stage : nest_.stages)
+    for (const Store& store : stage.stores)
+      if (store.output == output && store.guard >= 0) return false;
   return nest_.rows > 0 && !rows_are_lanes() && lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) &&
          nest_.chunk_axis != nest_.vector_axis && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
          coefficient(nest_, access.index, nest_.axes() - 1) == kOne;
@@ -312,6 +392,36 @@ std::string collect(std::string_view element, int lanes) {
 
 }  // namespace
 
+namespace {
+
+std::string mangled_memory(DType dtype) { return is_bool(dtype) ? "i8" : intrinsic_type(dtype); }
+
+}  // namespace
+
+/// A contiguous vector, of which lanes without their bit are left alone.
+Value KernelWriter::load_masked(const Value& pointer, const Value& mask, const Value& fill) {
+  const int lanes = fill.lanes;
+  const std::string type = vector_of(memory_type(fill.dtype), lanes);
+  const std::string symbol = fmt::format("@llvm.masked.load.v{}{}.p0", lanes, mangled_memory(fill.dtype));
+  module_.declare(fmt::format("declare {0} {1}(ptr, i32, <{2} x i1>, {0})", type, symbol, lanes));
+  return as_value(ir_.emit(fill.dtype, lanes, fmt::format("call {0} {1}(ptr {2}, i32 {3}, <{4} x i1> {5}, {0} {6})", type, symbol, pointer.ref,
+                                                          itemsize(fill.dtype), lanes, mask.ref, in_memory(fill))));
+}
+
+void KernelWriter::store_masked(const Value& pointer, const Value& value, const Value& mask) {
+  const std::string type = vector_of(memory_type(value.dtype), value.lanes);
+  const std::string symbol = fmt::format("@llvm.masked.store.v{}{}.p0", value.lanes, mangled_memory(value.dtype));
+  module_.declare(fmt::format("declare void {1}({0}, ptr, i32, <{2} x i1>)", type, symbol, value.lanes));
+  ir_.line(fmt::format("call void {}({} {}, ptr {}, i32 {}, <{} x i1> {})", symbol, type, in_memory(value), pointer.ref, itemsize(value.dtype),
+                       value.lanes, mask.ref));
+}
+
+/// The lanes as they are in memory.
+std::string KernelWriter::in_memory(const Value& value) {
+  if (!is_bool(value.dtype)) return value.ref;
+  return ir_.emit(value.dtype, value.lanes, fmt::format("zext <{0} x i1> {1} to <{0} x i8>", value.lanes, value.ref)).ref;
+}
+
 /// Elements a stride apart. Every second one is picked from neighbours, a stride of -1 turns them round.
 Value KernelWriter::load_strided(const Value& first, DType dtype, const Value& stride, int lanes) {
   const std::string element(memory_type(dtype)), type = vector_of(element, lanes);
@@ -360,8 +470,7 @@ void KernelWriter::store_lanes(const Value& pointers, const Value& value) {
                           "  store {3} %e{0}, ptr %at{0}\n", k, lanes, type, element);
     module_.add_helper(text + "  ret void\n}\n\n");
   }
-  std::string stored = value.ref;
-  if (is_bool(value.dtype)) stored = ir_.emit(value.dtype, lanes, fmt::format("zext <{} x i1> {} to {}", lanes, value.ref, type)).ref;
+  const std::string stored = in_memory(value);
   ir_.line(fmt::format("call void {}(<{} x ptr> {}, {} {})", symbol, lanes, pointers.ref, type, stored));
 }
 

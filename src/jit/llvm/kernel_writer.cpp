@@ -23,6 +23,11 @@ constexpr std::int64_t kStreamedBytes = 32 << 20;
 /// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
 /// of those turn 0, infinity and denormal numbers into NaN.
 constexpr char kFastMath[] = "nsz contract";
+/// What a scan adds up in, as the interpreter does.
+DType scan_accumulator(const Instr& scan) {
+  const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
+  return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
+}
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -36,6 +41,9 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
   native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / widest_element(nest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
+  guarded_.resize(nest.inputs.size());
+  for (const Instr& instr : nest.instrs)
+    if (instr.kind == Instr::Kind::load && instr.guard >= 0) guarded_[instr.input] = 1;
   hoisted_.resize(nest.instrs.size());
 }
 
@@ -79,6 +87,7 @@ void KernelWriter::write_parameters() {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) inputs_.push_back(load(nest_.inputs[k].name, "pointers", DType::int64, k, "ptr"));
   for (std::size_t k = 0; k < nest_.outputs.size(); ++k)
     outputs_.push_back(load(nest_.outputs[k].name, "pointers", DType::int64, nest_.inputs.size() + k, "ptr"));
+  if (nest_.checks > 0) flags_ = load("flags", "pointers", DType::int64, nest_.inputs.size() + nest_.outputs.size(), "ptr");
 
   sizes_.assign(ints_.begin(), ints_.begin() + nest_.axes());
   ir_.set_name("stored");
@@ -195,8 +204,12 @@ void KernelWriter::hoist_invariants() {
     if (stage.row) return;
     for (int number : stage.body) {
       const Instr& instr = nest_.instrs[number];
-      bool same = instr.kind == Instr::Kind::scalar || instr.kind == Instr::Kind::op ||
-                  (instr.kind == Instr::Kind::load && !moves(nest_.inputs[instr.input].index));
+      bool same = instr.kind == Instr::Kind::scalar || instr.kind == Instr::Kind::op;
+      if (instr.kind == Instr::Kind::load) {
+        const int index = nest_.inputs[instr.input].index;
+        same = !moves(index) && !uses_values(nest_, index);
+        for (int operand : {instr.guard, instr.fill}) same = same && (operand < 0 || hoisted_[operand]);
+      }
       if (instr.kind == Instr::Kind::op)
         for (int k = 0; k < trace::primitive(instr.op).arity; ++k) same &= hoisted_[instr.args[k]] != 0;
       if (!same) continue;
@@ -291,6 +304,7 @@ bool KernelWriter::panelled() const {
   for (const Stage& stage : nest_.stages) {
     row_stages += stage.row;
     early_stores |= row_stages == 0 && !stage.stores.empty();
+    if (has_scan(nest_, stage)) return false;
   }
   return !rows_are_lanes() && nest_.rows == 1 && nest_.slots.empty() && row_stages == 1 && !early_stores && nest_.chunk_axis != nest_.vector_axis;
 }
@@ -406,6 +420,7 @@ void KernelWriter::cut_rows() {
 // ---- row stages
 
 void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
+  start_scans(stage, lanes);
   start_reductions(stage, rows_are_lanes() ? row_lanes(nest_, stage) : lanes);
   write_rows(stage, nest_.parallel, lanes);
   indices_.clear();
@@ -495,7 +510,7 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
     if (hoisted_[number]) continue;
     const Instr& instr = nest_.instrs[number];
     ir_.set_name(instr.name);
-    values_[number] = value_of(instr, lanes);
+    values_[number] = instr.kind == Instr::Kind::scan ? scan(number, lanes) : value_of(instr, lanes);
   }
   for (const SlotStore& keep : stage.keeps) {
     ir_.set_name(fmt::format("slot{}", keep.slot));
@@ -504,11 +519,49 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    if (const auto square = squares_.find(store.output); square != squares_.end())
+    if (store.guard >= 0) store_guarded(access, values_[store.value], values_[store.guard], lanes);
+    else if (const auto square = squares_.find(store.output); square != squares_.end())
       store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
     else store_access(access, values_[store.value], lanes);
   }
+  for (const Check& check : stage.checks) raise(check);
   combine_values(stage, lanes);
+}
+
+// ---- scans: element by element in row order, whatever the lanes
+
+void KernelWriter::start_scans(const Stage& stage, int lanes) {
+  for (const int number : stage.body) {
+    const Instr& instr = nest_.instrs[number];
+    if (instr.kind != Instr::Kind::scan) continue;
+    const int carried = rows_are_lanes() ? 1 : lanes;
+    const DType dtype = scan_accumulator(instr);
+    ir_.set_name(instr.name + ".so_far");
+    so_far_[number] = ir_.alloca_of(dtype, carried);
+    ir_.store(so_far_[number], ir_.broadcast(ir_.cast(neutral({instr.op, instr.args[0], number}), dtype), carried));
+  }
+}
+
+Value KernelWriter::scan(int number, int lanes) {
+  const Instr& instr = nest_.instrs[number];
+  const Reduction op{instr.op, instr.args[0], number};
+  const std::string& place = so_far_[number];
+  const DType dtype = scan_accumulator(instr);
+  const Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
+  if (!rows_are_lanes() || lanes == 1) {
+    const Value so_far = combine(op, ir_.load(place, dtype, lanes), values);
+    ir_.store(place, so_far);
+    return ir_.cast(so_far, instr.dtype);
+  }
+  Value so_far = ir_.load(place, dtype, 1), results{"poison", dtype, lanes};
+  const std::string type = type_name(dtype, lanes);
+  for (int lane = 0; lane < lanes; ++lane) {
+    so_far = combine(op, so_far, ir_.lane(values, lane));
+    results = ir_.emit(dtype, lanes,
+                       fmt::format("insertelement {} {}, {} {}, i64 {}", type, results.ref, type_name(dtype, 1), so_far.ref, lane));
+  }
+  ir_.store(place, so_far);
+  return ir_.cast(results, instr.dtype);
 }
 
 }  // namespace llvm

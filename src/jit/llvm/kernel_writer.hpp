@@ -48,12 +48,21 @@ class KernelWriter {
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
+  void start_scans(const Stage& stage, int lanes);
+  Value scan(int number, int lanes);
 
   // Values and memory (kernel_memory.cpp).
   Value value_of(const Instr& instr, int lanes);
   Value apply(const Instr& instr);
   Value load_access(const Access& access, int lanes);
+  Value load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes);
   void store_access(const Access& access, const Value& value, int lanes);
+  void store_guarded(const Access& access, const Value& value, const Value& guard, int lanes);
+  void raise(const Check& check);
+  /// The address where the guard holds, else one where anything may be read and written.
+  Value or_nowhere(const Value& pointer, const Value& guard);
+  /// The address of the access for every lane.
+  Value lane_pointers(const Value& base, const Access& access, int lanes);
   /// The index for the first lane, or for every lane.
   Value index_value(int index, int lanes);
   Value divide_index(const Value& a, const Value& b);
@@ -70,6 +79,9 @@ class KernelWriter {
   void store_transposed(const Access& access, const std::string& square, int lanes);
   std::vector<Value> transposed(std::vector<Value> rows);
   void store_wide(const Value& pointer, const Value& value);
+  Value load_masked(const Value& pointer, const Value& mask, const Value& fill);
+  void store_masked(const Value& pointer, const Value& value, const Value& mask);
+  std::string in_memory(const Value& value);
   Value load_irregular(const Access& access, int lanes);
   Value load_strided(const Value& first, DType dtype, const Value& stride, int lanes);
   Value load_lanes(const Value& pointers, DType dtype);
@@ -94,6 +106,9 @@ class KernelWriter {
   std::vector<Value> ints_;  // parameters
   std::vector<Value> scalars_;
   std::vector<Value> inputs_, outputs_;           // base pointers (ref only)
+  Value flags_;                                   // where failed checks are told, likewise
+  std::string nowhere_;                           // see or_nowhere
+  std::vector<char> guarded_;                     // by input: not to be read ahead
   std::vector<Value> sizes_;                      // of each axis, the first row axis cut to the chunk
   std::vector<std::string> counters_;             // of the outer axes
   std::vector<Value> axes_;                       // current value of each axis: of the first lane
@@ -116,6 +131,7 @@ class KernelWriter {
     std::string memory;            // values of the last step of an axis, which narrower vectors compute
   };
   std::map<int, Parts> parts_;  // by the reduction's result
+  std::map<int, std::string> so_far_;  // by scan: alloca of what the row has come to
   std::string steps_;           // alloca: steps done
   Value first_lane_;            // of a narrower vector (no ref: all lanes are walked at once)
 };

@@ -1,0 +1,12 @@
+// Looking up elements along an axis, for indexing with tensors.
+#pragma once
+#include "trace/build.hpp"
+
+namespace sinter::trace {
+
+/// The user's indices into an axis of this size as int64 that count from the front.
+RecordedPtr checked_places(const Site& site, const Tensor& indices, std::int64_t size, std::int64_t axis);
+/// The axis replaced by the axes of `places`: NumPy's take.
+RecordedPtr make_take(const Site& site, const RecordedPtr& x, const RecordedPtr& places, std::int64_t axis);
+
+}  // namespace sinter::trace

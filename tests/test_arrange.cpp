@@ -1,0 +1,540 @@
+// Operations that put elements elsewhere: padding and joining, looking up by index, scans; against plain loops over coordinates, for
+// every dtype, with empty, single and no axes, with work before and after.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "program.hpp"
+#include "reference.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Index;
+using sn::PadMode;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+const std::vector<DType> kTypes = {DType::float32, DType::float64, DType::int32, DType::int64, DType::bool_};
+const std::vector<Shape> kShapes = {{1}, {7}, {0}, {3, 5}, {1, 1}, {0, 4}, {4, 0}, {6, 1, 33}, {2, 3, 4, 5}, {40, 70}};
+
+std::uint32_t fresh_seed() { return std::random_device{}(); }
+
+void same(const Tensor& got, const Ref& expected, const std::string& what) {
+  INFO(what);
+  REQUIRE(got.shape() == expected.shape);
+  CHECK(values(got) == expected.v);
+}
+void near(const Tensor& got, const Ref& expected, double tolerance, const std::string& what) {
+  INFO(what);
+  REQUIRE(got.shape() == expected.shape);
+  const auto found = values(got);
+  double worst = 0;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    if (std::isnan(found[k]) && std::isnan(expected.v[k])) continue;
+    const double error = std::fabs(found[k] - expected.v[k]) / (1 + std::fabs(expected.v[k]));
+    worst = std::isnan(error) ? 1e9 : std::max(worst, error);
+  }
+  CHECK(worst <= tolerance);
+}
+
+/// Element i of an axis of `size`, continued as NumPy's modes do; -1: the constant.
+std::int64_t source(std::int64_t i, std::int64_t size, PadMode mode) {
+  if (i >= 0 && i < size) return i;
+  const auto modulo = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
+  switch (mode) {
+    case PadMode::constant: return -1;
+    case PadMode::edge: return i < 0 ? 0 : size - 1;
+    case PadMode::wrap: return modulo(i, size);
+    case PadMode::symmetric: {
+      const std::int64_t j = modulo(i, 2 * size);
+      return j < size ? j : 2 * size - 1 - j;
+    }
+    case PadMode::reflect: {
+      if (size == 1) return 0;
+      const std::int64_t j = modulo(i, 2 * size - 2);
+      return j < size ? j : 2 * size - 2 - j;
+    }
+  }
+  return -1;
+}
+
+std::int64_t launches(const Tensor& t) {
+  const auto before = sn::counters().kernels_launched;
+  sn::eval(t);
+  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
+}
+bool fused() { return sn::options().fuse; }
+
+}  // namespace
+
+TEST_CASE("pad in every mode") {
+  std::mt19937 rng(fresh_seed());
+  for (DType dtype : kTypes)
+    for (const Shape& shape : kShapes)
+      for (PadMode mode : {PadMode::constant, PadMode::edge, PadMode::reflect, PadMode::symmetric, PadMode::wrap}) {
+        const auto [x, ref] = random(rng, shape, dtype, -9, 9);
+        std::vector<std::pair<std::int64_t, std::int64_t>> widths;
+        Shape padded = shape;
+        for (auto& size : padded) {
+          widths.emplace_back(rng() % 5, rng() % 9);
+          size += widths.back().first + widths.back().second;
+        }
+        const std::string what = fmt::format("{} {} mode {}", sn::to_string(shape), name(dtype), static_cast<int>(mode));
+        const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+        if (mode != PadMode::constant && empty) {
+          widths.assign(shape.size(), {1, 1});
+          CHECK_THROWS_AS(sn::pad(x, widths, mode), sn::ValueError);
+          continue;
+        }
+        same(sn::pad(x, widths, mode, 1), make(padded, [&](const Coords& at) {
+               Coords from(at.size());
+               for (std::size_t k = 0; k < at.size(); ++k) {
+                 from[k] = source(at[k] - widths[k].first, shape[k], mode);
+                 if (from[k] < 0) return 1.0;
+               }
+               return ref.v[flat(shape, from)];
+             }), what);
+      }
+  const Tensor scalar = sn::full({}, 2.5);
+  CHECK(values(sn::pad(scalar, {}, PadMode::constant, 1)) == std::vector<double>{2.5});
+  CHECK_THROWS_AS(sn::pad(sn::ones({3}), {{-1, 0}}), sn::ValueError);
+  CHECK_THROWS_AS(sn::pad(sn::ones({3}), {{1, 0}, {1, 1}}), sn::ShapeError);
+}
+
+TEST_CASE("pads under views, views under pads, pads of pads, with work around them") {
+  std::mt19937 rng(fresh_seed());
+  for (int round = 0; round < 12; ++round) {
+    const auto [x, ref] = random_view(rng, random(rng, {3, 4, 6}, DType::float32, -2, 2));
+    std::vector<std::pair<std::int64_t, std::int64_t>> widths(ref.shape.size(), {1, 2}), more(ref.shape.size(), {2, 0});
+    const auto padded = [](const Ref& r, std::int64_t before, std::int64_t after, double value) {
+      Shape shape = r.shape;
+      for (auto& size : shape) size += before + after;
+      return make(shape, [&](const Coords& at) {
+        Coords from = at;
+        for (std::size_t k = 0; k < at.size(); ++k) {
+          from[k] -= before;
+          if (from[k] < 0 || from[k] >= r.shape[k]) return value;
+        }
+        return r.v[flat(r.shape, from)];
+      });
+    };
+    const Tensor y = sn::pad(sn::pad(x * 2.f, widths, PadMode::constant, 3) + 1.f, more, PadMode::constant, -1);
+    const Ref y_ref = padded(map(padded(map(ref, [](double v) { return v * 2; }), 1, 2, 3), [](double v) { return static_cast<float>(v + 1.f); }), 2, 0, -1);
+    near(y, y_ref, 1e-6, "pad of pad");
+    const auto [z, z_ref] = random_view(rng, {y, y_ref});
+    near(sn::abs(z), map(z_ref, [](double v) { return std::fabs(v); }), 1e-6, "view of pad");
+    if (!z_ref.shape.empty()) near(sn::sum(z, -1), reduce(z_ref, {static_cast<std::int64_t>(z_ref.shape.size()) - 1}, 0, std::plus<double>()), 1e-5, "sum of it");
+  }
+}
+
+TEST_CASE("concatenate and stack") {
+  std::mt19937 rng(fresh_seed());
+  for (DType dtype : kTypes)
+    for (const Shape& shape : kShapes)
+      for (std::int64_t axis = -static_cast<std::int64_t>(shape.size()); axis < static_cast<std::int64_t>(shape.size()); ++axis) {
+        const std::size_t k = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
+        std::vector<Tensor> parts;
+        std::vector<Ref> refs;
+        Shape joined = shape;
+        joined[k] = 0;
+        for (std::int64_t size : {shape[k], std::int64_t{0}, std::int64_t{3}, std::int64_t{1}}) {
+          Shape part = shape;
+          part[k] = size;
+          auto [x, ref] = random(rng, part, dtype, -9, 9);
+          parts.push_back(x);
+          refs.push_back(ref);
+          joined[k] += size;
+        }
+        same(sn::concatenate(parts, axis), make(joined, [&](const Coords& at) {
+               Coords from = at;
+               for (const Ref& ref : refs) {
+                 if (from[k] < ref.shape[k]) return ref.v[flat(ref.shape, from)];
+                 from[k] -= ref.shape[k];
+               }
+               return -99.0;
+             }), fmt::format("{} {} axis {}", sn::to_string(shape), name(dtype), axis));
+      }
+  const auto [a, a_ref] = random(rng, {3, 4}, DType::float32, -2, 2);
+  const auto [b, b_ref] = random(rng, {3, 4}, DType::int32, -9, 9);
+  for (std::int64_t axis : {0, 1, 2, -1, -3}) {
+    const std::size_t k = static_cast<std::size_t>(axis < 0 ? axis + 3 : axis);
+    Shape shape{3, 4};
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(k), 2);
+    const Tensor both = sn::stack({a, b}, axis);
+    CHECK(both.dtype() == DType::float64);
+    const Ref &first = a_ref, &second = b_ref;
+    same(both, make(shape, [&](const Coords& at) {
+           Coords from = at;
+           from.erase(from.begin() + static_cast<std::ptrdiff_t>(k));
+           return (at[k] == 0 ? first : second).v[flat({3, 4}, from)];
+         }), "stack");
+  }
+  CHECK_THROWS_AS(sn::concatenate({}), sn::ValueError);
+  CHECK_THROWS_AS(sn::concatenate({a, sn::ones({2, 5})}), sn::ShapeError);
+  CHECK_THROWS_AS(sn::concatenate({sn::full({}, 1.0)}), sn::ShapeError);
+  CHECK_THROWS_AS(sn::concatenate({a}, 2), sn::AxisError);
+  CHECK_THROWS_AS(sn::stack({a, sn::ones({3})}), sn::ShapeError);
+  CHECK(values(sn::stack({sn::full({}, 1.0), sn::full({}, 2.0)})) == std::vector<double>{1, 2});
+}
+
+TEST_CASE("a concatenate of ten, with work before and after, is one kernel; of many it is right") {
+  std::mt19937 rng(fresh_seed());
+  for (std::int64_t axis : {0, 1}) {
+    std::vector<Tensor> parts;
+    std::vector<Ref> refs;
+    std::vector<double> expected;
+    for (int k = 0; k < 10; ++k) {
+      auto [x, ref] = random(rng, axis == 0 ? Shape{k + 1, 64} : Shape{30, 8 * k + 3}, DType::float32, -2, 2);
+      parts.push_back(x * 2.f);
+      refs.push_back(ref);
+    }
+    const Tensor y = sn::exp(sn::concatenate(parts, axis)) + 1.f;
+    if (fused()) CHECK(launches(y) == 1);
+    Shape shape = y.shape();
+    near(y, make(shape, [&](const Coords& at) {
+           Coords from = at;
+           const auto k = static_cast<std::size_t>(axis);
+           for (const Ref& ref : refs) {
+             if (from[k] < ref.shape[k]) return std::exp(2 * ref.v[flat(ref.shape, from)]) + 1;
+             from[k] -= ref.shape[k];
+           }
+           return -99.0;
+         }), 1e-6, "exp of concatenate");
+  }
+  std::vector<Tensor> many;
+  std::vector<double> all;
+  for (int k = 0; k < 300; ++k) {
+    auto [x, ref] = random(rng, {1 + k % 3}, DType::int64, -99, 99);
+    many.push_back(x);
+    all.insert(all.end(), ref.v.begin(), ref.v.end());
+  }
+  CHECK(values(sn::concatenate(many)) == all);
+}
+
+TEST_CASE("roll, tile, repeat") {
+  std::mt19937 rng(fresh_seed());
+  for (DType dtype : kTypes)
+    for (const Shape& shape : kShapes) {
+      const auto [x, ref] = random(rng, shape, dtype, -9, 9);
+      const Ref& r = ref;
+      const std::string what = fmt::format("{} {}", sn::to_string(shape), name(dtype));
+      const auto modulo = [](std::int64_t a, std::int64_t b) { return b == 0 ? 0 : (a % b + b) % b; };
+      for (std::int64_t shift : {0, 1, -2, 100}) {
+        const auto n = static_cast<std::int64_t>(ref.v.size());
+        Ref rolled = ref;
+        for (std::int64_t i = 0; i < n; ++i) rolled.v[static_cast<std::size_t>(modulo(i + shift, n))] = ref.v[static_cast<std::size_t>(i)];
+        same(sn::roll(x, {shift}), rolled, what + " roll flat");
+        for (std::size_t k = 0; k < shape.size(); ++k)
+          same(sn::roll(x, {shift}, static_cast<std::int64_t>(k)), make(shape, [&](const Coords& at) {
+                 Coords from = at;
+                 from[k] = modulo(at[k] - shift, shape[k]);
+                 return r.v[flat(shape, from)];
+               }), what + " roll axis");
+      }
+      std::vector<std::int64_t> times{2};
+      for (std::size_t k = 0; k < shape.size(); ++k) times.push_back(1 + static_cast<std::int64_t>(k % 3));
+      Shape tiled{2};
+      for (std::size_t k = 0; k < shape.size(); ++k) tiled.push_back(shape[k] * times[k + 1]);
+      same(sn::tile(x, times), make(tiled, [&](const Coords& at) {
+             Coords from(at.begin() + 1, at.end());
+             for (std::size_t k = 0; k < from.size(); ++k) from[k] %= shape[k];
+             return r.v[flat(shape, from)];
+           }), what + " tile");
+      for (std::size_t k = 0; k < shape.size(); ++k) {
+        Shape repeated = shape;
+        repeated[k] *= 3;
+        same(sn::repeat(x, 3, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())), make(repeated, [&](const Coords& at) {
+               Coords from = at;
+               from[k] /= 3;
+               return r.v[flat(shape, from)];
+             }), what + " repeat");
+      }
+    }
+  CHECK(values(sn::roll(sn::full({}, 3.0), {1})) == std::vector<double>{3});
+  CHECK(values(sn::tile(sn::full({}, 3.0), {2})) == std::vector<double>{3, 3});
+  CHECK(values(sn::repeat(sn::full({}, 3.0), 2)) == std::vector<double>{3, 3});
+  CHECK(values(sn::roll(sn::arange(5), {1, 1}, {0, 0})) == std::vector<double>{3, 4, 0, 1, 2});
+  CHECK_THROWS_AS(sn::repeat(sn::ones({2}), -1), sn::ValueError);
+}
+
+TEST_CASE("triangles, eye, diagonals") {
+  std::mt19937 rng(fresh_seed());
+  for (DType dtype : kTypes)
+    for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{2, 4, 4}, Shape{1, 1}, Shape{0, 3}, Shape{3, 0}})
+      for (std::int64_t k : {0, 1, -2, 9, -9}) {
+        const auto [x, ref] = random(rng, shape, dtype, 1, 9);
+        const Ref& r = ref;
+        const std::string what = fmt::format("{} {} k {}", sn::to_string(shape), name(dtype), k);
+        const std::size_t rank = shape.size();
+        const auto triangle = [&](bool lower) {
+          return make(shape, [&](const Coords& at) {
+            const std::int64_t d = at[rank - 1] - at[rank - 2];
+            return (lower ? d <= k : d >= k) ? r.v[flat(shape, at)] : 0;
+          });
+        };
+        same(sn::tril(x, k), triangle(true), what + " tril");
+        same(sn::triu(x, k), triangle(false), what + " triu");
+        const std::int64_t down = std::max<std::int64_t>(-k, 0), right = std::max<std::int64_t>(k, 0);
+        const std::int64_t size = std::max<std::int64_t>(0, std::min(shape[rank - 2] - down, shape[rank - 1] - right));
+        Shape diagonal(shape.begin(), shape.end() - 2);
+        diagonal.push_back(size);
+        same(sn::diagonal(x, k, -2, -1), make(diagonal, [&](const Coords& at) {
+               Coords from(at.begin(), at.end() - 1);
+               from.push_back(at.back() + down);
+               from.push_back(at.back() + right);
+               return r.v[flat(shape, from)];
+             }), what + " diagonal");
+      }
+  for (DType dtype : kTypes)
+    for (std::int64_t n : {0, 1, 4})
+      for (std::int64_t k : {0, 2, -1}) {
+        same(sn::eye(n, 5, k, dtype), make({n, 5}, [&](const Coords& at) { return at[1] - at[0] == k ? 1 : 0; }), "eye");
+        const auto [x, ref] = random(rng, {n}, dtype, 1, 9);
+        const Ref& r = ref;
+        const std::int64_t size = n + std::abs(k);
+        const Tensor matrix = sn::diag(x, k);
+        same(matrix, make({size, size}, [&](const Coords& at) { return at[1] - at[0] == k ? r.v[static_cast<std::size_t>(std::min(at[0], at[1]))] : 0; }), "diag");
+        same(sn::diag(matrix, k), ref, "diag back");
+      }
+  CHECK(values(sn::tril(sn::arange(1, 3))) == std::vector<double>{1, 0, 1, 2});
+  CHECK_THROWS_AS(sn::tril(sn::full({}, 1.0)), sn::ShapeError);
+  CHECK_THROWS_AS(sn::diagonal(sn::ones({2, 2}), 0, 1, 1), sn::AxisError);
+}
+
+TEST_CASE("take, take_along_axis, indexing with a tensor") {
+  std::mt19937 rng(fresh_seed());
+  for (DType dtype : kTypes)
+    for (DType index_type : {DType::int64, DType::int32})
+      for (const Shape& shape : {Shape{7}, Shape{1}, Shape{3, 5}, Shape{2, 3, 40}})
+        for (const Shape& places : {Shape{}, Shape{4}, Shape{0}, Shape{1, 3}, Shape{5, 2}})
+          for (std::size_t k = 0; k < shape.size(); ++k) {
+            const auto [x, ref] = random(rng, shape, dtype, -9, 9);
+            const auto [i, i_ref] = random(rng, places, index_type, static_cast<double>(-shape[k]), static_cast<double>(shape[k]));
+            const Ref &r = ref, &ir = i_ref;
+            Shape result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(k));
+            result.insert(result.end(), places.begin(), places.end());
+            result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape.end());
+            const Ref expected = make(result, [&](const Coords& at) {
+              const auto place = static_cast<std::int64_t>(ir.v[flat(places, Coords(at.begin() + static_cast<std::ptrdiff_t>(k), at.begin() + static_cast<std::ptrdiff_t>(k + places.size())))]);
+              Coords from(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(k));
+              from.push_back(place < 0 ? place + shape[k] : place);
+              from.insert(from.end(), at.begin() + static_cast<std::ptrdiff_t>(k + places.size()), at.end());
+              return r.v[flat(shape, from)];
+            });
+            const std::string what = fmt::format("{} {} at {} axis {}", name(dtype), sn::to_string(shape), sn::to_string(places), k);
+            same(sn::take(x, i, static_cast<std::int64_t>(k)), expected, what);
+            same(sn::take(x, i, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())), expected, what + " from the end");
+            if (dtype == DType::bool_) continue;
+            // Work before and after, and the index computed.
+            near(sn::take(x + x, i + 0, static_cast<std::int64_t>(k)) + 1, map(expected, [](double v) { return 2 * v + 1; }), 1e-6, what + " with work");
+            std::vector<Index> index(k, Slice{});
+            index.push_back(i);
+            same(x.at(index), expected, what + " as an index");
+          }
+  for (DType dtype : kTypes)
+    for (const auto& [shape, places, axis] : std::vector<std::tuple<Shape, Shape, std::int64_t>>{
+             {{7}, {3}, 0}, {{3, 5}, {3, 9}, 1}, {{3, 5}, {4, 5}, 0}, {{3, 5}, {1, 2}, -1}, {{1, 5}, {6, 2}, 1}, {{2, 3, 4}, {2, 0, 4}, 1}}) {
+      const auto k = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
+      const auto [x, ref] = random(rng, shape, dtype, -9, 9);
+      const auto [i, i_ref] = random(rng, places, DType::int64, static_cast<double>(-shape[k]), static_cast<double>(shape[k]));
+      const Ref &r = ref, &ir = i_ref;
+      const Shape &s = shape, &p = places;
+      Shape result;
+      for (std::size_t n = 0; n < s.size(); ++n) result.push_back(n == k ? p[n] : std::max(s[n], p[n]));
+      same(sn::take_along_axis(x, i, axis), make(result, [&](const Coords& at) {
+             Coords to = at, from = at;
+             for (std::size_t n = 0; n < at.size(); ++n) {
+               if (p[n] == 1) to[n] = 0;
+               if (s[n] == 1) from[n] = 0;
+             }
+             const auto place = static_cast<std::int64_t>(ir.v[flat(p, to)]);
+             from[k] = place < 0 ? place + s[k] : place;
+             return r.v[flat(s, from)];
+           }), fmt::format("take_along_axis {} {} {}", sn::to_string(shape), sn::to_string(places), axis));
+    }
+  const Tensor x = sn::arange(5) * 10;
+  const Tensor far = Tensor{-7, 12, 3};
+  CHECK(values(sn::take(x, far, 0, sn::IndexMode::wrap)) == std::vector<double>{30, 20, 30});
+  CHECK(values(sn::take(x, far, 0, sn::IndexMode::clip)) == std::vector<double>{0, 40, 30});
+  CHECK(values(sn::take(x.reshape({5, 1}), Tensor{4, 0})) == std::vector<double>{40, 0});
+  CHECK(values(x(Tensor{{1, 2}, {3, 4}})) == std::vector<double>{10, 20, 30, 40});
+  CHECK(values(sn::take(sn::take(x, Tensor{4, 3, 2}, 0), Tensor{2, 0}, 0)) == std::vector<double>{20, 40});
+  CHECK_THROWS_AS(sn::take(x, Tensor{0.5}, 0), sn::DTypeError);
+  CHECK_THROWS_AS(sn::take(x, Tensor{true}, 0), sn::DTypeError);
+  CHECK_THROWS_AS(sn::take(sn::ones({0}), Tensor{0}, 0), sn::IndexError);
+  CHECK_THROWS_AS(sn::take_along_axis(x, Tensor{{0}}, 0), sn::ShapeError);
+  CHECK_THROWS_AS(sn::ones({2, 2})(Tensor{0}, Tensor{0}), sn::ValueError);
+}
+
+TEST_CASE("an index out of range names the op, the line, the index and the size, and everything goes on") {
+  std::mt19937 rng(fresh_seed());
+  const auto message = [](const Tensor& t) -> std::string {
+    try {
+      sn::eval(t);
+    } catch (const sn::IndexError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  for (std::int64_t bad : {5, -6, 1000000, -1000000})
+    for (std::int64_t count : {1, 40, 3000}) {
+      std::vector<std::int64_t> places(static_cast<std::size_t>(count), 2);
+      places[places.size() / 2] = bad;
+      const Tensor x = sn::arange(5), i = sn::from_span(places);
+      const int line = __LINE__ + 1;
+      const Tensor wrong = sn::exp(sn::take(x, i, 0) * 1.0) + 1;
+      const std::string text = message(wrong);
+      CHECK(text == fmt::format("take: index {} is out of bounds for axis 0 with size 5 at {}:{}", bad, __FILE__, line));
+      CHECK(message(wrong) == text);  // it does not become right by asking again
+      CHECK(values(sn::take(x, i, 0, sn::IndexMode::clip)).size() == places.size());
+    }
+  // The same plan at another line tells of that line.
+  const Tensor x = sn::arange(5);
+  CHECK(message(x(Tensor{1, 7})).find(fmt::format(":{}", __LINE__)) != std::string::npos);
+  CHECK(message(x(Tensor{1, 8})).find(fmt::format(":{}", __LINE__)) != std::string::npos);
+  CHECK(message(sn::take_along_axis(x, Tensor{1, 7}, 0)).rfind("take_along_axis: index 7", 0) == 0);
+  // Where a pad keeps a place from being looked up it is not wrong.
+  CHECK(values(sn::pad(sn::take(x, Tensor{1, 2}, 0), {{1, 1}})) == std::vector<double>{0, 1, 2, 0});
+  CHECK(message(sn::sum(sn::take(x, Tensor{0, -6}, 0))).find("index -6") != std::string::npos);
+}
+
+TEST_CASE("scans along every axis") {
+  std::mt19937 rng(fresh_seed());
+  using Scan = Tensor (*)(const sn::Arg&, std::optional<std::int64_t>);
+  struct Row {
+    const char* name;
+    Scan scan;
+    double (*combine)(double, double);
+    bool keeps_type;
+  };
+  const Row rows[] = {
+      {"cumsum", [](const sn::Arg& x, std::optional<std::int64_t> axis) { return sn::cumsum(x, axis); }, [](double a, double b) { return a + b; }, false},
+      {"cumprod", [](const sn::Arg& x, std::optional<std::int64_t> axis) { return sn::cumprod(x, axis); }, [](double a, double b) { return a * b; }, false},
+      {"cummax", sn::cummax, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }, true},
+      {"cummin", sn::cummin, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }, true},
+  };
+  for (const Row& row : rows)
+    for (DType dtype : kTypes)
+      for (const Shape& shape : kShapes) {
+        const bool product = row.name == std::string("cumprod");
+        auto [x, ref] = random(rng, shape, dtype, product ? 0.9 : -9, product ? 1.1 : 9);
+        const double tolerance = dtype == DType::float32 ? 3e-6 : 1e-12;
+        const auto scanned = [&](const Ref& r, std::size_t k) {
+          return make(r.shape, [&](const Coords& at) {
+            Coords from = at;
+            from[k] = 0;
+            double total = r.v[flat(r.shape, from)];
+            while (from[k]++ < at[k]) total = row.combine(total, r.v[flat(r.shape, from)]);
+            return total;
+          });
+        };
+        const std::string what = fmt::format("{} {} {}", row.name, name(dtype), sn::to_string(shape));
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+          const Tensor y = row.scan(x, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size()));
+          CHECK(y.dtype() == (row.keeps_type || sn::is_floating(dtype) ? dtype : DType::int64));
+          near(y, scanned(ref, k), tolerance, what);
+          if (dtype == DType::bool_) continue;
+          // Work before and after, a sum of the same row beside it, and a view of the result.
+          const Tensor z = row.scan(x * 1, static_cast<std::int64_t>(k)) + sn::sum(x, static_cast<std::int64_t>(k), true) * 2;
+          Ref sums = reduce(ref, {static_cast<std::int64_t>(k)}, 0, std::plus<double>());
+          sums.shape = shape;
+          sums.shape[k] = 1;
+          const Ref expected = zip(scanned(ref, k), sums, [](double a, double b) { return a + 2 * b; });
+          near(z, expected, tolerance * 20, what + " with work");
+          near(sn::flip(row.scan(x, static_cast<std::int64_t>(k))), make(shape, [&, all = scanned(ref, k)](const Coords& at) {
+                 Coords from = at;
+                 for (std::size_t n = 0; n < at.size(); ++n) from[n] = shape[n] - 1 - at[n];
+                 return all.v[flat(shape, from)];
+               }), tolerance, what + " flipped");
+        }
+        if (ref.v.size() < 200) near(row.scan(x, {}), scanned(Ref{{static_cast<std::int64_t>(ref.v.size())}, ref.v}, 0), tolerance, what + " flat");
+      }
+  CHECK(values(sn::cumsum(sn::full({}, 3.0))) == std::vector<double>{3});
+  CHECK(sn::cumsum(sn::ones({3}, DType::int32), 0, DType::float32).dtype() == DType::float32);
+  const Tensor nan = Tensor{1.0, std::nan(""), 3.0};
+  CHECK(std::isnan(values(sn::cummax(nan))[2]));
+  CHECK_THROWS_AS(sn::cumsum(sn::ones({3}), 1), sn::AxisError);
+}
+
+TEST_CASE("long scans, of one row and of many, are accurate") {
+  std::mt19937 rng(fresh_seed());
+  for (const Shape& shape : {Shape{400000}, Shape{3, 70000}, Shape{70000, 3}}) {
+    const auto [x, ref] = random(rng, shape, DType::float32, -1, 1);
+    const std::size_t k = shape[0] == 3 ? 1 : 0;
+    const Tensor y = sn::cumsum(x, static_cast<std::int64_t>(k));
+    const auto got = values(y);
+    const std::int64_t step = k == 0 && shape.size() == 2 ? shape[1] : 1, rows = k == 0 && shape.size() == 2 ? shape[1] : k == 1 ? shape[0] : 1;
+    double worst = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double total = 0;
+      for (std::int64_t i = 0; i < shape[k]; ++i) {
+        const auto at = static_cast<std::size_t>(k == 1 ? row * shape[1] + i : row + i * step);
+        total += ref.v[at];
+        worst = std::max(worst, std::fabs(got[at] - total) / (1 + std::fabs(total)));
+      }
+    }
+    CHECK(worst < 2e-5);
+  }
+}
+
+TEST_CASE("argmax and argmin: the first of several, NaN before all") {
+  std::mt19937 rng(fresh_seed());
+  for (DType dtype : kTypes)
+    for (const Shape& shape : kShapes)
+      for (std::size_t k = 0; k < shape.size(); ++k)
+        for (bool largest : {true, false}) {
+          auto [x, ref] = random(rng, shape, dtype, -3, 3);
+          if (dtype == DType::float64) {
+            x = sn::floor(x);
+            ref = map(ref, [](double v) { return std::floor(v); });
+            if (!ref.v.empty()) {
+              x = sn::where(sn::equal(x, -3), std::numeric_limits<double>::quiet_NaN(), x);
+              ref = map(ref, [](double v) { return v == -3 ? std::numeric_limits<double>::quiet_NaN() : v; });
+            }
+          }
+          const auto axis = static_cast<std::int64_t>(k);
+          const auto find = largest ? sn::argmax : sn::argmin;
+          Shape kept = shape;
+          kept[k] = 1;
+          if (shape[k] == 0 && sn::element_count(kept) != 0) {
+            CHECK_THROWS_AS(find(x, axis, false), sn::ValueError);
+            continue;
+          }
+          const Ref& r = ref;
+          same(find(x, axis, true), make(kept, [&](const Coords& at) {
+                 Coords from = at;
+                 std::int64_t best = 0;
+                 for (std::int64_t i = 0; i < shape[k]; ++i) {
+                   from[k] = best;
+                   const double b = r.v[flat(shape, from)];
+                   from[k] = i;
+                   const double v = r.v[flat(shape, from)];
+                   if (!std::isnan(b) && (std::isnan(v) || (largest ? v > b : v < b))) best = i;
+                 }
+                 return static_cast<double>(best);
+               }), fmt::format("{} {} axis {} largest {}", name(dtype), sn::to_string(shape), k, largest));
+        }
+  CHECK(values(sn::argmax(Tensor{{1, 5}, {5, 2}})) == std::vector<double>{1});
+  CHECK(sn::argmax(Tensor{{1, 5}, {5, 2}}, {}, true).shape() == Shape{1, 1});
+  CHECK(values(sn::argmin(sn::full({}, 3.0))) == std::vector<double>{0});
+  CHECK_THROWS_AS(sn::argmax(sn::ones({0})), sn::ValueError);
+}
+
+TEST_CASE("nothing is read from empty buffers") {
+  const Tensor y = sn::from_span(std::vector<float>{}, Shape{3, 0}), z = sn::from_span(std::vector<float>{}, Shape{1, 0});
+  CHECK(values(sn::sum(sn::softmax(y, 0))) == std::vector<double>{0});
+  CHECK(std::isnan(values(sn::mean(sn::min(z, 0, true), 1))[0]));
+  CHECK(values(sn::pad(z, {{0, 1}, {1, 1}}, PadMode::constant, 2)) == std::vector<double>(4, 2));
+  CHECK(values(sn::ones({2})) == std::vector<double>(2, 1));  // the device is well
+}
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
