@@ -486,6 +486,39 @@ TEST_CASE("long scans, of one row and of many, are accurate") {
   }
 }
 
+TEST_CASE("every element type is arranged, gathered and scanned") {
+  std::mt19937 rng(fresh_seed());
+  for (const auto& row : sn::kDTypes) {
+    const DType dtype = static_cast<DType>(&row - sn::kDTypes);
+    const std::string what(name(dtype));
+    auto made = random(rng, {2, 37}, DType::int32, 0, 2.99);  // sums are exact in the narrowest type
+    const Tensor x = made.first.astype(dtype);
+    std::vector<double>& v = made.second.v;
+    if (dtype == DType::bool_)
+      for (double& element : v) element = element != 0;
+    same(sn::pad(x, {{0, 1}, {2, 3}}, PadMode::constant, 1), make({3, 42}, [&v](const Coords& at) {
+           return at[0] < 2 && at[1] >= 2 && at[1] < 39 ? v[static_cast<std::size_t>(at[0] * 37 + at[1] - 2)] : 1;
+         }), what);
+    same(sn::concatenate({x, x}, 1), make({2, 74}, [&](const Coords& at) { return v[static_cast<std::size_t>(at[0] * 37 + at[1] % 37)]; }), what);
+    same(sn::take(x, Tensor{36, -1, 0, 5}, 1), make({2, 4}, [&](const Coords& at) {
+           const std::int64_t places[] = {36, 36, 0, 5};
+           return v[static_cast<std::size_t>(at[0] * 37 + places[at[1]])];
+         }), what);
+    const auto scanned = [&](bool sum) {
+      return make({2, 37}, [&](const Coords& at) {
+        double total = 0;
+        for (std::int64_t k = 0; k <= at[1]; ++k) {
+          const double next = v[static_cast<std::size_t>(at[0] * 37 + k)];
+          total = sum ? total + next : std::max(total, next);
+        }
+        return total;
+      });
+    };
+    same(sn::cumsum(x, 1), scanned(true), what);
+    same(sn::cummax(x, 1), scanned(false), what);
+  }
+}
+
 TEST_CASE("argmax and argmin: the first of several, NaN before all") {
   std::mt19937 rng(fresh_seed());
   for (DType dtype : kTypes)

@@ -62,7 +62,8 @@ class Ir {
   // Literals; `like` gives the element type.
   Value integer(DType dtype, std::int64_t value);
   Value real(DType dtype, double value);
-  Value zero(DType dtype) { return is_floating(dtype) ? real(dtype, 0) : integer(dtype, 0); }
+  /// Types that are only stored are integers here, and all bits 0 is their 0.
+  Value zero(DType dtype) { return is_floating(dtype) && !is_storage_only(dtype) ? real(dtype, 0) : integer(dtype, 0); }
   Value number(DType dtype, double value);
   /// 0, 1, .. lanes-1 as int64.
   Value iota(int lanes);
