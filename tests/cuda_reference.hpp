@@ -291,7 +291,8 @@ std::string check_float(Op op, const Array& left, const Array& right, bool choic
   const W expected = float_reference<T, W>(op, left.at<T>(i), right.at<T>(i), choice, exact);
   const double error =
       result.dtype == DType::bool_ ? (result.number(i) == static_cast<double>(expected) ? 0 : 1) : ulps<T, W>(result.at<T>(i), expected);
-  if (error <= (exact ? 0.501 : 2)) return {};
+  // glibc's tanhf, which the emulator calls, errs by up to 2.2 ULP.
+  if (error <= (exact ? 0.501 : op == Op::tanh ? 2.25 : 2)) return {};
   return fmt::format("({}, {}) gives {}, not {} ({} ULP)", left.number(i), right.number(i), result.number(i), static_cast<double>(expected),
                      error);
 }

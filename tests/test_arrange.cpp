@@ -427,7 +427,7 @@ TEST_CASE("scans along every axis") {
       for (const Shape& shape : kShapes) {
         const bool product = row.name == std::string("cumprod");
         auto [x, ref] = random(rng, shape, dtype, product ? 0.9 : -9, product ? 1.1 : 9);
-        const double tolerance = dtype == DType::float32 ? 3e-6 : 1e-12;
+        const double tolerance = dtype == DType::float32 ? (sinter::testing::on_cuda() ? 1e-5 : 3e-6) : 1e-12;  // a block adds stretches of 32 in float32
         const auto scanned = [&](const Ref& r, std::size_t k) {
           return make(r.shape, [&](const Coords& at) {
             Coords from = at;

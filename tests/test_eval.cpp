@@ -256,7 +256,7 @@ TEST_CASE("matmul of every layout and batch agrees with float64") {
       const auto a = random(rng, {m, k}, dtype, -3, 3), b = random(rng, {k, n}, dtype, -3, 3), bt = random(rng, {n, k}, dtype, -3, 3);
       check_close(sn::matmul(a.first, b.first), product(a.second, b.second), 1e-5, 1e-5, "a b");
       check_close(sn::matmul(a.first, bt.first.T()), product(a.second, permute(bt.second, {1, 0})), 1e-5, 1e-5, "a b^T");
-      check_close(sn::matmul(a.first * 2, b.first) + 1, map(product(a.second, b.second), [](double v) { return 2 * v + 1; }), 1e-5, 1e-5, "fused neighbours");
+      check_close(sn::matmul(a.first * 2, b.first) + 1, map(product(a.second, b.second), [](double v) { return 2 * v + 1; }), 1e-5, 1e-4, "fused neighbours");  // sums of 33 products of up to 18 may cancel
     }
   }
   const auto a = random(rng, {4, 1, 5, 6}, DType::float32, -1, 1), b = random(rng, {3, 6, 2}, DType::float32, -1, 1);

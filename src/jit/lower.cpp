@@ -64,7 +64,9 @@ std::int64_t cost_along(const fuse::Graph& graph, const Kernel& kernel, int axis
   for (const auto& root : kernel.roots)
     if ((fuse::root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
   const fuse::Size& size = kernel.sizes[axis];
-  return cost * kLanes / (size >= kLanes ? kLanes : std::max<std::int64_t>(exactly(size), 1));
+  std::int64_t lanes = kLanes;  // that the axis fills, to a power of two: every size by itself would be a plan by itself
+  while (lanes > 1 && size < lanes) lanes /= 2;
+  return cost * kLanes / lanes;
 }
 
 // What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.

@@ -92,7 +92,7 @@ DType common_type(std::span<const Arg* const> operands) {
 }
 
 DType operand_type(Op op, const Site& site, std::span<const Arg* const> operands) {
-  if (primitive(op).rule == TypeRule::floating && std::all_of(operands.begin(), operands.end(), [](const Arg* a) { return a->is_tensor(); })) {
+  if (primitive(op).rule == TypeRule::floating && std::all_of(operands.begin(), operands.end(), [](const Arg* a) { return a->is_tensor() && !is_floating(a->tensor().dtype()); })) {
     DType real = traits(operands.front()->tensor().dtype()).real;  // int8 with uint8 is float16, though int16 is float32
     for (const Arg* a : operands) real = promote(real, traits(a->tensor().dtype()).real);
     return operand_type(op, site, real, operands);

@@ -14,6 +14,7 @@
 #include "jit/compiler.hpp"
 #include "jit/cuda/report.hpp"
 #include "jit/library.hpp"
+#include "jit/until_exit.hpp"
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
 
@@ -57,6 +58,7 @@ class NvrtcCompiler : public Compiler {
   std::string path() const override { return path_; }
 
   Binary compile(const Source& source) override {
+    const auto inside = UntilExit<Nvrtc>::inside("NVRTC", source.entry);
     const Nvrtc& api = opened();
     const auto start = std::chrono::steady_clock::now();
 
@@ -96,6 +98,7 @@ class NvrtcCompiler : public Compiler {
     const std::scoped_lock lock(mutex_);
     if (api_.version) return api_;
     const Nvrtc api = open_nvrtc(path_);
+    UntilExit<Nvrtc>::opened();
     int major = 0, minor = 0;
     api.version(&major, &minor);
     has_own_cache_ = major > 12 || (major == 12 && minor >= 9);

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 
 #include "jit/compiler.hpp"
 #include "jit/library.hpp"
 #include "jit/llvm/llvm_c.hpp"
+#include "jit/until_exit.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -39,12 +39,7 @@ constexpr char kPasses[] =
 constexpr char kPassesUpTo17[] =
     "always-inline,globaldce,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse,simplifycfg)";
 
-/// Held shared by whoever is inside LLVM. When the process ends LLVM's static objects go before those that were there earlier, whose
-/// destructors may still evaluate: from then on it is closed.
-std::shared_mutex& in_use() {
-  static auto& mutex = *new std::shared_mutex;
-  return mutex;
-}
+struct Llvm;  // the library
 
 /// Owns one LLVM object; disposes of it by the function of the opened library.
 template <class T>
@@ -80,8 +75,7 @@ class LlvmCompiler final : public Compiler {
   }
 
   std::string emit(const Source& source, int kind) {
-    const std::shared_lock inside(in_use(), std::try_to_lock);
-    if (!inside) throw CompileError(fmt::format("kernel {}: the process ends, and LLVM with it", source.entry));
+    const auto inside = UntilExit<Llvm>::inside("LLVM", source.entry);
     std::call_once(opened_, [this] { open(); });
     const Api& api = api_;
     Diagnostics diagnostics{api, {}};
@@ -152,7 +146,7 @@ class LlvmCompiler final : public Compiler {
     // No handler for LLVM's fatal errors is installed: there is one for the whole process, which may hold another user of the same
     // library. What can be wrong with a module is found by the verifier and told to our own context.
     api_ = open_llvm(path_.c_str());
-    std::atexit([] { in_use().lock(); });  // runs before the destructors that opening LLVM has just registered
+    UntilExit<Llvm>::opened();
     api_.InitializeX86TargetInfo();
     api_.InitializeX86Target();
     api_.InitializeX86TargetMC();

@@ -1,0 +1,37 @@
+// A compiler's library may be used until the process ends. Its static objects go before those that were there when it was opened,
+// whose destructors may still evaluate: from then on it is closed, and kernels are interpreted.
+#pragma once
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+
+/// One for each library, told apart by `Library`.
+template <class Library> class UntilExit {
+ public:
+  /// To be called right after the library was opened.
+  static void opened() {
+    std::atexit([] { in_use().lock(); });  // runs before the destructors of what was there before
+  }
+  /// Held while inside the library. Throws CompileError when the process ends.
+  static std::shared_lock<std::shared_mutex> inside(std::string_view library, const std::string& entry) {
+    std::shared_lock lock(in_use(), std::try_to_lock);
+    if (!lock) throw CompileError(fmt::format("kernel {}: the process ends, and {} with it", entry, library));
+    return lock;
+  }
+
+ private:
+  static std::shared_mutex& in_use() {
+    static auto& mutex = *new std::shared_mutex;
+    return mutex;
+  }
+};
+
+}  // namespace sinter::jit
