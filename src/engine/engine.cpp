@@ -56,10 +56,12 @@ void Engine::before_fork() {
 }
 
 void Engine::after_fork(bool child) {
+  if (child) ++trace::process_generation;
   for (const auto& [place, device] : devices_) device->after_fork();
   kernels_.after_fork(child);
   mutex_.unlock();
-  gate_.open();
+  if (child) gate_.open_in_child();
+  else gate_.open();
 }
 
 void Engine::configure(const Options& options) {

@@ -28,6 +28,11 @@ void ForkGate::close() {
   for (int now; (now = inside_.load()) > own;) inside_.wait(now);
 }
 
+void ForkGate::open_in_child() {
+  inside_.store(depth > 0 ? 1 : 0);  // another thread may have been counted while it looked whether the gate is open
+  open();
+}
+
 void ForkGate::open() {
   closed_.store(false);
   closed_.notify_all();

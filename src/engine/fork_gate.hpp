@@ -21,6 +21,8 @@ class ForkGate {
   /// Waits until no other thread is inside, and keeps them out.
   void close();
   void open();
+  /// Instead of open(), in a child: nobody but this thread is there.
+  void open_in_child();
 
  private:
   void enter();

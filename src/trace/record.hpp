@@ -2,6 +2,7 @@
 // node is evaluated, under the node's own lock, so that threads may record and evaluate over shared nodes freely.
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -11,15 +12,26 @@
 
 namespace sinter::trace {
 
+/// The number of this process among its forefathers, from 1: a child of fork counts one more (engine/).
+inline std::atomic<std::uint32_t> process_generation{1};
+
+/// Held for a few copies: nobody sleeps for it. A child of fork takes over what other threads of its parent held while they recorded:
+/// they only read under it (evaluations are over before a fork), and are not there to give it back.
 class SpinLock {
  public:
   void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire))
-      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();  // held for a few copies: nobody sleeps for it
+    const std::uint32_t mine = process_generation.load(std::memory_order_relaxed);
+    for (std::uint32_t held = 0; !holder_.compare_exchange_weak(held, mine, std::memory_order_acquire, std::memory_order_relaxed);) {
+      if (held == mine) {
+        std::this_thread::yield();
+        held = 0;
+      }
+    }
   }
-  void unlock() { flag_.clear(std::memory_order_release); }
+  void unlock() { holder_.store(0, std::memory_order_release); }
+
  private:
-  std::atomic_flag flag_;
+  std::atomic<std::uint32_t> holder_{0};  // the generation of the process that holds it; 0: free
 };
 
 struct Recorded;
