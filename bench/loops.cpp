@@ -12,14 +12,12 @@ int main(int argc, char** argv) {
   const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : 1000000;
   fmt::print("{:16} {:>6} {:>12} {:>12} {:>7} {:>9} {:>9} {:>9}\n", "loop", "steps", "eval ms", "without ms", "ratio", "kernels", "plans", "compiles");
   for (const auto& loop : sinter::loops::all(n)) {
-    const auto before = sinter::counters();
     double with = 1e9, without = 1e9;
     for (int round = 0; round < 4; ++round) with = std::min(with, bench::seconds([&] { loop.run(loop.steps, true); }));
     const auto between = sinter::counters();
     loop.run(loop.steps, false);
     const auto after = sinter::counters();
     for (int round = 0; round < 3; ++round) without = std::min(without, bench::seconds([&] { loop.run(loop.steps, false); }));
-    (void)before;
     fmt::print("{:16} {:6} {:12.2f} {:12.2f} {:7.2f} {:9} {:9} {:9}\n", loop.name, loop.steps, with * 1e3, without * 1e3, without / with,
                after.kernels_launched - between.kernels_launched, after.plans_made - between.plans_made,
                after.kernels_compiled + after.kernels_from_disk - between.kernels_compiled - between.kernels_from_disk);

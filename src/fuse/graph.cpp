@@ -180,14 +180,4 @@ std::string to_string(const Graph& graph) {
   return text + '\n';
 }
 
-std::vector<std::vector<int>> consumers(const Graph& graph) {
-  std::vector<std::vector<int>> users(graph.nodes.size());
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id)
-    for (const int input : graph.nodes[id].inputs) {
-      auto& list = users[static_cast<std::size_t>(input)];
-      if (list.empty() || list.back() != static_cast<int>(id)) list.push_back(static_cast<int>(id));  // x * x uses x once
-    }
-  return users;
-}
-
 }  // namespace sinter::fuse

@@ -45,7 +45,4 @@ Structure structure_of(const trace::Graph& graph);
 /// The graph over symbols in the order of structure_of(graph).symbols.
 Graph symbolic(const trace::Graph& graph);
 
-/// Consumers of each node, by number.
-std::vector<std::vector<int>> consumers(const Graph& graph);
-
 }  // namespace sinter::fuse

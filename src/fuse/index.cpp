@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sinter/errors.hpp"
+#include "trace/hash.hpp"
 #include "trace/per_thread.hpp"
 
 namespace sinter::fuse {
@@ -105,11 +106,6 @@ void each_inner(const IndexExpr& expr, const std::function<void(const IndexExpr&
     for (const auto& term : at.terms())
       if (term.divides()) stack.push_back(term.inner);
   }
-}
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
 }
 
 std::uint64_t identity(const Size& size) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "sinter/errors.hpp"
+#include "trace/hash.hpp"
 #include "trace/per_thread.hpp"
 
 namespace sinter::fuse {
@@ -255,10 +256,8 @@ std::string to_string(const Guard& guard) {
 
 std::size_t SizeSpace::AskedHash::operator()(const Asked& asked) const {
   std::uint64_t hash = static_cast<std::uint64_t>(asked.operation);
-  for (const auto part : {static_cast<std::int64_t>(asked.a), static_cast<std::int64_t>(asked.b), asked.x, asked.y}) {
-    hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-  }
+  for (const auto part : {static_cast<std::int64_t>(asked.a), static_cast<std::int64_t>(asked.b), asked.x, asked.y})
+    hash = mix(hash, static_cast<std::uint64_t>(part));
   return static_cast<std::size_t>(hash);
 }
 

@@ -4,15 +4,11 @@
 #include <unordered_set>
 
 #include "trace/loops.hpp"
+#include "trace/hash.hpp"
 #include "trace/record.hpp"
 
 namespace sinter::trace {
 namespace {
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
 
 std::uint64_t hash_of(const Node& node) {
   std::uint64_t hash = static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include "trace/hash.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -14,11 +15,6 @@ constexpr int kHistory = 1024;            // ops remembered; a round may be half
 constexpr int kFirstAnchor = 32;          // ops without an evaluation before a loop is looked for
 constexpr std::size_t kMaxSurvey = 4096;  // nodes looked at for each op of one round
 constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
 
 // Where and what: equal for the same op of the next round.
 std::uint64_t signature(const Recorded& node) {
