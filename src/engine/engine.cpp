@@ -4,9 +4,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "engine/checks.hpp"
+#include "engine/fork_gate.hpp"
 #include "engine/options.hpp"
 #include "engine/retry.hpp"
 #include "sinter/errors.hpp"
@@ -36,32 +38,56 @@ std::size_t cost_of(const std::string& key, const Planned& planned) {
 
 }  // namespace
 
+namespace {
+
+constinit ForkGate gate;
+constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static tensors may outlive any order of destruction
+
+}  // namespace
+
+// Made inside the gate: a child of fork would wait for ever for an engine that another thread of its parent was making.
 Engine& Engine::get() {
-  static Engine* engine = new Engine;  // never destroyed: static tensors may outlive any order of destruction
-  return *engine;
+  if (Engine* made = the_engine.load(std::memory_order_acquire)) return *made;
+  const ForkGate::Inside inside(gate);
+  static std::once_flag once;
+  std::call_once(once, [] { the_engine.store(new Engine, std::memory_order_release); });
+  return *the_engine.load(std::memory_order_acquire);
 }
 
 // A device that the environment names is opened when it is first needed: a process that never evaluates needs none.
-Engine::Engine() : kernels_(totals_, gate_) {
-  apply(options_from_environment());
-  pthread_atfork([] { get().before_fork(); }, [] { get().after_fork(false); }, [] { get().after_fork(true); });
-}
+Engine::Engine() : kernels_(totals_, gate) { apply(options_from_environment()); }
 
 // A fork waits for evaluations to end and then holds every lock, so that the child finds nothing half done.
+struct Engine::AtFork {
+  AtFork() {
+    pthread_atfork(
+        [] {
+          gate.close();
+          if (Engine* engine = the_engine.load()) engine->before_fork();
+        },
+        [] {
+          if (Engine* engine = the_engine.load()) engine->after_fork(false);
+          gate.open();
+        },
+        [] {
+          ++trace::process_generation;
+          if (Engine* engine = the_engine.load()) engine->after_fork(true);
+          gate.open_in_child();
+        });
+  }
+};
+const Engine::AtFork Engine::at_fork;  // from the start: the first evaluation may meet the first fork
+
 void Engine::before_fork() {
-  gate_.close();
   mutex_.lock();
   kernels_.before_fork();
   for (const auto& [place, device] : devices_) device->before_fork();
 }
 
 void Engine::after_fork(bool child) {
-  if (child) ++trace::process_generation;
   for (const auto& [place, device] : devices_) device->after_fork();
   kernels_.after_fork(child);
   mutex_.unlock();
-  if (child) gate_.open_in_child();
-  else gate_.open();
 }
 
 void Engine::configure(const Options& options) {
@@ -255,7 +281,7 @@ void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, 
 }
 
 void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) {
-  const ForkGate::Inside inside(gate_);
+  const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
   for (const auto& root : roots) {
     if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
@@ -299,7 +325,7 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) 
 }
 
 const void* Engine::host_data(const trace::RecordedPtr& node) {
-  const ForkGate::Inside inside(gate_);
+  const ForkGate::Inside inside(gate);
   evaluate({node});
   const auto storage = node->result();
   if (!storage) throw ValueError("the tensor is a placeholder: it has a shape but no data");
@@ -307,7 +333,7 @@ const void* Engine::host_data(const trace::RecordedPtr& node) {
 }
 
 std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
-  const ForkGate::Inside inside(gate_);
+  const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
   History known;
   for (const auto& root : roots) {

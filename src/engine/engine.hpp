@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/explain.hpp"
-#include "engine/fork_gate.hpp"
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
@@ -66,10 +65,11 @@ class Engine {
   void call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers);
   void before_fork();
   void after_fork(bool child);
+  struct AtFork;
+  static const AtFork at_fork;
 
   static constexpr std::size_t kMaxPlanBytes = 64 << 20;
 
-  ForkGate gate_;
   Totals totals_;
   Kernels kernels_;
   mutable std::mutex mutex_;  // guards what follows

@@ -15,9 +15,18 @@ const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
   return tensor.node();
 }
 
+namespace {
+/// There from the start and never destroyed: static objects may still record, and a child of fork finds nothing half made.
+union Scalar0d {
+  constexpr Scalar0d() : shape{} {}
+  constexpr ~Scalar0d() {}
+  Shape shape;
+};
+constinit const Scalar0d scalar;
+}  // namespace
+
 const Shape& shape_of(const Site& site, const Arg& arg) {
-  static const Shape& scalar = *new Shape;  // never destroyed: destructors of static objects may still record
-  return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar;
+  return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar.shape;
 }
 
 bool fits(const Arg& arg, DType dtype) {
