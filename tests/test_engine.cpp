@@ -134,7 +134,7 @@ TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
   CHECK(computes(kernels, made, nest, target));
   kernels.wait();
   CHECK(totals.compiled == 1);
-  CHECK(kernels.current(made, nest, target) != made.kernel);
+  CHECK(kernels.current(made, nest, target) != made.kernel.get());
   CHECK(computes(kernels, made, nest, target));
   const auto next = kernels.make(nest, target, "");
   CHECK(!next.later);
@@ -175,7 +175,7 @@ class Wired final : public device::Device {
   std::string name() const override { return "wired"; }
   fuse::Limits limits() const override { return host_->limits(); }
   device::BufferPtr allocate(std::size_t bytes) override { return host_->allocate(bytes); }
-  device::BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }
+  bool reads_host() const override { return false; }
   std::shared_ptr<void> host_memory(const device::BufferPtr&) override { return nullptr; }
   void upload(device::Buffer& to, const void* from, std::size_t bytes) override {
     meet();

@@ -17,7 +17,7 @@
 #include "host_data_stub.hpp"
 #include "lexer.hpp"
 #include "sinter/ops.hpp"
-#include "trace/record.hpp"
+#include "trace/outline.hpp"
 
 using namespace sinter;
 using namespace sinter::tools;

@@ -9,6 +9,7 @@
 #include "host_data_stub.hpp"
 #include "sinter/sinter.hpp"
 #include "trace/loops.hpp"
+#include "trace/outline.hpp"
 
 namespace sn = sinter;
 using namespace sinter::trace;

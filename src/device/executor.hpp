@@ -48,9 +48,9 @@ class Device {
   virtual void upload(Buffer& to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, Buffer& from, std::size_t bytes) = 0;  // waits for earlier launches
   virtual void copy(Buffer& to, Buffer& from, std::size_t bytes) = 0;
-  /// The host's memory as a buffer of this device, without a copy; null where the device cannot read it.
-  virtual BufferPtr wrap(const std::shared_ptr<void>& memory, std::size_t bytes) = 0;
-  /// The opposite: a buffer's memory for the host, which lives as long as the pointer does; null where the host cannot read it.
+  /// Whether kernels and calls take the host's memory as it is.
+  virtual bool reads_host() const = 0;
+  /// A buffer's memory for the host, which lives as long as the pointer does; null where the host cannot read it.
   virtual std::shared_ptr<void> host_memory(const BufferPtr& buffer) = 0;
   /// Throws CompileError for a binary that is damaged or not for this device, DeviceError when the device has no room for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;

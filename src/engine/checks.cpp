@@ -20,18 +20,15 @@ void Checks::launch(const PlannedStep& step, const std::function<void(const devi
 }
 
 void Checks::verify() {
-  const auto gathers = gathers_of(graph_);
   for (const auto& [step, flags] : pending_) {
     std::vector<std::int64_t> raised(2 * step->gathers.size());
     device_->download(raised.data(), *flags, raised.size() * sizeof raised[0]);
     for (std::size_t check = 0; check < step->gathers.size(); ++check) {
       if (raised[2 * check] == 0) continue;
-      const trace::Node& node = *gathers.at(static_cast<std::size_t>(step->gathers[check]));
-      const Shape& shape = graph_.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
-      const std::int64_t axis = node.ints[0], size = shape[static_cast<std::size_t>(axis)];
+      const trace::GatherSite& gather = gathers_.at(static_cast<std::size_t>(step->gathers[check]));
       std::int64_t index = raised[2 * check + 1];
-      if (index < 0) index -= size;  // negative indices are counted from the front before they are looked up
-      throw IndexError(fmt::format("{}: index {} is out of bounds for axis {} with size {}{}", node.called, index, axis, size, place(node.where)));
+      if (index < 0) index -= gather.size;  // negative indices are counted from the front before they are looked up
+      throw IndexError(fmt::format("{}: index {} is out of bounds for axis {} with size {}{}", gather.called, index, gather.axis, gather.size, place(gather.where)));
     }
   }
 }

@@ -6,13 +6,14 @@
 
 #include "device/executor.hpp"
 #include "engine/planned.hpp"
+#include "trace/outline.hpp"
 
 namespace sinter::engine {
 
 class Checks {
  public:
-  /// `graph`: as recorded now, since a plan serves other lines of the program too.
-  Checks(const trace::Graph& graph, device::DevicePtr device) : graph_(graph), device_(std::move(device)) {}
+  /// `gathers`: as recorded now, since a plan serves other lines of the program too; the caller keeps them.
+  Checks(const std::vector<trace::GatherSite>& gathers, const device::DevicePtr& device) : gathers_(gathers), device_(device) {}
 
   /// Launches a step that has checks, with flags of its own.
   void launch(const PlannedStep& step, const std::function<void(const device::BufferPtr& flags)>& launch_with);
@@ -24,8 +25,8 @@ class Checks {
     const PlannedStep* step;
     device::BufferPtr flags;
   };
-  const trace::Graph& graph_;
-  device::DevicePtr device_;
+  const std::vector<trace::GatherSite>& gathers_;
+  const device::DevicePtr& device_;
   std::vector<Pending> pending_;
 };
 

@@ -15,6 +15,7 @@
 #include "trace/host_access.hpp"
 #include "trace/log.hpp"
 #include "trace/loops.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -30,8 +31,8 @@ std::string short_place(const Location& where) {
 }
 
 // About what a plan takes in memory: its sources, above all.
-std::size_t cost_of(const std::string& key, const Planned& planned) {
-  std::size_t cost = 2 * key.size() + planned.plan.graph.nodes.size() * 256;
+std::size_t cost_of(const Planned& planned) {
+  std::size_t cost = planned.plan.graph.nodes.size() * 256;
   for (const auto& step : planned.steps) cost += 4096 + step.made.source.text.size();
   return cost;
 }
@@ -110,6 +111,7 @@ void Engine::apply(const Options& options) {
   kernels_.configure(settings, options.dump);
   std::lock_guard lock(mutex_);
   options_ = options;
+  ++version_;
 }
 
 device::DevicePtr Engine::device_of(const Options& options) {
@@ -129,66 +131,83 @@ std::vector<device::DevicePtr> Engine::devices() {
   return result;
 }
 
-Engine::Setup Engine::setup() {
-  Setup setup{options(), {}};
-  Target& target = setup.target;
-  target.device = device_of(setup.options);
-  target.limits = target.device->limits();
-  target.limits.fuse = setup.options.fuse;
-  target.interpret = target.kind().interprets && setup.options.backend == "interpreter";
-  target.wait = setup.options.wait;
-  return setup;
+Engine::Setup::Setup(std::uint64_t of, const Options& options, Target where)
+    : version(of), fast_math(options.fast_math), target(std::move(where)), key(key_for(target)), device(target.device ? target.device->name() : target.limits.target) {}
+
+Hash128 Engine::Setup::key_for(const Target& other) const {
+  Hash128 hash;
+  hash.add(other.limits.target);
+  hash.add(other.device ? other.device->name() : "offline");
+  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 | static_cast<std::uint64_t>(fast_math) << 2);
+  return hash;
 }
 
-Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
-  const Target& target = setup.target;
-  fuse::Structure structure = fuse::structure_of(graph);
-  const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
-                  target.device ? target.device->name() : "offline") +
-      structure.key;
+const Engine::Setup& Engine::setup() {
+  Setup& mine = per_thread<Setup>();
+  if (mine.version == version_.load(std::memory_order_acquire)) return mine;
+  Options options;
+  std::uint64_t version;
   {
     std::lock_guard lock(mutex_);
-    if (const auto* family = plans_.find(key))
-      for (auto planned = family->rbegin(); planned != family->rend(); ++planned) {
-        ++totals_.guards_checked;
-        if (!(*planned)->holds(structure.symbols)) continue;
-        ++totals_.plans_reused;
-        return {*planned, true, std::move(structure.symbols)};
-      }
+    options = options_;
+    version = version_;
   }
-  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
+  Target target;
+  target.device = device_of(options);
+  target.limits = target.device->limits();
+  target.limits.fuse = options.fuse;
+  target.interpret = target.kind().interprets && options.backend == "interpreter";
+  target.wait = options.wait;
+  return mine = Setup(version, options, std::move(target));
+}
+
+Engine::Known Engine::find_plan(const Hash128& key, const std::vector<std::int64_t>& symbols) {
+  std::lock_guard lock(mutex_);
+  if (const auto* family = plans_.find(key))
+    for (auto known = family->rbegin(); known != family->rend(); ++known) {
+      ++totals_.guards_checked;
+      if (!known->planned->holds(symbols)) continue;
+      ++totals_.plans_reused;
+      return *known;
+    }
+  return {};
+}
+
+Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
+  const auto planned = make_plan(graph, target, setup.fast_math, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
-  PlanFamily family{planned};
-  std::size_t cost = cost_of(key, *planned);
+  PlanFamily family{{planned, std::make_shared<History>(planned, true, setup.device)}};
+  std::size_t cost = cost_of(*planned);
   if (const auto* known = plans_.find(key)) {
     family.insert(family.begin(), known->begin(), known->end());
     if (family.size() > kMaxFamily) family.erase(family.begin());
-    for (const auto& other : *known) cost += cost_of({}, *other);
+    for (const auto& other : *known) cost += cost_of(*other.planned);
   }
   plans_.replace(key, std::move(family), cost);
-  return {planned, false, std::move(structure.symbols)};
+  return {planned, std::make_shared<History>(planned, false, setup.device)};
 }
 
 // Several threads may want the same elements on the same device: each brings them there, what the first one brought counts.
-device::BufferPtr Engine::buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device) {
+Engine::Elements Engine::elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device) {
   std::shared_ptr<DeviceContents> contents;
   std::shared_ptr<void> host;
   {
     std::lock_guard lock(storage->mutex);
+    if (storage->host && device->reads_host()) return {storage->host.get(), nullptr};  // its address stays
     contents = std::static_pointer_cast<DeviceContents>(storage->device);
     host = storage->host;
   }
-  if (contents && contents->device == device) return contents->buffer;
+  if (contents && contents->device == device) return {contents->buffer->data(), contents->buffer};
   if (!host) host = host_memory_of(*storage);  // it is on another device: through the host
-  if (auto wrapped = device->wrap(host, storage->bytes)) return wrapped;
+  if (device->reads_host()) return {host.get(), nullptr};
   auto buffer = device->allocate(std::max<std::size_t>(storage->bytes, 1));
   device->upload(*buffer, host.get(), storage->bytes);
   std::lock_guard lock(storage->mutex);
-  if (const auto others = std::static_pointer_cast<DeviceContents>(storage->device); others && others->device == device) return others->buffer;
+  if (const auto others = std::static_pointer_cast<DeviceContents>(storage->device); others && others->device == device)
+    return {others->buffer->data(), others->buffer};
   storage->device = std::make_shared<DeviceContents>(DeviceContents{device, buffer});
-  return buffer;
+  return {buffer->data(), buffer};
 }
 
 std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
@@ -205,28 +224,26 @@ std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
   return storage.host;
 }
 
-void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
-                    std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags) {
+void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags) {
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
-  const auto ints = numbers.subspan(step.numbers, nest.ints.size());
+  const auto ints = std::span<const std::int64_t>(work.numbers).subspan(step.numbers, nest.ints.size());
   for (int axis = 0; axis < nest.parallel; ++axis)
     if (ints[axis] == 0) return;  // nothing to write
-  std::vector<std::uint64_t> scalars;
-  for (int ordinal : step.constants) scalars.push_back(constants[ordinal].bits());
+  work.scalars.clear();
+  for (int ordinal : step.constants) work.scalars.push_back(work.outline.literals()[ordinal]);
   const auto gather = [&](auto address_of) {
-    std::vector<void*> pointers;
+    work.pointers.clear();
     const std::int64_t* offset = ints.data() + ints.size();
     for (const auto* accesses : {&nest.inputs, &nest.outputs})
       for (const auto& access : *accesses)
-        pointers.push_back(static_cast<char*>(address_of(access.buffer)) + *offset++ * static_cast<std::int64_t>(itemsize(access.dtype)));
-    return pointers;
+        work.pointers.push_back(static_cast<char*>(address_of(access.buffer)) + *offset++ * static_cast<std::int64_t>(itemsize(access.dtype)));
   };
   ++totals_.launched;
-  if (const auto kernel = kernels_.current(step.made, nest, target)) {
-    auto pointers = gather([&](int node) { return buffers[node]->data(); });
-    if (flags) pointers.push_back(flags->data());
-    device->launch(*kernel, nest, {pointers, ints, scalars});
+  if (device::Kernel* kernel = kernels_.current(step.made, nest, target)) {
+    gather([&](int node) { return work.elements[node].data; });
+    if (flags) work.pointers.push_back(flags->data());
+    device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
     return;
   }
   // No kernel on the device: interpreted where nests are, with the operands brought over and the results taken back.
@@ -235,98 +252,136 @@ void Engine::launch(const PlannedStep& step, std::span<const std::int64_t> numbe
   const auto bring = [&](const jit::Access& access) {
     auto& copy = copies[access.buffer];
     if (copy) return;
-    const std::size_t bytes = buffers[access.buffer]->bytes();
-    copy = host->allocate(bytes);
-    device->download(copy->data(), *buffers[access.buffer], bytes);
+    device::Buffer& there = *work.elements[access.buffer].buffer;
+    copy = host->allocate(there.bytes());
+    device->download(copy->data(), there, there.bytes());
   };
   for (const auto& access : nest.inputs) bring(access);
   for (const auto& access : nest.outputs) bring(access);
-  auto pointers = gather([&](int node) { return copies.at(node)->data(); });
+  gather([&](int node) { return copies.at(node)->data(); });
   std::vector<std::int64_t> raised(2 * nest.checks);
-  if (flags) pointers.push_back(raised.data());
+  if (flags) work.pointers.push_back(raised.data());
   const auto kernel = host->load(nest, {});
-  host->launch(*kernel, nest, {pointers, ints, scalars});
-  for (const auto& access : nest.outputs) device->upload(*buffers[access.buffer], copies.at(access.buffer)->data(), buffers[access.buffer]->bytes());
+  host->launch(*kernel, nest, {work.pointers, ints, work.scalars});
+  for (const auto& access : nest.outputs) {
+    device::Buffer& there = *work.elements[access.buffer].buffer;
+    device->upload(there, copies.at(access.buffer)->data(), there.bytes());
+  }
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
-void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers) {
-  std::vector<void*> pointers;
-  for (const auto& operand : call.operands) pointers.push_back(buffers[operand.node]->data());
-  pointers.push_back(buffers[call.node]->data());
+void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device, Workspace& work) {
+  work.pointers.clear();
+  for (const auto& operand : call.operands) work.pointers.push_back(work.elements[operand.node].data);
+  work.pointers.push_back(work.elements[call.node].data);
   ++totals_.library_calls;
-  device->call(call, pointers);
+  device->call(call, work.pointers);
 }
 
-void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
-                 std::vector<device::BufferPtr>& buffers) {
+void Engine::run(const Planned& planned, const Target& target, Workspace& work) {
   const auto& plan = planned.plan;
-  const auto& device = setup.target.device;
-  buffers.assign(plan.graph.nodes.size(), nullptr);
-  const auto constants = constants_of(linear.graph);
-  Checks checks(linear.graph, device);
+  const auto& device = target.device;
+  work.elements.clear();
+  work.elements.resize(plan.graph.nodes.size());
+  Checks checks(work.outline.gathers(), device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const auto& step = plan.steps[s];
-    for (int node : step.reads())
-      if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
-    for (int node : step.writes()) buffers[node] = device->allocate(std::max<std::size_t>(planned.bytes_of(node, numbers), 1));
-    const auto& made = planned.steps[s];
-    if (step.kind == fuse::Step::Kind::library) call(fuse::bound(step.call, numbers.data() + made.numbers), device, buffers);
-    else if (made.gathers.empty()) launch(made, numbers, constants, setup.target, buffers, nullptr);
-    else checks.launch(made, [&](const device::BufferPtr& flags) { launch(made, numbers, constants, setup.target, buffers, flags); });
-    for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
-      if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
+    const PlannedStep& step = planned.steps[s];
+    for (int node : step.reads)
+      if (!work.elements[node].data) work.elements[node] = elements_of(work.outline.leaves().at(plan.graph.nodes[node].leaf), device);
+    for (int node : step.writes) {
+      auto buffer = device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
+      work.elements[node].data = buffer->data();
+      work.elements[node].buffer = std::move(buffer);
+    }
+    if (plan.steps[s].kind == fuse::Step::Kind::library) call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), device, work);
+    else if (step.gathers.empty()) launch(step, target, work, nullptr);
+    else checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
+    for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
   }
   checks.verify();
 }
 
-void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) {
-  const ForkGate::Inside inside(gate);
-  std::vector<trace::RecordedPtr> pending;
-  for (const auto& root : roots) {
-    if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
-    if (!root->result()) pending.push_back(root);
+// The calling thread's workspace; a new one if that is in use, when destructors that an evaluation runs evaluate too.
+class Engine::Borrowed {
+ public:
+  Borrowed() : work_(std::move(mine())) {
+    if (!work_) work_ = std::make_unique<Workspace>();
   }
-  if (pending.empty()) return;
-  if (asked) trace::evaluation_asked();
-  const trace::Linear linear = trace::linearize_and_keep(pending);
-  for (std::size_t leaf = 0; leaf < linear.leaves.size(); ++leaf)
-    if (!linear.leaves[leaf])
-      throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
-                                   short_place(pending.front()->where)));
-  Setup now = setup();
-  std::vector<device::BufferPtr> buffers;
-  std::vector<std::int64_t> numbers;
-  const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) {
-    Found made = plan_for(linear.graph, now);
-    made.planned->program.evaluate(made.symbols, numbers);
-    run(*made.planned, numbers, linear, now, buffers);
-    return made;
-  });
-  const auto& planned = found.planned;
+  ~Borrowed() {
+    work_->outline.clear();
+    work_->roots.clear();
+    work_->elements.clear();
+    if (work_->outline.is_small()) mine() = std::move(work_);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Workspace& operator*() { return *work_; }
 
-  const auto& plan = planned->plan;
-  const auto history = std::make_shared<History>(planned, found.reused, now.target.device->name());
-  for (std::size_t k = 0; k < pending.size(); ++k) {
-    const int output = plan.graph.outputs[k];
-    const auto alias = plan.aliases.find(output);
-    const int base = alias == plan.aliases.end() ? output : alias->second;
-    trace::StoragePtr storage;
-    if (plan.graph.nodes[base].op == trace::Op::data) {
-      storage = linear.leaves[plan.graph.nodes[base].leaf];
-    } else {
-      storage = std::make_shared<trace::Storage>();
-      storage->bytes = planned->bytes_of(base, numbers);
-      storage->host = now.target.device->host_memory(buffers[base]);
-      if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffers[base]});
-    }
-    pending[k]->materialize(std::move(storage), history);
+ private:
+  static std::unique_ptr<Workspace>& mine() { return per_thread<std::unique_ptr<Workspace>>(); }
+  std::unique_ptr<Workspace> work_;
+};
+
+void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, bool asked) {
+  const ForkGate::Inside inside(gate);
+  Borrowed borrowed;
+  Workspace& work = *borrowed;
+  for (const auto& root : wanted) {
+    if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
+    if (!root->evaluated()) work.roots.push_back(root);
   }
+  if (work.roots.empty()) return;
+  if (asked) trace::evaluation_asked();
+  const Setup& now = setup();
+  const std::size_t count = work.roots.size();
+  const Known known = without_fusion_if_it_fails(now.target, [&](const Target& target) {
+    work.roots.resize(count);
+    return evaluate_with(target, now, work);
+  });
+
+  const Planned& planned = *known.planned;
+  for (std::size_t k = 0; k < work.roots.size(); ++k) {
+    const int base = planned.outputs[k];
+    trace::StoragePtr storage;
+    if (const auto& node = planned.plan.graph.nodes[base]; node.op == trace::Op::data) {
+      storage = work.outline.leaves()[node.leaf];
+    } else {
+      const auto& buffer = work.elements[base].buffer;
+      storage = std::make_shared<trace::Storage>();
+      storage->bytes = planned.bytes_of(base, work.numbers);
+      storage->host = now.target.device->host_memory(buffer);
+      if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffer});
+    }
+    work.roots[k]->materialize(std::move(storage), known.history);
+  }
+}
+
+// What is to be kept on the way joins the roots.
+Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, Workspace& work) {
+  trace::Outline& outline = work.outline;
+  outline.walk(work.roots, true);
+  for (const auto& leaf : outline.leaves())
+    if (!leaf)
+      throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
+                                   short_place(work.roots.front()->where)));
+  Hash128 key = &target == &now.target ? now.key : now.key_for(target);
+  key.add(outline.structure());
+  Known known = find_plan(key, outline.symbols());
+  if (known.planned) {
+    outline.release();
+  } else {
+    const trace::Graph graph = outline.graph();
+    outline.release();
+    known = make_plan_for(key, graph, target, now);
+  }
+  known.planned->program.evaluate(outline.symbols(), work.numbers);
+  run(*known.planned, target, work);
+  return known;
 }
 
 const void* Engine::host_data(const trace::RecordedPtr& node) {
   const ForkGate::Inside inside(gate);
-  evaluate({node});
+  if (!node->evaluated()) evaluate({&node, 1});
   const auto storage = node->result();
   if (!storage) throw ValueError("the tensor is a placeholder: it has a shape but no data");
   return host_memory_of(*storage).get();
@@ -339,7 +394,7 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
   for (const auto& root : roots) {
     if (!root) throw ValueError("explain: the tensor is empty (default-constructed); assign it first");
     if (auto history = std::static_pointer_cast<History>(root->history())) known = *history;
-    if (!root->result()) pending.push_back(root);
+    if (!root->evaluated()) pending.push_back(root);
   }
   if (pending.empty()) {
     if (!target.empty()) throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, "
@@ -347,19 +402,27 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
     if (known.device.empty()) known.device = options().device;  // nobody computed it: it came with its elements
     return {known, known.planned.lock()};
   }
-  Setup now;
-  if (target.empty()) {
-    now = setup();
-  } else {
-    now.options = options();
-    now.target.limits = fuse::limits_of(std::string(target));
-    now.target.limits.fuse = now.options.fuse;
-    now.target.interpret = now.target.kind().interprets && now.options.backend == "interpreter";
+  Setup offline;
+  if (!target.empty()) {
+    const Options set = options();
+    Target where;
+    where.limits = fuse::limits_of(std::string(target));
+    where.limits.fuse = set.fuse;
+    where.interpret = where.kind().interprets && set.backend == "interpreter";
+    offline = Setup(0, set, std::move(where));
   }
-  const trace::Linear linear = trace::linearize(pending);
-  const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) { return plan_for(linear.graph, now); });
-  const auto& planned = found.planned;
-  return {History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned};
+  const Setup& now = target.empty() ? setup() : offline;
+  trace::Outline outline;
+  outline.walk(pending, false);
+  const trace::Graph graph = outline.graph();
+  outline.release();
+  const Known found = without_fusion_if_it_fails(now.target, [&](const Target& on) {
+    Hash128 key = now.key_for(on);
+    key.add(outline.structure());
+    Known plan = find_plan(key, outline.symbols());
+    return plan.planned ? plan : make_plan_for(key, graph, on, now);
+  });
+  return {*found.history, found.planned};
 }
 
 Counters Engine::counters() {

@@ -1,5 +1,6 @@
 // The engine: the one place that knows every room. Takes recorded nodes, returns contents.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,7 +13,7 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
-#include "trace/record.hpp"
+#include "trace/outline.hpp"
 
 namespace sinter::engine {
 
@@ -25,7 +26,7 @@ class Engine {
   void configure(const Options& options);
 
   /// `asked`: by the user, not by recording that found a loop.
-  void evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked = true);
+  void evaluate(std::span<const trace::RecordedPtr> roots, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node);
   /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device. The plan is held for as long
@@ -41,28 +42,48 @@ class Engine {
   Engine();
   void apply(const Options& options);
 
-  // A consistent picture of the settings for one evaluation.
+  // A consistent picture of the settings. Each thread has its own, made anew when the settings have changed.
   struct Setup {
-    Options options;
+    std::uint64_t version = 0;  // of the settings; 0: not made yet
+    bool fast_math = false;
     Target target;
+    Hash128 key;                // of everything that plans depend on
+    std::string device;
+    Setup() = default;
+    Setup(std::uint64_t of, const Options& options, Target where);
+    Hash128 key_for(const Target& other) const;
   };
-  Setup setup();
+  const Setup& setup();
   device::DevicePtr device_of(const Options& options);
   std::vector<device::DevicePtr> devices();
-  // A plan and the symbols' values that it is to be run with.
-  struct Found {
+  // A plan and what is told of an evaluation that finds it.
+  struct Known {
     std::shared_ptr<const Planned> planned;
-    bool reused = false;
-    std::vector<std::int64_t> symbols;
+    std::shared_ptr<History> history;
   };
-  Found plan_for(const trace::Graph& graph, const Setup& setup);
+  Known find_plan(const Hash128& key, const std::vector<std::int64_t>& symbols);
+  Known make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup);
+  // A node's elements where the device finds them.
+  struct Elements {
+    void* data = nullptr;
+    device::BufferPtr buffer;  // null for host memory that the device reads, which a leaf keeps
+  };
+  // What one evaluation after the other on a thread can use again.
+  struct Workspace {
+    trace::Outline outline;
+    std::vector<trace::RecordedPtr> roots;
+    std::vector<std::int64_t> numbers;
+    std::vector<Elements> elements;  // by node of the plan
+    std::vector<void*> pointers;
+    std::vector<std::uint64_t> scalars;
+  };
+  class Borrowed;
   std::shared_ptr<void> host_memory_of(trace::Storage& storage);
-  device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
-           std::vector<device::BufferPtr>& buffers);
-  void launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
-              std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags);
-  void call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers);
+  Elements elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
+  Known evaluate_with(const Target& target, const Setup& setup, Workspace& work);
+  void run(const Planned& planned, const Target& target, Workspace& work);
+  void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
+  void call(const fuse::LibraryCall& call, const device::DevicePtr& device, Workspace& work);
   void before_fork();
   void after_fork(bool child);
   struct AtFork;
@@ -74,11 +95,12 @@ class Engine {
   Kernels kernels_;
   mutable std::mutex mutex_;  // guards what follows
   Options options_;
+  std::atomic<std::uint64_t> version_{0};  // of options_; written under the mutex
   std::map<std::pair<std::string_view, int>, device::DevicePtr> devices_;  // by kind and ordinal
   // Plans of one structure, each for the sizes that meet its guards; the latest last.
-  using PlanFamily = std::vector<std::shared_ptr<const Planned>>;
+  using PlanFamily = std::vector<Known>;
   static constexpr std::size_t kMaxFamily = 64;
-  Lru<std::string, PlanFamily> plans_{kMaxPlanBytes};
+  Lru<Hash128, PlanFamily> plans_{kMaxPlanBytes};
 };
 
 }  // namespace sinter::engine

@@ -201,12 +201,15 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   return made;
 }
 
-device::KernelPtr Kernels::current(const Made& made, const jit::LoopNest& nest, const Target& target) {
-  if (!made.later || made.later->state != State::done) return made.kernel;
+device::Kernel* Kernels::current(const Made& made, const jit::LoopNest& nest, const Target& target) {
+  if (device::Kernel* ready = made.ready.kernel.load(std::memory_order_acquire)) return ready;
+  if (!made.later || made.later->state != State::done) return made.kernel.get();
   std::lock_guard lock(made.later->mutex);
-  if (!made.later->failure.empty()) return made.kernel;
+  if (!made.later->failure.empty()) return made.kernel.get();
   const auto loaded = load(*made.later, made.source, nest, target, {});
-  return loaded ? loaded : made.kernel;
+  if (!loaded) return made.kernel.get();
+  made.ready.kernel.store(loaded.get(), std::memory_order_release);
+  return loaded.get();
 }
 
 void Kernels::before_fork() {

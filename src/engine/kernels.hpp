@@ -38,6 +38,17 @@ struct Compiled {
   std::unordered_map<device::Device*, device::KernelPtr> loaded;  // guarded by the mutex
 };
 
+/// A kernel that is there from some moment on; who keeps it alive is known elsewhere.
+struct Ready {
+  Ready() = default;
+  Ready(const Ready& other) : kernel(other.kernel.load()) {}
+  Ready& operator=(const Ready& other) {
+    kernel = other.kernel.load();
+    return *this;
+  }
+  std::atomic<device::Kernel*> kernel{nullptr};
+};
+
 /// One kernel as the engine knows it.
 struct Made {
   jit::Source source;         // empty text: interpreted
@@ -47,6 +58,7 @@ struct Made {
   std::string why_interpreted;  // set when a compile failed or there is no compiler
   device::KernelPtr kernel;   // null when the target has no device, or when the device runs no nest without machine code
   std::shared_ptr<Compiled> later;  // set while `kernel` only stands in for it
+  mutable Ready ready;        // what `later` gave, which keeps it
 };
 
 struct Totals {
@@ -62,8 +74,8 @@ class Kernels {
   void configure(const cache::Settings& settings, const std::string& dump);
   /// Never throws for a compiler's failure: the kernel is interpreted then, with a warning.
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
-  /// What runs the kernel now: its machine code as soon as that is there.
-  device::KernelPtr current(const Made& made, const jit::LoopNest& nest, const Target& target);
+  /// What runs the kernel now: its machine code as soon as that is there. Null where Made::kernel is. Lives as long as `made`.
+  device::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
   /// Waits for what is compiled in the background.
   void wait() { background_.wait(); }
 

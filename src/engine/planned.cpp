@@ -21,20 +21,6 @@ std::vector<int> ordinals_of(const fuse::Graph& graph, trace::Op op) {
 
 }  // namespace
 
-std::vector<trace::Scalar> constants_of(const trace::Graph& graph) {
-  std::vector<trace::Scalar> constants;
-  for (const auto& node : graph.nodes)
-    if (node.op == trace::Op::constant) constants.push_back(node.scalar);
-  return constants;
-}
-
-std::vector<const trace::Node*> gathers_of(const trace::Graph& graph) {
-  std::vector<const trace::Node*> gathers;
-  for (const auto& node : graph.nodes)
-    if (node.op == trace::Op::gather) gathers.push_back(&node);
-  return gathers;
-}
-
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels) {
   const fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
@@ -79,6 +65,18 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
         planned->bytes[node] = static_cast<int>(numbers.size());
         numbers.push_back(fuse::element_count(n.shape) * static_cast<std::int64_t>(itemsize(n.dtype)));
       }
+    const auto& plan = planned->plan;
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      auto& step = planned->steps[s];
+      step.reads = plan.steps[s].reads();
+      step.writes = plan.steps[s].writes();
+      for (int node : step.reads)
+        if (plan.last_use[node] == static_cast<int>(s)) step.last_reads.push_back(node);
+    }
+    for (int output : plan.graph.outputs) {
+      const auto alias = plan.aliases.find(output);
+      planned->outputs.push_back(alias == plan.aliases.end() ? output : alias->second);
+    }
     prepared.space->close();
     planned->program = fuse::SizeProgram(*prepared.space, numbers);
     return planned;

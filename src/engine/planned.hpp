@@ -15,12 +15,15 @@ struct PlannedStep {
   std::vector<int> constants;  // scalar k of the nest is bound from the constant with this ordinal in the graph
   std::vector<int> gathers;    // check k of the nest is of the gather with this ordinal
   std::size_t numbers = 0;     // where its numbers begin: nest.ints, then the offsets of inputs and outputs
+  std::vector<int> reads, writes;  // nodes in memory
+  std::vector<int> last_reads;     // of what no later step reads and nobody wants
 };
 
 struct Planned {
   fuse::Plan plan;
   std::vector<PlannedStep> steps;  // one per plan step; library calls hold no nest
   std::vector<int> bytes;          // node -> the number that is its size in bytes, for nodes that some step writes; -1
+  std::vector<int> outputs;        // the nodes whose memory holds the outputs
   fuse::Limits limits;             // what it was planned for
   fuse::SizeProgram program;       // the plan's guards, and its numbers from the symbols' values
 
@@ -34,10 +37,5 @@ struct Planned {
 /// that says so is in the cache, so a warm run decides the same without a compiler.
 /// The plan holds for every size that meets the guards that its decisions left.
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels);
-
-/// The graph's gathers in order of node number.
-std::vector<const trace::Node*> gathers_of(const trace::Graph& graph);
-/// The graph's constants in order of node number.
-std::vector<trace::Scalar> constants_of(const trace::Graph& graph);
 
 }  // namespace sinter::engine

@@ -1,7 +1,5 @@
 // What sinter itself gets wrong in fusing must not stop a program: without fusion there is less to get wrong.
 #pragma once
-#include <utility>
-
 #include "engine/kernels.hpp"
 #include "sinter/errors.hpp"
 
@@ -11,15 +9,16 @@ namespace sinter::engine {
 void warn_of_failed_plan(const InternalError& error);
 
 /// work(target), and after an InternalError once more for the same target without fusion.
-template <class Work> auto without_fusion_if_it_fails(Target& target, Work work) {
+template <class Work> auto without_fusion_if_it_fails(const Target& target, Work work) {
   try {
-    return work(std::as_const(target));
+    return work(target);
   } catch (const InternalError& error) {
     if (!target.limits.fuse) throw;
     warn_of_failed_plan(error);
   }
-  target.limits.fuse = false;
-  return work(std::as_const(target));
+  Target unfused = target;
+  unfused.limits.fuse = false;
+  return work(unfused);
 }
 
 }  // namespace sinter::engine

@@ -2,101 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include "trace/symbols.hpp"
 
 namespace sinter::fuse {
 namespace {
 
 using trace::Op;
-
-// What one of a node's `ints` is.
-enum class Meaning : std::uint8_t { number, size, start };
-
-Meaning meaning(Op op, std::size_t k) {
-  if (op == Op::slice) return k % 2 == 0 ? Meaning::start : Meaning::number;
-  if (op == Op::pad) return Meaning::size;
-  return Meaning::number;
-}
-
-// Walks all numbers of a graph in a fixed order and tells `visitor` which of them are symbols:
-//   constant(value)               a number that is part of the structure
-//   symbol(number, value, kind)   a symbol, numbered in order of first appearance
-//   end_of(size)                  the last position of an axis: that size less 1
-// Everything that is not a number is told by op, dtype and operand lists.
-template <class Visitor> void walk_numbers(const trace::Graph& graph, Visitor& visitor) {
-  std::vector<std::pair<std::int64_t, int>> known;  // few: searched one by one
-  std::unordered_map<std::int64_t, int> many;
-  int next = 0;
-  const auto size = [&](std::int64_t value) {
-    if (value == 0 || value == 1) return visitor.constant(value);
-    if (known.size() < 16) {
-      for (const auto& [known_value, number] : known)
-        if (known_value == value) return visitor.symbol(number, value, Meaning::size);
-      known.emplace_back(value, next);
-    } else {
-      if (many.empty()) many.insert(known.begin(), known.end());
-      const auto [found, fresh] = many.try_emplace(value, next);
-      if (!fresh) return visitor.symbol(found->second, value, Meaning::size);
-    }
-    visitor.symbol(next++, value, Meaning::size);
-  };
-  for (const trace::Node& node : graph.nodes) {
-    visitor.begin(node);
-    for (const std::int64_t value : node.shape) size(value);
-    visitor.ints(node);
-    for (std::size_t k = 0; k < node.ints.size(); ++k) {
-      const std::int64_t value = node.ints[k];
-      switch (meaning(node.op, k)) {
-        case Meaning::number: visitor.constant(value); break;
-        case Meaning::size: size(value); break;
-        case Meaning::start: {
-          const std::int64_t length = graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape[k / 2];
-          if (value == 0) visitor.constant(0);
-          else if (value == length - 1) visitor.last_of(k / 2);
-          else visitor.symbol(next++, value, Meaning::start);
-          break;
-        }
-      }
-    }
-  }
-}
-
-/// Small numbers take one byte: seven bits at a time, zigzag for the sign.
-void put(std::string& key, std::int64_t value) {
-  auto bits = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-  while (bits >= 128) {
-    key += static_cast<char>(bits | 128);
-    bits >>= 7;
-  }
-  key += static_cast<char>(bits);
-}
-
-class KeyWriter {
- public:
-  explicit KeyWriter(Structure& out) : out_(out) {}
-  void begin(const trace::Node& node) {
-    out_.key += static_cast<char>(node.op);
-    out_.key += static_cast<char>(node.dtype);
-    put(out_.key, static_cast<std::int64_t>(node.inputs.size()));
-    for (int input : node.inputs) put(out_.key, input);
-    put(out_.key, node.leaf);
-    put(out_.key, static_cast<std::int64_t>(node.shape.size()));
-  }
-  void ints(const trace::Node& node) { put(out_.key, static_cast<std::int64_t>(node.ints.size())); }
-  void constant(std::int64_t value) {
-    put(out_.key, 0);
-    put(out_.key, value);
-  }
-  void symbol(int number, std::int64_t value, Meaning meaning) {
-    put(out_.key, meaning == Meaning::start ? 2 : 1);
-    put(out_.key, number);
-    if (number == static_cast<int>(out_.symbols.size())) out_.symbols.push_back(value);
-  }
-  void last_of(std::size_t) { put(out_.key, 3); }
-
- private:
-  Structure& out_;
-};
 
 class GraphWriter {
  public:
@@ -112,11 +23,11 @@ class GraphWriter {
     node.where = from.where;
     to_ = &node.shape;
   }
-  void ints(const trace::Node&) { to_ = &out_.nodes.back().ints; }
+  void ints() { to_ = &out_.nodes.back().ints; }
   void constant(std::int64_t value) { to_->push_back(value); }
-  void symbol(int number, std::int64_t value, Meaning meaning) {
+  void symbol(int number, std::int64_t value, trace::SymbolNumbers::Of of) {
     if (number == static_cast<int>(symbols_.size())) {
-      const bool start = meaning == Meaning::start;
+      const bool start = of == trace::SymbolNumbers::Of::start;
       symbols_.push_back(out_.space->symbol(fmt::format("{}{}", start ? 'o' : 'n', start ? starts_++ : sizes_++), value, start ? 1 : 2));
     }
     to_->push_back(symbols_[static_cast<std::size_t>(number)]);
@@ -135,22 +46,17 @@ class GraphWriter {
 
 }  // namespace
 
-Structure structure_of(const trace::Graph& graph) {
-  Structure structure;
-  structure.key.reserve(graph.nodes.size() * 16);
-  put(structure.key, static_cast<std::int64_t>(graph.nodes.size()));
-  KeyWriter writer(structure);
-  walk_numbers(graph, writer);
-  put(structure.key, static_cast<std::int64_t>(graph.outputs.size()));
-  for (int output : graph.outputs) put(structure.key, output);
-  return structure;
-}
-
 Graph symbolic(const trace::Graph& graph) {
   Graph result;
   result.nodes.reserve(graph.nodes.size());
   GraphWriter writer(result);
-  walk_numbers(graph, writer);
+  trace::SymbolNumbers numbers;
+  for (const trace::Node& node : graph.nodes) {
+    writer.begin(node);
+    numbers.sizes(node.shape, writer);
+    writer.ints();
+    numbers.ints(node.op, node.ints, node.inputs.empty() ? nullptr : &graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape, writer);
+  }
   result.outputs = graph.outputs;
   result.leaves = graph.leaves;
   return result;

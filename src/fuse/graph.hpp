@@ -35,14 +35,7 @@ struct Graph {
 std::string to_string(const Graph& graph);
 std::string to_string(const Sizes& shape);  // "(4096, 1024)", today's
 
-/// A recorded graph's structure and its numbers apart. Equal sizes are one symbol, because sizes that are equal once mostly are
-/// always; 0 and 1 are no symbols, because they mean something else. Every start of a slice that is not 0 is a symbol of its own.
-struct Structure {
-  std::string key;                    // equal keys: equal but for literals, source lines and the symbols' values
-  std::vector<std::int64_t> symbols;  // values, in the order of the symbols of graph()
-};
-Structure structure_of(const trace::Graph& graph);
-/// The graph over symbols in the order of structure_of(graph).symbols.
+/// A recorded graph over symbols (trace/symbols.hpp), in the order in which an Outline of the same nodes has their values.
 Graph symbolic(const trace::Graph& graph);
 
 }  // namespace sinter::fuse

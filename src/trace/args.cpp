@@ -68,7 +68,10 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& 
 }
 
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape) {
-  return arg.is_tensor() ? operand(site, arg, dtype, *shape) : make_constant(site, literal(site, arg, dtype), shape);
+  if (!arg.is_tensor()) return make_constant(site, literal(site, arg, dtype), shape);
+  const RecordedPtr& x = node_of(site, arg.tensor());
+  if (x->dtype == dtype && x->shape_owner == shape) return x;  // mostly
+  return operand(site, arg, dtype, *shape);
 }
 
 RecordedPtr as_node(const Site& site, const Arg& arg) {

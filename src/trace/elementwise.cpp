@@ -26,15 +26,15 @@ Tensor unary(Op op, const char* name, const Arg& x) {
 
 /// With `swapped` the node takes b, then a; messages speak of them as the user wrote them.
 Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b, bool swapped = false) {
-  const Shape& sa = shape_of(site, a);
-  const Shape& sb = shape_of(site, b);
   const auto make = [&](const auto& shape) {
     RecordedPtr x = operand(site, a, type, shape), y = operand(site, b, type, shape);
-    if (swapped) std::swap(x, y);
-    return Tensor(make_elementwise(site, op, {std::move(x), std::move(y)}));
+    return Tensor(swapped ? make_elementwise(site, op, {std::move(y), std::move(x)}) : make_elementwise(site, op, {std::move(x), std::move(y)}));
   };
-  if (a.is_tensor() && (!b.is_tensor() || sa == sb)) return make(a.tensor().node()->shape_owner);
-  if (b.is_tensor() && !a.is_tensor()) return make(b.tensor().node()->shape_owner);
+  if (a.is_tensor() != b.is_tensor()) return make((a.is_tensor() ? a : b).tensor().node()->shape_owner);
+  if (a.is_tensor() && a.tensor().node()->shape_owner == b.tensor().node()->shape_owner) return make(a.tensor().node()->shape_owner);
+  const Shape& sa = shape_of(site, a);
+  const Shape& sb = shape_of(site, b);
+  if (sa == sb) return make(sa);
   const std::array shapes{&sa, &sb};
   return make(broadcast_shape(site, shapes));
 }

@@ -31,6 +31,16 @@ class SpinLock {
       }
     }
   }
+  /// Gives up after some looks, for those who hold other locks already.
+  bool try_lock() {
+    const std::uint32_t mine = process_generation.load(std::memory_order_relaxed);
+    std::uint32_t held = 0;
+    for (int looks = 0; looks < 1000; ++looks) {
+      if (held == mine) held = 0;
+      if (holder_.compare_exchange_weak(held, mine, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
   void unlock() { holder_.store(0, std::memory_order_release); }
 
  private:
@@ -109,17 +119,6 @@ struct Recorded {
   StoragePtr storage;                      // set under the lock, once, before `known`
   std::atomic<bool> known{false};
 };
-
-/// The graph of everything the roots need: evaluated nodes become data leaves, equal nodes are merged (value numbering),
-/// nodes nobody needs are not there. leaves[i] is the contents of leaf i (null for a placeholder).
-struct Linear {
-  Graph graph;
-  std::vector<StoragePtr> leaves;
-};
-Linear linearize(const std::vector<RecordedPtr>& roots);
-/// The same for an evaluation: what is computed on the way, held by the user and likely to be computed again (loops.hpp) is appended to
-/// the roots and to the graph's outputs.
-Linear linearize_and_keep(std::vector<RecordedPtr>& roots);
 
 /// Recording asks for an evaluation of what the user holds when a loop goes round without one (loops.hpp), and of any chain of
 /// unevaluated nodes that reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.

@@ -141,7 +141,7 @@ class CudaDeviceImpl : public CudaDevice {
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
   fuse::Limits limits() const override { return cuda::limits_of(gpu_->info()); }
-  BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }
+  bool reads_host() const override { return false; }
   std::shared_ptr<void> host_memory(const BufferPtr&) override { return nullptr; }
   BufferPtr allocate(std::size_t bytes) override {
     const auto buffer = std::make_shared<CudaBuffer>(gpu_, bytes);

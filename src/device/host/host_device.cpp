@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <typeinfo>
 
 #include "device/host/interpreter.hpp"
 #include "device/host/library.hpp"
@@ -34,18 +35,6 @@ class PooledBuffer final : public Buffer {
  private:
   PoolPtr pool_;  // outlives the device if need be
   void* data_;
-  std::size_t bytes_;
-};
-
-class WrappedBuffer final : public Buffer {
- public:
-  WrappedBuffer(std::shared_ptr<void> memory, std::size_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
-  void* data() override { return memory_.get(); }
-  std::size_t bytes() const override { return bytes_; }
-  const std::shared_ptr<void>& memory() const { return memory_; }
-
- private:
-  std::shared_ptr<void> memory_;
   std::size_t bytes_;
 };
 
@@ -106,8 +95,8 @@ class HostDevice final : public Device {
     move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes);
   }
 
-  BufferPtr wrap(const std::shared_ptr<void>& memory, std::size_t bytes) override { return wrap_host(memory, bytes); }
-  std::shared_ptr<void> host_memory(const BufferPtr& buffer) override { return device::host_memory(buffer); }
+  bool reads_host() const override { return true; }
+  std::shared_ptr<void> host_memory(const BufferPtr& buffer) override { return {buffer, buffer->data()}; }
 
   KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
     if (binary.image.empty()) return std::make_shared<InterpretedKernel>(nest);
@@ -118,19 +107,22 @@ class HostDevice final : public Device {
     const int threads = threads_;
     const Partition parts = partition(nest, arguments.ints, threads);
     const auto each_piece = [&](auto&& run) {
+      if (parts.pieces() == 1) return run(std::int64_t{0}, parts.outer, std::int64_t{0}, parts.inner);
       run_tasks(threads, parts.pieces(), [&](std::int64_t piece) {
         const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
         const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
         run(outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
       });
     };
-    if (auto* compiled = dynamic_cast<CompiledKernel*>(&kernel)) {
+    if (typeid(kernel) == typeid(CompiledKernel)) {
+      auto* compiled = static_cast<CompiledKernel*>(&kernel);
       const std::int64_t scratch = scratch_bytes(nest, arguments.ints);
       each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
         compiled->entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(),
                         scratch > 0 ? per_thread<Scratch>().reserve(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
       });
-    } else if (auto* interpreted = dynamic_cast<InterpretedKernel*>(&kernel)) {
+    } else if (typeid(kernel) == typeid(InterpretedKernel)) {
+      auto* interpreted = static_cast<InterpretedKernel*>(&kernel);
       each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
         interpreted->interpreter.run(arguments, outer_begin, outer_end, inner_begin, inner_end);
       });
@@ -161,12 +153,5 @@ class HostDevice final : public Device {
 }  // namespace
 
 DevicePtr open_host(int threads) { return std::make_shared<HostDevice>(threads); }
-
-BufferPtr wrap_host(std::shared_ptr<void> memory, std::size_t bytes) { return std::make_shared<WrappedBuffer>(std::move(memory), bytes); }
-
-std::shared_ptr<void> host_memory(const BufferPtr& buffer) {
-  if (auto* wrapped = dynamic_cast<WrappedBuffer*>(buffer.get())) return wrapped->memory();
-  return std::shared_ptr<void>(buffer, buffer->data());
-}
 
 }  // namespace sinter::device

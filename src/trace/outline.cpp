@@ -1,0 +1,266 @@
+#include "trace/outline.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "trace/loops.hpp"
+
+namespace sinter::trace {
+namespace {
+
+// What is added up for a node before it is mixed in: one product for each of its words, in two ways.
+struct Sum {
+  std::uint64_t a = 0, b = 0;
+  void add(std::uint64_t word, std::uint64_t factor) { add(word, word, factor); }
+  void add(std::uint64_t for_a, std::uint64_t for_b, std::uint64_t factor) {
+    a += for_a * factor;
+    b += for_b * (factor * factor + 2);
+  }
+};
+constexpr std::uint64_t kHead = 0x9fb21c651e98df25u, kFirst = 0xd6e8feb86659fd93u, kSecond = 0xa0761d6478bd642fu, kLeaf = 0xe7037ed1a0b428dbu,
+                        kShape = 0x8ebc6af09c88c6e3u, kInts = 0x589965cc75374cc3u;
+
+static_assert(kMaxArity == 4);  // two words of two numbers
+
+// Numbers of a node as the structure has them.
+struct CodeWriter {
+  Hash128 hash;
+  std::vector<std::int64_t>& symbols;
+  void constant(std::int64_t value) { hash.add(static_cast<std::uint64_t>(value) << 2); }
+  void symbol(int number, std::int64_t value, SymbolNumbers::Of of) {
+    hash.add(static_cast<std::uint64_t>(number) << 2 | (of == SymbolNumbers::Of::start ? 2 : 1));
+    if (number == static_cast<int>(symbols.size())) symbols.push_back(value);
+  }
+  void last_of(std::size_t) { hash.add(3); }
+};
+
+}  // namespace
+
+void NumberIndex::clear() {
+  count_ = 0;
+  if (++round_ != 0) return;
+  std::fill(slots_.begin(), slots_.end(), Slot{});
+  round_ = 1;
+}
+
+void NumberIndex::grow() {
+  std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.round != round_) continue;
+    std::size_t at = slot.hash & (slots_.size() - 1);
+    while (slots_[at].round == round_) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
+  }
+}
+
+// The walk holds the locks of the operations that it has met, so that their operands stay. Another thread may hold one that is wanted
+// here, and want one that is held here: then all are given back, and the walk begins anew.
+void Outline::walk(std::vector<RecordedPtr>& roots, bool keep) {
+  for (int tries = 0;; ++tries) {
+    clear();
+    try {
+      walk_once(roots);
+      break;
+    } catch (const Conflict&) {
+      release();
+      if (tries < 8) std::this_thread::yield();
+      else std::this_thread::sleep_for(std::chrono::microseconds(std::min(tries, 100) * (1 + (reinterpret_cast<std::uintptr_t>(this) >> 6) % 7)));
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
+  if (keep) keep_more(roots);
+  structure_.add(outputs_.size());
+  for (const std::uint32_t output : outputs_) structure_.add(output);
+}
+
+// Depth first and without recursion, so that no chain is too long.
+void Outline::walk_once(std::vector<RecordedPtr>& roots) {
+  for (const RecordedPtr& root : roots) {
+    const std::uint32_t at = enter(root);
+    while (!stack_.empty()) {
+      const std::size_t top = stack_.size() - 1;
+      const Recorded& node = *stack_[top].node;
+      if (const std::uint32_t next = stack_[top].next; next < node.pending.size()) {
+        stack_[top].next = next + 1;
+        const std::uint32_t input = enter(node.pending[next]);
+        ++visited_[input].uses;
+        stack_[top].inputs[next] = input;
+        continue;
+      }
+      const Frame& frame = stack_[top];
+      Entry entry{&node, node.op};
+      entry.arity = frame.next;
+      for (std::uint32_t k = 0; k < frame.next; ++k)
+        entry.inputs[k / 2] |= static_cast<std::uint64_t>(visited_[frame.inputs[k]].id + 1) << (32 * (k % 2));
+      visited_[frame.visited].id = number(entry);
+      finished_.push_back(frame.visited);
+      stack_.pop_back();
+    }
+    visited_[at].asked = true;
+    outputs_.push_back(visited_[at].id);
+  }
+}
+
+// The number of a node in visited_. A leaf is finished at once; an operation that is new is locked and waits for its operands.
+std::uint32_t Outline::enter(const RecordedPtr& handle) {
+  const Recorded& node = *handle;
+  const auto fresh = static_cast<std::uint32_t>(visited_.size());
+  const std::uint32_t known = seen_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(&node) >> 4), fresh,
+                                                [&](std::uint32_t at) { return visited_[at].handle->get() == &node; });
+  if (known != fresh) return known;
+  visited_.emplace_back().handle = &handle;
+  Entry leaf{&node, node.op};
+  if (node.op == Op::constant) {
+    leaf.bits = node.scalar.bits();
+  } else {
+    bool evaluated = node.evaluated();
+    if (!evaluated && node.op != Op::data) {
+      if (!node.lock.try_lock()) throw Conflict{};
+      evaluated = node.evaluated();  // by now
+      if (!evaluated) {
+        locked_.push_back(&node);
+        Frame& frame = stack_.emplace_back();
+        frame.node = &node;
+        frame.visited = fresh;
+        return fresh;
+      }
+      node.lock.unlock();
+    }
+    leaf.op = Op::data;
+    leaf.leaf = static_cast<int>(evaluated ? leaf_of(node.storage.get(), node.storage) : leaf_of(&node, nullptr));
+  }
+  visited_[fresh].id = number(leaf);
+  return fresh;
+}
+
+std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) {
+  const auto fresh = static_cast<std::uint32_t>(identities_.size());
+  const std::uint32_t leaf = known_leaves_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(identity) >> 4), fresh,
+                                                       [&](std::uint32_t at) { return identities_[at] == identity; });
+  if (leaf == fresh) {
+    identities_.push_back(identity);
+    leaves_.push_back(storage);
+  }
+  return leaf;
+}
+
+const Hash128& Outline::hash_of(const ShapePtr& shape) {
+  if (shape.get() == last_shape_) return last_shape_hash_;
+  CodeWriter codes{{}, symbols_};
+  numbers_.sizes(*shape, codes);
+  last_shape_ = shape.get();
+  return last_shape_hash_ = codes.hash;
+}
+
+// The number of the node in the graph, where equal ones are one.
+std::uint32_t Outline::number(const Entry& entry) {
+  const Recorded& node = *entry.node;
+  const bool operation = entry.arity > 0;
+  const std::size_t ints = operation ? node.ints.size() : 0;
+  Sum sum;
+  sum.add(static_cast<std::uint64_t>(entry.op) | static_cast<std::uint64_t>(node.dtype) << 8 | static_cast<std::uint64_t>(entry.arity) << 16 |
+              static_cast<std::uint64_t>(node.shape.size()) << 24 | static_cast<std::uint64_t>(ints) << 44,
+          kHead);
+  sum.add(entry.inputs[0], kFirst);
+  sum.add(entry.inputs[1], kSecond);
+  sum.add(static_cast<std::uint64_t>(entry.leaf + 1), kLeaf);
+  const Hash128& shape = hash_of(node.shape_owner);  // an equal node has this shape: no symbol is new then
+  sum.add(shape.a, shape.b, kShape);
+
+  std::uint64_t value = mix(sum.a, entry.bits);
+  for (std::size_t k = 0; k < ints; ++k) value = mix(value, static_cast<std::uint64_t>(node.ints[k]));
+  const auto fresh = static_cast<std::uint32_t>(entries_.size());
+  const std::uint32_t known = values_.find_or_add(value, fresh, [&](std::uint32_t at) {
+    const Entry& other = entries_[at];
+    return other.op == entry.op && other.node->dtype == node.dtype && other.leaf == entry.leaf && other.bits == entry.bits &&
+           other.inputs[0] == entry.inputs[0] && other.inputs[1] == entry.inputs[1] &&
+           (&other.node->shape == &node.shape || other.node->shape == node.shape) &&
+           (!operation || other.node->ints == node.ints);
+  });
+  if (known != fresh) return known;
+  entries_.push_back(entry);
+  if (entry.op == Op::constant) literals_.push_back(entry.bits);
+  if (ints > 0) {
+    const Shape& operand = entries_[entry.input(0)].node->shape;
+    CodeWriter codes{{}, symbols_};
+    numbers_.ints(entry.op, node.ints, &operand, codes);
+    sum.add(codes.hash.a, codes.hash.b, kInts);
+    if (entry.op == Op::gather) gathers_.push_back({node.called, node.where, node.ints[0], operand[static_cast<std::size_t>(node.ints[0])]});
+  }
+  structure_.add(sum.a, sum.b);
+  return fresh;
+}
+
+// What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later.
+void Outline::keep_more(std::vector<RecordedPtr>& roots) {
+  std::vector<RecordedPtr> kept;
+  for (const std::uint32_t at : finished_) {
+    const Visited& visited = visited_[at];
+    const Recorded& node = **visited.handle;
+    if (visited.asked || visited.handle->use_count() <= visited.uses) continue;
+    if (!is_elementwise(node.op) && !is_reduction(node.op)) continue;
+    if (!worth_storing(node)) continue;
+    kept.push_back(*visited.handle);
+    outputs_.push_back(visited.id);
+  }
+  roots.insert(roots.end(), kept.begin(), kept.end());
+}
+
+Graph Outline::graph() const {
+  Graph graph;
+  graph.leaves = static_cast<int>(leaves_.size());
+  graph.outputs.assign(outputs_.begin(), outputs_.end());
+  graph.nodes.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    const Recorded& from = *entry.node;
+    Node& node = graph.nodes.emplace_back();
+    node.op = entry.op;
+    node.dtype = from.dtype;
+    node.shape = from.shape;
+    node.where = from.where;
+    node.called = from.called;
+    node.scalar.dtype = from.dtype;
+    node.leaf = entry.leaf;
+    if (entry.op == Op::constant) node.scalar = from.scalar;
+    if (entry.arity > 0) node.ints = from.ints;
+    for (std::size_t k = 0; k < entry.arity; ++k) node.inputs.push_back(static_cast<int>(entry.input(k)));
+  }
+  return graph;
+}
+
+void Outline::release() {
+  for (const Recorded* node : locked_) node->lock.unlock();
+  locked_.clear();
+}
+
+void Outline::clear() {
+  release();
+  visited_.clear();
+  stack_.clear();
+  finished_.clear();
+  entries_.clear();
+  outputs_.clear();
+  identities_.clear();
+  seen_.clear();
+  values_.clear();
+  known_leaves_.clear();
+  numbers_.clear();
+  last_shape_ = nullptr;
+  structure_ = {};
+  symbols_.clear();
+  leaves_.clear();
+  literals_.clear();
+  gathers_.clear();
+}
+
+Linear linearize(std::vector<RecordedPtr> roots) {
+  Outline outline;
+  outline.walk(roots, false);
+  return {outline.graph(), outline.leaves()};
+}
+
+}  // namespace sinter::trace

@@ -1,0 +1,134 @@
+// What an evaluation needs of the recorded nodes, found in one walk that builds nothing: the structure below the roots as a hash, and
+// the numbers, literals and contents that change from one evaluation to the next. Only a structure that is new needs a Graph.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trace/hash.hpp"
+#include "trace/record.hpp"
+#include "trace/symbols.hpp"
+
+namespace sinter::trace {
+
+/// Finds numbers by hash. Cleared in no time, so that it serves one walk after the other.
+class NumberIndex {
+ public:
+  void clear();
+  /// The number with this hash that is `equal`; if there is none, `fresh`, which is there from now on.
+  template <class Equal> std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t fresh, Equal equal) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      Slot& slot = slots_[at];
+      if (slot.round != round_) {
+        slot = {hash, round_, fresh};
+        ++count_;
+        return fresh;
+      }
+      if (slot.hash == hash && equal(slot.number)) return slot.number;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::uint32_t round = 0, number = 0;
+  };
+  void grow();
+
+  std::vector<Slot> slots_;
+  std::size_t count_ = 0;
+  std::uint32_t round_ = 1;  // a slot of another round is free
+};
+
+/// What a check of indices is told of: a recorded gather.
+struct GatherSite {
+  const char* called;
+  Location where;
+  std::int64_t axis, size;  // of the operand
+};
+
+class Outline {
+ public:
+  Outline() = default;
+  Outline(const Outline&) = delete;
+  Outline& operator=(const Outline&) = delete;
+  ~Outline() { clear(); }
+
+  /// Walks what the roots need: operands before users, in an order that depends on structure alone; evaluated nodes are data leaves, equal
+  /// nodes are one (value numbering). With `keep`, what is computed on the way, held by the user and likely to be computed again
+  /// (loops.hpp) is appended to the roots. Until release() no other thread evaluates or reads the operands of what was walked.
+  void walk(std::vector<RecordedPtr>& roots, bool keep);
+
+  /// Equal for graphs that are equal but for literals, source lines and the symbols' values.
+  const Hash128& structure() const { return structure_; }
+  const std::vector<std::int64_t>& symbols() const { return symbols_; }
+  /// Contents of the data leaves; null for a placeholder.
+  const std::vector<StoragePtr>& leaves() const { return leaves_; }
+  /// The constants' bits, in order of node number; the gathers.
+  const std::vector<std::uint64_t>& literals() const { return literals_; }
+  const std::vector<GatherSite>& gathers() const { return gathers_; }
+  /// The same as a plain value; before release().
+  Graph graph() const;
+
+  void release();
+  /// Forgets everything but the memory it needed.
+  void clear();
+  /// Whether that is little.
+  bool is_small() const { return visited_.capacity() <= (std::size_t{1} << 14); }
+
+ private:
+  struct Visited {
+    const RecordedPtr* handle = nullptr;
+    std::uint32_t id = 0;
+    std::int32_t uses = 0;  // as an operand of what was walked
+    bool asked = false;
+  };
+  struct Frame {
+    const Recorded* node = nullptr;
+    std::uint32_t visited = 0, next = 0;
+    std::uint32_t inputs[kMaxArity];  // numbers in visited_
+  };
+  struct Entry {  // a node of the graph
+    const Recorded* node;
+    Op op;
+    int leaf = -1;
+    std::uint64_t bits = 0;
+    std::uint64_t inputs[kMaxArity / 2] = {};  // two node numbers, each plus 1, in a word
+    std::uint32_t arity = 0;
+    std::uint32_t input(std::size_t k) const { return static_cast<std::uint32_t>(inputs[k / 2] >> (32 * (k % 2))) - 1; }
+  };
+  struct Conflict {};
+
+  void walk_once(std::vector<RecordedPtr>& roots);
+  std::uint32_t enter(const RecordedPtr& handle);
+  std::uint32_t number(const Entry& entry);
+  std::uint32_t leaf_of(const void* identity, const StoragePtr& storage);
+  const Hash128& hash_of(const ShapePtr& shape);
+  void keep_more(std::vector<RecordedPtr>& roots);
+
+  std::vector<Visited> visited_;
+  std::vector<Frame> stack_;
+  std::vector<std::uint32_t> finished_;  // operations, in visited_
+  std::vector<const Recorded*> locked_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> outputs_;
+  std::vector<const void*> identities_;  // of the leaves
+  NumberIndex seen_, values_, known_leaves_;
+  SymbolNumbers numbers_;
+  const Shape* last_shape_ = nullptr;
+  Hash128 last_shape_hash_, structure_;
+  std::vector<std::int64_t> symbols_;
+  std::vector<StoragePtr> leaves_;
+  std::vector<std::uint64_t> literals_;
+  std::vector<GatherSite> gathers_;
+};
+
+/// The graph that the roots need, and the contents of its leaves.
+struct Linear {
+  Graph graph;
+  std::vector<StoragePtr> leaves;
+};
+Linear linearize(std::vector<RecordedPtr> roots);
+
+}  // namespace sinter::trace
