@@ -31,10 +31,9 @@ Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b
     return Tensor(swapped ? make_elementwise(site, op, {std::move(y), std::move(x)}) : make_elementwise(site, op, {std::move(x), std::move(y)}));
   };
   if (a.is_tensor() != b.is_tensor()) return make((a.is_tensor() ? a : b).tensor().node()->shape_owner);
-  if (a.is_tensor() && a.tensor().node()->shape_owner == b.tensor().node()->shape_owner) return make(a.tensor().node()->shape_owner);
   const Shape& sa = shape_of(site, a);
   const Shape& sb = shape_of(site, b);
-  if (sa == sb) return make(sa);
+  if (a.is_tensor() && (&sa == &sb || sa == sb)) return make(a.tensor().node()->shape_owner);
   const std::array shapes{&sa, &sb};
   return make(broadcast_shape(site, shapes));
 }
