@@ -12,7 +12,8 @@ namespace sinter::trace {
 namespace {
 
 constexpr int kHistory = 1024;            // ops remembered; a round may be half as long
-constexpr int kFirstAnchor = 32;          // nodes without an evaluation before a loop is looked for
+constexpr int kQuiet = 32;                // nodes after an evaluation that was asked for of which nothing is remembered
+constexpr int kFirstAnchor = 32;          // ops after these before a loop is looked for: the longest round that is found soon
 constexpr std::size_t kMaxSurvey = 4096;  // nodes looked at for each op of one round
 constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
 
@@ -66,7 +67,7 @@ class Loop {
   }
 
   void evaluation_asked() {
-    since_cut_ = kFirstAnchor;  // are not seen here
+    since_cut_ = kQuiet;
     watched_ = 0;
     forget();
   }
@@ -85,7 +86,7 @@ class Loop {
   void look_for_period(std::uint32_t depth) {
     const std::int64_t last = count_ - 1;
     if (anchor_ < 0 || last - anchor_ >= kHistory / 2) {
-      anchor_ = last;
+      anchor_ = watched_ >= kFirstAnchor ? last : -1;
       anchor_depth_ = depth;
       return;
     }
@@ -106,6 +107,17 @@ class Loop {
     return alive;
   }
 
+  // With what they wait for: of that, the first nodes are not remembered.
+  std::vector<RecordedPtr> alive_and_below() const {
+    std::vector<RecordedPtr> nodes = alive();
+    std::unordered_set<const Recorded*> known;
+    for (const auto& node : nodes) known.insert(node.get());
+    for (std::size_t at = 0; at < nodes.size(); ++at)
+      for (const RecordedPtr& input : nodes[at]->inputs())
+        if (!input->evaluated() && !input->inputs().empty() && known.insert(input.get()).second) nodes.push_back(input);
+    return nodes;
+  }
+
   void sweep() {
     std::erase_if(nodes_, [](const std::weak_ptr<Recorded>& weak) {
       const RecordedPtr node = weak.lock();
@@ -119,7 +131,7 @@ class Loop {
     since_cut_ = 0;
     std::vector<RecordedPtr> cut;
     std::unordered_set<const Recorded*> known{node.get()};
-    for (RecordedPtr held : held_by_user(alive(), 1)) {
+    for (RecordedPtr held : held_by_user(alive_and_below(), 1)) {
       while (is_view(held->op) && !held->evaluated()) {  // the memory behind it: a view stays free
         const Operands inputs = held->inputs();
         if (inputs.empty()) break;
@@ -136,7 +148,7 @@ class Loop {
   std::size_t sweep_at_ = kFirstSweep;
   std::vector<std::uint64_t> signatures_ = std::vector<std::uint64_t>(kHistory);
   std::int64_t count_ = 0, watched_ = 0;        // ops: all, and since the user last asked for an evaluation
-  std::int64_t since_cut_ = kFirstAnchor;       // and since the last evaluation
+  std::int64_t since_cut_ = kQuiet;             // and since the last evaluation
   std::int64_t anchor_ = -1, period_ = 0;
   std::uint32_t anchor_depth_ = 0;
   std::int64_t surveyed_ = 0, place_ = 0;
@@ -148,14 +160,14 @@ thread_local Loop loop;
 }  // namespace
 
 std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
-  if (quiet < kFirstAnchor) {
+  if (quiet < kQuiet) {
     ++quiet;
     if (node->depth < kMaxPendingDepth) return {};
   }
   return over ? std::vector<RecordedPtr>{} : loop.recorded(node);
 }
 void evaluation_asked() {
-  if (quiet == kFirstAnchor && !over) loop.evaluation_asked();
+  if (quiet == kQuiet && !over) loop.evaluation_asked();
   quiet = 0;
 }
 
