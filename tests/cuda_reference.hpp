@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda_fixture.hpp"
+#include "philox_reference.hpp"
 #include "trace/primitives.hpp"
 
 namespace sinter::test {
@@ -242,6 +243,8 @@ std::int64_t integer_reference(Op op, T a, T b, bool c) {
       return x ^ y;
     case Op::left_shift:
       return in_range ? static_cast<std::int64_t>(static_cast<U>(x) << y) : 0;
+    case Op::philox:
+      return static_cast<std::int64_t>(testing::philox_reference(static_cast<U>(x), static_cast<U>(y)));
     case Op::right_shift:
       return in_range ? x >> y : x < 0 ? -1 : 0;
     case Op::equal:

@@ -11,6 +11,7 @@
 #include "jit/storage_types.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
+#include "philox_reference.hpp"
 
 using namespace sinter;
 using namespace sinter::testing;
@@ -86,6 +87,8 @@ T integer_reference(Op op, T a, T b) {
       return a ^ b;
     case Op::left_shift:
       return y < bits ? wrap<T>(x << y) : 0;
+    case Op::philox:
+      return wrap<T>(testing::philox_reference(x, y));
     case Op::right_shift:
       return y < bits ? T(a >> b) : T(a < 0 ? -1 : 0);
     default:

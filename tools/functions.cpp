@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "lexer.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/random.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -153,6 +154,20 @@ Value eye_(const Arguments& a) {
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
+random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
+  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise); };
+  return {F(key_of(a, 3), a.shape(0), or_else(1, 0), or_else(2, 1), a.dtype(4).value_or(DType::float64))};
+}
+Value integers_(const Arguments& a) {
+  return {random::integers(key_of(a, 3), a.shape(0), a.integer(1, 0), a.integer(2, 0), a.dtype(4).value_or(DType::int64), Location{})};
+}
+Value bernoulli_(const Arguments& a) { return {random::bernoulli(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(0.5))}; }
+Value exponential_(const Arguments& a) {
+  return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1), a.dtype(3).value_or(DType::float64))};
+}
+Value choice_(const Arguments& a) { return {random::choice(key_of(a, 3), a.operand(0), a.integer(1, 1), a.integer(2, 0))}; }
+
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
                            kSpread = "a axis? dtype? * ddof? keepdims?";
 
@@ -177,12 +192,14 @@ constexpr Function kFunctions[] = {
     {"astype", "x dtype", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
+    {"bernoulli", "size p? * key", bernoulli_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
     {"bitwise_not", "x", unary<bitwise_not>},
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
     {"broadcast_to", "array shape", broadcast_to_},
     {"ceil", "x", unary<ceil>},
+    {"choice", "a size axis? * key", choice_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"concat", "arrays axis?", join<concatenate>},
     {"concatenate", "arrays axis?", join<concatenate>},
@@ -205,6 +222,7 @@ constexpr Function kFunctions[] = {
     {"exp2", "x", unary<exp2>},
     {"expand_dims", "a axis", over_axes<expand_dims>},
     {"expm1", "x", unary<expm1>},
+    {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", unary<abs>},
     {"flatten", "a", ravel_},
@@ -216,6 +234,7 @@ constexpr Function kFunctions[] = {
     {"gelu", "x approximate?", gelu_},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
+    {"integers", "size low high * key dtype?", integers_},
     {"invert", "x", unary<bitwise_not>},
     {"isfinite", "x", unary<isfinite>},
     {"isinf", "x", unary<isinf>},
@@ -244,6 +263,7 @@ constexpr Function kFunctions[] = {
     {"mod", "x1 x2", binary<remainder>},
     {"multiply", "x1 x2", binary<multiply>},
     {"negative", "x", unary<negative>},
+    {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
@@ -288,6 +308,7 @@ constexpr Function kFunctions[] = {
     {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
+    {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
     {"var", kSpread, spread<var>},
     {"where", "condition x y", where_},
     {"zeros", "shape dtype?", filled<zeros>},

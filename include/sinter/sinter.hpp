@@ -5,4 +5,5 @@
 #include "sinter/errors.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/random.hpp"
 #include "sinter/tensor.hpp"
