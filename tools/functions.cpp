@@ -156,15 +156,15 @@ Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1
 
 random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
 template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
-  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise); };
+  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
   return {F(key_of(a, 3), a.shape(0), or_else(1, 0), or_else(2, 1), a.dtype(4).value_or(DType::float64))};
 }
 Value integers_(const Arguments& a) {
   return {random::integers(key_of(a, 3), a.shape(0), a.integer(1, 0), a.integer(2, 0), a.dtype(4).value_or(DType::int64), Location{})};
 }
-Value bernoulli_(const Arguments& a) { return {random::bernoulli(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(0.5))}; }
+Value bernoulli_(const Arguments& a) { return {random::bernoulli(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(0.5, Location{}))}; }
 Value exponential_(const Arguments& a) {
-  return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1), a.dtype(3).value_or(DType::float64))};
+  return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
 }
 Value choice_(const Arguments& a) { return {random::choice(key_of(a, 3), a.operand(0), a.integer(1, 1), a.integer(2, 0))}; }
 
