@@ -65,6 +65,7 @@ struct Options {
   bool fast_math = false;           // SINTER_FAST_MATH: approximate math; part of the cache key
   int threads = 0;                  // SINTER_THREADS: 0 is every core
   bool wait = false;                // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
+  std::string schedule;             // SINTER_SCHEDULE: "vector=2,threads=128": how kernels run, where that is possible; see docs/schedules.md
   std::string log = "warn";         // SINTER_LOG: spdlog level
   std::string dump;                 // SINTER_DUMP: folder that receives every kernel string as it is generated
   std::string cache_dir;            // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter

@@ -144,8 +144,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
   const Target& target = setup.target;
   fuse::Structure structure = fuse::structure_of(graph);
   const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
-                  target.device ? target.device->name() : "offline") +
+      fmt::format("{}|{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
+                  setup.options.schedule, target.device ? target.device->name() : "offline") +
       structure.key;
   {
     std::lock_guard lock(mutex_);
@@ -157,7 +157,7 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
         return {*planned, true, std::move(structure.symbols)};
       }
   }
-  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
+  auto planned = make_plan(graph, target, {setup.options.fast_math, jit::Wish::parse(setup.options.schedule)}, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   PlanFamily family{planned};

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "jit/lower.hpp"
 #include "trace/log.hpp"
 
 namespace sinter::engine {
@@ -35,7 +34,7 @@ std::vector<const trace::Node*> gathers_of(const trace::Graph& graph) {
   return gathers;
 }
 
-std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels) {
+std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const jit::LowerOptions& how, Kernels& kernels) {
   const fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
@@ -46,11 +45,14 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
     bool cut_again = false;
     fuse::Sizes numbers;
     const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };
-    for (const auto& step : planned->plan.steps) {
+    for (auto& step : planned->plan.steps) {
       PlannedStep made;
       made.numbers = numbers.size();
       if (step.kind == fuse::Step::Kind::kernel) {
-        auto lowered = jit::lower(planned->plan.graph, step.kernel, target.limits, {fast_math});
+        auto lowered = jit::lower(planned->plan.graph, step.kernel, target.limits, how);
+        made.asked = !how.wish.empty() && lowered.nest.name != jit::lower(planned->plan.graph, step.kernel, target.limits, {how.fast_math, {}}).nest.name;
+        planned->plan.bytes_moved += lowered.bytes_moved - step.bytes_moved;
+        step.bytes_moved = lowered.bytes_moved;
         made.nest = std::move(lowered.nest);
         add(lowered.ints);
         add(lowered.input_offsets);

@@ -6,11 +6,13 @@
 
 #include "engine/kernels.hpp"
 #include "fuse/schedule.hpp"
+#include "jit/lower.hpp"
 
 namespace sinter::engine {
 
 struct PlannedStep {
-  jit::LoopNest nest;          // kernels
+  jit::LoopNest nest;          // kernels, with the schedule they run by
+  bool asked = false;          // somebody's wish (Options::schedule) is part of that schedule
   Made made;
   std::vector<int> constants;  // scalar k of the nest is bound from the constant with this ordinal in the graph
   std::vector<int> gathers;    // check k of the nest is of the gather with this ordinal
@@ -33,7 +35,7 @@ struct Planned {
 /// Schedules and makes every kernel. A kernel whose compiler reports spills is cut again, at most a few times; the report
 /// that says so is in the cache, so a warm run decides the same without a compiler.
 /// The plan holds for every size that meets the guards that its decisions left.
-std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels);
+std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const jit::LowerOptions& how, Kernels& kernels);
 
 /// The graph's gathers in order of node number.
 std::vector<const trace::Node*> gathers_of(const trace::Graph& graph);

@@ -64,7 +64,7 @@ class CompiledKernel final : public Kernel {
 
 /// Bytes of scratch that a compiled kernel needs, as jit::CpuEntry says.
 std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
-  const std::int64_t values = row_points(nest, ints) * (nest.vector_axis < nest.parallel ? 64 : 1);
+  const std::int64_t values = row_points(nest, ints) * (nest.schedule.lanes_along_rows() ? 1 : 64);
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.slots.size());
 }
 

@@ -72,7 +72,7 @@ class Interpreter::Frame {
         run_point();
       } else {
         for (std::int64_t begin = inner_begin; begin < inner_end; begin += lanes_) {
-          axis_[nest_.vector_axis] = begin;
+          axis_[nest_.lane_axis()] = begin;
           n_ = std::min(lanes_, inner_end - begin);
           run_point();
         }
@@ -128,7 +128,7 @@ class Interpreter::Frame {
     for (bool more = row_points_ > 0 && first_extent > 0; more;
          more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
       if (p_.lanes_are_rows) {
-        const int inner = nest_.vector_axis;
+        const int inner = nest_.lane_axis();
         const std::int64_t extent = inner == first ? first_extent : ints(inner);
         for (std::int64_t begin = 0; begin < extent; begin += p_.lanes) {
           axis_[inner] = begin;
@@ -204,10 +204,10 @@ class Interpreter::Frame {
   }
   /// When chunks are lanes, those that still have this row: the chunks before the one that is cut short.
   std::int64_t lanes_in_row(std::int64_t lanes) const {
-    if (nest_.chunk_axis != nest_.vector_axis) return lanes;
+    if (nest_.chunk_axis != nest_.lane_axis()) return lanes;
     const std::int64_t size = ints(nest_.chunk_row), row = axis_[nest_.chunk_row];
     const std::int64_t chunks = (ints(nest_.chunk_total) - row + size - 1) / size;
-    return std::clamp<std::int64_t>(chunks - axis_[nest_.vector_axis], 0, lanes);
+    return std::clamp<std::int64_t>(chunks - axis_[nest_.lane_axis()], 0, lanes);
   }
 
   void run_body(const StageProgram& program, const jit::Stage& stage) {
@@ -245,7 +245,7 @@ class Interpreter::Frame {
       const std::int64_t coeff = factor(term.coeff);
       if (term.axis >= 0) {
         base += coeff * axis_[term.axis];
-        if (term.axis == nest_.vector_axis) slope += coeff;
+        if (term.axis == nest_.lane_axis()) slope += coeff;
       } else if (term.value >= 0) {
         if (!p_.values[term.value].varying) base += coeff * *static_cast<const std::int64_t*>(values_[term.value]);
       } else if (p_.walks[term.inner] == Walk::constant) {
