@@ -60,7 +60,14 @@ std::string binary_text(const Made& made, bool reused) {
   return fmt::format("compiled in {:.1f} ms", made.report.compile_ms);
 }
 
-const char* origin_text(const PlannedStep& step) { return step.asked ? " (as asked)" : ""; }
+const char* origin_text(const PlannedStep& step) {
+  switch (step.schedule_from) {
+    case PlannedStep::From::chosen: return "";
+    case PlannedStep::From::asked: return " (as asked)";
+    case PlannedStep::From::tuned: return " (tuned)";
+  }
+  return "?";
+}
 
 // What the schedule keeps between the passes over a row.
 std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
@@ -183,6 +190,7 @@ std::string explain_json(const History& history) {
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
     entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, known->limits));
     entry["schedule"] = jit::to_string(planned.nest.schedule, known->limits.is_cuda());
+    entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
     entry["origin"] = origin_name(made, history.reused);
     entry["compile_ms"] = history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.kernel.notes;

@@ -81,6 +81,7 @@ Options options_from_environment() {
   read("SINTER_THREADS", [](Options& o, const std::string& text) { o.threads = parse_count(text); });
   read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
   read("SINTER_SCHEDULE", [](Options& o, const std::string& text) { o.schedule = text; });
+  read("SINTER_TUNED", [](Options& o, const std::string& text) { o.tuned = parse_switch(text); });
   read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
   read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });
   read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });
