@@ -121,11 +121,20 @@ int run(int argc, char** argv) {
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
   kernels_command->footer(function_list());
 
+  tools::TuneRequest tune;
+  CLI::App* tune_command = app.add_subcommand("tune", "Time the ways in which the kernels can run here; keep the fastest for later");
+  tune_command->add_option("EXPR", positional, "The expression, then what its names stand for")
+      ->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
+  tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
+  tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
+  tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+
   CLI::App* info_command = app.add_subcommand("info", "Version, devices, compilers and cache of this machine");
 
   CLI::App* cache_command = app.add_subcommand("cache", "Look after the kernels kept on disk");
   cache_command->require_subcommand(1);
   CLI::App* stats_command = cache_command->add_subcommand("stats", "Place, number of entries, size");
+  CLI::App* tuned_command = cache_command->add_subcommand("tuned", "The schedules that `sinter tune` keeps there");
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
   CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
 
@@ -139,8 +148,13 @@ int run(int argc, char** argv) {
       split(positional, file, kernels.expression, kernels.bindings);
       return tools::run_kernels(kernels);
     }
+    if (*tune_command) {
+      split(positional, file, tune.expression, tune.bindings);
+      return tools::run_tune(tune);
+    }
     if (*info_command) return tools::run_info();
     if (*stats_command) return tools::run_cache_stats();
+    if (*tuned_command) return tools::run_cache_tuned();
     if (*clear_command) return tools::run_cache_clear();
     if (*verify_command) return tools::run_cache_verify();
   } catch (const CLI::ParseError& error) {

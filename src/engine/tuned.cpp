@@ -15,7 +15,7 @@ constexpr char kMark[] = "tuned-schedules";  // a word in the cache: there are s
 
 jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
   jit::Source key;
-  key.target = fmt::format("{}{}", kTunedTarget, place.device);
+  key.target = fmt::format("{}{}", cache::kTunedTarget, place.device);
   key.options = fmt::format("{}{}", place.interpreted ? "interpreted " : "", nest.fast_math ? "fast_math" : "");
   key.entry = nest.name;
   key.text = jit::to_string(nest);

@@ -22,7 +22,4 @@ void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const Tuning
 /// Whether anything was ever kept: where not, no kernel is looked up.
 bool any_tuned(cache::DiskCache& disk);
 
-/// Of the keys of such entries, what tells them from kernels' keys.
-inline constexpr std::string_view kTunedTarget = "schedule measured on ";
-
 }  // namespace sinter::engine
