@@ -33,6 +33,8 @@ Environment (a flag goes before its variable):
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
+  SINTER_SCHEDULE     how kernels run where it is possible, as unroll=4 or vector=2,threads=128
+  SINTER_TUNED        off to leave aside what `sinter tune` found
   SINTER_WAIT         on (for a command): compile, then run; off: interpret where the bits are the same until compiled
   SINTER_CACHE_DIR    where compiled kernels are kept; SINTER_CACHE_SIZE: how much of them, as 512M; 0 keeps none
   SINTER_DUMP         a folder that receives every kernel's source
