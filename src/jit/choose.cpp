@@ -274,6 +274,8 @@ int choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish
     return wished == 1 || vector_fits(lowered, wished) ? wished : 1;
   }
   while (most > 4 && fuse::live_registers(kernel, most) > kVectorRegisters) most /= 2;
+  if (nest.schedule.lanes_along_rows())  // a warp has work for all of its threads
+    while (most > 4 && product(lowered.ints, nest.parallel, nest.axes()) < 32 * most) most /= 2;
   if (vector_fits(lowered, most)) return most;
   return most > 4 && vector_fits(lowered, 4) ? 4 : 1;
 }
