@@ -49,6 +49,10 @@ std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view dir
   return dump_kernels(std::vector<Tensor>{tensor}, directory, target, assembly);
 }
 
+std::vector<TunedKernel> tune(const std::vector<Tensor>& tensors, const std::function<void(double, std::string_view)>& progress) {
+  return engine::Engine::get().tune(nodes_of(tensors), progress);
+}
+
 Counters counters() { return engine::Engine::get().counters(); }
 void reset_peak() { engine::Engine::get().reset_peak(); }
 void synchronize() { engine::Engine::get().synchronize(); }

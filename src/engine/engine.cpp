@@ -45,6 +45,8 @@ constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static 
 
 }  // namespace
 
+ForkGate& Engine::fork_gate() { return gate; }
+
 // Made inside the gate: a child of fork would wait for ever for an engine that another thread of its parent was making.
 Engine& Engine::get() {
   if (Engine* made = the_engine.load(std::memory_order_acquire)) return *made;
@@ -144,8 +146,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
   const Target& target = setup.target;
   fuse::Structure structure = fuse::structure_of(graph);
   const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
-                  target.device ? target.device->name() : "offline") +
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
+                  setup.options.schedule, setup.options.tuned ? kernels_.tunings() : -1, target.device ? target.device->name() : "offline") +
       structure.key;
   {
     std::lock_guard lock(mutex_);
@@ -157,7 +159,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
         return {*planned, true, std::move(structure.symbols)};
       }
   }
-  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
+  const PlanOptions how{{setup.options.fast_math, jit::Wish::parse(setup.options.schedule)}, setup.options.tuned};
+  auto planned = make_plan(graph, target, how, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   PlanFamily family{planned};
@@ -259,7 +262,7 @@ void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device
 }
 
 void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
-                 std::vector<device::BufferPtr>& buffers) {
+                 std::vector<device::BufferPtr>& buffers, bool keep_all) {
   const auto& plan = planned.plan;
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
@@ -275,7 +278,7 @@ void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, 
     else if (made.gathers.empty()) launch(made, numbers, constants, setup.target, buffers, nullptr);
     else checks.launch(made, [&](const device::BufferPtr& flags) { launch(made, numbers, constants, setup.target, buffers, flags); });
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
-      if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
+      if (!keep_all && plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
   checks.verify();
 }

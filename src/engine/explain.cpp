@@ -60,6 +60,31 @@ std::string binary_text(const Made& made, bool reused) {
   return fmt::format("compiled in {:.1f} ms", made.report.compile_ms);
 }
 
+const char* origin_text(const PlannedStep& step) {
+  switch (step.schedule_from) {
+    case PlannedStep::From::chosen: return "";
+    case PlannedStep::From::asked: return " (as asked)";
+    case PlannedStep::From::tuned: return " (tuned)";
+  }
+  return "?";
+}
+
+// What the schedule keeps between the passes over a row.
+std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
+  if (nest.slots.empty()) return {};
+  std::int64_t points = 1, bytes = 0;
+  for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
+  for (DType dtype : nest.slots) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
+  return fmt::format("keeps {} value{} of a row between passes, in {} of at most {} bytes", step.kernel.kept.size(),
+                     step.kernel.kept.size() == 1 ? "" : "s", bytes, limits.row_bytes);
+}
+
+// Of a block: what the compiler placed, and what a launch adds.
+int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
+  const auto& dynamic = device::kind_of(limits).dynamic_shared;
+  return std::max(step.made.report.shared_bytes, 0) + (dynamic ? static_cast<int>(dynamic(step.nest, limits)) : 0);
+}
+
 // "multiply, add x3, exp": in order of first appearance.
 std::string ops_text(const std::vector<std::string>& ops) {
   std::vector<std::pair<std::string, int>> counted;
@@ -120,11 +145,12 @@ std::string explain_text(const History& history) {
     text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(graph, step.writes()));
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
-    text += "\n";
+    text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.is_cuda()), origin_text(planned));
+    if (const std::string kept = kept_text(step, planned.nest, known->limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
     for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
-      text += fmt::format("   uses    {} registers, {} bytes of static shared memory, {} bytes spilled\n", made.report.registers,
-                          std::max(made.report.shared_bytes, 0), std::max(made.report.spill_bytes, 0));
+      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers,
+                          shared_bytes(planned, known->limits), std::max(made.report.spill_bytes, 0));
     text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut()));
   }
   return text;
@@ -162,7 +188,9 @@ std::string explain_json(const History& history) {
     entry["ops"] = planned.nest.ops;
     entry["registers"] = figure_or_null(made.report.registers);
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
-    entry["shared_bytes"] = figure_or_null(made.report.shared_bytes);
+    entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, known->limits));
+    entry["schedule"] = jit::to_string(planned.nest.schedule, known->limits.is_cuda());
+    entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
     entry["origin"] = origin_name(made, history.reused);
     entry["compile_ms"] = history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.kernel.notes;

@@ -734,12 +734,7 @@ class Builder {
     }
     Size bytes = 0;
     for (auto dtype : kernel_.slots) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
-    if (bytes <= limits_.row_bytes) {
-      if (!kernel_.kept.empty())
-        kernel_.notes.push_back(fmt::format("keeps {} value{} of a row between passes, in {} of at most {} bytes", kernel_.kept.size(),
-                                            kernel_.kept.size() == 1 ? "" : "s", bytes, limits_.row_bytes));
-      return true;
-    }
+    if (bytes <= limits_.row_bytes) return true;
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
     kernel_.slots.clear();

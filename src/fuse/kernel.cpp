@@ -178,27 +178,26 @@ int halving_node(const Kernel& kernel) {
 }
 
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
-  // How often the passes walk each value: what is not of the rows is read once.
-  std::vector<int> times(kernel.values.size());
-  for (std::size_t v = 0; v < times.size(); ++v) times[v] = kernel.values[v].row ? 0 : 1;
-  for (const auto& pass : row_passes(kernel))
-    for (int v : pass.computed) ++times[v];
+  // A pass over the rows reads an element once, however many of its values need it; what is not of the rows is read once.
   Points points(kernel);
-  std::map<int, std::vector<double>> read;  // node -> elements read by each reading of the rows
-  for (std::size_t v = 0; v < times.size(); ++v) {
-    const Value& value = kernel.values[v];
-    if (value.kind != Value::Kind::load) continue;
-    auto& readings = read[value.node];
-    if (static_cast<int>(readings.size()) < times[v]) readings.resize(times[v]);
+  std::map<std::pair<int, int>, double> read;  // (node, pass) -> elements
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
+  const auto reads = [&](const Value& value, int pass) {
+    if (value.kind != Value::Kind::load) return;
     // A computed place may be another one at every point.
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
     const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
-    for (int k = 0; k < times[v]; ++k) readings[k] += points.of(axes);
-  }
+    read[{value.node, pass}] += points.of(axes);
+  };
+  for (const Value& value : kernel.values)
+    if (!value.row) reads(value, -1);
+  const auto passes = row_passes(kernel);
+  for (std::size_t pass = 0; pass < passes.size(); ++pass)
+    for (int v : passes[pass].computed) reads(kernel.values[v], static_cast<int>(pass));
   double bytes = 0;
-  for (const auto& [node, readings] : read)
-    for (double elements : readings)
-      bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (const auto& [reading, elements] : read) {
+    const int node = reading.first;
+    bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  }
   for (const auto& root : kernel.roots) bytes += node_bytes(graph, root.node);
   return bytes;
 }

@@ -84,7 +84,7 @@ std::string to_string(const LoopNest& nest) {
   std::string axes;
   for (int axis = 0; axis < nest.parallel; ++axis)
     axes += fmt::format("{}{} < s{}", axis ? ", " : "", axis_name(nest, axis), axis);
-  text += fmt::format("  parallel {}   # lanes along {}\n", axes, axis_name(nest, nest.vector_axis));
+  text += fmt::format("  parallel {}   # lanes along {}\n", axes, axis_name(nest, nest.lane_axis()));
   axes.clear();
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) {
     axes += fmt::format("{}{} < s{}", axes.empty() ? "" : ", ", axis_name(nest, axis), axis);
@@ -118,7 +118,9 @@ void verify(const LoopNest& nest) {
   const int instrs = static_cast<int>(nest.instrs.size());
   if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
   if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
-  if (nest.vector_axis != nest.parallel - 1 && nest.vector_axis != nest.axes() - 1) broken(nest, "vector axis is not innermost");
+  const Form form = nest.schedule.form;
+  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels)) broken(nest, "is not of its schedule's form");
+  if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };
@@ -253,6 +255,15 @@ int coefficient(const LoopNest& nest, int index, int axis) {
     found = found == kNone ? here : kIrregular;
   }
   return found;
+}
+
+bool lies_along_rows(const LoopNest& nest, const Access& output) {
+  const int number = static_cast<int>(&output - nest.outputs.data());
+  for (const Stage& stage : nest.stages)
+    for (const Store& store : stage.stores)
+      if (store.output == number && store.guard >= 0) return false;
+  return nest.rows > 0 && !nest.schedule.lanes_along_rows() && !is_bool(output.dtype) && nest.chunk_axis != nest.lane_axis() &&
+         coefficient(nest, output.index, nest.lane_axis()) >= 0 && coefficient(nest, output.index, nest.axes() - 1) == kOne;
 }
 
 bool uses_values(const LoopNest& nest, int index) {

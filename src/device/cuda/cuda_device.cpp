@@ -136,6 +136,9 @@ class CudaDeviceImpl : public CudaDevice {
   explicit CudaDeviceImpl(int ordinal) : gpu_(std::make_shared<Gpu>(ordinal)) {}
 
   std::string name() const override { return gpu_->name(); }
+  std::string model() const override {
+    return fmt::format("{}, sm_{}, {} multiprocessors", gpu_->info().name, gpu_->info().sm, gpu_->info().sm_count);
+  }
   const CudaInfo& info() const override { return gpu_->info(); }
   MemoryUse memory() const override { return gpu_->memory(); }
   void reset_peak() override { gpu_->reset_peak(); }

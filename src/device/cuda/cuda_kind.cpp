@@ -3,6 +3,7 @@
 
 #include "device/cuda/cuda_device.hpp"
 #include "device/kind.hpp"
+#include "jit/cuda/geometry.hpp"
 
 namespace sinter::device {
 namespace {
@@ -33,6 +34,7 @@ std::vector<std::string> describe() {
     .find_compiler = jit::find_nvrtc,
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
     .same_bits = [](const jit::LoopNest&) { return false; },
+    .dynamic_shared = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::cuda::geometry(nest, nest.ints, limits.units).shared; },
     .strings = strings,
     .describe = describe,
 });

@@ -13,12 +13,6 @@ namespace {
 
 /// A slot's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
 constexpr int kSlotLanes = 64;
-/// Points of the outer axis in a tile: several cache lines of each strided stream.
-constexpr int kTile = 64;
-/// Vectors of accumulators in a panel, 4 KiB for each reduction; rows that are read at once.
-constexpr int kPanelVectors = 64, kPanelRows = 4;
-/// A kernel that writes more than this leaves nothing useful in the cache: its stores go past it, which spares reading what they overwrite.
-constexpr std::int64_t kStreamedBytes = 32 << 20;
 
 /// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
 /// of those turn 0, infinity and denormal numbers into NaN.
@@ -98,7 +92,7 @@ void KernelWriter::write_parameters() {
       if (depends_on(nest_, output.index, axis)) bytes = ir_.mul(bytes, ints_[axis]);
     stored = ir_.add(stored, bytes);
   }
-  const Value large = ir_.le(ir_.integer(DType::int64, kStreamedBytes), stored);
+  const Value large = ir_.le(ir_.integer(DType::int64, static_cast<std::int64_t>(nest_.schedule.stream) << 20), stored);
   ir_.set_name("stream.mask");
   stream_mask_ = ir_.select(large, ir_.integer(DType::int64, cpu_.vector_bytes - 1), ir_.integer(DType::int64, -1));
   if (nest_.slots.empty()) return;
@@ -147,21 +141,12 @@ void KernelWriter::write_outer_loop() {
   });
 }
 
-bool KernelWriter::tiled() const {
-  if (nest_.rows != 0 || nest_.parallel < 2) return false;
-  const auto strided = [&](const Access& access) {
-    const int along = coefficient(nest_, access.index, nest_.vector_axis);
-    return along != kNone && along != kOne;
-  };
-  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(), strided) || std::any_of(nest_.outputs.begin(), nest_.outputs.end(), strided);
-}
-
 /// At most a tile, to the end of the last outer axis and of this call's share.
 Value KernelWriter::outer_points_at_once(const Value& first, const Value& end) {
   const int axis = nest_.parallel - 2;
   ir_.set_name("tile");
   const Value left = ir_.min(ir_.sub(sizes_[axis], axes_[axis]), ir_.sub(end, first));
-  return ir_.min(left, ir_.integer(DType::int64, kTile));
+  return ir_.min(left, ir_.integer(DType::int64, nest_.schedule.tile));
 }
 
 /// Adds the step to the last outer axis, which it reaches the end of exactly, and carries.
@@ -183,7 +168,7 @@ void KernelWriter::advance_outer_axes(const Value& step) {
 
 std::vector<int> KernelWriter::widths(int vectors) const {
   std::vector<int> all;
-  if (nest_.chunk_axis != nest_.vector_axis) {  // neighbouring chunks may differ in length: one at a time
+  if (nest_.chunk_axis != nest_.lane_axis()) {  // neighbouring chunks may differ in length: one at a time
     const int wide = std::min(kSlotLanes, native_lanes_ * vectors);
     all.push_back(wide);
     if (wide > native_lanes_) all.push_back(native_lanes_);
@@ -198,7 +183,7 @@ std::vector<int> KernelWriter::widths(int vectors) const {
 void KernelWriter::hoist_invariants() {
   hoisted_.assign(nest_.instrs.size(), 0);
   const auto moves = [&](int index) {
-    return depends_on(nest_, index, nest_.vector_axis) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
+    return depends_on(nest_, index, nest_.lane_axis()) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
   };
   for (const Stage& stage : nest_.stages) {
     if (stage.row) return;
@@ -222,22 +207,13 @@ void KernelWriter::hoist_invariants() {
 
 void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   hoist_invariants();
-  int cost = 0;
-  bool rows = false;
-  for (const Stage& stage : nest_.stages) {
-    cost += cost_of(nest_, stage);
-    rows |= stage.row;
-  }
-  const bool squares = std::any_of(nest_.outputs.begin(), nest_.outputs.end(), [&](const Access& a) { return stored_by_squares(a, native_lanes_); });
-  // Column kernels without a panel: whole cache lines of each row, and several chains of additions at once.
-  const int vectors = panelled() || squares ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
-  for (int width : widths(vectors)) {
+  for (int width : widths(nest_.schedule.unroll)) {
     ir_.set_name("inner.stop");
     const Value stop = width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
     if (panelled()) {
-      const int panel = width * kPanelVectors;
+      const int panel = width * nest_.schedule.panel;
       ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel, [&](const Value& first) {
         write_panel(first, ir_.min(ir_.add(first, ir_.integer(DType::int64, panel)), stop), width);
       });
@@ -246,7 +222,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     }
     ir_.loop(fmt::format("inner{}", width).c_str(), begin, stop, width, [&](const Value& i) {
       indices_.clear();
-      axes_[nest_.vector_axis] = i;
+      axes_[nest_.lane_axis()] = i;
       if (!tiled()) {
         write_point(width);
         return;
@@ -298,17 +274,6 @@ void KernelWriter::write_tile(const Value& points, int lanes) {
   axes_[outer] = corner;
 }
 
-bool KernelWriter::panelled() const {
-  int row_stages = 0;
-  bool early_stores = false;
-  for (const Stage& stage : nest_.stages) {
-    row_stages += stage.row;
-    early_stores |= row_stages == 0 && !stage.stores.empty();
-    if (has_scan(nest_, stage)) return false;
-  }
-  return !rows_are_lanes() && nest_.rows == 1 && nest_.slots.empty() && row_stages == 1 && !early_stores && nest_.chunk_axis != nest_.vector_axis;
-}
-
 /// The points [begin, end) of the lanes' axis, all rows. What precedes the row stage is computed anew wherever it is used.
 void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) {
   const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
@@ -326,19 +291,19 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     Panel panel{&reduction, result.dtype, {}};
     for (const char* level : {"steps", "block", "run"}) {
       ir_.set_name(fmt::format("{}.{}", result.name, level));
-      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, kPanelVectors));
+      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, nest_.schedule.panel));
       if (!rounds(reduction.op, result.dtype)) break;
     }
     panels.push_back(std::move(panel));
   }
   const auto place = [&](const Panel& panel, std::size_t level) {
-    const Value at = ir_.sub(axes_[nest_.vector_axis], begin);
+    const Value at = ir_.sub(axes_[nest_.lane_axis()], begin);
     return element_pointer({panel.levels[level], DType::int64}, in_panel(panel.dtype), at).ref;
   };
   const auto each_lane = [&](const char* stem, const std::function<void()>& body) {
     ir_.loop(stem, begin, end, lanes, [&](const Value& i) {
       indices_.clear();
-      axes_[nest_.vector_axis] = i;
+      axes_[nest_.lane_axis()] = i;
       body();
     });
   };
@@ -386,8 +351,8 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   blocks("run", zero, size, kRunSteps, [&](const Value& run, const Value& run_end) {
     blocks("block", run, run_end, kBlockSteps, [&](const Value& block, const Value& block_end) {
       ir_.set_name("rows.whole");
-      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -kPanelRows));
-      rows(block, whole, kPanelRows);
+      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -nest_.schedule.panel_rows));
+      rows(block, whole, nest_.schedule.panel_rows);
       rows(whole, block_end, 1);
       fold(0);
     });

@@ -90,11 +90,11 @@ class KernelWriter {
 
   /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
   /// that what a strided access brings to the cache is used up (a transpose in tiles).
-  bool tiled() const;
+  bool tiled() const { return nest_.schedule.form == Form::tiles; }
   /// Rows are walked across lanes: several at once are then read along the lanes' axis, through a panel of accumulators in the
   /// first cache, because memory is fast along that axis only.
-  bool panelled() const;
-  bool rows_are_lanes() const { return nest_.vector_axis >= nest_.parallel; }
+  bool panelled() const { return nest_.schedule.form == Form::panels; }
+  bool rows_are_lanes() const { return nest_.schedule.lanes_along_rows(); }
   /// Vector widths to loop over, widest first, ending in 1.
   std::vector<int> widths(int vectors) const;
 
