@@ -31,6 +31,16 @@ int push(Graph& graph, Node node) {
   return static_cast<int>(graph.nodes.size()) - 1;
 }
 
+int push_constant(Graph& graph, trace::Scalar value, const Location& where) {
+  Node constant;
+  constant.op = Op::constant;
+  constant.dtype = value.dtype;
+  constant.scalar = value;
+  constant.made = true;
+  constant.where = where;
+  return push(graph, std::move(constant));
+}
+
 int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where) {
   Node view;
   view.op = op;
@@ -39,6 +49,27 @@ int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where
   view.inputs = {input};
   view.where = where;
   return push(graph, std::move(view));
+}
+
+}  // namespace
+
+namespace {
+
+// Up to kMaxChunks pieces of kMinChunk; then longer pieces.
+Size chunk_length(const Size& length) {
+  return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
+}
+
+// The single axis cut in chunks, a partial result each.
+Node chunked(Node reduction, int input, int axis, const Sizes& from) {
+  const Size length = from[axis];
+  reduction.inputs = {input};
+  reduction.ints = {axis};
+  reduction.chunk = chunk_length(length);
+  reduction.shape = from;
+  reduction.shape.erase(reduction.shape.begin() + axis);
+  reduction.shape.push_back((length + reduction.chunk - 1) / reduction.chunk);
+  return reduction;
 }
 
 }  // namespace
@@ -76,14 +107,8 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
       if (shape[longest] < kMinChunk) return push(out, std::move(node));
       first.ints = {longest};
     }
-    const Sizes& from = out.nodes[first.inputs[0]].shape;
     const int cut_axis = first.axis(0);
-    const Size length = from[cut_axis];
-    // Up to kMaxChunks pieces of kMinChunk; then longer pieces.
-    first.chunk = length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
-    first.shape = from;
-    first.shape.erase(first.shape.begin() + cut_axis);
-    first.shape.push_back((length + first.chunk - 1) / first.chunk);
+    first = chunked(first, first.inputs[0], cut_axis, Sizes(out.nodes[first.inputs[0]].shape));
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
@@ -96,6 +121,51 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
         if (axis != cut_axis) second.ints.push_back(axis < cut_axis ? axis : axis - 1);
     second.ints.push_back(static_cast<std::int64_t>(rank) - 1);
     return push(out, std::move(second));
+  });
+}
+
+Graph split_scans(const Graph& graph, const Limits& limits) {
+  return rebuild(graph, [&](Graph& out, Node node) {
+    if (node.op != Op::scan || node.chunk != 0) return push(out, std::move(node));
+    const int axis = node.axis(0), input = node.inputs[0];
+    const auto reduction = static_cast<Op>(node.axis(1));
+    const Size length = node.shape[axis];
+    if (length < kSplitFrom || element_count(node.shape) / length >= limits.units) return push(out, std::move(node));
+    const DType carried = trace::scan_carry(reduction, node.dtype);
+    Node wide = node;  // what is carried
+    wide.op = Op::cast;
+    wide.dtype = carried;
+    wide.ints.clear();
+    const int values = carried == node.dtype ? input : push(out, std::move(wide));
+    Node total = node;
+    total.op = reduction;
+    total.dtype = carried;
+    total = chunked(std::move(total), values, axis, node.shape);
+    node.chunk = total.chunk;
+    const std::int64_t last = static_cast<std::int64_t>(total.shape.size()) - 1;
+    const Sizes totals = total.shape;
+    // A chunk starts from the total of those before it: the scan moved on by one, the first from the neutral element.
+    Node scan = node;
+    scan.dtype = carried;
+    scan.shape = totals;
+    scan.chunk = 0;
+    scan.inputs = {push(out, std::move(total))};
+    scan.ints = {last, node.ints[1]};
+    Node before = scan;
+    before.op = Op::slice;
+    before.inputs = {push(out, std::move(scan))};
+    before.shape.back() -= 1;
+    before.ints.clear();
+    for (std::size_t k = 0; k < totals.size(); ++k) before.ints.insert(before.ints.end(), {0, 1});
+    Node start = before;
+    start.op = Op::pad;
+    start.shape = totals;
+    start.ints.assign(2 * totals.size(), 0);
+    start.ints[static_cast<std::size_t>(2 * last)] = 1;
+    const int shifted = push(out, std::move(before));
+    start.inputs = {shifted, push_view(out, Op::broadcast, push_constant(out, trace::neutral(reduction, carried), node.where), totals, node.where)};
+    node.inputs.push_back(push(out, std::move(start)));
+    return push(out, std::move(node));
   });
 }
 

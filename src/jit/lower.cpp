@@ -114,7 +114,7 @@ void order_axes(const fuse::Graph& graph, Kernel& kernel, int first, int last) {
 void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
-    if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
+    if (kernel.chunks.length > 0 && axis == 0) continue;          // the chunk axis stays itself
     const fuse::Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
@@ -140,16 +140,16 @@ class Lowering {
 
   Lowered run() {
     merge_axes(kernel_);
-    order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
+    order_axes(graph_, kernel_, kernel_.chunks.length > 0 ? 1 : 0, kernel_.parallel);
     if (!fuse::has_scan(kernel_)) order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
     merge_axes(kernel_);
     nest_.parallel = kernel_.parallel;
     nest_.rows = kernel_.row_axes();
     ints_ = kernel_.sizes;
-    if (kernel_.chunk > 0) {
+    if (kernel_.chunks.length > 0) {
       nest_.chunk_axis = 0;
       nest_.chunk_row = nest_.parallel;
-      nest_.chunk_total = parameter(kernel_.chunk_total);
+      nest_.chunk_total = parameter(kernel_.chunks.total);
     }
     choose_vector_axis();
     if (column_form_on_cuda()) {  // its row points are spread over a block's threads, pass by pass differently
@@ -274,7 +274,7 @@ class Lowering {
       case Value::Kind::reduced: instr.kind = Instr::Kind::reduced; break;
       case Value::Kind::scan:
         instr.kind = Instr::Kind::scan;
-        instr.args[0] = at[value.args[0]];
+        for (int k = 0; k < 2; ++k) instr.args[k] = value.args[k] < 0 ? -1 : at[value.args[k]];
         break;
     }
     nest_.instrs.push_back(std::move(instr));
@@ -422,7 +422,7 @@ class Lowering {
       if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest_.ops.back()) == seen.end()) seen.push_back(nest_.ops.back());
     }
     const bool column = nest_.rows > 0 && nest_.vector_axis < nest_.parallel;
-    std::string name = nest_.rows == 0 ? "map" : kernel_.chunk > 0 ? "chunk" : column ? "column" : "row";
+    std::string name = nest_.rows == 0 ? "map" : kernel_.chunks.length > 0 ? "chunk" : column ? "column" : "row";
     for (const auto& op : seen) name += "_" + op;
     if (seen.empty()) name += "_copy";
     nest_.name = name;

@@ -23,12 +23,6 @@ constexpr std::int64_t kStreamedBytes = 32 << 20;
 /// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
 /// of those turn 0, infinity and denormal numbers into NaN.
 constexpr char kFastMath[] = "nsz contract";
-/// What a scan adds up in, as the interpreter does.
-DType scan_accumulator(const Instr& scan) {
-  const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
-  return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
-}
-
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -535,10 +529,11 @@ void KernelWriter::start_scans(const Stage& stage, int lanes) {
     const Instr& instr = nest_.instrs[number];
     if (instr.kind != Instr::Kind::scan) continue;
     const int carried = rows_are_lanes() ? 1 : lanes;
-    const DType dtype = scan_accumulator(instr);
+    const DType dtype = trace::scan_carry(instr.op, instr.dtype);
     ir_.set_name(instr.name + ".so_far");
     so_far_[number] = ir_.alloca_of(dtype, carried);
-    ir_.store(so_far_[number], ir_.broadcast(ir_.cast(neutral({instr.op, instr.args[0], number}), dtype), carried));
+    const Value start = instr.args[1] < 0 ? ir_.cast(neutral({instr.op, instr.args[0], number}), dtype) : values_[instr.args[1]];
+    ir_.store(so_far_[number], ir_.broadcast(start, carried));
   }
 }
 
@@ -546,7 +541,7 @@ Value KernelWriter::scan(int number, int lanes) {
   const Instr& instr = nest_.instrs[number];
   const Reduction op{instr.op, instr.args[0], number};
   const std::string& place = so_far_[number];
-  const DType dtype = scan_accumulator(instr);
+  const DType dtype = trace::scan_carry(instr.op, instr.dtype);
   const Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
   if (!rows_are_lanes() || lanes == 1) {
     const Value so_far = combine(op, ir_.load(place, dtype, lanes), values);
