@@ -378,15 +378,12 @@ class Builder {
     if (!fits)
       return need(id, map, CutReason::reduction_dependency,
                   fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
-    const int source = eval(node.inputs[0], map);
-    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {source}, id};
-    if (node.chunk > 0) {
-      Map start;
-      for (std::size_t k = 0; k < at.size(); ++k)
-        if (k != axis) start.push_back(at[k]);
-      start.push_back(IndexExpr::of_axis(0));
-      value.args[1] = eval(node.inputs[1], intern(std::move(start)));
-    }
+    Map start;
+    for (std::size_t k = 0; k < at.size(); ++k)
+      if (k != axis) start.push_back(at[k]);
+    start.push_back(IndexExpr::of_axis(0));
+    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {eval(node.inputs[0], map)}, id};
+    if (node.chunk > 0) value.args[1] = eval(node.inputs[1], intern(std::move(start)));
     for (const int arg : value.args)
       if (arg >= 0) value.ready = std::max(value.ready, kernel_.values[arg].ready);
     value.row = true;

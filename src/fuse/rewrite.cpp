@@ -2,74 +2,16 @@
 
 #include <algorithm>
 
+#include "fuse/rebuild.hpp"
+
 namespace sinter::fuse {
 namespace {
 
-using trace::Op;
-
-constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over before a second kernel would start
-constexpr std::int64_t kMinChunk = 16384;
 constexpr std::int64_t kMaxChunks = 1024;
-
-// Copies a graph node by node; `emit` may add further nodes and returns the number that stands for the old one.
-template <class Emit> Graph rebuild(const Graph& graph, Emit emit) {
-  Graph result;
-  result.leaves = graph.leaves;
-  result.space = graph.space;
-  std::vector<int> moved(graph.nodes.size());
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    Node node = graph.nodes[id];
-    for (int& input : node.inputs) input = moved[input];
-    moved[id] = emit(result, std::move(node));
-  }
-  for (int output : graph.outputs) result.outputs.push_back(moved[output]);
-  return result;
-}
-
-int push(Graph& graph, Node node) {
-  graph.nodes.push_back(std::move(node));
-  return static_cast<int>(graph.nodes.size()) - 1;
-}
-
-int push_constant(Graph& graph, trace::Scalar value, const Location& where) {
-  Node constant;
-  constant.op = Op::constant;
-  constant.dtype = value.dtype;
-  constant.scalar = value;
-  constant.made = true;
-  constant.where = where;
-  return push(graph, std::move(constant));
-}
-
-int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where) {
-  Node view;
-  view.op = op;
-  view.dtype = graph.nodes[input].dtype;
-  view.shape = std::move(shape);
-  view.inputs = {input};
-  view.where = where;
-  return push(graph, std::move(view));
-}
-
-}  // namespace
-
-namespace {
 
 // Up to kMaxChunks pieces of kMinChunk; then longer pieces.
 Size chunk_length(const Size& length) {
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
-}
-
-// The single axis cut in chunks, a partial result each.
-Node chunked(Node reduction, int input, int axis, const Sizes& from) {
-  const Size length = from[axis];
-  reduction.inputs = {input};
-  reduction.ints = {axis};
-  reduction.chunk = chunk_length(length);
-  reduction.shape = from;
-  reduction.shape.erase(reduction.shape.begin() + axis);
-  reduction.shape.push_back((length + reduction.chunk - 1) / reduction.chunk);
-  return reduction;
 }
 
 }  // namespace
@@ -108,7 +50,7 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
       first.ints = {longest};
     }
     const int cut_axis = first.axis(0);
-    first = chunked(first, first.inputs[0], cut_axis, Sizes(out.nodes[first.inputs[0]].shape));
+    first = in_chunks(out, first, first.inputs[0], cut_axis, chunk_length(out.nodes[first.inputs[0]].shape[cut_axis]));
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
@@ -140,7 +82,7 @@ Graph split_scans(const Graph& graph, const Limits& limits) {
     Node total = node;
     total.op = reduction;
     total.dtype = carried;
-    total = chunked(std::move(total), values, axis, node.shape);
+    total = in_chunks(out, std::move(total), values, axis, chunk_length(length));
     node.chunk = total.chunk;
     const std::int64_t last = static_cast<std::int64_t>(total.shape.size()) - 1;
     const Sizes totals = total.shape;
