@@ -13,6 +13,10 @@ Graph split_reductions(const Graph& graph, const Limits& limits);
 /// the total before it on.
 Graph split_scans(const Graph& graph, const Limits& limits);
 
+/// Where a row does not fit on chip, a reduction that waits for another one of the same row (squares about a mean, exponentials under a
+/// maximum, the place of an extremum) becomes one of pieces, each about its own, and a merge: see online.cpp.
+Graph merge_dependent_reductions(const Graph& graph, const Limits& limits);
+
 /// A reduction over axes of size 1 is a reshape.
 Graph drop_unit_reductions(const Graph& graph);
 

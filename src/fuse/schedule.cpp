@@ -361,7 +361,8 @@ Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   const Graph graph = symbolic(recorded);
-  return split_reductions(split_scans(drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph)), limits), limits);
+  const Graph plain = drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph));
+  return split_reductions(split_scans(merge_dependent_reductions(plain, limits), limits), limits);
 }
 
 std::vector<int> Step::writes() const {
