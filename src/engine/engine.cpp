@@ -266,7 +266,8 @@ void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, 
   const auto& plan = planned.plan;
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
-  const auto constants = constants_of(linear.graph);
+  auto constants = constants_of(linear.graph);
+  constants.insert(constants.end(), planned.made.begin(), planned.made.end());
   Checks checks(linear.graph, device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto& step = plan.steps[s];

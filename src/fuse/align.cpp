@@ -24,15 +24,15 @@ std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
 class Aligner {
  public:
   Aligner(const Graph& graph, const Group& host, const Group& guest)
-      : graph_(graph), guest_(guest), chunk_(host.kernel.chunk), chunk_total_(host.kernel.chunk_total), sizes_(host.kernel.sizes),
+      : graph_(graph), guest_(guest), chunks_(host.kernel.chunks), sizes_(host.kernel.sizes),
         parallel_(host.kernel.parallel), requests_(host.requests), touches_(host.touches) {}
 
   std::optional<Aligned> run() {
     if (guest_.kernel.row_axes() > 0 && static_cast<int>(sizes_.size()) == parallel_) return std::nullopt;
-    if (guest_.kernel.chunk > 0 && (chunk_ != guest_.kernel.chunk || chunk_total_ != guest_.kernel.chunk_total)) return std::nullopt;
+    if (guest_.kernel.chunks.length > 0 && !chunks_.same(guest_.kernel.chunks)) return std::nullopt;
     for (int splits = 0;; ++splits) {
       try {
-        may_split_ = chunk_ == 0 && splits < kMaxSplits;
+        may_split_ = chunks_.length == 0 && splits < kMaxSplits;
         return attempt();
       } catch (const SplitAxis& split) {
         const auto by = split_axis(sizes_, parallel_, split);
@@ -57,7 +57,7 @@ class Aligner {
   }
 
   Aligned joined(const std::vector<IndexExpr>& axes) const {
-    Aligned result{sizes_, parallel_, requests_};
+    Aligned result{sizes_, parallel_, requests_, chunks_};
     for (const auto& request : guest_.requests) {
       Request here{request.node, {}};
       for (const auto& dim : request.dims) here.dims.push_back(substitute(dim, axes));
@@ -69,7 +69,7 @@ class Aligner {
   // The guest's axes over the host's, from two places that are the same element.
   std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs) const {
     const auto& sizes = guest_.kernel.sizes;
-    if (chunk_ > 0 && guest_.kernel.chunk == 0) return solve_chunked(ours, theirs);
+    if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return solve_chunked(ours, theirs);
     std::vector<std::optional<IndexExpr>> axes(sizes.size());
     for (std::size_t axis = 0; axis < sizes.size(); ++axis)
       if (sizes[axis] == 1) axes[axis] = IndexExpr::of(0);
@@ -114,17 +114,17 @@ class Aligner {
   std::optional<std::vector<IndexExpr>> solve_chunked(const Touch& ours, const Touch& theirs) const {
     const Sizes& shape = graph_.nodes[ours.node].shape;
     const auto& sizes = guest_.kernel.sizes;
-    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || element_count(shape) != chunk_total_) return std::nullopt;
-    const IndexExpr flat = IndexExpr::of_axis(0) * chunk_ + IndexExpr::of_axis(1);
+    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || element_count(shape) != chunks_.total) return std::nullopt;
+    const IndexExpr flat = IndexExpr::of_axis(0) * chunks_.length + IndexExpr::of_axis(1);
     Map axes;
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
     if (!(linear(ours.at, shape) == flat) || !(linear(theirs.at, shape) == linear(axes, sizes))) return std::nullopt;
-    if (guest_.kernel.parallel_points() != chunk_total_) return std::nullopt;
-    return reshape_map({flat}, {chunk_total_}, sizes, sizes_, false);
+    if (guest_.kernel.parallel_points() != chunks_.total) return std::nullopt;
+    return reshape_map({flat}, {chunks_.total}, sizes, sizes_, false);
   }
 
   bool same_points(const std::vector<IndexExpr>& axes) const {
-    if (chunk_ > 0 && guest_.kernel.chunk == 0) return true;  // told by solve_chunked
+    if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return true;  // told by solve_chunked
     const auto& sizes = guest_.kernel.sizes;
     const auto walked = one_to_one(axes, sizes_);
     if (!walked) return false;
@@ -154,7 +154,7 @@ class Aligner {
 
   const Graph& graph_;
   const Group& guest_;
-  const Size chunk_, chunk_total_;
+  const Chunks chunks_;
   Sizes sizes_;
   int parallel_;
   std::vector<Request> requests_;

@@ -12,6 +12,7 @@ struct Aligned {
   Sizes sizes;
   int parallel = 0;
   std::vector<Request> requests;  // of both, the host's first
+  Chunks chunks{};
 };
 /// Finds the guest's points among the host's by something that both read or write: where they touch the same element of it, they are
 /// at the same point. The guest's points must be all of the host's, rows and all, or all its parallel ones, each once.

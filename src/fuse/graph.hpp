@@ -21,8 +21,9 @@ struct Node {
   int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
   std::vector<int> axes() const;
   trace::Scalar scalar;
+  bool made = false;  // constant: put in by a rewrite; its value is part of the plan
   int leaf = -1;
-  Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage
+  Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage; scan: of those scanned by themselves
   Location where;
 };
 

@@ -28,7 +28,7 @@ struct StartAgain {};
 
 class Builder {
  public:
-  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel)
+  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks)
       : context_(context), graph_(*context.graph), limits_(*context.limits), requests_(std::move(requests)) {
     kernel_.parallel = parallel;
     for (int axis = parallel; axis < static_cast<int>(sizes.size()); ++axis) {
@@ -36,19 +36,14 @@ class Builder {
       row_shape_.push_back(sizes[axis]);
     }
     kernel_.sizes = std::move(sizes);
-    for (const auto& request : requests_)
-      if (const Node& node = graph_.nodes[request.node]; node.chunk > 0 && trace::is_reduction(node.op)) {
-        // A chunk is counted along one row axis; cut in two, the last chunk's end would not be a bound of either part.
-        chunked_ = true;
-        kernel_.chunk = node.chunk;
-        kernel_.chunk_total = graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))];
-      }
+    kernel_.chunks = chunks;
+    chunked_ = chunks.length > 0;
   }
 
   Built run() {
     for (int splits = 0;;) {
       try {
-        may_split_ = !chunked_ && splits < kMaxSplits;
+        may_split_ = !chunked_ && splits < kMaxSplits;  // a chunk's end is counted along one axis
         evaluate();
         break;
       } catch (const SplitAxis& split) {
@@ -365,23 +360,33 @@ class Builder {
     return value;
   }
 
-  // Computed where the kernel's row is the scanned axis, point by point.
+  // The place along the axis that is cut in chunks.
+  IndexExpr chunk_point() const { return IndexExpr::of_axis(0) * kernel_.chunks.length + row_dims_.back(); }
+
+  // Computed where the kernel's row is the scanned axis, or a chunk of it, point by point.
   int scan(int id, int map) {
     const Node& node = graph_.nodes[id];
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const Map& at = maps_[map].map;
     const auto walked = one_to_one(at, kernel_.sizes);
-    bool fits = kernel_.row_axes() > 0 && !chunked_ && walked && *walked == axes_between(kernel_.sizes, 0, static_cast<int>(kernel_.sizes.size())) &&
-                node.shape[axis] == kernel_.row_points() && at[axis] == linear(row_dims_, row_shape_);
+    const Size& length = node.shape[axis];
+    bool fits = kernel_.row_axes() > 0 && walked && *walked == axes_between(kernel_.sizes, 0, static_cast<int>(kernel_.sizes.size()));
+    fits = fits && (node.chunk > 0 ? kernel_.chunks.same({node.chunk, length}) && at[axis] == chunk_point()
+                                   : !chunked_ && length == kernel_.row_points() && at[axis] == linear(row_dims_, row_shape_));
     for (std::size_t k = 0; fits && k < at.size(); ++k) fits = k == axis || at[k].axes() >> kernel_.parallel == 0;
     if (guard_ >= 0) fits = fits && !kernel_.values[guard_].row;
     if (!fits)
       return need(id, map, CutReason::reduction_dependency,
                   fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
-    const int source = eval(node.inputs[0], map);
-    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {source}, id};
+    Map start;
+    for (std::size_t k = 0; k < at.size(); ++k)
+      if (k != axis) start.push_back(at[k]);
+    start.push_back(IndexExpr::of_axis(0));
+    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {eval(node.inputs[0], map)}, id};
+    if (node.chunk > 0) value.args[1] = eval(node.inputs[1], intern(std::move(start)));
+    for (const int arg : value.args)
+      if (arg >= 0) value.ready = std::max(value.ready, kernel_.values[arg].ready);
     value.row = true;
-    value.ready = kernel_.values[source].ready;
     value.cost = kKeepCost;
     return add(std::move(value), map);
   }
@@ -410,6 +415,15 @@ class Builder {
     return add(std::move(value), map);
   }
 
+  // Each parallel point computes one chunk of the reduction.
+  bool chunk_here(const Node& node, int map) const {
+    const Map& at = maps_[map].map;
+    if (!kernel_.chunks.same({node.chunk, graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))]}) || maps_[map].row) return false;
+    const auto walked = one_to_one(at, kernel_.sizes);
+    return walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel) && at.back() == IndexExpr::of_axis(0) &&
+           (guard_ < 0 || !kernel_.values[guard_].row);
+  }
+
   int reduction(int id, int map) {
     const Node& node = graph_.nodes[id];
     const Node& input = graph_.nodes[node.inputs[0]];
@@ -421,11 +435,11 @@ class Builder {
     }
     Map inner(input.shape.size());
     if (node.chunk > 0) {
-      if (!computed_here(id, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
+      if (!chunk_here(node, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
       const Map& outer = maps_[map].map;
       std::size_t kept = 0;
       for (std::size_t k = 0; k < input.shape.size(); ++k)
-        inner[k] = static_cast<int>(k) == node.axis(0) ? outer.back() * node.chunk + row_dims_.back() : outer[kept++];
+        inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, CutReason::reduction_dependency,
@@ -838,8 +852,8 @@ std::string two_stage_detail(const Graph& graph, const Node& node) {
                      element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape.back(), 1), node.chunk);
 }
 
-Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel) {
-  return Builder(context, std::move(requests), std::move(sizes), parallel).run();
+Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
+  return Builder(context, std::move(requests), std::move(sizes), parallel, chunks).run();
 }
 
 }  // namespace sinter::fuse

@@ -247,7 +247,7 @@ class Merger {
       else hidden.push_back(request.node);
     }
     for (int node : hidden) (*context_.in_memory)[node] = 0;
-    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel);
+    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     if (built.group.requests.empty() || !built.needed.empty() || !may_replace(built.group, a, b, *moved)) {
       for (int node : hidden) (*context_.in_memory)[node] = 1;
       return false;

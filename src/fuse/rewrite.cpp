@@ -2,43 +2,16 @@
 
 #include <algorithm>
 
+#include "fuse/rebuild.hpp"
+
 namespace sinter::fuse {
 namespace {
 
-using trace::Op;
-
-constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over before a second kernel would start
-constexpr std::int64_t kMinChunk = 16384;
 constexpr std::int64_t kMaxChunks = 1024;
 
-// Copies a graph node by node; `emit` may add further nodes and returns the number that stands for the old one.
-template <class Emit> Graph rebuild(const Graph& graph, Emit emit) {
-  Graph result;
-  result.leaves = graph.leaves;
-  result.space = graph.space;
-  std::vector<int> moved(graph.nodes.size());
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    Node node = graph.nodes[id];
-    for (int& input : node.inputs) input = moved[input];
-    moved[id] = emit(result, std::move(node));
-  }
-  for (int output : graph.outputs) result.outputs.push_back(moved[output]);
-  return result;
-}
-
-int push(Graph& graph, Node node) {
-  graph.nodes.push_back(std::move(node));
-  return static_cast<int>(graph.nodes.size()) - 1;
-}
-
-int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where) {
-  Node view;
-  view.op = op;
-  view.dtype = graph.nodes[input].dtype;
-  view.shape = std::move(shape);
-  view.inputs = {input};
-  view.where = where;
-  return push(graph, std::move(view));
+// Up to kMaxChunks pieces of kMinChunk; then longer pieces.
+Size chunk_length(const Size& length) {
+  return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
 }
 
 }  // namespace
@@ -76,14 +49,8 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
       if (shape[longest] < kMinChunk) return push(out, std::move(node));
       first.ints = {longest};
     }
-    const Sizes& from = out.nodes[first.inputs[0]].shape;
     const int cut_axis = first.axis(0);
-    const Size length = from[cut_axis];
-    // Up to kMaxChunks pieces of kMinChunk; then longer pieces.
-    first.chunk = length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
-    first.shape = from;
-    first.shape.erase(first.shape.begin() + cut_axis);
-    first.shape.push_back((length + first.chunk - 1) / first.chunk);
+    first = in_chunks(out, first, first.inputs[0], cut_axis, chunk_length(out.nodes[first.inputs[0]].shape[cut_axis]));
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
@@ -96,6 +63,51 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
         if (axis != cut_axis) second.ints.push_back(axis < cut_axis ? axis : axis - 1);
     second.ints.push_back(static_cast<std::int64_t>(rank) - 1);
     return push(out, std::move(second));
+  });
+}
+
+Graph split_scans(const Graph& graph, const Limits& limits) {
+  return rebuild(graph, [&](Graph& out, Node node) {
+    if (node.op != Op::scan || node.chunk != 0) return push(out, std::move(node));
+    const int axis = node.axis(0), input = node.inputs[0];
+    const auto reduction = static_cast<Op>(node.axis(1));
+    const Size length = node.shape[axis];
+    if (length < kSplitFrom || element_count(node.shape) / length >= limits.units) return push(out, std::move(node));
+    const DType carried = trace::scan_carry(reduction, node.dtype);
+    Node wide = node;  // what is carried
+    wide.op = Op::cast;
+    wide.dtype = carried;
+    wide.ints.clear();
+    const int values = carried == node.dtype ? input : push(out, std::move(wide));
+    Node total = node;
+    total.op = reduction;
+    total.dtype = carried;
+    total = in_chunks(out, std::move(total), values, axis, chunk_length(length));
+    node.chunk = total.chunk;
+    const std::int64_t last = static_cast<std::int64_t>(total.shape.size()) - 1;
+    const Sizes totals = total.shape;
+    // A chunk starts from the total of those before it: the scan moved on by one, the first from the neutral element.
+    Node scan = node;
+    scan.dtype = carried;
+    scan.shape = totals;
+    scan.chunk = 0;
+    scan.inputs = {push(out, std::move(total))};
+    scan.ints = {last, node.ints[1]};
+    Node before = scan;
+    before.op = Op::slice;
+    before.inputs = {push(out, std::move(scan))};
+    before.shape.back() -= 1;
+    before.ints.clear();
+    for (std::size_t k = 0; k < totals.size(); ++k) before.ints.insert(before.ints.end(), {0, 1});
+    Node start = before;
+    start.op = Op::pad;
+    start.shape = totals;
+    start.ints.assign(2 * totals.size(), 0);
+    start.ints[static_cast<std::size_t>(2 * last)] = 1;
+    const int shifted = push(out, std::move(before));
+    start.inputs = {shifted, push_view(out, Op::broadcast, push_constant(out, trace::neutral(reduction, carried), node.where), totals, node.where)};
+    node.inputs.push_back(push(out, std::move(start)));
+    return push(out, std::move(node));
   });
 }
 

@@ -114,7 +114,7 @@ class Scheduler {
     for (;;) {
       Domain domain = choose_domain(context(limits_.max_ops), id);
       const bool rows = static_cast<int>(domain.sizes.size()) > domain.parallel;
-      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel);
+      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
       for (const auto& needed : built.needed) {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
         put_in_memory(needed.node, needed.cut, work);
@@ -361,7 +361,8 @@ Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   const Graph graph = symbolic(recorded);
-  return split_reductions(drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph)), limits);
+  const Graph plain = drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph));
+  return split_reductions(split_scans(merge_dependent_reductions(plain, limits), limits), limits);
 }
 
 std::vector<int> Step::writes() const {

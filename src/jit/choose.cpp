@@ -126,7 +126,7 @@ void order_axes(const fuse::Graph& graph, Kernel& kernel, std::vector<int>& all,
 void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
-    if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
+    if (kernel.chunks.length > 0 && axis == 0) continue;          // the chunk axis stays itself
     const fuse::Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
@@ -163,7 +163,7 @@ bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::v
   const int axes = static_cast<int>(kernel.sizes.size());
   if (static_cast<int>(wished.size()) != axes) return false;
   if (!is_order_of(wished, 0, kernel.parallel) || !is_order_of(wished, kernel.parallel, axes)) return false;
-  if (kernel.chunk > 0 && wished[0] != 0) return false;
+  if (kernel.chunks.length > 0 && wished[0] != 0) return false;
   const bool same_rows = std::equal(wished.begin() + kernel.parallel, wished.end(), chosen.begin() + kernel.parallel);
   return same_rows || (!fuse::has_scan(kernel) && (gpu || combines_in_any_order(kernel)));
 }
@@ -329,7 +329,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   merge_axes(kernel);
   const Kernel merged = wish.has("axes") ? kernel : Kernel{};
   schedule.axes = as_they_come(kernel.sizes.size());
-  order_axes(graph, kernel, schedule.axes, kernel.chunk > 0 ? 1 : 0, kernel.parallel);
+  order_axes(graph, kernel, schedule.axes, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
   if (!fuse::has_scan(kernel)) order_axes(graph, kernel, schedule.axes, kernel.parallel, static_cast<int>(kernel.sizes.size()));
   if (wish.has("axes") && may_take(merged, schedule.axes, wish.axes(), limits.is_cuda())) {
     kernel = merged;

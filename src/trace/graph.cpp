@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -57,6 +58,18 @@ Scalar make_scalar_int(DType dtype, std::int64_t i) {
   if (is_floating(dtype)) return make_scalar(dtype, static_cast<double>(i));
   visit_storage(dtype, [&]<class T>() { i = static_cast<std::int64_t>(static_cast<T>(i)); });
   return {dtype, 0, i};
+}
+
+Scalar neutral(Op reduction, DType dtype) {
+  if (reduction == Op::reduce_sum || reduction == Op::reduce_prod) return make_scalar_int(dtype, reduction == Op::reduce_prod);
+  const bool least = reduction == Op::reduce_min;  // starts from the largest
+  if (is_floating(dtype)) return make_scalar(dtype, least ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  Scalar scalar{dtype, 0, 0};
+  visit_storage(dtype, [&]<class T>() {
+    using limits = std::numeric_limits<T>;
+    scalar.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(least ? limits::max() : limits::lowest()));
+  });
+  return scalar;
 }
 
 std::string to_string(const Graph& graph) {
