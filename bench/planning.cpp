@@ -1,6 +1,6 @@
 // Planning time per op, which must not grow with the graph (promise 10): chains of ops, chains of views, trees, wide graphs, and many
 // outputs, each from 10^2 to 10^6 nodes.
-//   bench_planning [LARGEST]
+//   bench_planning [LARGEST [GRAPH]]
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -97,7 +97,8 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<Graph(int)>> shapes{{"chain", chain}, {"views", views},     {"tree", tree},
                                                                 {"wide", wide},   {"outputs", outputs}, {"norms", norms}};
   fmt::print("{:10} {:>10} {:>10} {:>12} {:>10}\n", "graph", "nodes", "kernels", "ms", "ns a node");
-  for (const auto& [name, make] : shapes)
+  for (const auto& [name, make] : shapes) {
+    if (argc > 2 && name != argv[2]) continue;
     for (int n = 100; n <= largest; n *= 10) {
       const auto limits = sinter::fuse::cpu_limits();
       const Graph graph = make(n);
@@ -108,4 +109,5 @@ int main(int argc, char** argv) {
       fmt::print("{:10} {:10} {:10} {:12.2f} {:10.0f}\n", name, graph.nodes.size(), kernels, best * 1e3, best * 1e9 / static_cast<double>(graph.nodes.size()));
       std::fflush(stdout);
     }
+  }
 }

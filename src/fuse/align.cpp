@@ -114,7 +114,7 @@ class Aligner {
   std::optional<std::vector<IndexExpr>> solve_chunked(const Touch& ours, const Touch& theirs) const {
     const Sizes& shape = graph_.nodes[ours.node].shape;
     const auto& sizes = guest_.kernel.sizes;
-    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || element_count(shape) != chunk_total_) return std::nullopt;
+    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || graph_.nodes[ours.node].elements != chunk_total_) return std::nullopt;
     const IndexExpr flat = IndexExpr::of_axis(0) * chunk_ + IndexExpr::of_axis(1);
     Map axes;
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));

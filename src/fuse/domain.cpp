@@ -128,7 +128,7 @@ class Explorer {
       }
     if (dims.empty() || !(along == linear(dims, shape)) || element_count(shape) != scan.shape[static_cast<std::size_t>(scan.axis(0))])
       return std::nullopt;
-    candidate.work = as_double(element_count(scan.shape));
+    candidate.work = as_double(scan.elements);
     return candidate;
   }
 

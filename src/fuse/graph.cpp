@@ -112,7 +112,11 @@ class GraphWriter {
     node.where = from.where;
     to_ = &node.shape;
   }
-  void ints(const trace::Node&) { to_ = &out_.nodes.back().ints; }
+  void ints(const trace::Node&) {
+    Node& node = out_.nodes.back();
+    node.elements = element_count(node.shape);
+    to_ = &node.ints;
+  }
   void constant(std::int64_t value) { to_->push_back(value); }
   void symbol(int number, std::int64_t value, Meaning meaning) {
     if (number == static_cast<int>(symbols_.size())) {

@@ -15,6 +15,7 @@ struct Node {
   trace::Op op{};
   DType dtype = DType::float32;
   Sizes shape;
+  Size elements;  // of the shape
   std::vector<int> inputs;
   std::vector<Size> ints;
   /// permute, reduce_*: the axes; gather: the axis; scan: the axis and the reduction.

@@ -192,7 +192,7 @@ class Builder {
       const Value& below = kernel_.values[v];
       const auto reason = below.kind == Value::Kind::load ? reasons_.find(below.node) : reasons_.end();
       if (reason != reasons_.end() && reason->second.reason == CutReason::reduction_dependency && trace::is_reduction(graph_.nodes[below.node].op) &&
-          element_count(epilogue.shape) == element_count(graph_.nodes[below.node].shape))
+          epilogue.elements == graph_.nodes[below.node].elements)
         return need(id, map, CutReason::reduction_dependency, reason->second.detail);
       for (int arg : below.args) stack.push_back(arg);
     }
@@ -231,7 +231,7 @@ class Builder {
     value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, linear(maps_[map].map, node.shape)};
     value.row = maps_[map].row;
     // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
-    value.row |= element_count(node.shape) == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
+    value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
     value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
     take_operands(value, value.index, current);
     if (guard >= 0) depend_on(value, value.args[Value::kGuard] = current(guard));
@@ -613,7 +613,7 @@ class Builder {
     return cost;
   }
 
-  double elements_of(int node) const { return as_double(element_count(graph_.nodes[node].shape)); }
+  double elements_of(int node) const { return as_double(graph_.nodes[node].elements); }
 
   // The kernel that writes a node, by what one of its values here needs.
   double own_seconds(int value) const {

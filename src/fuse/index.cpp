@@ -280,7 +280,7 @@ namespace {
 std::shared_ptr<IndexSpace>& current_space() { return per_thread<std::shared_ptr<IndexSpace>>(); }
 }
 
-IndexSpace::IndexSpace() { nodes_.emplace_back(); }
+IndexSpace::IndexSpace() { nodes_.emplace_back(); }  // order 0 is that of 0
 
 IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space())) { current_space() = std::move(space); }
 IndexSpace::Scope::~Scope() { current_space() = std::move(before_); }
@@ -292,7 +292,7 @@ const std::shared_ptr<IndexSpace>& IndexSpace::current() {
 }
 
 IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms) {
-  if (constant.same(0) && terms.empty()) return zero();
+  if (constant.same(0) && terms.empty()) return {};
   std::uint64_t hash = mix(0, identity(constant));
   for (const auto& term : terms) {
     hash = mix(hash, identity(term.coeff));
@@ -330,7 +330,11 @@ IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms)
   return IndexExpr(&node);
 }
 
-IndexExpr::IndexExpr() : IndexExpr(IndexSpace::current()->zero()) {}
+// 0 belongs to every space: it is made all the time.
+IndexExpr::IndexExpr() {
+  static const IndexNode* const zero = new IndexNode;  // never destroyed
+  node_ = zero;
+}
 IndexExpr IndexExpr::of(const Size& constant) { return IndexSpace::current()->intern(constant, {}); }
 IndexExpr IndexExpr::of_axis(int axis) {
   IndexTerm term;
@@ -349,12 +353,16 @@ int IndexExpr::divisions() const { return node_->divisions; }
 int IndexExpr::order() const { return node_->order; }
 
 IndexExpr operator+(const IndexExpr& a, const IndexExpr& b) {
+  if (b == IndexExpr()) return a;
+  if (a == IndexExpr()) return b;
+  if (b.terms().empty()) return IndexSpace::current()->intern(a.constant() + b.constant(), a.terms());
   std::vector<IndexTerm> terms = a.terms();
   terms.insert(terms.end(), b.terms().begin(), b.terms().end());
   return sum_of(a.constant() + b.constant(), std::move(terms));
 }
 
 IndexExpr operator*(const IndexExpr& a, const Size& factor) {
+  if (factor.same(1)) return a;
   std::vector<IndexTerm> terms = a.terms();
   for (auto& term : terms) term.coeff *= factor;
   return sum_of(a.constant() * factor, std::move(terms));

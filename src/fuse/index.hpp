@@ -72,7 +72,6 @@ class IndexSpace {
   IndexSpace();
   IndexSpace(const IndexSpace&) = delete;
   IndexSpace& operator=(const IndexSpace&) = delete;
-  IndexExpr zero() const { return IndexExpr(&nodes_.front()); }
   IndexExpr intern(const Size& constant, std::vector<IndexTerm> terms);
   std::size_t size() const { return nodes_.size(); }
 

@@ -11,14 +11,17 @@ constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over befo
 constexpr std::int64_t kMinChunk = 16384;
 constexpr std::int64_t kMaxChunks = 1024;
 
-// Copies a graph node by node; `emit` may add further nodes and returns the number that stands for the old one.
-template <class Emit> Graph rebuild(const Graph& graph, Emit emit) {
+// Rebuilds a graph node by node, if one of them is to be `changed`; `emit` may add further nodes and returns the number that stands
+// for the old one.
+template <class Changed, class Emit> Graph rebuild(Graph graph, Changed changed, Emit emit) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), changed)) return graph;
   Graph result;
+  result.nodes.reserve(graph.nodes.size());
   result.leaves = graph.leaves;
   result.space = graph.space;
   std::vector<int> moved(graph.nodes.size());
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    Node node = graph.nodes[id];
+    Node node = std::move(graph.nodes[id]);
     for (int& input : node.inputs) input = moved[input];
     moved[id] = emit(result, std::move(node));
   }
@@ -26,7 +29,10 @@ template <class Emit> Graph rebuild(const Graph& graph, Emit emit) {
   return result;
 }
 
+bool reduces_at_once(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
+
 int push(Graph& graph, Node node) {
+  node.elements = element_count(node.shape);
   graph.nodes.push_back(std::move(node));
   return static_cast<int>(graph.nodes.size()) - 1;
 }
@@ -43,9 +49,9 @@ int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where
 
 }  // namespace
 
-Graph drop_unit_reductions(const Graph& graph) {
-  return rebuild(graph, [](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+Graph drop_unit_reductions(Graph graph) {
+  return rebuild(std::move(graph), reduces_at_once, [](Graph& out, Node node) {
+    if (!reduces_at_once(node)) return push(out, std::move(node));
     const Sizes& shape = out.nodes[node.inputs[0]].shape;
     const auto axes = node.axes();
     if (!std::all_of(axes.begin(), axes.end(), [&](int axis) { return shape[axis] == 1; })) return push(out, std::move(node));
@@ -55,13 +61,13 @@ Graph drop_unit_reductions(const Graph& graph) {
   });
 }
 
-Graph split_reductions(const Graph& graph, const Limits& limits) {
-  return rebuild(graph, [&](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+Graph split_reductions(Graph graph, const Limits& limits) {
+  return rebuild(std::move(graph), reduces_at_once, [&](Graph& out, Node node) {
+    if (!reduces_at_once(node)) return push(out, std::move(node));
     const int input = node.inputs[0];
     const Sizes shape = out.nodes[input].shape;
-    const Size results = element_count(node.shape);
-    const Size extent = results != 0 ? element_count(shape) / results : 0;
+    const Size results = node.elements;
+    const Size extent = results != 0 ? out.nodes[input].elements / results : 0;
     if (results >= limits.units || extent < kSplitFrom) return push(out, std::move(node));
 
     Node first = node;
@@ -159,6 +165,8 @@ int expanded(Graph& out, Node node) {
 
 }  // namespace
 
-Graph expand_library_calls(const Graph& graph) { return rebuild(graph, expanded); }
+Graph expand_library_calls(Graph graph) {
+  return rebuild(std::move(graph), [](const Node& node) { return trace::is_library(node.op); }, expanded);
+}
 
 }  // namespace sinter::fuse

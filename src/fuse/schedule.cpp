@@ -241,7 +241,7 @@ class Scheduler {
     };
     for (auto id = last.rbegin(); id != last.rend(); ++id) {
       const auto& users = computed.at(*id);
-      const double bytes = as_double(element_count(node(*id).shape)) * static_cast<double>(itemsize(node(*id).dtype));
+      const double bytes = as_double(node(*id).elements) * static_cast<double>(itemsize(node(*id).dtype));
       double saved = 0, least = 0;
       for (std::size_t g : users) {
         const double here = seconds_of(g) - work_of(graph(), groups_[g].kernel, limits_, {*id}).seconds(limits_);
@@ -308,7 +308,7 @@ class Scheduler {
   double unfused_bytes(int id) const {
     const Node& n = node(id);
     if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return 0;
-    const auto bytes = [](const Node& of) { return as_double(element_count(of.shape)) * static_cast<double>(itemsize(of.dtype)); };
+    const auto bytes = [](const Node& of) { return as_double(of.elements) * static_cast<double>(itemsize(of.dtype)); };
     double total = bytes(n);
     for (int input : n.inputs) {
       // What one op alone would read: the memory behind the views, at most once per element.
@@ -360,8 +360,9 @@ Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
 }
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
-  const Graph graph = symbolic(recorded);
-  return split_reductions(drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph)), limits);
+  Graph graph = symbolic(recorded);
+  if (!limits.library_calls) graph = expand_library_calls(std::move(graph));
+  return split_reductions(drop_unit_reductions(std::move(graph)), limits);
 }
 
 std::vector<int> Step::writes() const {
