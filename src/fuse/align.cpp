@@ -24,8 +24,8 @@ std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
 class Aligner {
  public:
   Aligner(const Graph& graph, const Group& host, const Group& guest)
-      : graph_(graph), guest_(guest), chunk_(host.kernel.chunk), chunk_total_(host.kernel.chunk_total), sizes_(host.kernel.sizes),
-        parallel_(host.kernel.parallel), requests_(host.requests), touches_(host.touches) {}
+      : graph_(graph), host_(host), guest_(guest), chunk_(host.kernel.chunk), chunk_total_(host.kernel.chunk_total), sizes_(host.kernel.sizes),
+        parallel_(host.kernel.parallel) {}
 
   std::optional<Aligned> run() {
     if (guest_.kernel.row_axes() > 0 && static_cast<int>(sizes_.size()) == parallel_) return std::nullopt;
@@ -36,7 +36,11 @@ class Aligner {
         return attempt();
       } catch (const SplitAxis& split) {
         const auto by = split_axis(sizes_, parallel_, split);
-        for (auto& request : requests_)
+        if (!requests_) {
+          requests_ = host_.requests;
+          touches_ = host_.touches;
+        }
+        for (auto& request : *requests_)
           for (auto& dim : request.dims) dim = substitute(dim, by);
         for (auto& touch : touches_)
           for (auto& dim : touch.at) dim = substitute(dim, by);
@@ -48,7 +52,7 @@ class Aligner {
   std::optional<Aligned> attempt() const {
     int pairs = 0;
     for (const auto& theirs : guest_.touches)
-      for (const auto& ours : touches_) {
+      for (const auto& ours : requests_ ? touches_ : host_.touches) {
         if (ours.node != theirs.node) continue;
         if (++pairs > kMaxPairs) return std::nullopt;
         if (auto axes = solve(ours, theirs); axes && same_points(*axes)) return joined(*axes);
@@ -57,11 +61,11 @@ class Aligner {
   }
 
   Aligned joined(const std::vector<IndexExpr>& axes) const {
-    Aligned result{sizes_, parallel_, requests_};
+    Aligned result{sizes_, parallel_, requests_, {}, axes};
     for (const auto& request : guest_.requests) {
       Request here{request.node, {}};
       for (const auto& dim : request.dims) here.dims.push_back(substitute(dim, axes));
-      result.requests.push_back(std::move(here));
+      result.guest.push_back(std::move(here));
     }
     return result;
   }
@@ -153,11 +157,12 @@ class Aligner {
   }
 
   const Graph& graph_;
+  const Group& host_;
   const Group& guest_;
   const Size chunk_, chunk_total_;
   Sizes sizes_;
   int parallel_;
-  std::vector<Request> requests_;
+  std::optional<std::vector<Request>> requests_;  // the host's over the split axes, and its touches; none as long as it is as it was
   std::vector<Touch> touches_;
   bool may_split_ = true;
 };

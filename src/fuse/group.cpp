@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -21,6 +22,9 @@ constexpr int kMaxSplits = 8;
 constexpr int kMaxDivisions = 12;
 // A value that costs less than this is computed again in a later pass; a slot costs about a store and a load.
 constexpr double kKeepCost = 4;
+// What so many kernels compute already is put in memory where a kernel would hold so many ops of it: a long formula, each value of which
+// is reduced, would be computed from its beginning for each of them.
+constexpr int kMaxRepeats = 8, kMaxRepeated = 16;
 // Nodes looked at for one that is better read from memory.
 constexpr std::size_t kMaxCandidates = 48;
 
@@ -102,6 +106,7 @@ class Builder {
     made_.clear();
     guard_ = -1;
     gathered_ = false;
+    repeated_ = 0;
     memo_.clear();
     maps_.clear();
     map_ids_.clear();
@@ -386,18 +391,77 @@ class Builder {
     return add(std::move(value), map);
   }
 
+  // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
   void check_growth(int id) {
-    // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
-    if (++occurrences_[id] > 1 && static_cast<int>(kernel_.values.size()) > 8 * context_.max_ops) {
-      forced_.try_emplace(id, Cut{CutReason::recompute_cost,
-                                   fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
-                                               4 * context_.max_ops)});
+    if (++occurrences_[id] < 2 || static_cast<int>(kernel_.values.size()) <= (narrowed_ ? 8 : 4) * context_.max_ops) return;
+    if (narrowed_) {
+      forced_.try_emplace(id, growth(id));
       throw StartAgain{};
     }
+    narrowed_ = true;
+    const auto nodes = narrowest();
+    for (int node : nodes) forced_.try_emplace(node, growth(node));
+    if (!nodes.empty()) throw StartAgain{};
+  }
+
+  Cut growth(int id) const {
+    return {CutReason::recompute_cost, fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
+                                                   context_.max_ops)};
+  }
+
+  // The nodes to read from memory so that the kernel holds no more ops than it may: where the fewest are open at once, as far below
+  // the roots as fits. A node's users have larger numbers: it is looked at when all its places are known. None if all fits.
+  std::vector<int> narrowest() {
+    std::map<int, std::vector<int>, std::greater<>> open;  // node -> the maps that it is wanted at
+    const auto want = [&](int id, int map) {
+      while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
+        const int input = graph_.nodes[id].inputs[0];
+        map = intern(through(graph_.nodes[id], graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, false));
+        id = input;
+        if (divisions(maps_[map].map) > kMaxDivisions) return;
+      }
+      const Op op = graph_.nodes[id].op;
+      const bool copied = op == Op::contiguous && !computed_here(id, map);
+      if (read_from_memory(id, map) || op == Op::constant || op == Op::iota || copied || trace::is_library(op)) return;
+      open[id].push_back(map);
+    };
+    for (const auto& request : requests_) want(request.node, root_maps_[request.node]);
+    std::vector<int> best;
+    for (int ops = 0; !open.empty();) {
+      if (ops > 0 && (best.empty() || open.size() <= best.size())) {
+        best.clear();
+        for (const auto& [id, maps] : open)
+          if (!root_maps_.count(id)) best.push_back(id);
+      }
+      auto [id, maps] = std::move(*open.begin());
+      open.erase(open.begin());
+      std::sort(maps.begin(), maps.end());
+      maps.erase(std::unique(maps.begin(), maps.end()), maps.end());
+      if ((ops += static_cast<int>(maps.size())) > context_.max_ops) return best;
+      const Node& node = graph_.nodes[id];
+      for (int map : maps) {
+        if (trace::is_reduction(node.op)) {
+          if (auto inner = reduced_at(id, map)) want(node.inputs[0], intern(std::move(*inner)));
+        } else if (node.op == Op::gather) {
+          want(node.inputs[1], map);
+        } else if (node.op == Op::pad) {
+          Map below = maps_[map].map;
+          for (std::size_t k = 0; k < below.size(); ++k) below[k] = below[k] + IndexExpr::of(-node.ints[2 * k]);
+          want(node.inputs[0], intern(std::move(below)));
+          want(node.inputs[1], map);
+        } else {
+          for (int input : node.inputs) want(input, map);
+        }
+      }
+    }
+    return {};
   }
 
   int elementwise(int id, int map) {
     check_growth(id);
+    if (context_.computed && (*context_.computed)[id] >= kMaxRepeats && !computed_here(id, map) && ++repeated_ > kMaxRepeated)
+      return need(id, map, CutReason::recompute_cost,
+                  fmt::format("{} kernels compute it already, and {} ops more of this one", (*context_.computed)[id], kMaxRepeated));
     const Node& node = graph_.nodes[id];
     Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {}, id};
     value.cost = trace::primitive(node.op).cost;
@@ -410,41 +474,62 @@ class Builder {
     return add(std::move(value), map);
   }
 
+  // Elements that a reduction combines to one.
+  Size extent_of(const Node& node) const {
+    Size extent = 1;
+    for (int axis : node.axes()) extent = extent * graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(axis)];
+    return extent;
+  }
+
+  // The points that a reduction combines, where it is computed by this kernel's rows; none where it is not.
+  std::optional<Map> reduced_at(int id, int map) const {
+    const Node& node = graph_.nodes[id];
+    const Sizes& input = graph_.nodes[node.inputs[0]].shape;
+    const Map& outer = maps_[map].map;
+    Map inner(input.size());
+    if (node.chunk > 0) {
+      if (!computed_here(id, map)) return std::nullopt;
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < input.size(); ++k)
+        inner[k] = static_cast<int>(k) == node.axis(0) ? outer.back() * node.chunk + row_dims_.back() : outer[kept++];
+      return inner;
+    }
+    if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points()) return std::nullopt;
+    Sizes reduced;
+    for (int axis : node.axes()) reduced.push_back(input[static_cast<std::size_t>(axis)]);
+    const Map rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
+    std::size_t kept = 0, gone = 0;
+    for (std::size_t k = 0; k < input.size(); ++k) {
+      const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
+      inner[k] = is_reduced ? rows[gone++] : outer[kept++];
+    }
+    return inner;
+  }
+
   int reduction(int id, int map) {
     const Node& node = graph_.nodes[id];
     const Node& input = graph_.nodes[node.inputs[0]];
-    Sizes reduced;
-    Size extent = 1;
-    for (int axis : node.axes()) {
-      reduced.push_back(input.shape[axis]);
-      extent = extent * input.shape[axis];
-    }
-    Map inner(input.shape.size());
+    const auto reduced = [&] {
+      Sizes sizes;
+      for (int axis : node.axes()) sizes.push_back(input.shape[static_cast<std::size_t>(axis)]);
+      return to_string(sizes);
+    };
     if (node.chunk > 0) {
       if (!computed_here(id, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
-      const Map& outer = maps_[map].map;
-      std::size_t kept = 0;
-      for (std::size_t k = 0; k < input.shape.size(); ++k)
-        inner[k] = static_cast<int>(k) == node.axis(0) ? outer.back() * node.chunk + row_dims_.back() : outer[kept++];
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, CutReason::reduction_dependency,
                     fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
-                                trace::name(node.op), to_string(reduced), kernel_.row_points()));
+                                trace::name(node.op), reduced(), kernel_.row_points()));
       // Each parallel point computes one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
-      if (kernel_.row_axes() == 0 || extent != kernel_.row_points() || !once || chunked_)
+      if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
         return need(id, map, CutReason::reduction_dependency,
                     fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op),
-                                to_string(reduced), element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
-      const Map rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
-      std::size_t kept = 0, gone = 0;
-      for (std::size_t k = 0; k < input.shape.size(); ++k) {
-        const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
-        inner[k] = is_reduced ? rows[gone++] : maps_[map].map[kept++];
-      }
+                                reduced(), element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
     }
+    Map inner = *reduced_at(id, map);
     const int source = eval(node.inputs[0], intern(std::move(inner)));
     Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
@@ -530,16 +615,10 @@ class Builder {
   // The nodes that a row value reads at every row point.
   std::vector<int> row_loads(int value) const {
     std::vector<int> nodes;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
-      seen[v] = 1;
-      if (kernel_.values[v].kind == Value::Kind::load) nodes.push_back(kernel_.values[v].node);
-      for (int arg : kernel_.values[v].args) stack.push_back(arg);
-    }
+    each_below(value, [&](int, const Value& here) {
+      if (here.row && here.kind == Value::Kind::load) nodes.push_back(here.node);
+      return here.row;
+    });
     std::sort(nodes.begin(), nodes.end());
     return nodes;
   }
@@ -595,21 +674,29 @@ class Builder {
     return std::any_of(kernel_.roots.begin(), kernel_.roots.end(), [&](const Root& r) { return r.value == value; });
   }
 
+  // What a value needs, itself too, each once, until the visitor says that it wants nothing below.
+  template <class Visit> void each_below(int value, Visit visit) const {
+    ++walk_;
+    seen_.resize(kernel_.values.size());
+    stack_.assign(1, value);
+    while (!stack_.empty()) {
+      const int v = stack_.back();
+      stack_.pop_back();
+      if (v < 0 || seen_[v] == walk_) continue;
+      seen_[v] = walk_;
+      if (!visit(v, kernel_.values[v])) continue;
+      for (int arg : kernel_.values[v].args) stack_.push_back(arg);
+    }
+  }
+
   // Cost of computing a value from memory, each value it needs counted once.
   double cone_cost(int value) const {
     double cost = 0;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v]) continue;
-      seen[v] = 1;
-      const Value& here = kernel_.values[v];
-      if (here.kind == Value::Kind::reduced) continue;
+    each_below(value, [&](int, const Value& here) {
+      if (here.kind == Value::Kind::reduced) return false;
       cost += here.cost;
-      for (int arg : here.args) stack.push_back(arg);
-    }
+      return true;
+    });
     return cost;
   }
 
@@ -619,18 +706,14 @@ class Builder {
   double own_seconds(int value) const {
     const Value& here = kernel_.values[value];
     Work work{elements_of(here.node) * static_cast<double>(itemsize(here.dtype)), elements_of(here.node) * cone_cost(value)};
-    std::map<int, char> read;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v]) continue;
-      seen[v] = 1;
-      if (kernel_.values[v].kind == Value::Kind::load) read[kernel_.values[v].node] = 1;
-      for (int arg : kernel_.values[v].args) stack.push_back(arg);
-    }
-    for (const auto& [node, _] : read)
+    std::vector<int> read;
+    each_below(value, [&](int, const Value& below) {
+      if (below.kind == Value::Kind::load) read.push_back(below.node);
+      return true;
+    });
+    std::sort(read.begin(), read.end());
+    read.erase(std::unique(read.begin(), read.end()), read.end());
+    for (int node : read)
       work.bytes += std::min(elements_of(node), elements_of(here.node)) * static_cast<double>(itemsize(graph_.nodes[node].dtype));
     return limits_.launch_seconds + work.seconds(limits_);
   }
@@ -762,16 +845,11 @@ class Builder {
 
   double row_cost(int value, const std::vector<char>& kept) const {
     double cost = 0;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v] || !kernel_.values[v].row || (kept[v] && v != value)) continue;
-      seen[v] = 1;
-      cost += kernel_.values[v].cost;
-      for (int arg : kernel_.values[v].args) stack.push_back(arg);
-    }
+    each_below(value, [&](int v, const Value& here) {
+      if (!here.row || (kept[v] && v != value)) return false;
+      cost += here.cost;
+      return true;
+    });
     return cost;
   }
 
@@ -831,6 +909,10 @@ class Builder {
   std::unordered_map<Place, int, PlaceHash> memo_;
   std::unordered_map<int, int> root_maps_;
   std::unordered_map<int, int> occurrences_;
+  mutable std::vector<int> seen_, stack_;  // of each_below
+  mutable int walk_ = 0;
+  int repeated_ = 0;            // ops that several kernels compute already
+  bool narrowed_ = false;
   std::map<int, Cut> reasons_;  // nodes that are read from memory, and why
   std::map<int, Cut> forced_;   // those without which the kernel would grow without end
 };

@@ -250,14 +250,18 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
     work.ops += value.cost * points.of(computed);
   }
   std::sort(reads.begin(), reads.end());
-  for (auto read = reads.begin(); read != reads.end();) {
-    const int node = read->first;
+  for (auto next = reads.begin(); next != reads.end();) {
+    const int node = next->first;
     double elements = 0;
-    for (; read != reads.end() && read->first == node; ++read) elements += read->second;
+    for (; next != reads.end() && next->first == node; ++next) elements += next->second;
     work.bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
   }
   for (const auto& root : kernel.roots) work.bytes += node_bytes(graph, root.node);
   return work;
+}
+
+double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits) {
+  return Work{bytes_moved(graph, kernel), work_of(graph, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
 }
 
 }  // namespace sinter::fuse

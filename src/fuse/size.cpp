@@ -271,7 +271,7 @@ std::string to_string(const Guard& guard) {
 // Where it is, or where it would be put.
 std::size_t SizeSpace::place_of(const Asked& asked) const {
   const auto bits = [](auto part) { return static_cast<std::uint64_t>(part); };
-  std::uint64_t hash = mix(bits(asked.operation) ^ bits(asked.y) << 8, bits(asked.a) << 32 ^ bits(asked.b) & 0xffffffffu);
+  std::uint64_t hash = mix(bits(asked.operation) ^ bits(asked.y) << 8, (bits(asked.a) << 32) ^ (bits(asked.b) & 0xffffffffu));
   hash = mix(hash, bits(asked.x));
   const std::size_t last = answers_.size() - 1;
   std::size_t place = static_cast<std::size_t>(hash) & last;
