@@ -18,7 +18,7 @@ constexpr int kMaxTries = 3;
 class Siblings {
  public:
   Siblings(const BuildContext& context, std::vector<Group>& groups)
-      : context_(context), graph_(*context.graph), groups_(groups), tries_(groups.size()), joined_(graph_.nodes.size(), -1) {}
+      : context_(context), graph_(*context.graph), groups_(groups), tries_(groups.size()), level_(graph_.nodes.size()), joined_(graph_.nodes.size(), -1) {}
 
   void run(const std::vector<FixedStep>& calls) {
     if (groups_.size() < kMany) return;
@@ -36,13 +36,12 @@ class Siblings {
   }
 
   // Groups of one level, over equal axes, that are linked by what they read; each in the order of what it writes.
-  std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) const {
+  std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) {
     // What a node is computed from has smaller numbers.
     std::vector<std::pair<int, int>> steps;  // node written, group; calls: -1 less their number
     for (std::size_t g = 0; g < groups_.size(); ++g) steps.push_back({writes(g), static_cast<int>(g)});
     for (std::size_t c = 0; c < calls.size(); ++c) steps.push_back({calls[c].writes, -1 - static_cast<int>(c)});
     std::sort(steps.begin(), steps.end());
-    std::vector<int> level(graph_.nodes.size());  // of what is written: steps one after the other
     std::vector<std::size_t> head(groups_.size());
     std::iota(head.begin(), head.end(), std::size_t{0});
     const auto find = [&](std::size_t g) {
@@ -54,19 +53,19 @@ class Siblings {
     for (const auto& [node, step] : steps) {
       int before = 0;
       if (step < 0) {
-        for (int read : calls[static_cast<std::size_t>(-1 - step)].reads) before = std::max(before, level[read]);
-        level[node] = before + 1;
+        for (int read : calls[static_cast<std::size_t>(-1 - step)].reads) before = std::max(before, level_[read]);
+        level_[node] = before + 1;
         continue;
       }
       const Group& group = groups_[static_cast<std::size_t>(step)];
-      each_read(group, [&](int read) { before = std::max(before, level[read]); });
-      level[node] = before + 1;
+      each_read(group, [&](int read) { before = std::max(before, level_[read]); });
+      level_[node] = before + 1;
       if (group.kernel.chunk != 0 || !group.kernel.checks.empty()) continue;
       std::vector<std::pair<const SizeNode*, std::int64_t>> sizes{{nullptr, group.kernel.parallel}};
       for (const auto& size : group.kernel.sizes) sizes.push_back({size.node(), size.hint()});
       const int axes = known_axes.try_emplace(std::move(sizes), static_cast<int>(known_axes.size())).first->second;
       each_read(group, [&](int read) {
-        const auto [reader, fresh] = readers.try_emplace({level[node], axes, read}, static_cast<std::size_t>(step));
+        const auto [reader, fresh] = readers.try_emplace({level_[node], axes, read}, static_cast<std::size_t>(step));
         if (!fresh) head[find(static_cast<std::size_t>(step))] = find(reader->second);
       });
     }
@@ -141,7 +140,10 @@ class Siblings {
       seconds += launched_seconds(graph_, groups_[members[k]].kernel, *context_.limits);
     }
     Built built = build_group(context_, std::move(all), host.kernel.sizes, host.kernel.parallel);
-    if (!built.needed.empty() || launched_seconds(graph_, built.group.kernel, *context_.limits) > seconds) {
+    // Since a member was built, more may have been put in memory: it must be there before the family's turn.
+    bool waits = false;
+    each_read(built.group, [&](int read) { waits |= level_[read] >= level_[writes(members[first])]; });
+    if (waits || !built.needed.empty() || launched_seconds(graph_, built.group.kernel, *context_.limits) > seconds) {
       const std::size_t half = first + (last - first) / 2;
       build(host, members, requests, first, half);
       build(host, members, requests, half, last);
@@ -156,6 +158,7 @@ class Siblings {
   const Graph& graph_;
   std::vector<Group>& groups_;
   std::vector<int> tries_;   // of a group
+  std::vector<int> level_;   // of what is written: steps one after the other until it is
   std::vector<int> joined_;  // of a node: the last kernel that was to compute it
   int round_ = 0;
 };
