@@ -22,9 +22,6 @@ constexpr int kMaxSplits = 8;
 constexpr int kMaxDivisions = 12;
 // A value that costs less than this is computed again in a later pass; a slot costs about a store and a load.
 constexpr double kKeepCost = 4;
-// What so many kernels compute already is put in memory where a kernel would hold so many ops of it: a long formula, each value of which
-// is reduced, would be computed from its beginning for each of them.
-constexpr int kMaxRepeats = 8, kMaxRepeated = 16;
 // Nodes looked at for one that is better read from memory.
 constexpr std::size_t kMaxCandidates = 48;
 
@@ -106,7 +103,6 @@ class Builder {
     made_.clear();
     guard_ = -1;
     gathered_ = false;
-    repeated_ = 0;
     memo_.clear();
     maps_.clear();
     map_ids_.clear();
@@ -459,9 +455,6 @@ class Builder {
 
   int elementwise(int id, int map) {
     check_growth(id);
-    if (context_.computed && (*context_.computed)[id] >= kMaxRepeats && !computed_here(id, map) && ++repeated_ > kMaxRepeated)
-      return need(id, map, CutReason::recompute_cost,
-                  fmt::format("{} kernels compute it already, and {} ops more of this one", (*context_.computed)[id], kMaxRepeated));
     const Node& node = graph_.nodes[id];
     Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {}, id};
     value.cost = trace::primitive(node.op).cost;
@@ -911,8 +904,7 @@ class Builder {
   std::unordered_map<int, int> occurrences_;
   mutable std::vector<int> seen_, stack_;  // of each_below
   mutable int walk_ = 0;
-  int repeated_ = 0;            // ops that several kernels compute already
-  bool narrowed_ = false;
+  bool narrowed_ = false;       // too many places were met once
   std::map<int, Cut> reasons_;  // nodes that are read from memory, and why
   std::map<int, Cut> forced_;   // those without which the kernel would grow without end
 };

@@ -17,7 +17,6 @@ struct BuildContext {
   const std::vector<char>* in_memory;  // node -> some kernel writes it: read it from there
   const std::vector<char>* reduces;    // node -> a reduction is among what it is computed from
   int max_ops;                         // of one kernel
-  const std::vector<int>* computed = nullptr;  // node -> kernels that compute it so far; none: not counted
 };
 
 /// The points a kernel runs over, and where a root's dimensions lie among them. Axes of size 1 are left out.

@@ -67,20 +67,6 @@ class Scheduler {
   // ---- grouping: consumers first, so that whoever needs a value in memory says so before its kernel is built -------------
 
   BuildContext context(int max_ops) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops}; }
-  BuildContext grouping() const {
-    BuildContext building = context(limits_.max_ops);
-    building.computed = &computed_;
-    return building;
-  }
-
-  void count_computed(const Kernel& kernel) {
-    const int kernels = static_cast<int>(groups_.size()) + 1;
-    for (const auto& value : kernel.values) {
-      if (!computes_node(value) || counted_[value.node] == kernels) continue;
-      counted_[value.node] = kernels;
-      ++computed_[value.node];
-    }
-  }
 
   void group() {
     const std::size_t count = graph().nodes.size();
@@ -88,8 +74,6 @@ class Scheduler {
     wanted_.assign(count, 0);
     groups_.clear();
     calls_.clear();
-    computed_.assign(count, 0);
-    counted_.assign(count, 0);
     plan_.aliases.clear();
     std::set<int> work;
     for (const auto& [id, cut] : cuts_) in_memory_[id] = 1;
@@ -116,7 +100,6 @@ class Scheduler {
       in_memory_[id] = 1;
       for (const auto& value : group.kernel.values)
         if (value.kind == Value::Kind::load && node(value.node).op != Op::data && !done[value.node]) work.insert(value.node);
-      count_computed(group.kernel);
       group.kernel.cut = cut_of(id);
       groups_.push_back(std::move(group));
     }
@@ -124,9 +107,9 @@ class Scheduler {
 
   Group grouped(int id, std::set<int>& work) {
     for (;;) {
-      Domain domain = choose_domain(grouping(), id);
+      Domain domain = choose_domain(context(limits_.max_ops), id);
       const bool rows = static_cast<int>(domain.sizes.size()) > domain.parallel;
-      Built built = build_group(grouping(), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel);
+      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel);
       for (const auto& needed : built.needed) {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
         put_in_memory(needed.node, needed.cut, work);
@@ -388,7 +371,6 @@ class Scheduler {
   Forced cuts_;
   Plan plan_;
   std::vector<char> in_memory_, wanted_, reduces_;
-  std::vector<int> computed_, counted_;  // node -> kernels that compute it so far, and the last of them
   std::vector<Behind> behind_;
   std::vector<int> alias_;
   std::vector<Group> groups_;
