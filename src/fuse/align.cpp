@@ -79,29 +79,36 @@ class Aligner {
       if (sizes[axis] == 1) axes[axis] = IndexExpr::of(0);
     for (std::size_t k = 0; k < theirs.at.size(); ++k) {
       const IndexExpr& there = theirs.at[k];
-      std::vector<IndexTerm> digits;
+      std::vector<const IndexTerm*> digits;
       for (const auto& term : there.terms()) {
         if (term.axis < 0) return std::nullopt;
-        if (sizes[term.axis] != 1) digits.push_back(term);
+        if (sizes[term.axis] != 1) digits.push_back(&term);
       }
       if (digits.empty()) {
         if (!(ours.at[k] == there)) return std::nullopt;
         continue;
       }
+      if (digits.size() == 1) {
+        const auto place = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits[0]->coeff);
+        auto& axis = axes[digits[0]->axis];
+        if (!place || (axis && !(*axis == *place))) return std::nullopt;
+        axis = place;
+        continue;
+      }
       // Most significant first; each weighs as much as all values of the ones below it.
-      std::sort(digits.begin(), digits.end(), [](const IndexTerm& a, const IndexTerm& b) { return a.coeff > b.coeff; });
+      std::sort(digits.begin(), digits.end(), [](const IndexTerm* a, const IndexTerm* b) { return a->coeff > b->coeff; });
       Sizes radix;
       Size count = 1;
       for (std::size_t d = digits.size(); d-- > 0;) {
-        if (digits.size() > 1 && digits[d].coeff != digits.back().coeff * count) return std::nullopt;
-        count = count * sizes[digits[d].axis];
-        radix.insert(radix.begin(), sizes[digits[d].axis]);
+        if (digits[d]->coeff != digits.back()->coeff * count) return std::nullopt;
+        count = count * sizes[digits[d]->axis];
+        radix.insert(radix.begin(), sizes[digits[d]->axis]);
       }
-      const auto flat = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits.back().coeff);
+      const auto flat = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits.back()->coeff);
       if (!flat) return std::nullopt;
       const Map places = reshape_map({*flat}, {count}, radix, sizes_, may_split_);
       for (std::size_t d = 0; d < digits.size(); ++d) {
-        auto& axis = axes[digits[d].axis];
+        auto& axis = axes[digits[d]->axis];
         if (axis && !(*axis == places[d])) return std::nullopt;
         axis = places[d];
       }

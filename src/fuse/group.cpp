@@ -8,9 +8,10 @@
 #include <functional>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
+#include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
+#include "trace/hash.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -75,11 +76,14 @@ class Builder {
     friend bool operator==(const Place&, const Place&) = default;
   };
   struct PlaceHash {
-    std::size_t operator()(const Place& p) const { return (static_cast<std::size_t>(p.node) * 31 + static_cast<std::size_t>(p.guard + 1)) * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(p.map); }
+    std::size_t operator()(const Place& p) const {
+      return mix(mix(static_cast<std::uint64_t>(p.node), static_cast<std::uint64_t>(p.guard + 1)), static_cast<std::uint64_t>(p.map));
+    }
   };
 
   int intern(Map map) {
-    const auto [found, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
+    const auto [known, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
+    const int id = *known;
     if (fresh) {
       MapInfo info;
       for (const auto& expr : map) {
@@ -89,7 +93,7 @@ class Builder {
       info.map = std::move(map);
       maps_.push_back(std::move(info));
     }
-    return found->second;
+    return id;
   }
 
   // ---- from the roots down ------------------------------------------------------------------------------------------------
@@ -130,19 +134,19 @@ class Builder {
   }
 
   bool computed_here(int id, int map) const {
-    const auto root = root_maps_.find(id);
-    return root != root_maps_.end() && root->second == map;
+    const int* root = root_maps_.find(id);
+    return root && *root == map;
   }
 
   bool read_from_memory(int id, int map) const {
     if (computed_here(id, map)) return false;
-    return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.count(id) || reasons_.count(id);
+    return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.contains(id) || reasons_.count(id);
   }
 
   // Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel holds a bounded number.
   int eval(int id, int map) {
     const Place start{id, map, guard_};
-    if (auto found = memo_.find(start); found != memo_.end()) return found->second;
+    if (const int* found = memo_.find(start)) return *found;
     bool spread = false;  // below a broadcast
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
       const Node& view = graph_.nodes[id];
@@ -167,8 +171,8 @@ class Builder {
       const Node& node = graph_.nodes[id];
       value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
       if (place == start) return value;
-    } else if (auto found = memo_.find(place); found != memo_.end()) {
-      value = found->second;
+    } else if (const int* found = memo_.find(place)) {
+      value = *found;
     } else {
       value = compute(id, map);
       if (spread) value = with_epilogue(id, map, value);
@@ -427,7 +431,7 @@ class Builder {
       if (ops > 0 && (best.empty() || open.size() <= best.size())) {
         best.clear();
         for (const auto& [id, maps] : open)
-          if (!root_maps_.count(id)) best.push_back(id);
+          if (!root_maps_.contains(id)) best.push_back(id);
       }
       auto [id, maps] = std::move(*open.begin());
       open.erase(open.begin());
@@ -719,7 +723,7 @@ class Builder {
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<std::uint64_t> axes(count);
     std::vector<char> widened(count);  // somebody needs it at more points than it has
-    std::map<int, int> places;
+    FlatMap<int, int> places;
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
@@ -730,10 +734,12 @@ class Builder {
       if (value.kind == Value::Kind::op && value.node >= 0) ++places[value.node];
     }
     std::vector<std::pair<double, int>> candidates;
+    FlatMap<int, char> met;  // a node's places cost the same: the first one speaks for all
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
-      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.count(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.contains(value.node)) continue;
       if (!widened[v] && places[value.node] < 2) continue;
+      if (!met.try_emplace(value.node, 1).second) continue;
       if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
     }
     std::sort(candidates.begin(), candidates.end());
@@ -741,7 +747,9 @@ class Builder {
     int best = -1;
     double most = 0;
     for (const auto& [cost, v] : candidates) {
-      const double saved = now.seconds(limits_) - work_of(graph_, kernel_, limits_, {kernel_.values[v].node}).seconds(limits_) - own_seconds(v);
+      const double own = own_seconds(v);
+      if (now.seconds(limits_) - own <= most) continue;
+      const double saved = now.seconds(limits_) - work_of(graph_, kernel_, limits_, {kernel_.values[v].node}).seconds(limits_) - own;
       if (saved <= most) continue;
       most = saved;
       best = v;
@@ -822,7 +830,7 @@ class Builder {
     const Work now{bytes_moved(graph_, kernel_), work_of(graph_, kernel_, limits_).ops};
     for (const auto& keep : kept_values) {
       const Value& value = kernel_.values[keep.value];
-      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.count(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.contains(value.node)) continue;
       const Work with{now.bytes, now.ops + (passes - 1) * elements_of(value.node) * cone_cost(keep.value)};
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
@@ -849,7 +857,7 @@ class Builder {
   bool within_limits() {
     const auto halve = [&](CutReason reason, std::string detail) {
       const int node = halving_node(kernel_);
-      if (node < 0 || root_maps_.count(node)) return true;
+      if (node < 0 || root_maps_.contains(node)) return true;
       read(node, {reason, std::move(detail)});
       return false;
     };
@@ -871,7 +879,7 @@ class Builder {
       if (value.kind != Value::Kind::load) continue;
       // What is at computed places is where no other kernel can be known to read it.
       if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
-      if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.count(value.node)) continue;
+      if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.contains(value.node)) continue;
       if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
     }
     for (auto& value : kernel_.values)
@@ -898,10 +906,10 @@ class Builder {
   int guard_ = -1;                   // what is met is read where this value holds
   bool gathered_ = false;            // what is met is wanted at computed places
   std::vector<MapInfo> maps_;
-  std::unordered_map<Map, int, MapHash> map_ids_;
-  std::unordered_map<Place, int, PlaceHash> memo_;
-  std::unordered_map<int, int> root_maps_;
-  std::unordered_map<int, int> occurrences_;
+  FlatMap<Map, int, MapHash> map_ids_;
+  FlatMap<Place, int, PlaceHash> memo_;
+  FlatMap<int, int> root_maps_;
+  FlatMap<int, int> occurrences_;
   mutable std::vector<int> seen_, stack_;  // of each_below
   mutable int walk_ = 0;
   bool narrowed_ = false;       // too many places were met once

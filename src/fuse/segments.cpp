@@ -18,7 +18,7 @@ constexpr double kLightCost = 8;
 // A formula of more ops than the first that more kernels than the second would compute, each for itself, is put in memory before any
 // of them is built: else the work of planning would grow with both.
 constexpr int kLongFormula = 16;
-constexpr std::size_t kManyKernels = 8;
+constexpr std::size_t kManyKernels = 4;
 
 using Ops = std::shared_ptr<const std::vector<int>>;  // sorted; what a node's kernel would hold
 
