@@ -120,7 +120,7 @@ class Explorer {
     const IndexExpr& along = map[static_cast<std::size_t>(scan.axis(0))];
     Candidate candidate;
     candidate.rows = along.axes();
-    candidate.work = as_double(element_count(scan.shape));
+    candidate.work = as_double(scan.elements);
     if (scan.chunk > 0) {
       const int axis = pure_axis(along);
       if (axis < 0 || sizes_[axis] != scan.shape[static_cast<std::size_t>(scan.axis(0))]) return std::nullopt;

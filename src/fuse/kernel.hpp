@@ -108,6 +108,8 @@ struct Work {
   double bytes = 0, ops = 0;
   double seconds(const Limits& limits) const;
 };
+/// Of a kernel as it runs: its launch, its passes' traffic and its arithmetic.
+double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Of the whole kernel, as if the nodes in `loaded` were read from memory.
 Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded = {});
 

@@ -271,10 +271,11 @@ class Rewriter {
     }
   }
 
+  bool finds() const { return !found_.empty(); }
+
   Graph run() {
-    if (found_.empty()) return graph_;
     std::size_t id = 0;
-    return rebuild(graph_, [&](Graph& out, Node node) {
+    return rebuild(graph_, [](const Node&) { return true; }, [&](Graph& out, Node node) {
       const std::size_t here = id++;
       now_.push_back(-1);
       const auto cut = cuts_.find(here);
@@ -373,6 +374,10 @@ class Rewriter {
 
 }  // namespace
 
-Graph merge_dependent_reductions(const Graph& graph, const Limits& limits) { return limits.fuse ? Rewriter(graph, limits).run() : graph; }
+Graph merge_dependent_reductions(Graph graph, const Limits& limits) {
+  if (!limits.fuse) return graph;
+  Rewriter rewriter(graph, limits);
+  return rewriter.finds() ? rewriter.run() : graph;
+}
 
 }  // namespace sinter::fuse

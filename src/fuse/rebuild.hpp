@@ -1,5 +1,6 @@
 // What graph rewrites are made of.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -13,15 +14,18 @@ using trace::Op;
 inline constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over before a second kernel would start
 inline constexpr std::int64_t kMinChunk = 16384;
 
-/// Copies a graph node by node; `emit` may add further nodes and returns the number that stands for the old one.
-template <class Emit>
-Graph rebuild(const Graph& graph, Emit emit) {
+/// Rebuilds a graph node by node, if one of them is to be `changed`; `emit` may add further nodes and returns the number that stands
+/// for the old one.
+template <class Changed, class Emit>
+Graph rebuild(Graph graph, Changed changed, Emit emit) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), changed)) return graph;
   Graph result;
+  result.nodes.reserve(graph.nodes.size());
   result.leaves = graph.leaves;
   result.space = graph.space;
   std::vector<int> moved(graph.nodes.size());
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    Node node = graph.nodes[id];
+    Node node = std::move(graph.nodes[id]);
     for (int& input : node.inputs) input = moved[input];
     moved[id] = emit(result, std::move(node));
   }
@@ -30,6 +34,7 @@ Graph rebuild(const Graph& graph, Emit emit) {
 }
 
 inline int push(Graph& graph, Node node) {
+  node.elements = element_count(node.shape);
   graph.nodes.push_back(std::move(node));
   return static_cast<int>(graph.nodes.size()) - 1;
 }

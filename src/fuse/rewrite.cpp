@@ -14,11 +14,14 @@ Size chunk_length(const Size& length) {
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
 }
 
+bool reduces_at_once(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
+bool scans_at_once(const Node& node) { return node.op == Op::scan && node.chunk == 0; }
+
 }  // namespace
 
-Graph drop_unit_reductions(const Graph& graph) {
-  return rebuild(graph, [](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+Graph drop_unit_reductions(Graph graph) {
+  return rebuild(std::move(graph), reduces_at_once, [](Graph& out, Node node) {
+    if (!reduces_at_once(node)) return push(out, std::move(node));
     const Sizes& shape = out.nodes[node.inputs[0]].shape;
     const auto axes = node.axes();
     if (!std::all_of(axes.begin(), axes.end(), [&](int axis) { return shape[axis] == 1; })) return push(out, std::move(node));
@@ -28,13 +31,13 @@ Graph drop_unit_reductions(const Graph& graph) {
   });
 }
 
-Graph split_reductions(const Graph& graph, const Limits& limits) {
-  return rebuild(graph, [&](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+Graph split_reductions(Graph graph, const Limits& limits) {
+  return rebuild(std::move(graph), reduces_at_once, [&](Graph& out, Node node) {
+    if (!reduces_at_once(node)) return push(out, std::move(node));
     const int input = node.inputs[0];
     const Sizes shape = out.nodes[input].shape;
-    const Size results = element_count(node.shape);
-    const Size extent = results != 0 ? element_count(shape) / results : 0;
+    const Size results = node.elements;
+    const Size extent = results != 0 ? out.nodes[input].elements / results : 0;
     if (results >= limits.units || extent < kSplitFrom) return push(out, std::move(node));
 
     Node first = node;
@@ -66,13 +69,13 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
   });
 }
 
-Graph split_scans(const Graph& graph, const Limits& limits) {
-  return rebuild(graph, [&](Graph& out, Node node) {
-    if (node.op != Op::scan || node.chunk != 0) return push(out, std::move(node));
+Graph split_scans(Graph graph, const Limits& limits) {
+  return rebuild(std::move(graph), scans_at_once, [&](Graph& out, Node node) {
+    if (!scans_at_once(node)) return push(out, std::move(node));
     const int axis = node.axis(0), input = node.inputs[0];
     const auto reduction = static_cast<Op>(node.axis(1));
     const Size length = node.shape[axis];
-    if (length < kSplitFrom || element_count(node.shape) / length >= limits.units) return push(out, std::move(node));
+    if (length < kSplitFrom || node.elements / length >= limits.units) return push(out, std::move(node));
     const DType carried = trace::scan_carry(reduction, node.dtype);
     Node wide = node;  // what is carried
     wide.op = Op::cast;
@@ -171,6 +174,8 @@ int expanded(Graph& out, Node node) {
 
 }  // namespace
 
-Graph expand_library_calls(const Graph& graph) { return rebuild(graph, expanded); }
+Graph expand_library_calls(Graph graph) {
+  return rebuild(std::move(graph), [](const Node& node) { return trace::is_library(node.op); }, expanded);
+}
 
 }  // namespace sinter::fuse
