@@ -202,6 +202,11 @@ layer_norm(x, w, b)[:, 0:1], layer_norm(x) | x=F[n,m] w=F[m] b=F[m]
 s = softmax(x.reshape(n, m, 2), -1); s.reshape(n, 2 * m), s[:, 0] | x=F[n,m,2]
 g = power(abs(x), 0.45); q = rint(g * 255); s = sum(g); q, s | x=f64[n,m]
 p = x[:, 1:] - x[:, :-1]; p, p.sum(axis=1), abs(p).max(axis=0) | x=F[n,m]
+sort(x), sort(x, axis=0) | x=T[n,m]
+sort(log(x), axis=0)[::-1] * 2 | x=F[n,m]
+sort(x.T) - x.min(axis=0)[:, None] | x=F[n,m]
+sort(x.reshape(n, m, 2), axis=1)[:, ::2].sum(axis=2) | x=F[n,m,2]
+s = sort(abs(x) + y, axis=-1); s[:, m // 2], s.mean(axis=1), cumsum(s, axis=1) | x=F[n,m] y=F[m]
 h = (x[..., None] == arange(5)).sum(axis=0); h, cumsum(h) | x=p<5[n]
 """
 
