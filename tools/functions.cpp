@@ -146,6 +146,7 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value sort_(const Arguments& a) { return {sort(a.operand(0), a.integer(1, -1))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
@@ -290,6 +291,7 @@ constexpr Function kFunctions[] = {
     {"sin", "x", unary<sin>},
     {"sinh", "x", unary<sinh>},
     {"softmax", "x axis?", over_last_axis<softmax>},
+    {"sort", "a axis?", sort_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},

@@ -336,20 +336,27 @@ const void* Engine::host_data(const trace::RecordedPtr& node) {
   return host_memory_of(*storage).get();
 }
 
-std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
-  History known;
+  std::vector<std::shared_ptr<History>> known;
   for (const auto& root : roots) {
     if (!root) throw ValueError("explain: the tensor is empty (default-constructed); assign it first");
-    if (auto history = std::static_pointer_cast<History>(root->history())) known = *history;
     if (!root->result()) pending.push_back(root);
+    auto history = std::static_pointer_cast<History>(root->history());
+    if (history && std::find(known.begin(), known.end(), history) == known.end()) known.push_back(std::move(history));
   }
+  if (!target.empty() && (!known.empty() || pending.empty()))
+    throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
+                     "is no data");
+  std::vector<Told> told;
+  for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {
-    if (!target.empty()) throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, "
-                                          "over placeholders if there is no data");
-    if (known.device.empty()) known.device = options().device;  // nobody computed it: it came with its elements
-    return {known, known.planned.lock()};
+    if (told.empty()) {  // nobody computed them: they came with their elements
+      told.emplace_back();
+      told.back().history.device = options().device;
+    }
+    return told;
   }
   Setup now;
   if (target.empty()) {
@@ -363,7 +370,8 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
   const trace::Linear linear = trace::linearize(pending);
   const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) { return plan_for(linear.graph, now); });
   const auto& planned = found.planned;
-  return {History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned};
+  told.push_back({History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned});
+  return told;
 }
 
 Counters Engine::counters() {

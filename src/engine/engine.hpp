@@ -29,9 +29,9 @@ class Engine {
   void evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node);
-  /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device. The plan is held for as long
-  /// as it is looked at; null when it has left memory.
-  std::pair<History, std::shared_ptr<const Planned>> history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+  /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
+  /// current device.
+  std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
 
   /// See sinter::tune(). `progress` is told what part is done, and of which kernel.
   std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);

@@ -1,6 +1,7 @@
 #include "fuse/rewrite.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "fuse/rebuild.hpp"
 
@@ -154,6 +155,72 @@ int multiply_and_sum(Graph& out, const Node& node) {
   sum.inputs = {push(out, product)};
   sum.ints = {static_cast<std::int64_t>(rank)};
   return push(out, sum);
+}
+
+/// Every element of the last axis goes where as many come before it: two kernels of n^2 comparisons a row. Equal elements keep their
+/// order, NaN comes last.
+int by_rank(Graph& out, const Node& node) {
+  const int x = node.inputs[0];
+  const Sizes shape = out.nodes[x].shape;
+  const Size n = shape.back();
+  Sizes square = shape, columns(shape.begin(), shape.end() - 1);
+  square.push_back(n);
+  columns.insert(columns.end(), {n, 1});
+  Sizes rows = columns;
+  std::swap(rows[rows.size() - 1], rows[rows.size() - 2]);
+  const auto spread = [&](int input, const Sizes& as) {
+    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.where), square, node.where);
+  };
+  const auto compute = [&](Op op, DType dtype, std::vector<int> inputs) {
+    Node made;
+    made.op = op;
+    made.dtype = dtype;
+    made.shape = square;
+    made.inputs = std::move(inputs);
+    made.where = node.where;
+    return push(out, std::move(made));
+  };
+  const auto reduced = [&](Op op, int input) {
+    Node made = node;
+    made.op = op;
+    made.dtype = out.nodes[input].dtype;
+    made.inputs = {input};
+    made.ints = {static_cast<std::int64_t>(square.size()) - 1};
+    return push(out, std::move(made));
+  };
+  Node count;
+  count.op = Op::iota;
+  count.dtype = DType::int64;
+  count.shape = {n};
+  count.where = node.where;
+  const int numbers = push(out, std::move(count));
+  Sizes one(square.size(), 1), other = one;
+  one[one.size() - 2] = other[other.size() - 1] = n;
+  const int i = spread(numbers, one), j = spread(numbers, other);
+
+  const int a = spread(x, columns), b = spread(x, rows);
+  int before = compute(Op::less, DType::bool_, {b, a}), same = compute(Op::equal, DType::bool_, {a, b});
+  if (is_floating(node.dtype)) {
+    const int last = compute(Op::isnan, DType::bool_, {a}), other_last = compute(Op::isnan, DType::bool_, {b});
+    const int overtaken = compute(Op::bitwise_and, DType::bool_, {last, compute(Op::bitwise_not, DType::bool_, {other_last})});
+    before = compute(Op::bitwise_or, DType::bool_, {before, overtaken});
+    same = compute(Op::bitwise_or, DType::bool_, {same, compute(Op::bitwise_and, DType::bool_, {last, other_last})});
+  }
+  const int earlier = compute(Op::bitwise_and, DType::bool_, {same, compute(Op::less, DType::bool_, {j, i})});
+  const int rank = reduced(Op::reduce_sum, compute(Op::cast, DType::int64, {compute(Op::bitwise_or, DType::bool_, {before, earlier})}));
+
+  Node least;
+  least.op = Op::constant;
+  least.dtype = node.dtype;
+  visit_storage(node.dtype, [&]<class T>() {
+    least.scalar = is_floating(node.dtype) ? trace::make_scalar(node.dtype, -std::numeric_limits<double>::infinity())
+                                           : trace::make_scalar_int(node.dtype, static_cast<std::int64_t>(std::numeric_limits<T>::lowest()));
+  });
+  least.shape = square;
+  least.where = node.where;
+  const int nothing = push(out, std::move(least));
+  const int here = compute(Op::equal, DType::bool_, {spread(rank, rows), i});
+  return reduced(Op::reduce_max, compute(Op::where, node.dtype, {here, spread(x, rows), nothing}));
 }
 
 int expanded(Graph& out, Node node) {

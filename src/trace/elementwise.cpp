@@ -92,6 +92,13 @@ Tensor logical(Op op, const char* name, const Arg& a, const Arg& b) {
   return binary(op, name, Arg(x, a.where()), Arg(y, b.where()));
 }
 
+/// bool as int8, where NumPy has no arithmetic on bool.
+Tensor number_of(const char* name, const Arg& x) {
+  const Site site = site_of(name, x.where());
+  const RecordedPtr node = as_node(site, x);
+  return Tensor(is_bool(node->dtype) ? make_cast(site, node, DType::int8) : node);
+}
+
 /// NumPy refuses negative integer powers of integers where it sees them; sinter sees literals.
 void check_power(const Site& site, DType type, const Arg& exponent) {
   if (is_floating(type)) return;
@@ -191,8 +198,16 @@ Tensor isnan(const Arg& x) { return classify(Op::isnan, "isnan", x, false); }
 Tensor isinf(const Arg& x) { return classify(Op::isinf, "isinf", x, false); }
 Tensor isfinite(const Arg& x) { return classify(Op::isfinite, "isfinite", x, true); }
 
-Tensor square(const Arg& x) { return binary(Op::multiply, "square", x, x); }
-Tensor reciprocal(const Arg& x) { return binary(Op::divide, "reciprocal", Arg(1, x.where()), x); }
+// Of bool, NumPy computes both in int8; of an integer, the reciprocal is truncated to its type again.
+Tensor square(const Arg& x) {
+  const Tensor widened = number_of("square", x);
+  return binary(Op::multiply, "square", Arg(widened, x.where()), Arg(widened, x.where()));
+}
+Tensor reciprocal(const Arg& x) {
+  const Tensor widened = number_of("reciprocal", x);
+  const Tensor inverse = binary(Op::divide, "reciprocal", Arg(1, x.where()), Arg(widened, x.where()));
+  return is_floating(widened.dtype()) ? inverse : Tensor(make_cast(site_of("reciprocal", x.where()), inverse.node(), widened.dtype()));
+}
 
 Tensor clip(const Arg& x, const Arg& low, const Arg& high) {
   const Scope scope("clip", x.where());

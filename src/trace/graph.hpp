@@ -65,10 +65,5 @@ struct Graph {
 using sinter::to_string;  // of shapes
 /// One line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);
-/// Everything but the literals' values and source lines: equal keys mean the same plan serves.
-std::string structure_key(const Graph& graph);
-
-/// Consumers of each node, by number.
-std::vector<std::vector<int>> consumers(const Graph& graph);
 
 }  // namespace sinter::trace
