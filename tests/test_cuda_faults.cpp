@@ -151,10 +151,10 @@ TEST_CASE("a barrier taken out of a reduction is noticed") {
     MESSAGE(which, " -> ", line_from(told, "cuda emulator:"));
     CAPTURE(told);
     CHECK(has(told, "cuda emulator: kernel sum_of_rows: block ("));
-    CHECK(has(told, "with no barrier between"));
+    CHECK((has(told, "with no barrier between") || has(told, "which no thread of the block has written")));
     CHECK(has(told, "ERROR: cuda:0"));
     CHECK(has(told, "CUDA_ERROR_LAUNCH_FAILED (719)"));
-    CHECK(has(told, "the kernel launched last is sum_of_rows"));
+    CHECK(has(told, "the kernel at fault is sum_of_rows"));
     CHECK(has(told, "AGAIN: cuda:0"));
     CHECK(has(told, "the device was lost earlier"));
   }
@@ -174,7 +174,7 @@ TEST_CASE("a barrier or shuffle that some threads miss is a failed launch, not a
   }
   const std::string barrier = child("child: barrier of some threads", "SINTER_EMULATOR_CHECKS=off").output;
   CAPTURE(barrier);
-  CHECK(has(barrier, "is reached by 64 of 256 threads"));
+  CHECK(has(barrier, "waits at the barrier of line"));  // those that passed it by wait at the next one
   CHECK(has(barrier, "CUDA_ERROR_LAUNCH_FAILED"));
   const std::string shuffle = child("child: shuffle of some lanes").output;
   CAPTURE(shuffle);
@@ -194,7 +194,7 @@ TEST_CASE("accesses outside the device's memory") {
       CAPTURE(told);
       CHECK(has(told, "cuda emulator: kernel negative: "));
       CHECK(has(told, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
-      CHECK(has(told, "the kernel launched last is negative"));
+      CHECK(has(told, "the kernel at fault is negative"));
     }
   const ChildResult host = child("child: host reads device memory");
   CHECK(!has(host.output, "READ"));
@@ -210,10 +210,10 @@ TEST_CASE("no driver, no GPU, no such GPU") {
   CAPTURE(foreign);
   CHECK(has(foreign, "libm.so.6 has no cuInit"));
   if (!on_gpu()) {
-    const std::string none = child("child: open", "SINTER_EMULATOR_SM=none").output;
+    const std::string none = child("child: open", "SINTER_EMULATOR_GPU=none").output;
     CAPTURE(none);
     CHECK(has(none, "finds no GPU"));
-    CHECK(has(child("child: open", "SINTER_EMULATOR_SM=120").output, "OPENED emulated sm_120"));
+    CHECK(has(child("child: open", "SINTER_EMULATOR_GPU=T4").output, "OPENED emulated T4"));
   }
   const std::size_t count = device::list_cuda().size();
   REQUIRE(count >= 1);
@@ -261,8 +261,9 @@ TEST_CASE("a row that does not fit in shared memory is refused before the launch
   b.store(b.slot(slot), x);
   const jit::Binary binary = compiler().compile(jit::generate_cuda(b.nest, gpu().info().sm));
   const device::KernelPtr kernel = gpu().load(b.nest, binary);
-  const device::BufferPtr buffer = gpu().allocate(4 << 20);
-  void* const pointers[] = {buffer->data(), buffer->data()};
+  const device::BufferPtr from = gpu().allocate(4 << 20), to = gpu().allocate(4 << 20);
+  gpu().upload(*from, std::vector<float>(1 << 20).data(), 4 << 20);
+  void* const pointers[] = {from->data(), to->data()};
   CHECK_THROWS_WITH_AS(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}),
                        doctest::Contains("needs 4194304 bytes of shared memory"), DeviceError);
   // Above what a block has without asking, and within what it may ask for.
@@ -282,6 +283,7 @@ TEST_CASE("what a loaded kernel takes, and how long it ran") {
   }
   CHECK(info.max_threads >= 256);
   const device::BufferPtr in = gpu().allocate(4 * 200000), out = gpu().allocate(4 * 2000);
+  gpu().upload(*in, std::vector<float>(200000).data(), 4 * 200000);
   void* const pointers[] = {in->data(), out->data()};
   device::EventTimer timer(gpu());
   timer.start();
