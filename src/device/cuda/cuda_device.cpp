@@ -148,6 +148,7 @@ class CudaDeviceImpl : public CudaDevice {
   MemoryUse memory() const override { return gpu_->memory(); }
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
+  bool lost() const override { return gpu_->lost(); }
   fuse::Limits limits() const override { return cuda::limits_of(gpu_->info()); }
   BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }
   std::shared_ptr<void> host_memory(const BufferPtr&) override { return nullptr; }
@@ -215,6 +216,8 @@ std::vector<CudaInfo> list_cuda(std::string* why_none) {
   }
   return list;
 }
+
+int cuda_driver_version() noexcept { return cuda::driver_version(); }
 
 std::shared_ptr<CudaDevice> open_cuda(int ordinal) { return std::make_shared<cuda::CudaDeviceImpl>(ordinal); }
 

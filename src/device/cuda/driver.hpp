@@ -113,4 +113,7 @@ struct Driver {
 /// and initialises it. Throws DeviceError saying what was tried.
 const Driver& driver();
 
+/// The CUDA version that the driver serves, without initialising it; 0 when there is none.
+int driver_version() noexcept;
+
 }  // namespace sinter::device::cuda

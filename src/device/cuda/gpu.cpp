@@ -37,7 +37,7 @@ std::string_view advice_for(Result r) {
     case result::unsupported_ptx_version:
     case result::invalid_ptx:
     case result::invalid_image:
-      return "the driver is older than NVRTC: install a driver for its CUDA version, or name an NVRTC of the driver's in SINTER_NVRTC";
+      return "if the driver is older than NVRTC, install a driver for its CUDA version, or name an NVRTC of the driver's in SINTER_NVRTC";
     case result::jit_compiler_not_found:
     case result::jit_compilation_disabled:
       return "the driver has no compiler for PTX (libnvidia-ptxjitcompiler): install NVIDIA's whole driver";
@@ -163,6 +163,11 @@ void Gpu::release(Address address, std::size_t bytes) noexcept {
 void Gpu::trim() {
   synchronize();
   if (pool_) check(api_.pool_trim(pool_, 0), "giving pooled memory back");
+}
+
+bool Gpu::lost() const {
+  const std::scoped_lock lock(mutex_);
+  return !lost_.empty();
 }
 
 void Gpu::synchronize(const char* doing) {

@@ -31,6 +31,7 @@ class Gpu {
   Address allocate(std::size_t bytes);
   void release(Address address, std::size_t bytes) noexcept;
   void trim();
+  bool lost() const;
   MemoryUse memory() const { return {now_.load(), peak_.load()}; }
   void reset_peak() { peak_ = now_.load(); }
 
@@ -71,7 +72,7 @@ class Gpu {
   Stream stream_ = nullptr;
   Pool pool_ = nullptr;
   std::atomic<std::size_t> now_{0}, peak_{0};
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::array<std::shared_ptr<const std::string>, kRemembered> launched_;  // the names of the last kernels, in a ring
   std::uint64_t launches_ = 0, passed_ = 0;  // how many were launched, and how many of them surely ended well
   std::string lost_;
