@@ -94,8 +94,11 @@ void Engine::after_fork(bool child) {
 
 void Engine::configure(const Options& options) {
   check(options);
-  device_of(options);
+  const device::DevicePtr chosen = device_of(options);
   apply(options);
+  // A device that was lost is left behind: what goes on elsewhere is not told of it again.
+  std::lock_guard lock(mutex_);
+  std::erase_if(devices_, [&](const auto& entry) { return entry.second != chosen && entry.second->lost(); });
 }
 
 Options Engine::options() const {
