@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda_fixture.hpp"
+#include "normal_distribution.hpp"
 #include "trace/primitives.hpp"
 
 namespace sinter::test {
@@ -183,6 +184,18 @@ W float_reference(Op op, T a, T b, bool c, bool& exact) {
       return std::cosh(x);
     case Op::tanh:
       return std::tanh(x);
+    case Op::asinh:
+      return std::asinh(x);
+    case Op::acosh:
+      return std::acosh(x);
+    case Op::atanh:
+      return std::atanh(x);
+    case Op::cbrt:
+      return std::cbrt(x);
+    case Op::erfc:
+      return std::erfc(x);
+    case Op::ndtr:
+      return normal_distribution(x);
     case Op::erf:
       return std::erf(x);
     case Op::power:

@@ -120,6 +120,8 @@ struct FloatFunction {
 constexpr FloatFunction kThroughDouble[] = {
     {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
     {"sn_sinh", "sinh", 1}, {"sn_pow", "pow", 2},   {"sn_atan2", "atan2", 2},
+    {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1},
+    {"sn_erfc", "erfc", 1},
 };
 
 // Constants as bits or hex: no header gives them to a kernel.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "jit/float32_math.hpp"
+#include "jit/float64_math.hpp"
 #include "jit/llvm/expression.hpp"
 #include "sinter/errors.hpp"
 
@@ -48,19 +49,32 @@ Division divide_integers(const Expr& a, const Expr& b) {
   return {divisor, quotient, a - quotient * divisor};
 }
 
+template <int arity, class F>
+Expr applied(F function, const Expr& a, const Expr& b) {
+  if constexpr (arity == 1) return function(a);
+  else return function(a, b);
+}
+
 }  // namespace
 
-Value emit_math32(Ir& ir, std::string_view name, const std::vector<Value>& x) {
-  const Expr a{&ir, x[0]};
-#define SINTER_UNARY(function) \
-  if (name == #function) return float32_math::function##_32(a).v;
-  SINTER_FLOAT32_UNARY(SINTER_UNARY)
-#undef SINTER_UNARY
-#define SINTER_BINARY(function) \
-  if (name == #function) return float32_math::function##_32(a, Expr{&ir, x[1]}).v;
-  SINTER_FLOAT32_BINARY(SINTER_BINARY)
-#undef SINTER_BINARY
-  throw InternalError("no float32 function named " + std::string(name));
+Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x) {
+  const Expr a{&ir, x.front()}, b{&ir, x.back()};
+  const bool narrow = a.dtype() == DType::float32;
+#define SINTER_FUNCTION(id, arity, ...)                                                                       \
+  if (name == #id)                                                                                            \
+    return (narrow ? applied<arity>([](const auto&... v) { return float32_math::id##_32(v...); }, a, b)       \
+                   : applied<arity>([](const auto&... v) { return float64_math::id##_64(v...); }, a, b))      \
+        .v;
+  SINTER_FUNCTION(power, 2)
+#define SINTER_ELEMENTWISE(...)
+#define SINTER_REDUCTION(...)
+#define SINTER_STRUCTURAL(...)
+#include "trace/primitives.def"
+#undef SINTER_FUNCTION
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+  throw InternalError("no function named " + std::string(name));
 }
 
 Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
