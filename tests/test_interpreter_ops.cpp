@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <memory>
 #include <random>
 #include <string>
@@ -230,6 +231,9 @@ void check_float() {
       Op::atanh, [](long double x) { return atanhl(x); }, close);
   check_unary<T>(
       Op::cbrt, [](long double x) { return cbrtl(x); }, close);
+  check_binary<T>(Op::copysign, [](T x, T y) { return std::copysign(x, y); });
+  check_binary<T>(Op::nextafter, [](T x, T y) { return std::nextafter(x, y); });
+  check_binary<T>(Op::ldexp, [](T x, T y) { return std::isnan(y) ? y : std::ldexp(x, static_cast<int>(std::min(std::max(y, T(-2200)), T(2200)))); });
   check_binary<T>(Op::add, [](T x, T y) { return x + y; });
   check_binary<T>(Op::subtract, [](T x, T y) { return x - y; });
   check_binary<T>(Op::multiply, [](T x, T y) { return x * y; });
@@ -292,6 +296,10 @@ void check_int() {
   });
   check_binary<T>(Op::minimum, [](T x, T y) { return std::min(x, y); });
   check_binary<T>(Op::maximum, [](T x, T y) { return std::max(x, y); });
+  check_binary<T>(Op::gcd, [](T x, T y) {
+    const auto magnitude = [](T v) { return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v); };
+    return static_cast<T>(std::gcd(magnitude(x), magnitude(y)));
+  });
   check_binary<T>(Op::bitwise_and, [](T x, T y) { return x & y; });
   check_binary<T>(Op::bitwise_or, [](T x, T y) { return x | y; });
   check_binary<T>(Op::bitwise_xor, [](T x, T y) { return x ^ y; });

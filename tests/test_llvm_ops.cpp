@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <type_traits>
 
@@ -79,6 +80,10 @@ T integer_reference(Op op, T a, T b) {
       return std::min(a, b);
     case Op::maximum:
       return std::max(a, b);
+    case Op::gcd: {
+      const auto magnitude = [](T v) { return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v); };
+      return static_cast<T>(std::gcd(magnitude(a), magnitude(b)));
+    }
     case Op::bitwise_and:
       return a & b;
     case Op::bitwise_or:
@@ -186,6 +191,12 @@ Wide<T> float_reference(Op op, T a, T b) {
       return std::erfc(x);
     case Op::ndtr:
       return normal_distribution(x);
+    case Op::copysign:
+      return std::copysign(a, b);
+    case Op::nextafter:
+      return std::nextafter(a, b);
+    case Op::ldexp:
+      return std::isnan(b) ? b : std::ldexp(a, static_cast<int>(std::min(std::max(b, T(-2200)), T(2200))));
     case Op::erf:
       return std::erf(x);
     case Op::add:

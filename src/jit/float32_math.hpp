@@ -367,5 +367,12 @@ SINTER_ROUNDED(atanh)
 SINTER_ROUNDED(cbrt)
 SINTER_ROUNDED(erfc)
 #undef SINTER_ROUNDED
+template <class X, class Y>
+auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }
+template <class X, class Y>
+auto ldexp_32(const X& x, const Y& n) {
+  const auto rest = select(n > 600.0, 600.0, select(n < -600.0, -600.0, trunc(n)));
+  return select(isnan(n), n, to_float(to_double(x) * float64_math::power_of_two(float64_math::to_integer(to_double(rest)))));
+}
 
 }  // namespace sinter::jit::float32_math

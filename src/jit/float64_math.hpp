@@ -437,6 +437,32 @@ auto cbrt_64(const X& x) {
   return select((a == 0.0) | (a == kInf) | isnan(x), x, copysign(result, x));
 }
 
+// ---- parts of a number
+
+/// The next number after x towards y; of float32 too.
+template <class X, class Y>
+auto nextafter_64(const X& x, const Y& y) {
+  const auto b = bits(x);
+  const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0 or towards it
+  const auto least = copysign(from_bits(b.like(1)), y);
+  const auto result = select(x == y, y, select(x == 0.0, least, from_bits(next)));
+  return select(isnan(x) | isnan(y), x + y, result);
+}
+
+/// x * 2^n for the whole part of n, rounded once: what is taken off before the last step leaves no subnormal number that matters.
+template <class X, class Y>
+auto ldexp_64(const X& x, const Y& n) {
+  auto rest = select(n > 2200.0, 2200.0, select(n < -2200.0, -2200.0, trunc(n)));
+  auto result = x;
+  for (int k = 0; k < 2; ++k) {
+    const auto above = rest > 1023.0, below = rest < -1022.0;
+    result = result * select(above, 0x1p1023, select(below, 0x1p-969, x.like(1.0)));
+    rest = rest - select(above, 1023.0, select(below, -969.0, x.like(0.0)));
+  }
+  result = result * power_of_two(to_integer(select(rest > 1023.0, 1023.0, select(rest < -1022.0, -1022.0, rest))));
+  return select(isnan(n), n, result);
+}
+
 // ---- the error function
 
 /// erf(x) for |x| <= 3/4.

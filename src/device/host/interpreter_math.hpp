@@ -158,6 +158,30 @@ auto power(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return int_power(x, y); });
 }
 
+/// Euclid's algorithm on magnitudes; the least integer is its own.
+template <class T>
+T greatest_divisor(T x, T y) {
+  using U = std::make_unsigned_t<T>;
+  U a = static_cast<U>(x < 0 ? wrap_neg(x) : x), b = static_cast<U>(y < 0 ? wrap_neg(y) : y);
+  while (b != 0) {
+    const U rest = static_cast<U>(a % b);
+    a = b;
+    b = rest;
+  }
+  return static_cast<T>(a);
+}
+template <class T, class A, class B>
+auto gcd(const A& a, const B& b) {
+  return a.binaryExpr(b, [](T x, T y) { return greatest_divisor(x, y); });
+}
+
+// ---- signs
+
+template <class T, class A, class B>
+auto copysign(const A& a, const B& b) {
+  return a.binaryExpr(b, [](T x, T y) { return std::copysign(x, y); });
+}
+
 // ---- rounding and roots: exact in every implementation; Eigen's own sqrt is approximate for some instruction sets
 
 template <class T, class A>

@@ -411,4 +411,8 @@ Value Ir::pow(const Value& a, const Value& b) {
   return call("ipow", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_integer_power(ir, x[0], x[1]); });
 }
 
+Value Ir::gcd(const Value& a, const Value& b) {
+  return call("gcd", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_gcd(ir, x[0], x[1]); });
+}
+
 }  // namespace sinter::jit::llvm

@@ -134,6 +134,7 @@ class Ir {
   Value floor_divide(const Value& a, const Value& b);
   Value remainder(const Value& a, const Value& b);
   Value pow(const Value& a, const Value& b);
+  Value gcd(const Value& a, const Value& b);
   Value min(const Value& a, const Value& b) { return extremum(a, b, true); }
   Value max(const Value& a, const Value& b) { return extremum(a, b, false); }
   Value bit_and(const Value& a, const Value& b) { return binary("and", a, b); }

@@ -49,6 +49,11 @@ Division divide_integers(const Expr& a, const Expr& b) {
   return {divisor, quotient, a - quotient * divisor};
 }
 
+/// The unsigned type of the same size.
+DType magnitude_type(DType t) {
+  return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64;
+}
+
 template <int arity, class F>
 Expr applied(F function, const Expr& a, const Expr& b) {
   if constexpr (arity == 1) return function(a);
@@ -135,6 +140,28 @@ Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr minus_one = select((b & 1) != 0, b.like(-1), b.like(1));
   const Expr reciprocal = select(a == 1, a.like(1), select(a == -1, minus_one, a.like(0)));
   return select(negative, reciprocal, positive).v;
+}
+
+Value emit_gcd(Ir& ir, const Value& a_value, const Value& b_value) {
+  const DType dtype = a_value.dtype, magnitude = magnitude_type(dtype);
+  const int lanes = a_value.lanes;
+  const std::string larger = ir.alloca_of(magnitude, lanes), smaller = ir.alloca_of(magnitude, lanes);
+  const auto absolute = [&](const Value& v) { return Ir::relabelled(is_unsigned(dtype) ? v : ir.abs(v), magnitude); };
+  ir.store(larger, absolute(a_value));
+  ir.store(smaller, absolute(b_value));
+  const std::string head = ir.label("euclid"), more = ir.label("more"), done = ir.label("done");
+  ir.line("br label %" + head);
+  ir.begin_block(head);
+  const Expr b{&ir, ir.load(smaller, magnitude, lanes)};
+  ir.line("br i1 " + ir.any((b != 0).v).ref + ", label %" + more + ", label %" + done);
+  ir.begin_block(more);
+  const Expr a{&ir, ir.load(larger, magnitude, lanes)};
+  const Expr rest = divide_integers(a, b).remainder;
+  ir.store(larger, select(b != 0, b, a).v);
+  ir.store(smaller, select(b != 0, rest, b).v);
+  ir.line("br label %" + head);
+  ir.begin_block(done);
+  return Ir::relabelled(ir.load(larger, magnitude, lanes), dtype);
 }
 
 }  // namespace sinter::jit::llvm

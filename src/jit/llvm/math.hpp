@@ -15,5 +15,7 @@ Value emit_floor_divide(Ir& ir, const Value& a, const Value& b);
 Value emit_remainder(Ir& ir, const Value& a, const Value& b);
 /// Wraps around; a negative exponent gives the truncated reciprocal: 0, but for bases 1 and -1.
 Value emit_integer_power(Ir& ir, const Value& a, const Value& b);
+/// The greatest common divisor of the magnitudes.
+Value emit_gcd(Ir& ir, const Value& a, const Value& b);
 
 }  // namespace sinter::jit::llvm
