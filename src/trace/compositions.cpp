@@ -32,6 +32,11 @@ Operands<sizeof...(Args)> operands_of(const Site& site, Op rule, const Args&... 
   return {{Tensor(operand(site, args, traits(type).compute, shape_of(site, args)))...}, type};
 }
 
+/// Of the same size.
+DType unsigned_type(DType t) {
+  return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64;
+}
+
 }  // namespace
 
 Tensor fmod(const Arg& a, const Arg& b) {
@@ -64,8 +69,9 @@ Tensor fmax(const Arg& a, const Arg& b) {
 Tensor lcm(const Arg& a, const Arg& b) {
   const Scope scope("lcm", a.where());
   const auto lcm = operands_of(scope.site(), Op::gcd, a, b);
-  const auto& [x, y] = lcm.values;
-  return lcm(abs(floor_divide(x, maximum(gcd(x, y), 1)) * y));  // of 0 and 0: 0
+  const DType magnitude = unsigned_type(lcm.type);
+  const Tensor x = abs(lcm.values[0]).astype(magnitude), y = abs(lcm.values[1]).astype(magnitude);
+  return lcm(floor_divide(x, maximum(gcd(x, y), 1)) * y);  // of 0 and 0: 0
 }
 
 Tensor lerp(const Arg& a, const Arg& b, const Arg& t) {
@@ -208,7 +214,7 @@ Tensor bitwise_count(const Arg& x) {
   const DType from = node->dtype;
   if (is_floating(from)) fail<DTypeError>(scope.site(), fmt::format("not supported for {}; it counts the bits of integers", name(from)));
   const std::size_t size = itemsize(from);
-  const DType type = size == 1 ? DType::uint8 : size == 2 ? DType::uint16 : size == 4 ? DType::uint32 : DType::uint64;
+  const DType type = unsigned_type(from);
   const std::uint64_t ones = ~std::uint64_t{0} >> (64 - 8 * size);
   const auto mask = [&](std::uint64_t bits) { return bits & ones; };
   // Neighbouring bits, pairs and halves of bytes are added side by side; then a product adds the bytes up in the topmost.
