@@ -157,6 +157,13 @@ namespace sinter::jit::coefficients {
     scaled_erfc = lambda x: (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
     fit("kErfc", "erfc(x) = exp(-x^2) / (1 + 2x) p((x - 3) / (x + 3)), 3/4 <= x <= 28", lambda t: scaled_erfc(from_unit(t)),
         lambda t: 1 / scaled_erfc(from_unit(t)), mp.mpf(-225) / 375, mp.mpf(25) / 31, 22, first_rest="kErfcFirstRest")
+    scaled_inverse = lambda w: mp.erfinv(mp.sqrt(-mp.expm1(-w))) / mp.sqrt(-mp.expm1(-w)) if w > 1e-12 else mp.sqrt(mp.pi) / 2
+    fit("kErfinvNear", "erfinv(x) = x p(w - 5/2), w = -log(1 - x^2), 0 <= w <= 5", lambda t: scaled_inverse(t + mp.mpf(5) / 2),
+        lambda t: 1 / scaled_inverse(t + mp.mpf(5) / 2), -2.5, 2.5, 9)
+    mp.mp.dps = 60
+    fit("kErfinvFar", "erfinv(x) = x p(sqrt(w) - 4), 5 <= w <= 37.5", lambda t: scaled_inverse((t + 4) ** 2), lambda t: 1 / scaled_inverse((t + 4) ** 2),
+        mp.sqrt(5) - 4, mp.sqrt(37.5) - 4, 9)
+    mp.mp.dps = 40
     fit("kCbrt", "cbrt(1+f) = p(f), 1+f in [sqrt(1/2), sqrt(2)]", lambda f: mp.cbrt(1 + f), lambda f: 1 / mp.cbrt(1 + f), root[0], root[1], 6)
     print("\n}  // namespace sinter::jit::coefficients")
 

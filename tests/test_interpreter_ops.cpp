@@ -16,6 +16,7 @@
 #include "sinter/dtype.hpp"
 
 using namespace sinter;
+using testing::inverse_error_function;
 using testing::normal_distribution;
 using device::elementwise_kernel;
 using device::Uniform;
@@ -231,6 +232,8 @@ void check_float() {
       Op::atanh, [](long double x) { return atanhl(x); }, close);
   check_unary<T>(
       Op::cbrt, [](long double x) { return cbrtl(x); }, close);
+  check_unary<T>(
+      Op::erfinv, [](long double x) { return inverse_error_function(x); }, close);
   check_binary<T>(Op::copysign, [](T x, T y) { return std::copysign(x, y); });
   check_binary<T>(Op::nextafter, [](T x, T y) { return std::nextafter(x, y); });
   check_binary<T>(Op::ldexp, [](T x, T y) { return std::isnan(y) ? y : std::ldexp(x, static_cast<int>(std::min(std::max(y, T(-2200)), T(2200)))); });

@@ -191,6 +191,8 @@ Wide<T> float_reference(Op op, T a, T b) {
       return std::erfc(x);
     case Op::ndtr:
       return normal_distribution(x);
+    case Op::erfinv:
+      return inverse_error_function(x);
     case Op::copysign:
       return std::copysign(a, b);
     case Op::nextafter:

@@ -249,6 +249,7 @@ constexpr Function kFunctions[] = {
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"erfc", "x", unary<erfc>},
+    {"erfinv", "x", unary<erfinv>},
     {"exp", "x", unary<exp>},
     {"exp2", "x", unary<exp2>},
     {"expand_dims", "a axis", over_axes<expand_dims>},

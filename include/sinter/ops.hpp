@@ -126,6 +126,8 @@ Tensor cbrt(const Arg& x);
 Tensor erf(const Arg& x);
 /// 1 - erf(x), accurate where that is small.
 Tensor erfc(const Arg& x);
+/// y with erf(y) = x.
+Tensor erfinv(const Arg& x);
 /// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
 Tensor ndtr(const Arg& x);
 /// sin(pi x) / (pi x)

@@ -366,6 +366,7 @@ SINTER_ROUNDED(acosh)
 SINTER_ROUNDED(atanh)
 SINTER_ROUNDED(cbrt)
 SINTER_ROUNDED(erfc)
+SINTER_ROUNDED(erfinv)
 #undef SINTER_ROUNDED
 template <class X, class Y>
 auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }

@@ -500,7 +500,7 @@ auto erf_64(const X& x) {
   const auto a = abs(x), far = a >= 0.75;
   const auto f = erfc_far(select(far, select(a > 6.0, 6.0, a), 1.0));
   const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
-  const auto near = select(a < 0x1p-60, fma(a, kTwoOverRootPi.hi - 1, a), rounded(erf_near(Pair<X>{select(far, 0.0, a), x.like(0.0)})));
+  const auto near = select(a < 0x1p-60, fma(a, 0x1.06eba8214db69p-3, a), rounded(erf_near(Pair<X>{select(far, 0.0, a), x.like(0.0)})));
   return copysign(select(far, rounded(one - placed(f)), near), x);
 }
 template <class X>
@@ -525,6 +525,28 @@ auto ndtr_64(const X& x) {
   const auto below = scale(rounded(f.value), to_integer(f.n - 1.0));
   const auto above = Pair<X>{x.like(1.0), x.like(0.0)} - scaled(placed(f), half.hi);
   return select(far, select(x < 0.0, below, rounded(above)), rounded(half + part));
+}
+
+/// y with erf(y) = x: a polynomial to 1e-6, then three terms of the inverse's Taylor series there.
+template <class X>
+auto erfinv_64(const X& x) {
+  const auto whole = abs(x), a = select(whole < 1.0, whole, 0.5), zero = x.like(0.0), one = x.like(1.0);
+  const auto rest = 1.0 - a;  // exact where it matters, from 1/2 on
+  const auto p = parts(rest * (1.0 + a));
+  const auto w = -natural(Log<X>{p.n, log_near_one(p.f)}).hi;
+  const auto near_y = polynomial(w - 2.5, kErfinvNear), far_y = polynomial(sqrt(select(w > 5.0, w, 5.0)) - 4.0, kErfinvFar);
+  const auto y = a * select(w > 5.0, far_y, near_y);
+  const auto far = y >= 0.75;
+  const auto beyond = placed(erfc_far(select(far, y, 1.0)));
+  const auto within = erf_near(Pair<X>{select(far, zero, y), zero});
+  const auto miss = select(far, (beyond.hi - rest) + beyond.lo, (a - within.hi) - within.lo);
+  const auto e = reduce_exp(y * y, zero);
+  const auto slope = rounded(exp_pair(e.r)) * power_of_two(to_integer(e.n)) * 0x1.c5bf891b4ef6bp-1;  // sqrt(pi) / 2 e^(y^2)
+  const auto s = miss * slope;
+  const auto step = s * fma(s, fma(s * (1.0 / 3), fma(y * y, 4.0, 1.0), y), one);
+  const auto tiny = fma(whole, -0x1.d203b725884abp-4, whole);
+  const auto inside = select(whole < 0x1p-60, tiny, y + step);
+  return copysign(select(whole < 1.0, inside, select(whole == 1.0, kInf, select(whole > 1.0, kNaN, whole))), x);
 }
 
 }  // namespace sinter::jit::float64_math

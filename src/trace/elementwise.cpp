@@ -196,6 +196,7 @@ Tensor atanh(const Arg& x) { return unary(Op::atanh, "atanh", x); }
 Tensor cbrt(const Arg& x) { return unary(Op::cbrt, "cbrt", x); }
 Tensor erf(const Arg& x) { return unary(Op::erf, "erf", x); }
 Tensor erfc(const Arg& x) { return unary(Op::erfc, "erfc", x); }
+Tensor erfinv(const Arg& x) { return unary(Op::erfinv, "erfinv", x); }
 Tensor ndtr(const Arg& x) { return unary(Op::ndtr, "ndtr", x); }
 
 Tensor floor(const Arg& x) { return rounding(Op::floor, "floor", x); }

@@ -23,6 +23,18 @@ inline double normcdf(double x) {
   const double root = 0x1.6a09e667f3bcdp-1, z = -x * root, rest = __builtin_fma(-x, root, -z) + x * 0x1.bdd3413b26456p-55;
   return (erfc(z) - (fabs(z) < 40 ? 1.12837916709551257 * exp(-z * z) * rest : 0)) / 2;
 }
+inline double erfinv(double x) {
+  const double a = fabs(x);
+  if (!(a < 1)) return a == 1 ? x * __builtin_inf() : __builtin_nan("");
+  const double w = -log((1 - a) * (1 + a));
+  double y = w < 5 ? a * 0.886 : sqrt(w) * 0.9;
+  for (int k = 0; k < 40 && y > 0; ++k) {  // Halley's step, kept short
+    const double step = (a < 0.5 ? a - erf(y) : erfc(y) - (1 - a)) * 0.88622692545275801 * exp(y * y), short_step = step > 0.5 ? 0.5 : step < -0.5 ? -0.5 : step;
+    y += short_step / (1 - y * short_step);
+  }
+  return copysign(y, x);
+}
+inline float erfinvf(float x) { return (float)erfinv((double)x); }
 inline float normcdff(float x) { return (float)normcdf((double)x); }
 
 #define __global__
