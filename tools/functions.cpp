@@ -168,6 +168,34 @@ Value exponential_(const Arguments& a) {
   return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
 }
 Value choice_(const Arguments& a) { return {random::choice(key_of(a, 3), a.operand(0), a.integer(1, 1), a.integer(2, 0))}; }
+Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
+template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
+template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) {
+  return {pair(F(a.operand(0), a.operand(1)))};
+}
+template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) {
+  return {F(a.operand(0), a.number(1, otherwise))};
+}
+template <Tensor (*F)(const Arg&, std::int64_t)> Value halves(const Arguments& a) { return {F(a.operand(0), a.integer(1, -1))}; }
+template <Tensor (*F)(const Arg&, const Arg&, double, double, bool)> Value close(const Arguments& a) {
+  return {F(a.operand(0), a.operand(1), a.number(2, 1e-5), a.number(3, 1e-8), a.flag(4))};
+}
+Value leaky_relu_(const Arguments& a) { return {leaky_relu(a.operand(0), a.number(1, 0.01))}; }
+Value lerp_(const Arguments& a) { return {lerp(a.operand(0), a.operand(1), a.operand(2))}; }
+Value nan_to_num_(const Arguments& a) {
+  const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
+  return {nan_to_num(a.operand(0), a.number(2, 0), number(3), number(4))};
+}
+Value piecewise_(const Arguments& a) {
+  const Tuple* values = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
+  if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
+  std::vector<Tensor> list;
+  for (const Value& value : *values) list.push_back(value.as<Tensor>() ? *value.as<Tensor>() : full({}, operand(value, "piecewise()")));
+  return {piecewise(a.operand(0), a.tensors(1), list)};
+}
+Value select_(const Arguments& a) {
+  return {a.given(2) ? select(a.tensors(0), a.tensors(1), a.operand(2)) : select(a.tensors(0), a.tensors(1))};
+}
 
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
                            kSpread = "a axis? dtype? * ddof? keepdims?";
@@ -176,36 +204,50 @@ constexpr Function kFunctions[] = {
     {"abs", "x", unary<abs>},
     {"absolute", "x", unary<absolute>},
     {"acos", "x", unary<acos>},
+    {"acosh", "x", unary<acosh>},
     {"add", "x1 x2", binary<add>},
     {"all", kReduce, reduce<all>},
+    {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kReduce, reduce<max>},
     {"amin", kReduce, reduce<min>},
     {"any", kReduce, reduce<any>},
     {"arange", "start stop? step? dtype?", arange_},
     {"arccos", "x", unary<acos>},
+    {"arccosh", "x", unary<acosh>},
     {"arcsin", "x", unary<asin>},
+    {"arcsinh", "x", unary<asinh>},
     {"arctan", "x", unary<atan>},
     {"arctan2", "x1 x2", binary<atan2>},
+    {"arctanh", "x", unary<atanh>},
     {"argmax", "a axis? * keepdims?", place<argmax>},
     {"argmin", "a axis? * keepdims?", place<argmin>},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
+    {"asinh", "x", unary<asinh>},
     {"astype", "x dtype", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
+    {"atanh", "x", unary<atanh>},
     {"bernoulli", "size p? * key", bernoulli_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
+    {"bitwise_count", "x", unary<bitwise_count>},
+    {"bitwise_invert", "x", unary<bitwise_not>},
+    {"bitwise_left_shift", "x1 x2", binary<left_shift>},
     {"bitwise_not", "x", unary<bitwise_not>},
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
+    {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
     {"broadcast_to", "array shape", broadcast_to_},
+    {"cbrt", "x", unary<cbrt>},
     {"ceil", "x", unary<ceil>},
+    {"celu", "x alpha?", with_number<celu, 1>},
     {"choice", "a size axis? * key", choice_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"concat", "arrays axis?", join<concatenate>},
     {"concatenate", "arrays axis?", join<concatenate>},
     {"contiguous", "a", unary<contiguous>},
     {"copy", "a", unary<contiguous>},
+    {"copysign", "x1 x2", binary<copysign>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"cummax", "a axis?", scan<cummax>},
@@ -214,14 +256,21 @@ constexpr Function kFunctions[] = {
     {"cumsum", "a axis? dtype?", scan_as<cumsum>},
     {"cumulative_prod", "x * axis? dtype?", scan_as<cumprod>},
     {"cumulative_sum", "x * axis? dtype?", scan_as<cumsum>},
+    {"deg2rad", "x", unary<deg2rad>},
+    {"degrees", "x", unary<rad2deg>},
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"divide", "x1 x2", binary<divide>},
+    {"divmod", "x1 x2", binary_pair<divmod>},
+    {"elu", "x alpha?", with_number<elu, 1>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
+    {"erfc", "x", unary<erfc>},
+    {"erfinv", "x", unary<erfinv>},
     {"exp", "x", unary<exp>},
     {"exp2", "x", unary<exp2>},
     {"expand_dims", "a axis", over_axes<expand_dims>},
+    {"expit", "x", unary<sigmoid>},
     {"expm1", "x", unary<expm1>},
     {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
@@ -230,18 +279,32 @@ constexpr Function kFunctions[] = {
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
     {"floor_divide", "x1 x2", binary<floor_divide>},
+    {"fmax", "x1 x2", binary<fmax>},
+    {"fmin", "x1 x2", binary<fmin>},
+    {"fmod", "x1 x2", binary<fmod>},
+    {"frexp", "x", unary_pair<frexp>},
     {"full", "shape fill_value dtype?", full_},
     {"full_like", "a fill_value dtype?", full_like_},
+    {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
+    {"glu", "x axis?", halves<glu>},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
+    {"hard_sigmoid", "x", unary<hard_sigmoid>},
+    {"hard_swish", "x", unary<hard_swish>},
+    {"heaviside", "x1 x2", binary<heaviside>},
     {"integers", "size low high * key dtype?", integers_},
     {"invert", "x", unary<bitwise_not>},
+    {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
+    {"lcm", "x1 x2", binary<lcm>},
+    {"ldexp", "x1 x2", binary<ldexp>},
+    {"leaky_relu", "x negative_slope?", leaky_relu_},
     {"left_shift", "x1 x2", binary<left_shift>},
+    {"lerp", "input end weight", lerp_},
     {"less", "x1 x2", binary<less>},
     {"less_equal", "x1 x2", binary<less_equal>},
     {"linspace", "start stop num? endpoint? dtype?", linspace_},
@@ -250,6 +313,8 @@ constexpr Function kFunctions[] = {
     {"log1p", "x", unary<log1p>},
     {"log2", "x", unary<log2>},
     {"log_softmax", "x axis?", over_last_axis<log_softmax>},
+    {"logaddexp", "x1 x2", binary<logaddexp>},
+    {"logaddexp2", "x1 x2", binary<logaddexp2>},
     {"logical_and", "x1 x2", binary<logical_and>},
     {"logical_not", "x", unary<logical_not>},
     {"logical_or", "x1 x2", binary<logical_or>},
@@ -261,18 +326,26 @@ constexpr Function kFunctions[] = {
     {"mean", kReduceAs, reduce_as<mean>},
     {"min", kReduce, reduce<min>},
     {"minimum", "x1 x2", binary<minimum>},
+    {"mish", "x", unary<mish>},
     {"mod", "x1 x2", binary<remainder>},
+    {"modf", "x", unary_pair<modf>},
     {"multiply", "x1 x2", binary<multiply>},
+    {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
+    {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
+    {"nextafter", "x1 x2", binary<nextafter>},
     {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
     {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
+    {"piecewise", "x condlist funclist", piecewise_},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prod", kReduceAs, reduce_as<prod>},
+    {"rad2deg", "x", unary<rad2deg>},
+    {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
@@ -285,12 +358,17 @@ constexpr Function kFunctions[] = {
     {"roll", "a shift axis?", roll_},
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
+    {"select", "condlist choicelist default?", select_},
+    {"selu", "x", unary<selu>},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
+    {"signbit", "x", unary<signbit>},
     {"silu", "x", unary<silu>},
     {"sin", "x", unary<sin>},
+    {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"softmax", "x axis?", over_last_axis<softmax>},
+    {"softplus", "x", unary<softplus>},
     {"sort", "a axis?", sort_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
@@ -300,6 +378,7 @@ constexpr Function kFunctions[] = {
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceAs, reduce_as<sum>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
+    {"swiglu", "x axis?", halves<swiglu>},
     {"take", "a indices axis? mode?", take_},
     {"take_along_axis", "arr indices axis?", take_along_axis_},
     {"tan", "x", unary<tan>},

@@ -142,6 +142,17 @@ Tensor remainder(const Arg& a, const Arg& b) { return binary(Op::remainder, "rem
 Tensor minimum(const Arg& a, const Arg& b) { return binary(Op::minimum, "minimum", a, b); }
 Tensor maximum(const Arg& a, const Arg& b) { return binary(Op::maximum, "maximum", a, b); }
 Tensor atan2(const Arg& y, const Arg& x) { return binary(Op::atan2, "atan2", y, x); }
+Tensor copysign(const Arg& a, const Arg& b) { return binary(Op::copysign, "copysign", a, b); }
+Tensor gcd(const Arg& a, const Arg& b) { return binary(Op::gcd, "gcd", a, b); }
+Tensor nextafter(const Arg& a, const Arg& b) {
+  const Site site = site_of("nextafter", a.where());
+  require(site, a);
+  require(site, b);
+  const std::array operands{&a, &b};
+  const DType type = operand_type(Op::nextafter, site, operands);
+  if (is_storage_only(type)) fail<DTypeError>(site, fmt::format("not supported for {}, which is computed in float32", name(type)));
+  return binary_as(Op::nextafter, site, type, a, b);
+}
 Tensor bitwise_and(const Arg& a, const Arg& b) { return binary(Op::bitwise_and, "bitwise_and", a, b); }
 Tensor bitwise_or(const Arg& a, const Arg& b) { return binary(Op::bitwise_or, "bitwise_or", a, b); }
 Tensor bitwise_xor(const Arg& a, const Arg& b) { return binary(Op::bitwise_xor, "bitwise_xor", a, b); }
@@ -186,7 +197,14 @@ Tensor atan(const Arg& x) { return unary(Op::atan, "atan", x); }
 Tensor sinh(const Arg& x) { return unary(Op::sinh, "sinh", x); }
 Tensor cosh(const Arg& x) { return unary(Op::cosh, "cosh", x); }
 Tensor tanh(const Arg& x) { return unary(Op::tanh, "tanh", x); }
+Tensor asinh(const Arg& x) { return unary(Op::asinh, "asinh", x); }
+Tensor acosh(const Arg& x) { return unary(Op::acosh, "acosh", x); }
+Tensor atanh(const Arg& x) { return unary(Op::atanh, "atanh", x); }
+Tensor cbrt(const Arg& x) { return unary(Op::cbrt, "cbrt", x); }
 Tensor erf(const Arg& x) { return unary(Op::erf, "erf", x); }
+Tensor erfc(const Arg& x) { return unary(Op::erfc, "erfc", x); }
+Tensor erfinv(const Arg& x) { return unary(Op::erfinv, "erfinv", x); }
+Tensor ndtr(const Arg& x) { return unary(Op::ndtr, "ndtr", x); }
 
 Tensor floor(const Arg& x) { return rounding(Op::floor, "floor", x); }
 Tensor ceil(const Arg& x) { return rounding(Op::ceil, "ceil", x); }

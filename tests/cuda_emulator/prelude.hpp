@@ -8,13 +8,34 @@ __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emulator_hooks
 
 double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double), expm1(double),
     log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
-    atan(double), sinh(double), cosh(double), tanh(double), erf(double), pow(double, double), atan2(double, double), fmod(double, double),
-    copysign(double, double);
+    atan(double), sinh(double), cosh(double), tanh(double), asinh(double), acosh(double), atanh(double),
+    cbrt(double), erf(double), erfc(double), pow(double, double), atan2(double, double), fmod(double, double),
+    copysign(double, double), nextafter(double, double), ldexp(double, int);
 float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
     logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
-    atanf(float), sinhf(float), coshf(float), tanhf(float), erff(float), powf(float, float), atan2f(float, float), fmodf(float, float),
-    copysignf(float, float);
+    atanf(float), sinhf(float), coshf(float), tanhf(float), asinhf(float), acoshf(float), atanhf(float),
+    cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), fmodf(float, float),
+    copysignf(float, float), nextafterf(float, float), ldexpf(float, int);
 }
+
+// What rounding the argument of erfc does, which is much far out, is put right.
+inline double normcdf(double x) {
+  const double root = 0x1.6a09e667f3bcdp-1, z = -x * root, rest = __builtin_fma(-x, root, -z) + x * 0x1.bdd3413b26456p-55;
+  return (erfc(z) - (fabs(z) < 40 ? 1.12837916709551257 * exp(-z * z) * rest : 0)) / 2;
+}
+inline double erfinv(double x) {
+  const double a = fabs(x);
+  if (!(a < 1)) return a == 1 ? x * __builtin_inf() : __builtin_nan("");
+  const double w = -log((1 - a) * (1 + a));
+  double y = w < 5 ? a * 0.886 : sqrt(w) * 0.9;
+  for (int k = 0; k < 40 && y > 0; ++k) {  // Halley's step, kept short
+    const double step = (a < 0.5 ? a - erf(y) : erfc(y) - (1 - a)) * 0.88622692545275801 * exp(y * y), short_step = step > 0.5 ? 0.5 : step < -0.5 ? -0.5 : step;
+    y += short_step / (1 - y * short_step);
+  }
+  return copysign(y, x);
+}
+inline float erfinvf(float x) { return (float)erfinv((double)x); }
+inline float normcdff(float x) { return (float)normcdf((double)x); }
 
 #define __global__
 #define __device__

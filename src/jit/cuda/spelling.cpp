@@ -78,6 +78,17 @@ constexpr Function kFunctions[] = {
   }
   return (@T)power;
 })"},
+    {"sn_ldexp", F, "@T sn_ldexp(@T a, @T n) { return n != n ? n : ldexp@f(a, (int)(n > 2200 ? 2200 : n < -2200 ? -2200 : n)); }"},
+    // Of magnitudes; the least integer is its own.
+    {"sn_gcd", I, R"(@T sn_gcd(@T x, @T y) {
+  @U a = x < 0 ? (@U)(0 - (@U)x) : (@U)x, b = y < 0 ? (@U)(0 - (@U)y) : (@U)y;
+  while (b != 0) {
+    const @U rest = (@U)(a % b);
+    a = b;
+    b = rest;
+  }
+  return (@T)a;
+})"},
     // A count that is negative or too large shifts everything out.
     {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : (@T)0; }"},
     // trace/philox.hpp
@@ -133,6 +144,8 @@ struct FloatFunction {
 constexpr FloatFunction kThroughDouble[] = {
     {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
     {"sn_sinh", "sinh", 1}, {"sn_pow", "pow", 2},   {"sn_atan2", "atan2", 2},
+    {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1},
+    {"sn_erfc", "erfc", 1},
 };
 
 // Constants as bits or hex: no header gives them to a kernel.

@@ -54,6 +54,8 @@ Expr operator>=(const Expr& a, T b) {
 }
 inline Expr operator-(const Expr& a) { return a.with(a.ir->neg(a.v)); }
 
+inline bool is_float32(const Expr& a) { return a.dtype() == DType::float32; }
+inline bool has_fma(const Expr& a) { return a.ir->module().has_fma(); }
 inline Expr fma(const Expr& a, const Expr& b, const Expr& c) { return a.with(a.ir->fma(a.v, b.v, c.v)); }
 inline Expr fma(const Expr& a, double b, const Expr& c) { return fma(a, a.like(b), c); }
 inline Expr fma(const Expr& a, const Expr& b, double c) { return fma(a, b, a.like(c)); }
