@@ -63,19 +63,7 @@ Value broadcast_to_(const Arguments& a) { return {broadcast_to(a.operand(0), a.s
 Value transpose_(const Arguments& a) {
   return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))};
 }
-Value swapaxes_(const Arguments& a) {
-  const Tensor x = a.tensor(0);
-  std::vector<std::int64_t> axes(static_cast<std::size_t>(x.ndim()));
-  std::iota(axes.begin(), axes.end(), 0);
-  const auto place = [&](int parameter) -> std::int64_t& {
-    const std::int64_t axis = a.integer(parameter, 0), wrapped = axis < 0 ? axis + x.ndim() : axis;
-    if (wrapped < 0 || wrapped >= x.ndim())
-      throw AxisError(fmt::format("swapaxes: axis {} is out of range for shape {}", axis, to_string(x.shape())));
-    return axes[static_cast<std::size_t>(wrapped)];
-  };
-  std::swap(place(1), place(2));
-  return {permute(x, axes)};
-}
+Value swapaxes_(const Arguments& a) { return {swapaxes(a.operand(0), a.integer(1, 0), a.integer(2, 0))}; }
 Value gelu_(const Arguments& a) {
   const std::string how = a.text(1, "none");
   if (how != "none" && how != "tanh") a.fail(1, "approximate is 'none' or 'tanh'");
@@ -99,8 +87,7 @@ Value arange_(const Arguments& a) {
   return {arange(a.operand(0), dtype)};
 }
 Value linspace_(const Arguments& a) {
-  return {linspace(a.number(0, 0), a.number(1, 0), a.integer(2, 50), a.flag(3, true), a.dtype(4).value_or(DType::float64),
-                   Location{})};
+  return {linspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.dtype(4))};
 }
 
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>)> Value scan_as(const Arguments& a) {
@@ -199,6 +186,7 @@ constexpr Function kFunctions[] = {
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"divide", "x1 x2", binary<divide>},
+    {"dot", "a b", binary<dot>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"exp", "x", unary<exp>},
@@ -249,6 +237,7 @@ constexpr Function kFunctions[] = {
     {"ones_like", "a dtype?", filled_like<ones>},
     {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
+    {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prod", kReduceAs, reduce_as<prod>},
