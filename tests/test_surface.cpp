@@ -166,7 +166,7 @@ TEST_CASE("dot as NumPy") {
 TEST_CASE("over the first axis") {
   const Tensor x = sn::arange(6).reshape({3, 2});
   std::vector<double> sums;
-  for (const Tensor& row : x) sums.push_back(row.sum().item<double>());
+  for (const Tensor& row : x) sums.push_back(static_cast<double>(row.sum().item<std::int64_t>()));
   CHECK(sums == std::vector<double>{1, 5, 9});
   CHECK(std::distance(x.begin(), x.end()) == 3);
   CHECK_THROWS_AS(Tensor(1.0).begin() == Tensor(1.0).end(), sn::ShapeError);
@@ -177,8 +177,9 @@ TEST_CASE("over the first axis") {
 
 TEST_CASE("several results are explained together") {
   const Tensor x = sn::from_span(std::vector<float>(100, 1.f)), a = x * 2.f, b = x + 1.f;
+  sn::eval(a, b);
   CHECK(sn::explain(a, b) == sn::explain({a, b}));
-  CHECK(sn::explain(a, b).find("1 kernel on") == (sn::options().fuse ? 0 : std::string::npos));
+  CHECK(sn::explain(a, b).find(sn::options().fuse ? "1 kernel on" : "2 kernels on") == 0);
 }
 
 int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -9,7 +9,10 @@
 
 #include "arguments.hpp"
 #include "lexer.hpp"
+#include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/shapes.hpp"
+#include "sinter/statistics.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -140,6 +143,64 @@ Value eye_(const Arguments& a) {
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
+Value list(const std::vector<Tensor>& tensors) {
+  Tuple items;
+  for (const Tensor& tensor : tensors) items.push_back({tensor});
+  return {items};
+}
+template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(a.tensors(0), Location{})}; }
+Value split_(const Arguments& a) {
+  const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
+  return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+}
+Value array_split_(const Arguments& a) {
+  const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
+  return list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+}
+Value unstack_(const Arguments& a) { return list(unstack(a.operand(0), a.integer(1, 0), Location{})); }
+Value moveaxis_(const Arguments& a) { return {moveaxis(a.operand(0), a.list(1), a.list(2))}; }
+Value rot90_(const Arguments& a) {
+  const std::vector<std::int64_t> axes = a.given(2) ? a.list(2) : std::vector<std::int64_t>{0, 1};
+  if (axes.size() != 2) a.fail(2, "axes are two");
+  return {rot90(a.operand(0), a.integer(1, 1), {axes[0], axes[1]})};
+}
+Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.tensors(0), Location{})); }
+Value meshgrid_(const Arguments& a) {
+  const std::string indexing = a.text(1, "xy");
+  if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
+  return list(meshgrid(a.tensors(0), indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
+}
+Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
+Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))}; }
+Value average_(const Arguments& a) { return {average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3))}; }
+Value trapezoid_(const Arguments& a) {
+  if (a.given(1)) return {trapezoid(a.operand(0), a.tensor(1), a.integer(3, -1))};
+  return {trapezoid(a.operand(0), a.number(2, 1), a.integer(3, -1))};
+}
+Value vecdot_(const Arguments& a) { return {vecdot(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value tensordot_(const Arguments& a) {
+  const Tuple* both = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
+  if (!both) return {tensordot(a.operand(0), a.operand(1), a.integer(2, 2))};
+  std::vector<std::int64_t> axes[2];
+  if (both->size() != 2) a.fail(2, "axes is a number, or the axes of a and those of b");
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (const auto* one = (*both)[side].as<std::int64_t>()) axes[side] = {*one};
+    else if (const Tuple* several = (*both)[side].as<Tuple>())
+      for (const Value& axis : *several) {
+        if (!axis.as<std::int64_t>()) a.fail(2, "axes is a number, or the axes of a and those of b");
+        axes[side].push_back(*axis.as<std::int64_t>());
+      }
+  }
+  return {tensordot(a.operand(0), a.operand(1), axes[0], axes[1])};
+}
+Value einsum_(const Arguments& a) { return {einsum(a.text(0, ""), a.tensors(1), Location{})}; }
+Value trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
+Value matrix_power_(const Arguments& a) { return {matrix_power(a.operand(0), a.integer(1, 1))}; }
+Value norm_(const Arguments& a) {
+  return {norm(a.operand(0), a.given(1) ? std::optional(a.number(1, 2)) : std::nullopt, a.axes(2), a.flag(3))};
+}
+Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
+
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
                            kSpread = "a axis? dtype? * ddof? keepdims?";
 
@@ -159,15 +220,21 @@ constexpr Function kFunctions[] = {
     {"arctan2", "x1 x2", binary<atan2>},
     {"argmax", "a axis? * keepdims?", place<argmax>},
     {"argmin", "a axis? * keepdims?", place<argmin>},
+    {"array_split", "ary indices_or_sections axis?", array_split_},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
     {"astype", "x dtype", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
+    {"atleast_1d", "a", unary<atleast_1d>},
+    {"atleast_2d", "a", unary<atleast_2d>},
+    {"atleast_3d", "a", unary<atleast_3d>},
+    {"average", "a axis? weights? * keepdims?", average_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
     {"bitwise_not", "x", unary<bitwise_not>},
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
+    {"broadcast_arrays", "args+", broadcast_arrays_},
     {"broadcast_to", "array shape", broadcast_to_},
     {"ceil", "x", unary<ceil>},
     {"clip", "a a_min|min? a_max|max?", clip_},
@@ -177,16 +244,20 @@ constexpr Function kFunctions[] = {
     {"copy", "a", unary<contiguous>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
+    {"count_nonzero", kReduce, reduce<count_nonzero>},
     {"cummax", "a axis?", scan<cummax>},
     {"cummin", "a axis?", scan<cummin>},
     {"cumprod", "a axis? dtype?", scan_as<cumprod>},
     {"cumsum", "a axis? dtype?", scan_as<cumsum>},
-    {"cumulative_prod", "x * axis? dtype?", scan_as<cumprod>},
-    {"cumulative_sum", "x * axis? dtype?", scan_as<cumsum>},
+    {"cumulative_prod", "x * axis? dtype?", scan_as<cumulative_prod>},
+    {"cumulative_sum", "x * axis? dtype?", scan_as<cumulative_sum>},
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
+    {"diff", "a n? axis?", diff_},
     {"divide", "x1 x2", binary<divide>},
     {"dot", "a b", binary<dot>},
+    {"dstack", "tup", stacked<dstack>},
+    {"einsum", "subscripts operands+", einsum_},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"exp", "x", unary<exp>},
@@ -204,10 +275,13 @@ constexpr Function kFunctions[] = {
     {"gelu", "x approximate?", gelu_},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
+    {"hstack", "tup", stacked<hstack>},
+    {"inner", "a b", binary<inner>},
     {"invert", "x", unary<bitwise_not>},
     {"isfinite", "x", unary<isfinite>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
+    {"kron", "a b", binary<kron>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
     {"left_shift", "x1 x2", binary<left_shift>},
     {"less", "x1 x2", binary<less>},
@@ -224,23 +298,37 @@ constexpr Function kFunctions[] = {
     {"logical_xor", "x1 x2", binary<logical_xor>},
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"matmul", "x1 x2", binary<matmul>},
+    {"matrix_power", "a n", matrix_power_},
+    {"matrix_transpose", "x", unary<matrix_transpose>},
     {"max", kReduce, reduce<max>},
     {"maximum", "x1 x2", binary<maximum>},
     {"mean", kReduceAs, reduce_as<mean>},
+    {"meshgrid", "xi+ * indexing?", meshgrid_},
     {"min", kReduce, reduce<min>},
     {"minimum", "x1 x2", binary<minimum>},
     {"mod", "x1 x2", binary<remainder>},
+    {"moveaxis", "a source destination", moveaxis_},
     {"multiply", "x1 x2", binary<multiply>},
+    {"nanmax", kReduce, reduce<nanmax>},
+    {"nanmean", kReduce, reduce<nanmean>},
+    {"nanmin", kReduce, reduce<nanmin>},
+    {"nanprod", kReduce, reduce<nanprod>},
+    {"nanstd", kSpread, spread<nanstd>},
+    {"nansum", kReduce, reduce<nansum>},
+    {"nanvar", kSpread, spread<nanvar>},
     {"negative", "x", unary<negative>},
+    {"norm", "x ord? axis? keepdims?", norm_},
     {"not_equal", "x1 x2", binary<not_equal>},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
+    {"outer", "a b", binary<outer>},
     {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prod", kReduceAs, reduce_as<prod>},
+    {"ptp", kReduce, reduce<ptp>},
     {"ravel", "a", ravel_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
@@ -251,6 +339,7 @@ constexpr Function kFunctions[] = {
     {"rint", "x", unary<rint>},
     {"rms_norm", "x weight? eps? axis?", rms_norm_},
     {"roll", "a shift axis?", roll_},
+    {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
     {"sigmoid", "x", unary<sigmoid>},
@@ -258,7 +347,9 @@ constexpr Function kFunctions[] = {
     {"silu", "x", unary<silu>},
     {"sin", "x", unary<sin>},
     {"sinh", "x", unary<sinh>},
+    {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
     {"softmax", "x axis?", over_last_axis<softmax>},
+    {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},
@@ -271,13 +362,20 @@ constexpr Function kFunctions[] = {
     {"take_along_axis", "arr indices axis?", take_along_axis_},
     {"tan", "x", unary<tan>},
     {"tanh", "x", unary<tanh>},
+    {"tensordot", "a b axes?", tensordot_},
     {"tile", "A reps", tile_},
+    {"trace", "a offset? axis1? axis2?", trace_},
     {"transpose", "a axes+?", transpose_},
+    {"trapezoid", "y x? dx? axis?", trapezoid_},
     {"tril", "m k?", by_diagonal<tril>},
     {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
+    {"unstack", "x * axis?", unstack_},
     {"var", kSpread, spread<var>},
+    {"vecdot", "x1 x2 * axis?", vecdot_},
+    {"vector_norm", "x * axis? keepdims? ord?", vector_norm_},
+    {"vstack", "tup", stacked<vstack>},
     {"where", "condition x y", where_},
     {"zeros", "shape dtype?", filled<zeros>},
     {"zeros_like", "a dtype?", filled_like<zeros>},

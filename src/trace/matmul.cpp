@@ -1,5 +1,4 @@
 // Matrix products by NumPy's rules, down to a library call on operands of equal rank.
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -74,7 +73,7 @@ Tensor dot(const Arg& a, const Arg& b) {
   Shape result(sa.begin(), sa.end() - 1);
   result.insert(result.end(), sb.begin(), sb.end() - 2);
   result.push_back(sb.back());
-  const Shape side_by_side{sb[sb.size() - 2], element_count(sb) / std::max<std::int64_t>(1, sb[sb.size() - 2])};
+  const Shape side_by_side{sb[sb.size() - 2], element_count(Shape(sb.begin(), sb.end() - 2)) * sb.back()};
   return reshape(matmul(a, reshape(permute(b, front), side_by_side)), result);
 }
 
