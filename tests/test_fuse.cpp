@@ -8,6 +8,7 @@
 #include "fuse/group.hpp"
 #include "graph_builder.hpp"
 #include "jit/lower.hpp"
+#include "trace/site.hpp"
 #include "trace/record.hpp"
 
 using namespace sinter;
