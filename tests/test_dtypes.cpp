@@ -73,7 +73,7 @@ const std::map<std::string, Function>& functions() {
         BINARY(greater_equal), BINARY(logical_and), BINARY(logical_or),
         {"where", [](const Operands& x) { return sn::where(x[0], x[1], x[2]); }},
         {"sum", accumulation<sn::sum>}, {"prod", accumulation<sn::prod>}, {"mean", accumulation<sn::mean>},
-        {"min", reduction<sn::min>}, {"max", reduction<sn::max>}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>}};
+        {"min", [](const Operands& x) { return sn::min(x[0]); }}, {"max", [](const Operands& x) { return sn::max(x[0]); }}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>}};
     for (int i = 0; i < sn::kDTypeCount; ++i) {
       const auto to = static_cast<DType>(i);
       map["cast_" + alias(to)] = [to](const Operands& x) { return sn::astype(x[0], to); };
