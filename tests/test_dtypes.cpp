@@ -81,7 +81,7 @@ const std::map<std::string, Function>& functions() {
         {"isclose", [](const Operands& x) { return sn::isclose(x[0], x[1]); }}, BINARY(logical_and), BINARY(logical_or),
         {"where", [](const Operands& x) { return sn::where(x[0], x[1], x[2]); }},
         {"sum", accumulation<sn::sum>}, {"prod", accumulation<sn::prod>}, {"mean", accumulation<sn::mean>},
-        {"min", reduction<sn::min>}, {"max", reduction<sn::max>}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>},
+        {"min", [](const Operands& x) { return sn::min(x[0]); }}, {"max", [](const Operands& x) { return sn::max(x[0]); }}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>},
         {"argmin", reduction<sn::argmin>}, {"argmax", reduction<sn::argmax>},
         {"cumsum", [](const Operands& x) { return sn::cumsum(x[0]); }},
         {"cummin", [](const Operands& x) { return sn::cummin(x[0]); }},

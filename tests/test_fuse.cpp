@@ -8,6 +8,7 @@
 #include "fuse/group.hpp"
 #include "graph_builder.hpp"
 #include "jit/lower.hpp"
+#include "trace/site.hpp"
 #include "trace/record.hpp"
 
 using namespace sinter;
@@ -329,7 +330,7 @@ TEST_CASE("the schedule is the same every time") {
   };
   CHECK(text() == text());
 }
-namespace sinter::trace { const void* host_data(const std::shared_ptr<Recorded>&) { return nullptr; } }
+namespace sinter::trace { const void* host_data(const std::shared_ptr<Recorded>&, const Site&) { return nullptr; } }
 
 // ---- groups over the same points, on every target -------------------------------------------------------------------------
 

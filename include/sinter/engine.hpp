@@ -12,9 +12,13 @@ namespace sinter {
 
 /// Computes the tensors now, together: what they share is computed once. Returns when the work is queued (CUDA) or done
 /// (CPU). Throws the errors of sinter/errors.hpp.
-void eval(const std::vector<Tensor>& tensors);
-template <class... Tensors> void eval(const Tensor& first, const Tensors&... rest) {
-  eval(std::vector<Tensor>{first, rest...});
+void eval(const std::vector<Tensor>& tensors, Location where = Location::current());
+/// eval(a), eval(a, b, ...): the first argument remembers the caller's line.
+void eval(std::initializer_list<Tensor> tensors, Location where = Location::current());
+template <class... Tensors>
+  requires(std::is_convertible_v<const Tensors&, Tensor> && ...)
+void eval(const Arg& first, const Tensors&... rest) {
+  eval(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
 }
 
 enum class Format : std::uint8_t { text, json };
@@ -25,6 +29,11 @@ enum class Format : std::uint8_t { text, json };
 /// compiled for that target, with no GPU needed, whether evaluated or not is then an error of the caller: ValueError if evaluated.
 std::string explain(const Tensor& tensor, Format format = Format::text, std::string_view target = {});
 std::string explain(const std::vector<Tensor>& tensors, Format format = Format::text, std::string_view target = {});
+template <class... Tensors>
+  requires(std::is_base_of_v<Tensor, Tensors> && ...)
+std::string explain(const Tensor& first, const Tensor& second, const Tensors&... rest) {
+  return explain(std::vector<Tensor>{first, second, rest...});
+}
 
 /// Writes the exact strings that were (or would be) compiled into `directory`, created if missing: NAME.cu for CUDA;
 /// NAME.nest and NAME.ll for the CPU, NAME.s too with `assembly`. Returns the paths written.

@@ -10,6 +10,6 @@ namespace sinter {
 /// with it: missing, truncated, malformed, a type sinter does not hold, pickled objects (refused).
 Tensor load_npy(const std::string& path, Location where = Location::current());
 /// Evaluates and writes. The file is replaced whole or not at all.
-void save_npy(const std::string& path, const Tensor& tensor);
+void save_npy(const std::string& path, const Tensor& tensor, Location where = Location::current());
 
 }  // namespace sinter

@@ -14,16 +14,17 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
 
 // A loop that records without end is evaluated piece by piece.
 const bool hooked = [] {
-  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, false); });
+  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); });
   return true;
 }();
 
 }  // namespace
 
-void eval(const std::vector<Tensor>& tensors) {
+void eval(const std::vector<Tensor>& tensors, Location where) {
   (void)hooked;
-  engine::Engine::get().evaluate(nodes_of(tensors));
+  engine::Engine::get().evaluate(nodes_of(tensors), {"eval", where});
 }
+void eval(std::initializer_list<Tensor> tensors, Location where) { eval(std::vector<Tensor>(tensors), where); }
 
 std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
   const auto evaluations = engine::Engine::get().histories_of(nodes_of(tensors), target);
@@ -65,5 +66,5 @@ std::string_view version() { return SINTER_VERSION; }
 }  // namespace sinter
 
 namespace sinter::trace {
-const void* host_data(const RecordedPtr& node) { return engine::Engine::get().host_data(node); }
+const void* host_data(const RecordedPtr& node, const Site& site) { return engine::Engine::get().host_data(node, site); }
 }  // namespace sinter::trace

@@ -14,6 +14,7 @@
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
 #include "trace/record.hpp"
+#include "trace/site.hpp"
 
 namespace sinter::engine {
 
@@ -25,10 +26,10 @@ class Engine {
   /// Opens the device, so that a missing one is told here.
   void configure(const Options& options);
 
-  /// `asked`: by the user, not by recording that found a loop.
-  void evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked = true);
+  /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
+  void evaluate(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
-  const void* host_data(const trace::RecordedPtr& node);
+  const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);
   /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
   /// current device.
   std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
@@ -62,8 +63,8 @@ class Engine {
   Found plan_for(const trace::Graph& graph, const Setup& setup);
   std::shared_ptr<void> host_memory_of(trace::Storage& storage);
   device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
-           std::vector<device::BufferPtr>& buffers, bool keep_all = false);
+  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const std::vector<trace::RecordedPtr>& roots,
+           const Setup& setup, std::vector<device::BufferPtr>& buffers, bool keep_all = false);
   void launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
               std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags);
   void call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers);

@@ -175,6 +175,12 @@ Tensor logical_not(const Arg& x) {
 }
 
 Tensor negative(const Arg& x) { return unary(Op::negative, "negative", x); }
+Tensor positive(const Arg& x) {
+  const Site site = site_of("positive", x.where());
+  const RecordedPtr node = as_node(site, x);
+  if (is_bool(node->dtype)) fail<DTypeError>(site, "not supported for bool; convert with astype(DType::int32) or another type first");
+  return Tensor(node);
+}
 Tensor absolute(const Arg& x) { return unary(Op::absolute, "absolute", x); }
 Tensor abs(const Arg& x) { return unary(Op::absolute, "absolute", x); }
 Tensor sign(const Arg& x) { return unary(Op::sign, "sign", x); }
@@ -272,21 +278,9 @@ Tensor operator<(const Arg& a, const Arg& b) { return less(a, b); }
 Tensor operator<=(const Arg& a, const Arg& b) { return less_equal(a, b); }
 Tensor operator>(const Arg& a, const Arg& b) { return greater(a, b); }
 Tensor operator>=(const Arg& a, const Arg& b) { return greater_equal(a, b); }
+Tensor operator+(const Arg& x) { return positive(x); }
 Tensor operator-(const Arg& x) { return negative(x); }
 Tensor operator~(const Arg& x) { return bitwise_not(x); }
 Tensor operator!(const Arg& x) { return logical_not(x); }
-
-Tensor& Tensor::operator+=(const Arg& other) & { return *this = add(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator-=(const Arg& other) & { return *this = subtract(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator*=(const Arg& other) & { return *this = multiply(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator/=(const Arg& other) & { return *this = divide(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator%=(const Arg& other) & { return *this = remainder(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator&=(const Arg& other) & { return *this = bitwise_and(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator|=(const Arg& other) & { return *this = bitwise_or(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator^=(const Arg& other) & { return *this = bitwise_xor(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator<<=(const Arg& other) & { return *this = left_shift(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator>>=(const Arg& other) & { return *this = right_shift(Arg(*this, other.where()), other); }
-
-Tensor Tensor::astype(DType dtype, Location where) const { return sinter::astype(Arg(*this, where), dtype); }
 
 }  // namespace sinter

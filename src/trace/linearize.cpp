@@ -6,6 +6,7 @@
 #include "trace/loops.hpp"
 #include "trace/hash.hpp"
 #include "trace/record.hpp"
+#include "trace/updates.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -143,6 +144,7 @@ Linear linearize(const std::vector<RecordedPtr>& roots) {
   Linear out;
   Linearizer linearizer(out);
   for (const RecordedPtr& root : roots) out.graph.outputs.push_back(linearizer.visit(root));
+  balance_updates(out.graph);
   return out;
 }
 
@@ -154,6 +156,7 @@ Linear linearize_and_keep(std::vector<RecordedPtr>& roots) {
     roots.push_back(node);
     out.graph.outputs.push_back(id);
   }
+  balance_updates(out.graph);
   return out;
 }
 

@@ -163,14 +163,14 @@ Tensor load_npy(const std::string& path, Location where) {
   return from_pointer(elements, header.dtype, header.shape, strides, where);
 }
 
-void save_npy(const std::string& path, const Tensor& tensor) {
-  const Site site{"save_npy", {}};
+void save_npy(const std::string& path, const Tensor& tensor, Location where) {
+  const Site site{"save_npy", where};
   const RecordedPtr& node = node_of(site, tensor);
   if (traits(node->dtype).npy.empty()) {
     fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
   }
   const auto count = static_cast<std::size_t>(element_count(node->shape));
-  const void* elements = count != 0 ? host_data(node) : nullptr;
+  const void* elements = count != 0 ? host_data(node, site) : nullptr;
   const std::string header = npy_header_bytes({node->dtype, node->shape});
   Writer writer(site, path);
   writer.write(header.data(), header.size());

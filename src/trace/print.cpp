@@ -274,12 +274,12 @@ std::string scalar(const Contents& contents) {
 
 }  // namespace
 
-std::string to_string(const Tensor& tensor) {
-  const trace::Site site{"to_string", {}};
+std::string to_string(const Tensor& tensor, Location where) {
+  const trace::Site site{"to_string", where};
   const trace::RecordedPtr& node = trace::node_of(site, tensor);
   const std::int64_t count = element_count(node->shape);
   if (count == 0) return "[]";
-  const Contents contents{static_cast<const unsigned char*>(trace::host_data(node)), node->dtype, node->shape};
+  const Contents contents{static_cast<const unsigned char*>(trace::host_data(node, site)), node->dtype, node->shape};
   if (node->shape.empty()) return scalar(contents);
   const bool summary = count > kThreshold;
   std::vector<std::int64_t> shown;
@@ -288,6 +288,6 @@ std::string to_string(const Tensor& tensor) {
   return Layout(contents, format, summary).nested(0, 0, " ", kLineWidth);
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor, Location{}); }
 
 }  // namespace sinter
