@@ -312,12 +312,19 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   const bool warp = row <= 1024 && slot_bytes * 8 <= limits.row_bytes;
   schedule.threads = 256;
   schedule.row_threads = warp ? 32 : 256;
-  if (!wish.has("threads") && !wish.has("row_threads")) return;
-  const int threads = threads_of(256, most_threads);
-  const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
-  if (slot_bytes * (threads / row_threads) > limits.row_bytes) return;
-  schedule.threads = threads;
-  schedule.row_threads = row_threads;
+  if (wish.has("threads") || wish.has("row_threads")) {
+    const int threads = threads_of(256, most_threads);
+    const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
+    if (slot_bytes * (threads / row_threads) <= limits.row_bytes) {
+      schedule.threads = threads;
+      schedule.row_threads = row_threads;
+    }
+  }
+  const int steps = power_of_two(wish.number("row_steps", 0), 32), step = schedule.row_threads * schedule.vector;
+  int registers = fuse::live_registers(kernel, schedule.vector);
+  for (auto dtype : nest.slots) registers += steps * schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
+  if (wish.number("row_steps", 0) > 0 && !nest.slots.empty() && !scans && nest.chunk_axis < 0 && registers <= limits.registers && row <= steps * step)
+    schedule.row_steps = steps;
 }
 
 }  // namespace
@@ -399,6 +406,17 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     each("blocks", now.blocks, {8, 128});
     if (now.form != Form::rows) return wishes;
     if (now.row_threads == 32) each("threads", 0, {32});
+    if (!nest.slots.empty()) {  // in registers, with the threads that are chosen or with others
+      std::int64_t row = 1;
+      for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
+      const auto steps = [&](int threads) {
+        int number = 1;
+        while (number < 32 && number * threads * now.vector < row) number *= 2;
+        return number;
+      };
+      add(fmt::format("row_steps={}", steps(now.row_threads)));
+      for (const int threads : {64, 128, 512, 1024}) add(fmt::format("threads={0},row_threads={0},row_steps={1}", threads, steps(threads)));
+    }
     for (const int threads : {64, 128, 256, 512, 1024})
       add(now.row_threads == 32 ? fmt::format("threads={0},row_threads={0}", threads) : fmt::format("threads={},row_threads=32", threads));
     return wishes;
