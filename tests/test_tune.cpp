@@ -85,7 +85,8 @@ TEST_CASE("a schedule that one process kept runs in the next, which says so") {
   CHECK(contains(box.command("cache stats"), "tuned    0\n"));
   CHECK(contains(box.command("cache tuned"), "no schedule is tuned"));
 
-  box.keep(sn::tanh(box.x()) * 2 + box.x(), "unroll=4");
+  const Tensor x = box.x();
+  box.keep(sn::tanh(x) * 2 + x, "unroll=4");
   const std::string after = box.command(eval);
   CHECK(contains(after, "unroll=4"));
   CHECK(contains(after, "(tuned)"));
