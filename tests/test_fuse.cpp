@@ -457,11 +457,14 @@ TEST_CASE("a pointwise kernel joins a row kernel that reads the same") {
 }
 
 TEST_CASE("a pointwise result and its sum over everything are two kernels: the partial sums' and the last") {
-  CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Shape shape{1000, 1000};
-    const int power = g.op(Op::power, {g.data(shape), g.literal(2.2, shape)});
-    return std::vector<int>{g.op(Op::rint, {g.op(Op::multiply, {power, g.literal(255, shape)})}), g.reduce(Op::reduce_sum, power, {0, 1})};
-  }) == 2);
+  // Rows that divide a chunk, and rows that do not.
+  for (const Shape& shape : {Shape{1000, 1000}, Shape{2048, 2048}, Shape{1000000}, Shape{64, 16384}, Shape{30, 60, 600}})
+    CHECK(kernels_everywhere([&](GraphBuilder& g) {
+      const int power = g.op(Op::power, {g.data(shape), g.literal(2.2, shape)});
+      const std::vector<std::int64_t> axes = {0, 1, 2};
+      const int sum = g.reduce(Op::reduce_sum, power, {axes.begin(), axes.begin() + static_cast<long>(shape.size())});
+      return std::vector<int>{g.op(Op::rint, {g.op(Op::multiply, {power, g.literal(255, shape)})}), sum};
+    }) == 2);
 }
 
 TEST_CASE("a row result that another kernel wants is a side output of the row kernel") {

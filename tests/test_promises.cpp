@@ -290,6 +290,17 @@ TEST_CASE("9: misuse is a typed exception that names the op, the shapes and the 
   CHECK((a + 1.0).to_vector<double>()[0] == 1);
 }
 
+TEST_CASE("10: a chain of twelve thousand views is planned, explained and forgotten") {
+  for (const bool evaluated : {false, true}) {
+    const Tensor x = evaluated ? random_tensor({30, 40}) : sn::placeholder({30, 40}, DType::float32);
+    Tensor y = x;
+    for (int k = 0; k < 12001; ++k) y = sn::flip(y, 0).T();
+    CHECK(sn::explain(y).find("1 kernel") != std::string::npos);
+    if (!evaluated) continue;
+    CHECK(y.to_vector<float>() == sn::flip(x, 0).T().to_vector<float>());  // four of them are none
+  }
+}
+
 TEST_CASE("11: threads record and evaluate over shared tensors") {
   const Tensor x = random_tensor({5000});
   const Tensor shared = sn::exp(x);  // not evaluated yet: several threads will want it at once

@@ -59,6 +59,20 @@ TEST_CASE("an estimate holds for its order of magnitude") {
   CHECK_FALSE(program.holds({60}));
 }
 
+TEST_CASE("an exact quotient times its divisor is the dividend") {
+  SizeSpace space;
+  const Size n = space.symbol("n", 64, 2), m = space.symbol("m", 1000, 2);
+  const Size unknown = m / 8 * 8;
+  CHECK_FALSE(unknown.same(m));
+  REQUIRE(n % 16 == 0);
+  CHECK((n / 16 * 16).same(n));
+  CHECK((n / 16 * m * 32).same(n * m * 2));
+  CHECK_FALSE((n / 16 * 8).same(n));
+  REQUIRE(Size(16384) % n == 0);
+  CHECK((Size(16384) / n * n).same(16384));
+  CHECK((Size(16384) / n * (n * m) + 1).same(m * 16384 + 1));
+}
+
 // A small deterministic computation with decisions, over any number type.
 template <class N> std::vector<N> decide(std::vector<N> values, unsigned seed) {
   std::mt19937 rng(seed);

@@ -83,6 +83,7 @@ Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   atom.kind = kind;
   atom.a = a;
   atom.b = b;
+  atom.exact = quotient && space->is_zero(a % b);
   if (a >= 0 && b > 0) atom.low = 0;  // from now on a guard
   atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
   return space->atom(std::move(atom));
@@ -289,7 +290,43 @@ Size SizeSpace::atom(SizeAtom atom) {
   return polynomial({{{known->second}, 1}});
 }
 
+// (a / b) * b is a where b divides a: so that a stride is the same expression after an axis was split and joined again.
+void SizeSpace::cancel(Terms& terms) const {
+  const auto cancels = [&](const std::vector<int>& monomial, std::int64_t coeff) -> std::optional<Terms> {
+    for (std::size_t k = 0; k < monomial.size(); ++k) {
+      const SizeAtom& quotient = atoms_[static_cast<std::size_t>(monomial[k])];
+      if (!quotient.exact) continue;
+      const Terms divisor = terms_of(quotient.b);
+      if (divisor.size() != 1) continue;
+      std::vector<int> others = monomial;
+      others.erase(others.begin() + static_cast<long>(k));
+      const auto rest = exact_quotient({{others, coeff}}, divisor);
+      if (!rest) continue;
+      const auto& [factors, by] = *rest->begin();
+      Terms product;
+      for (const auto& [m, c] : terms_of(quotient.a)) {
+        std::vector<int> merged;
+        std::merge(m.begin(), m.end(), factors.begin(), factors.end(), std::back_inserter(merged));
+        product[merged] += c * by;
+      }
+      return product;
+    }
+    return std::nullopt;
+  };
+  for (auto term = terms.begin(); term != terms.end();) {
+    const auto product = cancels(term->first, term->second);
+    if (!product) {
+      ++term;
+      continue;
+    }
+    terms.erase(term);
+    for (const auto& [monomial, coeff] : *product) terms[monomial] += coeff;
+    term = terms.begin();  // what came out may cancel further
+  }
+}
+
 Size SizeSpace::polynomial(Terms terms) {
+  cancel(terms);
   std::erase_if(terms, [](const auto& term) { return term.second == 0; });
   if (terms.empty()) return 0;
   if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
@@ -305,6 +342,10 @@ Size SizeSpace::polynomial(Terms terms) {
     known->second = &nodes_.back();
   }
   return Size(hint, known->second);
+}
+
+bool SizeSpace::is_zero(const Size& size) const {
+  return size.node() ? guarded_.count({size.node()->id, static_cast<int>(Guard::Kind::zero)}) > 0 : size.hint() == 0;
 }
 
 void SizeSpace::guard(const Size& size, Guard::Kind kind) {

@@ -87,6 +87,7 @@ struct SizeAtom {
   enum class Kind : std::uint8_t { symbol, quotient, remainder };
   Kind kind = Kind::symbol;
   Size a, b;                // quotient, remainder
+  bool exact = false;       // quotient: a is a multiple of b, by a guard
   int symbol = -1;          // symbol: its number
   std::string name;         // symbol: "n0"
   std::optional<std::int64_t> low;  // a lower bound, not negative; none where the value may be
@@ -121,6 +122,8 @@ class SizeSpace {
   Size atom(SizeAtom atom);
   const SizeAtom& atom(int number) const { return atoms_[static_cast<std::size_t>(number)]; }
   void guard(const Size& size, Guard::Kind kind);
+  /// Whether a guard says that it is 0.
+  bool is_zero(const Size& size) const;
   /// What an operation gave for the same operands before: planning asks the same few things over and over.
   struct Asked {
     char operation;
@@ -134,6 +137,7 @@ class SizeSpace {
   std::unordered_map<Asked, Size, AskedHash>& answers() { return answers_; }
 
  private:
+  void cancel(Terms& terms) const;
   std::deque<SizeNode> nodes_;
   std::vector<SizeAtom> atoms_;
   std::map<Terms, const SizeNode*> known_;

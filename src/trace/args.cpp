@@ -52,8 +52,8 @@ Scalar literal(const Site& site, const Arg& arg, DType dtype) {
     }
     return make_scalar(dtype, arg.floating());
   }
-  const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
   if (!fits(arg, dtype)) {
+    const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
     fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; convert the tensor with astype(DType::{}) first", value,
                                        name(dtype), too_large ? "uint64" : "int64"));
   }
@@ -67,15 +67,19 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& 
   return make_broadcast(site, make_cast(site, x, dtype), shape);
 }
 
+RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape) {
+  return arg.is_tensor() ? operand(site, arg, dtype, *shape) : make_constant(site, literal(site, arg, dtype), shape);
+}
+
 RecordedPtr as_node(const Site& site, const Arg& arg) {
   switch (arg.kind()) {
     case Arg::Kind::tensor: return node_of(site, arg.tensor());
-    case Arg::Kind::boolean: return make_constant(site, literal(site, arg, DType::bool_), {});
-    case Arg::Kind::floating: return make_constant(site, literal(site, arg, DType::float64), {});
-    case Arg::Kind::too_large: return make_constant(site, literal(site, arg, DType::uint64), {});
+    case Arg::Kind::boolean: return make_constant(site, literal(site, arg, DType::bool_), Shape());
+    case Arg::Kind::floating: return make_constant(site, literal(site, arg, DType::float64), Shape());
+    case Arg::Kind::too_large: return make_constant(site, literal(site, arg, DType::uint64), Shape());
     case Arg::Kind::integer: break;
   }
-  return make_constant(site, literal(site, arg, DType::int64), {});
+  return make_constant(site, literal(site, arg, DType::int64), Shape());
 }
 
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {

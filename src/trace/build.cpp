@@ -6,24 +6,28 @@
 #include <fmt/format.h>
 
 #include "trace/library.hpp"
+#include "trace/pool.hpp"
 
 namespace sinter::trace {
 namespace {
 
-RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
-  auto node = std::make_shared<Recorded>();
+RecordedPtr new_node(const Site& site, Op op, DType dtype, ShapePtr shape) {
+  auto node = std::allocate_shared<Recorded>(PoolAllocator<Recorded>(), std::move(shape));
   node->op = op;
   node->dtype = dtype;
-  node->shape = std::move(shape);
   node->called = site.op;
   node->where = site.where;
   return node;
 }
 
+RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
+  return new_node(site, op, dtype, std::make_shared<const Shape>(std::move(shape)));
+}
+
 /// The operand of a one-operand node of this op that is not evaluated yet; null otherwise.
 RecordedPtr operand_of(const RecordedPtr& x, Op op) {
   if (x->op != op) return nullptr;
-  const std::vector<RecordedPtr> inputs = x->inputs();
+  const Operands inputs = x->inputs();
   return inputs.empty() ? nullptr : inputs.front();
 }
 
@@ -41,7 +45,7 @@ bool is_zero(const RecordedPtr& x) {
 bool is_one(const RecordedPtr& x) { return is_constant(x) && x->scalar.as_double() == 1; }
 
 /// The operand that the op returns unchanged because the other one is its identity; null when there is none.
-RecordedPtr identity(const Primitive& row, const std::vector<RecordedPtr>& x) {
+RecordedPtr identity(const Primitive& row, const Operands& x) {
   if (x.size() != 2) return nullptr;
   const bool integral = !is_floating(x[0]->dtype);
   switch (row.identity) {
@@ -60,7 +64,7 @@ RecordedPtr identity(const Primitive& row, const std::vector<RecordedPtr>& x) {
 }
 
 /// A node with the same value as the op on these operands, if there is a simpler one.
-RecordedPtr simplified(const Site& site, Op op, const std::vector<RecordedPtr>& x) {
+RecordedPtr simplified(const Site& site, Op op, const Operands& x) {
   if (RecordedPtr same = identity(primitive(op), x)) return same;
   if (op == Op::negative || op == Op::bitwise_not) {
     if (RecordedPtr inner = operand_of(x[0], op)) return inner;
@@ -74,7 +78,7 @@ RecordedPtr simplified(const Site& site, Op op, const std::vector<RecordedPtr>& 
   }
   Scalar value;
   if (!fold(op, std::span(literals.data(), x.size()), value)) return nullptr;
-  return make_constant(site, value, x[0]->shape);
+  return make_constant(site, value, x[0]->shape_owner);
 }
 
 }  // namespace
@@ -82,24 +86,29 @@ RecordedPtr simplified(const Site& site, Op op, const std::vector<RecordedPtr>& 
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage) {
   RecordedPtr node = new_node(site, Op::data, dtype, std::move(shape));
   node->symbolic = storage == nullptr;
+  node->known = storage != nullptr;
   node->storage = std::move(storage);
   return node;
 }
 
-RecordedPtr make_constant(const Site& site, Scalar value, Shape shape) {
+RecordedPtr make_constant(const Site& site, const Scalar& value, Shape shape) {
+  return make_constant(site, value, std::make_shared<const Shape>(std::move(shape)));
+}
+
+RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape) {
   RecordedPtr node = new_node(site, Op::constant, value.dtype, std::move(shape));
   node->scalar = value;
   return node;
 }
 
-RecordedPtr make_iota(const Site& site, std::int64_t count) { return new_node(site, Op::iota, DType::int64, {count}); }
+RecordedPtr make_iota(const Site& site, std::int64_t count) { return new_node(site, Op::iota, DType::int64, Shape{count}); }
 
-RecordedPtr make_elementwise(const Site& site, Op op, std::vector<RecordedPtr> inputs) {
+RecordedPtr make_elementwise(const Site& site, Op op, Operands inputs) {
   if (RecordedPtr simpler = simplified(site, op, inputs)) return simpler;
   const RecordedPtr& typed = op == Op::where ? inputs[1] : inputs[0];
   const DType dtype = primitive(op).result == Result::boolean ? DType::bool_ : typed->dtype;
   if (RecordedPtr nothing = empty(site, dtype, typed->shape)) return nothing;
-  RecordedPtr node = new_node(site, op, dtype, typed->shape);
+  RecordedPtr node = new_node(site, op, dtype, typed->shape_owner);
   return record(std::move(node), std::move(inputs));
 }
 
@@ -108,7 +117,7 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
   if (RecordedPtr nothing = empty(site, dtype, x->shape)) return nothing;
   if (is_constant(x)) {
     Scalar value;
-    if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape);
+    if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape_owner);
   }
   // The value before a lossless cast is the same value, so casting that one gives the same result.
   // Only a detour from integer to integer over a floating type may not wrap as the direct way does.
@@ -117,7 +126,7 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
       inner && lossless(inner->dtype, x->dtype) && (!detour || !is_integer(inner->dtype) || lossless(inner->dtype, dtype))) {
     return make_cast(site, inner, dtype);
   }
-  return record(new_node(site, Op::cast, dtype, x->shape), {x});
+  return record(new_node(site, Op::cast, dtype, x->shape_owner), {x});
 }
 
 RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) {
@@ -182,7 +191,7 @@ RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& 
   if (x->shape == fill->shape) return x;
   if (element_count(x->shape) == 0) return fill;
   if (is_constant(x) && is_constant(fill) && x->scalar.bits() == fill->scalar.bits()) return fill;
-  RecordedPtr node = new_node(site, Op::pad, fill->dtype, fill->shape);
+  RecordedPtr node = new_node(site, Op::pad, fill->dtype, fill->shape_owner);
   node->ints = std::move(before_after);
   return record(std::move(node), {x, fill});
 }
@@ -190,7 +199,7 @@ RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& 
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x) {
   if (x->op == Op::contiguous || x->op == Op::data) return x;
   if (RecordedPtr nothing = empty(site, x->dtype, x->shape)) return nothing;
-  return record(new_node(site, Op::contiguous, x->dtype, x->shape), {x});
+  return record(new_node(site, Op::contiguous, x->dtype, x->shape_owner), {x});
 }
 
 RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes) {
@@ -210,19 +219,19 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
 }
 
 RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis) {
-  RecordedPtr node = new_node(site, Op::gather, x->dtype, index->shape);
+  RecordedPtr node = new_node(site, Op::gather, x->dtype, index->shape_owner);
   node->ints = {axis};
   return record(std::move(node), {x, index});
 }
 
 RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis) {
   if (x->shape[static_cast<std::size_t>(axis)] <= 1 || element_count(x->shape) == 0) return x;
-  RecordedPtr node = new_node(site, Op::scan, x->dtype, x->shape);
+  RecordedPtr node = new_node(site, Op::scan, x->dtype, x->shape_owner);
   node->ints = {axis, static_cast<std::int64_t>(reduction)};
   return record(std::move(node), {x});
 }
 
-RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands) {
+RecordedPtr make_library(const Site& site, Op op, Operands operands) {
   std::vector<Shape> shapes;
   for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
   const DType dtype = operands[0]->dtype;

@@ -12,15 +12,16 @@
 namespace sinter::trace {
 
 /// Links a new node to its operands and asks for an evaluation when the chain is long.
-RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs);
+RecordedPtr record(RecordedPtr node, Operands inputs);
 
 // --- leaves
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage);
-RecordedPtr make_constant(const Site& site, Scalar value, Shape shape);
+RecordedPtr make_constant(const Site& site, const Scalar& value, Shape shape);
+RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape);
 RecordedPtr make_iota(const Site& site, std::int64_t count);
 
 // --- elementwise: inputs of the node's shape and of one type (but where's condition)
-RecordedPtr make_elementwise(const Site& site, Op op, std::vector<RecordedPtr> inputs);
+RecordedPtr make_elementwise(const Site& site, Op op, Operands inputs);
 RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype);
 
 // --- views
@@ -40,7 +41,7 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
 RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis);
 /// Each element combined by a reduction with all before it along the axis.
 RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis);
-RecordedPtr make_library(const Site& site, Op op, std::vector<RecordedPtr> operands);
+RecordedPtr make_library(const Site& site, Op op, Operands operands);
 
 // --- from arguments
 /// The node of a tensor argument; ValueError for an empty handle.
@@ -55,6 +56,7 @@ bool holds(DType dtype, double whole);
 Scalar literal(const Site& site, const Arg& arg, DType dtype);
 /// The argument cast to a type and broadcast to a shape.
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape);
+RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape);
 /// The argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or float64.
 RecordedPtr as_node(const Site& site, const Arg& arg);
 /// The shape that operands broadcast to; ShapeError naming the axis where they do not.

@@ -28,13 +28,13 @@ Tensor unary(Op op, const char* name, const Arg& x) {
 Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b, bool swapped = false) {
   const Shape& sa = shape_of(site, a);
   const Shape& sb = shape_of(site, b);
-  const auto make = [&](const Shape& shape) {
+  const auto make = [&](const auto& shape) {
     RecordedPtr x = operand(site, a, type, shape), y = operand(site, b, type, shape);
     if (swapped) std::swap(x, y);
     return Tensor(make_elementwise(site, op, {std::move(x), std::move(y)}));
   };
-  if (sa == sb || !b.is_tensor()) return make(sa);
-  if (!a.is_tensor()) return make(sb);
+  if (a.is_tensor() && (!b.is_tensor() || sa == sb)) return make(a.tensor().node()->shape_owner);
+  if (b.is_tensor() && !a.is_tensor()) return make(b.tensor().node()->shape_owner);
   const std::array shapes{&sa, &sb};
   return make(broadcast_shape(site, shapes));
 }

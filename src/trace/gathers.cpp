@@ -50,7 +50,7 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
   Shape count(node->shape.size(), 1);
   count[along] = size;
   const Tensor number{make_broadcast(site, make_reshape(site, make_iota(site, size), count), node->shape)};
-  const Tensor place = min(where(wanted, number, Tensor(make_constant(site, make_scalar_int(DType::int64, size), {}))), static_cast<std::int64_t>(along), keepdims && axis);
+  const Tensor place = min(where(wanted, number, Tensor(make_constant(site, make_scalar_int(DType::int64, size), Shape()))), static_cast<std::int64_t>(along), keepdims && axis);
   return keepdims && !axis ? reshape(place, Shape(rank, 1)) : place;
 }
 

@@ -66,7 +66,7 @@ class Linearizer {
  private:
   struct Frame {
     RecordedPtr node;
-    std::vector<RecordedPtr> inputs;
+    Operands inputs;
     StoragePtr storage;
     std::size_t next = 0;
   };

@@ -12,7 +12,7 @@ namespace sinter::trace {
 namespace {
 
 constexpr int kHistory = 1024;            // ops remembered; a round may be half as long
-constexpr int kFirstAnchor = 32;          // ops without an evaluation before a loop is looked for
+constexpr int kFirstAnchor = 32;          // nodes without an evaluation before a loop is looked for
 constexpr std::size_t kMaxSurvey = 4096;  // nodes looked at for each op of one round
 constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
 
@@ -22,6 +22,10 @@ std::uint64_t signature(const Recorded& node) {
   hash = mix(hash, static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype));
   return mix(hash, node.shape.size());  // not the sizes: a stencil uses up its margin
 }
+
+/// Nodes since the last evaluation that the user asked for: until they are many, nothing is remembered of them. Has no destructor, so
+/// that it can be asked at any time.
+thread_local constinit int quiet = 0;
 
 // Threads end and static objects are destroyed in an order of their own; recording goes on without loops then.
 thread_local bool over = false;
@@ -37,6 +41,7 @@ class Loop {
     if (!is_elementwise(node->op) && !is_reduction(node->op)) return {};
     signatures_[static_cast<std::size_t>(count_ % kHistory)] = signature(*node);
     ++count_;
+    ++watched_;
     ++since_cut_;
     if (period_ == 0) {
       look_for_period(node->depth);
@@ -61,7 +66,8 @@ class Loop {
   }
 
   void evaluation_asked() {
-    since_cut_ = 0;
+    since_cut_ = kFirstAnchor;  // are not seen here
+    watched_ = 0;
     forget();
   }
 
@@ -79,12 +85,12 @@ class Loop {
   void look_for_period(std::uint32_t depth) {
     const std::int64_t last = count_ - 1;
     if (anchor_ < 0 || last - anchor_ >= kHistory / 2) {
-      anchor_ = since_cut_ >= kFirstAnchor ? last : -1;
+      anchor_ = last;
       anchor_depth_ = depth;
       return;
     }
     const std::int64_t distance = last - anchor_;
-    if (!repeats(last, distance) || depth <= anchor_depth_ || since_cut_ < 2 * distance) return;
+    if (!repeats(last, distance) || depth <= anchor_depth_ || watched_ < 2 * distance) return;
     for (std::int64_t k = 1; k < distance; ++k)
       if (!repeats(last - k, distance)) return;
     period_ = distance;
@@ -96,14 +102,14 @@ class Loop {
   std::vector<RecordedPtr> alive() const {
     std::vector<RecordedPtr> alive;
     for (const auto& weak : nodes_)
-      if (RecordedPtr node = weak.lock(); node && !node->result()) alive.push_back(std::move(node));
+      if (RecordedPtr node = weak.lock(); node && !node->evaluated()) alive.push_back(std::move(node));
     return alive;
   }
 
   void sweep() {
     std::erase_if(nodes_, [](const std::weak_ptr<Recorded>& weak) {
       const RecordedPtr node = weak.lock();
-      return !node || node->result();
+      return !node || node->evaluated();
     });
     sweep_at_ = std::max(kFirstSweep, 2 * nodes_.size());
   }
@@ -114,8 +120,12 @@ class Loop {
     std::vector<RecordedPtr> cut;
     std::unordered_set<const Recorded*> known{node.get()};
     for (RecordedPtr held : held_by_user(alive(), 1)) {
-      while (is_view(held->op) && !held->result()) held = held->inputs().at(0);  // the memory behind it: a view stays free
-      if (!held->result() && held->op != Op::data && known.insert(held.get()).second) cut.push_back(std::move(held));
+      while (is_view(held->op) && !held->evaluated()) {  // the memory behind it: a view stays free
+        const Operands inputs = held->inputs();
+        if (inputs.empty()) break;
+        held = inputs.front();
+      }
+      if (!held->evaluated() && held->op != Op::data && known.insert(held.get()).second) cut.push_back(std::move(held));
     }
     if (with_node || cut.empty()) cut.push_back(node);
     else since_cut_ = 1;  // the node belongs to the next piece
@@ -125,7 +135,8 @@ class Loop {
   std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
   std::size_t sweep_at_ = kFirstSweep;
   std::vector<std::uint64_t> signatures_ = std::vector<std::uint64_t>(kHistory);
-  std::int64_t count_ = 0, since_cut_ = 0;      // ops: all, and since the last evaluation
+  std::int64_t count_ = 0, watched_ = 0;        // ops: all, and since the user last asked for an evaluation
+  std::int64_t since_cut_ = kFirstAnchor;       // and since the last evaluation
   std::int64_t anchor_ = -1, period_ = 0;
   std::uint32_t anchor_depth_ = 0;
   std::int64_t surveyed_ = 0, place_ = 0;
@@ -136,9 +147,16 @@ thread_local Loop loop;
 
 }  // namespace
 
-std::vector<RecordedPtr> recorded(const RecordedPtr& node) { return over ? std::vector<RecordedPtr>{} : loop.recorded(node); }
+std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
+  if (quiet < kFirstAnchor) {
+    ++quiet;
+    if (node->depth < kMaxPendingDepth) return {};
+  }
+  return over ? std::vector<RecordedPtr>{} : loop.recorded(node);
+}
 void evaluation_asked() {
-  if (!over) loop.evaluation_asked();
+  if (quiet == kFirstAnchor && !over) loop.evaluation_asked();
+  quiet = 0;
 }
 
 bool worth_storing(const Recorded& node) {

@@ -28,6 +28,12 @@ constexpr Primitive kTable[] = {
 #undef SINTER_LIBRARY
 };
 
+static_assert([] {
+  for (const Primitive& row : kTable)
+    if (row.arity > kMaxArity) return false;
+  return true;
+}());
+
 }  // namespace
 
 const Primitive& primitive(Op op) { return kTable[static_cast<int>(op)]; }

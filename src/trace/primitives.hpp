@@ -55,6 +55,9 @@ struct Primitive {
   bool empty_ok;      // reductions: an empty one has a value
 };
 
+/// Operands of an op at most.
+inline constexpr int kMaxArity = 4;
+
 /// The row of an op.
 const Primitive& primitive(Op op);
 /// Number of rows; rows are numbered 0..count-1 in the table's order.

@@ -14,30 +14,39 @@ namespace {
 
 std::atomic<EvaluateHook> evaluate_hook{nullptr};
 
-/// Drops a chain without recursion: what nobody else holds gives up its own operands first.
-void drop(std::vector<RecordedPtr> nodes) {
+/// Below this depth destructors may recurse.
+constexpr std::uint32_t kShallow = 64;
+
+/// Drops operands without recursion: what nobody else holds gives up its own operands first.
+void drop(Operands operands) {
+  std::vector<RecordedPtr> nodes;
+  const auto add = [&](Operands& list) {
+    for (RecordedPtr& node : list)
+      if (node->depth > kShallow) nodes.push_back(std::move(node));
+  };
+  add(operands);
   while (!nodes.empty()) {
     const RecordedPtr node = std::move(nodes.back());
     nodes.pop_back();
     if (node.use_count() != 1) continue;
-    std::lock_guard guard(node->lock);
-    for (RecordedPtr& input : node->pending) nodes.push_back(std::move(input));
-    node->pending.clear();
+    Operands below;
+    {
+      std::lock_guard guard(node->lock);
+      below = std::move(node->pending);
+    }
+    add(below);
   }
 }
 
-std::uint32_t depth_above(const std::vector<RecordedPtr>& inputs) {
+std::uint32_t depth_above(const Operands& inputs) {
   std::uint32_t below = 0;
   for (const RecordedPtr& input : inputs)
-    if (input->depth > below && input->result() == nullptr) below = input->depth;
+    if (input->depth > below && !input->evaluated()) below = input->depth;
   return below + 1;
 }
 
 /// A sum of bytes that counts what is shared several times may grow without end.
 constexpr std::size_t kUncounted = std::size_t{1} << 62;
-
-/// Below this depth destructors may recurse.
-constexpr std::uint32_t kShallow = 64;
 
 }  // namespace
 
@@ -45,37 +54,28 @@ Recorded::~Recorded() {
   if (depth > kShallow && !pending.empty()) drop(std::move(pending));
 }
 
-std::vector<RecordedPtr> Recorded::inputs() const {
+Operands Recorded::inputs() const {
   std::lock_guard guard(lock);
   return pending;
 }
 
-StoragePtr Recorded::result() const {
-  std::lock_guard guard(lock);
-  return storage;
-}
-
 void Recorded::materialize(StoragePtr contents, std::shared_ptr<void> history) {
-  std::vector<RecordedPtr> operands;
+  Operands operands;
   {
     std::lock_guard guard(lock);
     // Of two threads that evaluated it at the same time the first one counts: its elements may have been handed out already.
     if (storage) return;
     storage = std::move(contents);
     made_by = std::move(history);
-    operands.swap(pending);
+    operands = std::move(pending);
+    known.store(true, std::memory_order_release);
   }
-  drop(std::move(operands));
+  if (depth > kShallow) drop(std::move(operands));
 }
 
 std::shared_ptr<void> Recorded::history() const {
   std::lock_guard guard(lock);
   return made_by;
-}
-
-Recorded::Holding Recorded::holding() const {
-  std::lock_guard guard(lock);
-  return storage ? Holding{true, storage->bytes} : Holding{false, held};
 }
 
 namespace {
@@ -93,7 +93,7 @@ std::size_t held_alone(const RecordedPtr& node) {
     waiting.pop_back();
     for (RecordedPtr& input : next->inputs()) {
       const Recorded* below = input.get();
-      if (below->holding().evaluated) ++uses[below];
+      if (below->evaluated()) ++uses[below];
       else if (seen.insert(below).second) waiting.push_back(below);
       operands.push_back(std::move(input));
     }
@@ -121,10 +121,11 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
-RecordedPtr record(RecordedPtr node, std::vector<RecordedPtr> inputs) {
+RecordedPtr record(RecordedPtr node, Operands inputs) {
   for (const RecordedPtr& input : inputs) {
     node->symbolic |= input->symbolic;
-    const auto [evaluated, bytes] = input->holding();
+    const bool evaluated = input->evaluated();
+    const std::size_t bytes = evaluated ? input->storage->bytes : input->held;
     if (!evaluated) node->depth = std::max(node->depth, input->depth);
     node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }

@@ -1,10 +1,13 @@
 // Recorded nodes: what a Tensor points to. Everything but `pending` and `result` is immutable; those two change once, when the
 // node is evaluated, under the node's own lock, so that threads may record and evaluate over shared nodes freely.
 #pragma once
+#include <array>
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "trace/graph.hpp"
@@ -37,14 +40,49 @@ class SpinLock {
 struct Recorded;
 using RecordedPtr = std::shared_ptr<Recorded>;
 
+/// A node's operands: few, and in the node itself.
+class Operands {
+ public:
+  Operands() = default;
+  template <class... Nodes>
+    requires(sizeof...(Nodes) > 0 && sizeof...(Nodes) <= kMaxArity && (std::same_as<std::remove_cvref_t<Nodes>, RecordedPtr> && ...))
+  Operands(Nodes&&... nodes) : list_{std::forward<Nodes>(nodes)...}, size_(sizeof...(Nodes)) {}
+  Operands(const Operands&) = default;
+  Operands& operator=(const Operands&) = default;
+  Operands(Operands&& other) noexcept : list_(std::move(other.list_)), size_(std::exchange(other.size_, 0)) {}
+  Operands& operator=(Operands&& other) noexcept {
+    list_ = std::move(other.list_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const RecordedPtr& operator[](std::size_t k) const { return list_[k]; }
+  const RecordedPtr& front() const { return list_[0]; }
+  const RecordedPtr* begin() const { return list_.data(); }
+  const RecordedPtr* end() const { return list_.data() + size_; }
+  RecordedPtr* begin() { return list_.data(); }
+  RecordedPtr* end() { return list_.data() + size_; }
+
+ private:
+  std::array<RecordedPtr, kMaxArity> list_;
+  std::uint32_t size_ = 0;
+};
+
+using ShapePtr = std::shared_ptr<const Shape>;
+
 struct Recorded {
-  Recorded() = default;
+  /// A node mostly has the shape of an operand, and shares it.
+  explicit Recorded(ShapePtr sizes) : shape_owner(std::move(sizes)), shape(*shape_owner) {}
   Recorded(const Recorded&) = delete;
+  Recorded& operator=(const Recorded&) = delete;
   ~Recorded();
 
+  const ShapePtr shape_owner;
+  const Shape& shape;
   Op op{};
   DType dtype{};
-  Shape shape;
   std::vector<std::int64_t> ints;  // as in Node
   Scalar scalar;
   Location where;
@@ -55,21 +93,21 @@ struct Recorded {
   std::size_t held = 0;            // at most this many bytes of contents below that nothing else holds, when recorded
 
   /// The operands, while not evaluated; copies, under the lock.
-  std::vector<RecordedPtr> inputs() const;
-  /// The contents: of a data leaf from the start, of another node once evaluated; null before.
-  StoragePtr result() const;
+  Operands inputs() const;
+  /// Whether the contents are known: of a data leaf from the start, of another node once evaluated. They never change again.
+  bool evaluated() const { return known.load(std::memory_order_acquire); }
+  /// The contents; null before they are known.
+  StoragePtr result() const { return evaluated() ? storage : nullptr; }
   /// Sets the contents and forgets the operands, unless the contents are known: they never change again. `history` is what
   /// explain() tells later.
   void materialize(StoragePtr storage, std::shared_ptr<void> history);
   std::shared_ptr<void> history() const;
-  /// What a node recorded over this one holds through it: its contents once it is evaluated, else what it holds itself.
-  struct Holding { bool evaluated; std::size_t bytes; };
-  Holding holding() const;
 
   mutable SpinLock lock;
-  std::vector<RecordedPtr> pending;        // guarded by lock
-  StoragePtr storage;                      // guarded by lock
+  Operands pending;                        // guarded by lock
   std::shared_ptr<void> made_by;           // guarded by lock
+  StoragePtr storage;                      // set under the lock, once, before `known`
+  std::atomic<bool> known{false};
 };
 
 /// The graph of everything the roots need: evaluated nodes become data leaves, equal nodes are merged (value numbering),

@@ -1,0 +1,26 @@
+// How many kernels formulas of real models and programs take, planned for a CPU and for an H100; nothing is compiled or run.
+//   bench_fusion
+#include "fusion.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <string>
+
+#include "../tests/host_data_stub.hpp"
+#include "../tests/kernel_count.hpp"
+
+int main() {
+  fmt::print("| formula | kernels before | CPU | sm_90 | why it is cut |\n|---|--:|--:|--:|---|\n");
+  for (const auto& formula : sinter::fusion::formulas()) {
+    std::string counts;
+    std::set<std::string> reasons;
+    for (const auto& limits : {sinter::fuse::cpu_limits(), sinter::fuse::cuda_limits(90)}) {
+      const auto plan = sinter::testing::plan_of(formula.record(), limits);
+      counts += fmt::format(" {} |", plan.steps.size());
+      for (std::size_t s = 0; s + 1 < plan.steps.size(); ++s) reasons.emplace(name(plan.steps[s].cut().reason));
+    }
+    fmt::print("| {} | {} |{} {} |\n", formula.name, formula.before > 0 ? fmt::format("{}", formula.before) : "", counts, fmt::join(reasons, ", "));
+  }
+}

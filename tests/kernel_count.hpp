@@ -1,0 +1,17 @@
+// Plans of recorded tensors, for counting: nothing is generated or compiled.
+#pragma once
+#include <vector>
+
+#include "fuse/schedule.hpp"
+#include "sinter/tensor.hpp"
+#include "trace/record.hpp"
+
+namespace sinter::testing {
+
+inline fuse::Plan plan_of(const std::vector<Tensor>& tensors, const fuse::Limits& limits) {
+  std::vector<trace::RecordedPtr> roots;
+  for (const auto& tensor : tensors) roots.push_back(tensor.node());
+  return fuse::schedule(fuse::prepare(trace::linearize(roots).graph, limits), limits);
+}
+
+}  // namespace sinter::testing
