@@ -224,6 +224,8 @@ Wide<T> float_reference(Op op, T a, T b) {
       return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
     case Op::atan2:
       return std::atan2(x, y);
+    case Op::hypot:
+      return std::hypot(x, y);
     default:
       FAIL("no reference for ", trace::name(op), ": add one");
       return {};

@@ -353,6 +353,7 @@ constexpr Function kFunctions[] = {
     {"hard_swish", "x", unary<hard_swish>},
     {"heaviside", "x1 x2", binary<heaviside>},
     {"hstack", "tup", stacked<hstack>},
+    {"hypot", "x1 x2", binary<hypot>},
     {"inner", "a b", binary<inner>},
     {"integers", "size low high * key dtype?", integers_},
     {"invert", "x", unary<bitwise_not>},

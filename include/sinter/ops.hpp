@@ -48,6 +48,8 @@ Tensor pow(const Arg& a, const Arg& b);
 Tensor minimum(const Arg& a, const Arg& b);
 Tensor maximum(const Arg& a, const Arg& b);
 Tensor atan2(const Arg& y, const Arg& x);
+/// sqrt(a * a + b * b), where neither square overflows or underflows.
+Tensor hypot(const Arg& a, const Arg& b);
 Tensor negative(const Arg& x);
 Tensor positive(const Arg& x);
 Tensor absolute(const Arg& x);

@@ -142,6 +142,7 @@ Tensor remainder(const Arg& a, const Arg& b) { return binary(Op::remainder, "rem
 Tensor minimum(const Arg& a, const Arg& b) { return binary(Op::minimum, "minimum", a, b); }
 Tensor maximum(const Arg& a, const Arg& b) { return binary(Op::maximum, "maximum", a, b); }
 Tensor atan2(const Arg& y, const Arg& x) { return binary(Op::atan2, "atan2", y, x); }
+Tensor hypot(const Arg& a, const Arg& b) { return binary(Op::hypot, "hypot", a, b); }
 Tensor copysign(const Arg& a, const Arg& b) { return binary(Op::copysign, "copysign", a, b); }
 Tensor gcd(const Arg& a, const Arg& b) { return binary(Op::gcd, "gcd", a, b); }
 Tensor nextafter(const Arg& a, const Arg& b) {
