@@ -196,13 +196,13 @@ W float_reference(Op op, T a, T b, bool c, bool& exact) {
     case Op::erfc:
       return std::erfc(x);
     case Op::ndtr:
-      return normal_distribution(x);
+      return testing::normal_distribution(x);
     case Op::lgamma:
       return x <= 0 && std::trunc(x) == x ? std::numeric_limits<decltype(+x)>::infinity() : std::lgamma(x);
     case Op::digamma:
-      return digamma(x);
+      return testing::digamma(x);
     case Op::erfinv:
-      return inverse_error_function(x);
+      return testing::inverse_error_function(x);
     case Op::copysign:
       return std::copysign(a, b);
     case Op::nextafter:
