@@ -328,7 +328,7 @@ template <class X>
 auto tan_64(const X& x) {
   const auto c = circular(x);
   const auto odd = (to_integer(c.quarters) & 1) != 0;
-  const auto t = rounded(select(odd, -c.cos, c.sin) / normal(select(odd, c.sin, c.cos)));
+  const auto t = rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
   return select(x == 0.0, x, or_libm(t, beyond_circular(x), "tan", x));
 }
 
