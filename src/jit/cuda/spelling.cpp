@@ -198,7 +198,7 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
     rest = -3.141592653589793 / tan(3.141592653589793 * beside);
     x = 1 - x;
   }}
-  for (; x < 8; x += 1) rest -= 1 / x;
+  for (; x < 10; x += 1) rest -= 1 / x;
   const double r = 1 / x, z = r * r;
   const double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
   return ({0})(rest + (log(x) - r / 2 - series));
