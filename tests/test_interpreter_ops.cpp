@@ -1,6 +1,7 @@
 // Every row of the table of primitives, on every type it takes, against the C++ language or long double, value by value.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,8 +13,8 @@
 
 #include "device/host/interpreter_kernels.hpp"
 #include "host_data_stub.hpp"
-#include "normal_distribution.hpp"
 #include "philox_reference.hpp"
+#include "special_functions.hpp"
 #include "sinter/dtype.hpp"
 
 using namespace sinter;

@@ -133,6 +133,9 @@ Tensor erfc(const Arg& x);
 Tensor erfinv(const Arg& x);
 /// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
 Tensor ndtr(const Arg& x);
+/// log(|gamma(x)|) and the derivative of log(gamma(x)).
+Tensor lgamma(const Arg& x);
+Tensor digamma(const Arg& x);
 /// sin(pi x) / (pi x)
 Tensor sinc(const Arg& x);
 Tensor deg2rad(const Arg& x);

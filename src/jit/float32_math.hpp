@@ -374,6 +374,8 @@ SINTER_ROUNDED(atanh)
 SINTER_ROUNDED(cbrt)
 SINTER_ROUNDED(erfc)
 SINTER_ROUNDED(erfinv)
+SINTER_ROUNDED(lgamma)
+SINTER_ROUNDED(digamma)
 #undef SINTER_ROUNDED
 template <class X, class Y>
 auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }

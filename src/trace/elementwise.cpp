@@ -211,6 +211,8 @@ Tensor cbrt(const Arg& x) { return unary(Op::cbrt, "cbrt", x); }
 Tensor erf(const Arg& x) { return unary(Op::erf, "erf", x); }
 Tensor erfc(const Arg& x) { return unary(Op::erfc, "erfc", x); }
 Tensor erfinv(const Arg& x) { return unary(Op::erfinv, "erfinv", x); }
+Tensor lgamma(const Arg& x) { return unary(Op::lgamma, "lgamma", x); }
+Tensor digamma(const Arg& x) { return unary(Op::digamma, "digamma", x); }
 Tensor ndtr(const Arg& x) { return unary(Op::ndtr, "ndtr", x); }
 
 Tensor floor(const Arg& x) { return rounding(Op::floor, "floor", x); }
