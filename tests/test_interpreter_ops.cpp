@@ -1,6 +1,7 @@
 // Every row of the table of primitives, on every type it takes, against the C++ language or long double, value by value.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
