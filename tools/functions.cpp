@@ -11,6 +11,7 @@
 #include "lexer.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/random.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/statistics.hpp"
 
@@ -135,6 +136,7 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value sort_(const Arguments& a) { return {sort(a.operand(0), a.integer(1, -1))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
@@ -143,6 +145,48 @@ Value eye_(const Arguments& a) {
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
+random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
+  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
+  return {F(key_of(a, 3), a.shape(0), or_else(1, 0), or_else(2, 1), a.dtype(4).value_or(DType::float64))};
+}
+Value integers_(const Arguments& a) {
+  return {random::integers(key_of(a, 3), a.shape(0), a.integer(1, 0), a.integer(2, 0), a.dtype(4).value_or(DType::int64), Location{})};
+}
+Value bernoulli_(const Arguments& a) { return {random::bernoulli(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(0.5, Location{}))}; }
+Value exponential_(const Arguments& a) {
+  return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
+}
+Value choice_(const Arguments& a) { return {random::choice(key_of(a, 3), a.operand(0), a.integer(1, 1), a.integer(2, 0))}; }
+
+Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
+template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
+template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) {
+  return {pair(F(a.operand(0), a.operand(1)))};
+}
+template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) {
+  return {F(a.operand(0), a.number(1, otherwise))};
+}
+template <Tensor (*F)(const Arg&, std::int64_t)> Value halves(const Arguments& a) { return {F(a.operand(0), a.integer(1, -1))}; }
+template <Tensor (*F)(const Arg&, const Arg&, double, double, bool)> Value close(const Arguments& a) {
+  return {F(a.operand(0), a.operand(1), a.number(2, 1e-5), a.number(3, 1e-8), a.flag(4))};
+}
+Value leaky_relu_(const Arguments& a) { return {leaky_relu(a.operand(0), a.number(1, 0.01))}; }
+Value lerp_(const Arguments& a) { return {lerp(a.operand(0), a.operand(1), a.operand(2))}; }
+Value nan_to_num_(const Arguments& a) {
+  const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
+  return {nan_to_num(a.operand(0), a.number(2, 0), number(3), number(4))};
+}
+Value piecewise_(const Arguments& a) {
+  const Tuple* values = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
+  if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
+  std::vector<Tensor> list;
+  for (const Value& value : *values) list.push_back(value.as<Tensor>() ? *value.as<Tensor>() : full({}, operand(value, "piecewise()")));
+  return {piecewise(a.operand(0), a.tensors(1), list)};
+}
+Value select_(const Arguments& a) {
+  return {a.given(2) ? select(a.tensors(0), a.tensors(1), a.operand(2)) : select(a.tensors(0), a.tensors(1))};
+}
 Value list(const std::vector<Tensor>& tensors) {
   Tuple items;
   for (const Tensor& tensor : tensors) items.push_back({tensor});
@@ -208,40 +252,56 @@ constexpr Function kFunctions[] = {
     {"abs", "x", unary<abs>},
     {"absolute", "x", unary<absolute>},
     {"acos", "x", unary<acos>},
+    {"acosh", "x", unary<acosh>},
     {"add", "x1 x2", binary<add>},
     {"all", kReduce, reduce<all>},
+    {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kReduce, reduce<max>},
     {"amin", kReduce, reduce<min>},
     {"any", kReduce, reduce<any>},
     {"arange", "start stop? step? dtype?", arange_},
     {"arccos", "x", unary<acos>},
+    {"arccosh", "x", unary<acosh>},
     {"arcsin", "x", unary<asin>},
+    {"arcsinh", "x", unary<asinh>},
     {"arctan", "x", unary<atan>},
     {"arctan2", "x1 x2", binary<atan2>},
+    {"arctanh", "x", unary<atanh>},
     {"argmax", "a axis? * keepdims?", place<argmax>},
     {"argmin", "a axis? * keepdims?", place<argmin>},
     {"array_split", "ary indices_or_sections axis?", array_split_},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
+    {"asinh", "x", unary<asinh>},
     {"astype", "x dtype", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
+    {"atanh", "x", unary<atanh>},
     {"atleast_1d", "a", unary<atleast_1d>},
     {"atleast_2d", "a", unary<atleast_2d>},
     {"atleast_3d", "a", unary<atleast_3d>},
     {"average", "a axis? weights? * keepdims?", average_},
+    {"bernoulli", "size p? * key", bernoulli_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
+    {"bitwise_count", "x", unary<bitwise_count>},
+    {"bitwise_invert", "x", unary<bitwise_not>},
+    {"bitwise_left_shift", "x1 x2", binary<left_shift>},
     {"bitwise_not", "x", unary<bitwise_not>},
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
+    {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
     {"broadcast_arrays", "args+", broadcast_arrays_},
     {"broadcast_to", "array shape", broadcast_to_},
+    {"cbrt", "x", unary<cbrt>},
     {"ceil", "x", unary<ceil>},
+    {"celu", "x alpha?", with_number<celu, 1>},
+    {"choice", "a size axis? * key", choice_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"concat", "arrays axis?", join<concatenate>},
     {"concatenate", "arrays axis?", join<concatenate>},
     {"contiguous", "a", unary<contiguous>},
     {"copy", "a", unary<contiguous>},
+    {"copysign", "x1 x2", binary<copysign>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
@@ -251,39 +311,62 @@ constexpr Function kFunctions[] = {
     {"cumsum", "a axis? dtype?", scan_as<cumsum>},
     {"cumulative_prod", "x * axis? dtype?", scan_as<cumulative_prod>},
     {"cumulative_sum", "x * axis? dtype?", scan_as<cumulative_sum>},
+    {"deg2rad", "x", unary<deg2rad>},
+    {"degrees", "x", unary<rad2deg>},
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis?", diff_},
     {"divide", "x1 x2", binary<divide>},
+    {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
     {"dstack", "tup", stacked<dstack>},
     {"einsum", "subscripts operands+", einsum_},
+    {"elu", "x alpha?", with_number<elu, 1>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
+    {"erfc", "x", unary<erfc>},
+    {"erfinv", "x", unary<erfinv>},
     {"exp", "x", unary<exp>},
     {"exp2", "x", unary<exp2>},
     {"expand_dims", "a axis", over_axes<expand_dims>},
+    {"expit", "x", unary<sigmoid>},
     {"expm1", "x", unary<expm1>},
+    {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", unary<abs>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
     {"floor_divide", "x1 x2", binary<floor_divide>},
+    {"fmax", "x1 x2", binary<fmax>},
+    {"fmin", "x1 x2", binary<fmin>},
+    {"fmod", "x1 x2", binary<fmod>},
+    {"frexp", "x", unary_pair<frexp>},
     {"full", "shape fill_value dtype?", full_},
     {"full_like", "a fill_value dtype?", full_like_},
+    {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
+    {"glu", "x axis?", halves<glu>},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
+    {"hard_sigmoid", "x", unary<hard_sigmoid>},
+    {"hard_swish", "x", unary<hard_swish>},
+    {"heaviside", "x1 x2", binary<heaviside>},
     {"hstack", "tup", stacked<hstack>},
     {"inner", "a b", binary<inner>},
+    {"integers", "size low high * key dtype?", integers_},
     {"invert", "x", unary<bitwise_not>},
+    {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
     {"kron", "a b", binary<kron>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
+    {"lcm", "x1 x2", binary<lcm>},
+    {"ldexp", "x1 x2", binary<ldexp>},
+    {"leaky_relu", "x negative_slope?", leaky_relu_},
     {"left_shift", "x1 x2", binary<left_shift>},
+    {"lerp", "input end weight", lerp_},
     {"less", "x1 x2", binary<less>},
     {"less_equal", "x1 x2", binary<less_equal>},
     {"linspace", "start stop num? endpoint? dtype?", linspace_},
@@ -292,6 +375,8 @@ constexpr Function kFunctions[] = {
     {"log1p", "x", unary<log1p>},
     {"log2", "x", unary<log2>},
     {"log_softmax", "x axis?", over_last_axis<log_softmax>},
+    {"logaddexp", "x1 x2", binary<logaddexp>},
+    {"logaddexp2", "x1 x2", binary<logaddexp2>},
     {"logical_and", "x1 x2", binary<logical_and>},
     {"logical_not", "x", unary<logical_not>},
     {"logical_or", "x1 x2", binary<logical_or>},
@@ -306,9 +391,12 @@ constexpr Function kFunctions[] = {
     {"meshgrid", "xi+ * indexing?", meshgrid_},
     {"min", kReduce, reduce<min>},
     {"minimum", "x1 x2", binary<minimum>},
+    {"mish", "x", unary<mish>},
     {"mod", "x1 x2", binary<remainder>},
+    {"modf", "x", unary_pair<modf>},
     {"moveaxis", "a source destination", moveaxis_},
     {"multiply", "x1 x2", binary<multiply>},
+    {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
     {"nanmax", kReduce, reduce<nanmax>},
     {"nanmean", kReduce, reduce<nanmean>},
     {"nanmin", kReduce, reduce<nanmin>},
@@ -316,19 +404,25 @@ constexpr Function kFunctions[] = {
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduce, reduce<nansum>},
     {"nanvar", kSpread, spread<nanvar>},
+    {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
+    {"nextafter", "x1 x2", binary<nextafter>},
     {"norm", "x ord? axis? keepdims?", norm_},
+    {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
     {"outer", "a b", binary<outer>},
     {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
+    {"piecewise", "x condlist funclist", piecewise_},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prod", kReduceAs, reduce_as<prod>},
     {"ptp", kReduce, reduce<ptp>},
+    {"rad2deg", "x", unary<rad2deg>},
+    {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
@@ -342,13 +436,19 @@ constexpr Function kFunctions[] = {
     {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
+    {"select", "condlist choicelist default?", select_},
+    {"selu", "x", unary<selu>},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
+    {"signbit", "x", unary<signbit>},
     {"silu", "x", unary<silu>},
     {"sin", "x", unary<sin>},
+    {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
     {"softmax", "x axis?", over_last_axis<softmax>},
+    {"softplus", "x", unary<softplus>},
+    {"sort", "a axis?", sort_},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
@@ -358,6 +458,7 @@ constexpr Function kFunctions[] = {
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceAs, reduce_as<sum>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
+    {"swiglu", "x axis?", halves<swiglu>},
     {"take", "a indices axis? mode?", take_},
     {"take_along_axis", "arr indices axis?", take_along_axis_},
     {"tan", "x", unary<tan>},
@@ -371,6 +472,7 @@ constexpr Function kFunctions[] = {
     {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
+    {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
     {"unstack", "x * axis?", unstack_},
     {"var", kSpread, spread<var>},
     {"vecdot", "x1 x2 * axis?", vecdot_},

@@ -55,9 +55,29 @@ Tensor abs(const Arg& x);
 Tensor sign(const Arg& x);
 Tensor square(const Arg& x);
 Tensor reciprocal(const Arg& x);
+/// The C remainder: the sign of the dividend.
+Tensor fmod(const Arg& a, const Arg& b);
+/// floor_divide and remainder.
+std::pair<Tensor, Tensor> divmod(const Arg& a, const Arg& b);
+/// The other operand where one is NaN.
+Tensor fmin(const Arg& a, const Arg& b);
+Tensor fmax(const Arg& a, const Arg& b);
+/// Of integers; never negative.
+Tensor gcd(const Arg& a, const Arg& b);
+Tensor lcm(const Arg& a, const Arg& b);
+/// a + t * (b - a), exactly b where t is 1.
+Tensor lerp(const Arg& a, const Arg& b, const Arg& t);
 /// minimum(maximum(x, low), high)
 Tensor clip(const Arg& x, const Arg& low, const Arg& high);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
+/// Of each element the first choice whose condition holds, or `otherwise`.
+Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise = 0);
+/// In x's type, of each element the value of the last condition that holds; one more value serves the rest, which is 0 without it.
+Tensor piecewise(const Arg& x, const std::vector<Tensor>& conditions, const std::vector<Tensor>& values);
+/// 0 below 0, 1 above, and `at_zero` between.
+Tensor heaviside(const Arg& x, const Arg& at_zero);
+/// NaN and infinities replaced; without values for infinities, by the largest and the least number of the type.
+Tensor nan_to_num(const Arg& x, double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {});
 Tensor astype(const Arg& x, DType dtype);
 
 // --- rounding: integers are returned as they are ---------------------------------------------------------------------
@@ -66,6 +86,20 @@ Tensor ceil(const Arg& x);
 Tensor round(const Arg& x);  // half to even
 Tensor rint(const Arg& x);   // the same
 Tensor trunc(const Arg& x);
+/// x as a fraction and a whole number, both of x's sign.
+std::pair<Tensor, Tensor> modf(const Arg& x);
+
+// --- parts of a floating number --------------------------------------------------------------------------------------
+/// The magnitude of a with the sign of b.
+Tensor copysign(const Arg& a, const Arg& b);
+/// The sign bit: true for -0.0 too.
+Tensor signbit(const Arg& x);
+/// The next number after a towards b. Of float32 and float64.
+Tensor nextafter(const Arg& a, const Arg& b);
+/// x * 2^n, rounded once.
+Tensor ldexp(const Arg& x, const Arg& n);
+/// x = fraction * 2^exponent, with the fraction in [1/2, 1) and the exponent an int32.
+std::pair<Tensor, Tensor> frexp(const Arg& x);
 
 // --- mathematics: integers and bool become float64 -------------------------------------------------------------------
 Tensor sqrt(const Arg& x);
@@ -86,10 +120,32 @@ Tensor atan(const Arg& x);
 Tensor sinh(const Arg& x);
 Tensor cosh(const Arg& x);
 Tensor tanh(const Arg& x);
+Tensor asinh(const Arg& x);
+Tensor acosh(const Arg& x);
+Tensor atanh(const Arg& x);
+Tensor cbrt(const Arg& x);
 Tensor erf(const Arg& x);
+/// 1 - erf(x), accurate where that is small.
+Tensor erfc(const Arg& x);
+/// y with erf(y) = x.
+Tensor erfinv(const Arg& x);
+/// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
+Tensor ndtr(const Arg& x);
+/// sin(pi x) / (pi x)
+Tensor sinc(const Arg& x);
+Tensor deg2rad(const Arg& x);
+Tensor rad2deg(const Arg& x);
+/// log(exp(a) + exp(b))
+Tensor logaddexp(const Arg& a, const Arg& b);
+/// log2(2^a + 2^b)
+Tensor logaddexp2(const Arg& a, const Arg& b);
 Tensor isnan(const Arg& x);
 Tensor isinf(const Arg& x);
 Tensor isfinite(const Arg& x);
+
+/// |a - b| <= atol + rtol * |b|, or both the same infinity.
+Tensor isclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+Tensor allclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
 // --- comparison, logic, bits -----------------------------------------------------------------------------------------
 Tensor equal(const Arg& a, const Arg& b);
@@ -108,6 +164,8 @@ Tensor bitwise_xor(const Arg& a, const Arg& b);
 Tensor bitwise_not(const Arg& x);
 Tensor left_shift(const Arg& a, const Arg& b);
 Tensor right_shift(const Arg& a, const Arg& b);
+/// How many bits of an integer's magnitude are 1, as uint8.
+Tensor bitwise_count(const Arg& x);
 
 // --- reductions ------------------------------------------------------------------------------------------------------
 // Over all axes by default. sum and prod of bool and signed integers give int64, of unsigned ones uint64; mean, var, stddev, logsumexp
@@ -195,6 +253,9 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
 Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
+/// Ascending along an axis, NaN last; without an axis the flat tensor.
+Tensor sort(const Arg& x, std::optional<std::int64_t> axis = -1);
+
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// As NumPy: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);
@@ -207,6 +268,22 @@ Tensor sigmoid(const Arg& x);
 Tensor relu(const Arg& x);
 Tensor gelu(const Arg& x, Approximate approximate = Approximate::exact);
 Tensor silu(const Arg& x);
+Tensor leaky_relu(const Arg& x, double negative_slope = 0.01);
+/// alpha * (exp(x) - 1) below 0.
+Tensor elu(const Arg& x, double alpha = 1);
+Tensor selu(const Arg& x);
+/// alpha * (exp(x / alpha) - 1) below 0.
+Tensor celu(const Arg& x, double alpha = 1);
+/// log(1 + exp(x))
+Tensor softplus(const Arg& x);
+/// x * tanh(softplus(x))
+Tensor mish(const Arg& x);
+Tensor hard_sigmoid(const Arg& x);
+Tensor hard_swish(const Arg& x);
+/// The first half of an axis times the sigmoid of the second.
+Tensor glu(const Arg& x, std::int64_t axis = -1);
+/// The silu of the first half of an axis times the second.
+Tensor swiglu(const Arg& x, std::int64_t axis = -1);
 Tensor softmax(const Arg& x, const Axes& axes = -1);
 Tensor log_softmax(const Arg& x, const Axes& axes = -1);
 /// (x - mean) / sqrt(var + eps) * weight + bias over `axes`; an empty handle for weight or bias leaves it out.

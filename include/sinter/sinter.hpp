@@ -7,6 +7,7 @@
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/print.hpp"
+#include "sinter/random.hpp"
 #include "sinter/safetensors.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/statistics.hpp"

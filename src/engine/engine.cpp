@@ -58,6 +58,8 @@ constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static 
 
 }  // namespace
 
+ForkGate& Engine::fork_gate() { return gate; }
+
 // Made inside the gate: a child of fork would wait for ever for an engine that another thread of its parent was making.
 Engine& Engine::get() {
   if (Engine* made = the_engine.load(std::memory_order_acquire)) return *made;
@@ -105,8 +107,11 @@ void Engine::after_fork(bool child) {
 
 void Engine::configure(const Options& options) {
   check(options);
-  device_of(options);
+  const device::DevicePtr chosen = device_of(options);
   apply(options);
+  // A device that was lost is left behind: what goes on elsewhere is not told of it again.
+  std::lock_guard lock(mutex_);
+  std::erase_if(devices_, [&](const auto& entry) { return entry.second != chosen && entry.second->lost(); });
 }
 
 Options Engine::options() const {
@@ -157,8 +162,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
   const Target& target = setup.target;
   fuse::Structure structure = fuse::structure_of(graph);
   const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
-                  target.device ? target.device->name() : "offline") +
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
+                  setup.options.schedule, setup.options.tuned ? kernels_.tunings() : -1, target.device ? target.device->name() : "offline") +
       structure.key;
   {
     std::lock_guard lock(mutex_);
@@ -170,7 +175,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
         return {*planned, true, std::move(structure.symbols)};
       }
   }
-  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
+  const PlanOptions how{{setup.options.fast_math, jit::Wish::parse(setup.options.schedule)}, setup.options.tuned};
+  auto planned = make_plan(graph, target, how, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   PlanFamily family{planned};
@@ -272,11 +278,12 @@ void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device
 }
 
 void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const std::vector<trace::RecordedPtr>& roots,
-                 const Setup& setup, std::vector<device::BufferPtr>& buffers) {
+                 const Setup& setup, std::vector<device::BufferPtr>& buffers, bool keep_all) {
   const auto& plan = planned.plan;
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
-  const auto constants = constants_of(linear.graph);
+  auto constants = constants_of(linear.graph);
+  constants.insert(constants.end(), planned.made.begin(), planned.made.end());
   Checks checks(linear.graph, device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto& step = plan.steps[s];
@@ -294,7 +301,7 @@ void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, 
     else if (made.gathers.empty()) launch(made, numbers, constants, setup.target, buffers, nullptr);
     else checks.launch(made, [&](const device::BufferPtr& flags) { launch(made, numbers, constants, setup.target, buffers, flags); });
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
-      if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
+      if (!keep_all && plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
   checks.verify();
 }
@@ -362,20 +369,27 @@ const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site&
   }
 }
 
-std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
-  History known;
+  std::vector<std::shared_ptr<History>> known;
   for (const auto& root : roots) {
     if (!root) throw ValueError("explain: the tensor is empty (default-constructed); assign it first");
-    if (auto history = std::static_pointer_cast<History>(root->history())) known = *history;
     if (!root->result()) pending.push_back(root);
+    auto history = std::static_pointer_cast<History>(root->history());
+    if (history && std::find(known.begin(), known.end(), history) == known.end()) known.push_back(std::move(history));
   }
+  if (!target.empty() && (!known.empty() || pending.empty()))
+    throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
+                     "is no data");
+  std::vector<Told> told;
+  for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {
-    if (!target.empty()) throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, "
-                                          "over placeholders if there is no data");
-    if (known.device.empty()) known.device = options().device;  // nobody computed it: it came with its elements
-    return {known, known.planned.lock()};
+    if (told.empty()) {  // nobody computed them: they came with their elements
+      told.emplace_back();
+      told.back().history.device = options().device;
+    }
+    return told;
   }
   Setup now;
   if (target.empty()) {
@@ -389,7 +403,8 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
   const trace::Linear linear = trace::linearize(pending);
   const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) { return plan_for(linear.graph, now); });
   const auto& planned = found.planned;
-  return {History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned};
+  told.push_back({History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned});
+  return told;
 }
 
 Counters Engine::counters() {

@@ -35,6 +35,7 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
   const Scope scope(name, x.where());
   const Site& site = scope.site();
   RecordedPtr node = as_node(site, x);
+  node = make_cast(site, node, traits(node->dtype).compute);
   const std::size_t rank = node->shape.size();
   if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
   const auto along = static_cast<std::size_t>(rank == 0 && axis ? checked_axis(site, *axis, 1) : checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(node->shape.size())));
