@@ -175,6 +175,14 @@ TEST_CASE("over the first axis") {
   CHECK(text.str() == "[[0 1]\n [2 3]\n [4 5]]");
 }
 
+TEST_CASE("a view is explained with its own shape") {
+  if (!sn::options().fuse) return;
+  const Tensor x = sn::from_span(std::vector<float>(240, 1.f), {12, 20});
+  CHECK(sn::explain(x(Slice{2, 5}) * 2.f).find("in      float32 (3, 20) of (12, 20)\n") != std::string::npos);
+  CHECK(sn::explain(x(Slice{}, Slice{1, 4}) * 2.f).find("in      float32 (12, 3) of (12, 20)\n") != std::string::npos);
+  CHECK(sn::explain(x.T() * 2.f).find("in      float32 (12, 20)\n") != std::string::npos);
+}
+
 TEST_CASE("several results are explained together") {
   const Tensor x = sn::from_span(std::vector<float>(100, 1.f)), a = x * 2.f, b = x + 1.f;
   sn::eval(a, b);

@@ -43,11 +43,29 @@ std::string listed(const Graph& graph, const std::vector<int>& nodes) {
   return text.empty() ? "nothing" : text;
 }
 
+// A kernel that reads a view of a buffer, and not all of it, says what: "float32 (2, 6) of (4, 6)". Where it reads depends on guards or on
+// computed values in other cases, and the buffer is told.
+std::string read_text(const Graph& graph, const Step& step, int node) {
+  const auto& buffer = graph.nodes[node];
+  Shape read;
+  for (const auto& value : step.kernel.values) {
+    if (value.kind != fuse::Value::Kind::load || value.node != node) continue;
+    if (value.index.has_values() || value.args[fuse::Value::kGuard] >= 0) return describe(graph, node);
+    Shape walked;
+    for (std::size_t axis = 0; axis < step.kernel.sizes.size(); ++axis)
+      if (value.index.axes() >> axis & 1) walked.push_back(step.kernel.sizes[axis].hint());
+    if (!read.empty() && walked != read) return describe(graph, node);
+    read = std::move(walked);
+  }
+  if (read.empty() || element_count(read) >= element_count(fuse::hints(buffer.shape))) return describe(graph, node);
+  return fmt::format("{} {} of {}", name(buffer.dtype), to_string(read), to_string(buffer.shape));
+}
+
 // Inputs that an earlier step wrote say which: "float32 (4, 4) of step 1".
 std::string inputs_text(const Graph& graph, const Step& step, const std::map<int, std::size_t>& writer) {
   std::string text;
   for (int node : step.reads()) {
-    text += (text.empty() ? "" : ", ") + describe(graph, node);
+    text += (text.empty() ? "" : ", ") + read_text(graph, step, node);
     if (const auto found = writer.find(node); found != writer.end()) text += fmt::format(" of step {}", found->second);
   }
   return text.empty() ? "nothing" : text;

@@ -1,5 +1,7 @@
 // Assigning: to a handle in place, and to a part of it. The handle gets a new value, in which the part is read from what was assigned
 // and the rest from the old value: a pad, which is a guarded read inside the kernel that uses it.
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -57,6 +59,65 @@ RecordedPtr fitted(const Site& site, const Arg& value, DType dtype, const Shape&
   return make_broadcast(site, make_reshape(site, node, fitting_shape(site, node->shape, part)), part);
 }
 
+/// Where along axis k a pad puts its first operand.
+struct Range {
+  std::int64_t begin, end;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+Range range_of(const Shape& shape, const std::vector<std::int64_t>& around, std::size_t k) { return {around[2 * k], shape[k] - around[2 * k + 1]}; }
+
+/// The value in the midst of the whole. In a loop that assigns to one row after the other every element of the last would ask all of the
+/// pads; so sixteen neighbours of one size are joined to one piece, and sixteen such pieces to a larger one.
+RecordedPtr put(const Site& site, RecordedPtr value, RecordedPtr whole, std::vector<std::int64_t> around) {
+  constexpr std::size_t kGroup = 16;
+  const Shape shape = whole->shape;
+  for (;;) {
+    // The pads below that differ from this one along one axis, where each follows the one before it or comes before it.
+    std::vector<RecordedPtr> pieces{value};  // the last one first
+    std::optional<std::size_t> axis;
+    bool forwards = true;
+    Range last{}, all{};
+    RecordedPtr under = whole;
+    while (pieces.size() < kGroup && under->op == Op::pad && under->shape == shape) {
+      const Operands operands = under->inputs();
+      if (operands.empty()) break;  // evaluated
+      const std::vector<std::int64_t>& other = under->ints;
+      bool fits = true;
+      for (std::size_t k = 0; fits && k < shape.size(); ++k) {
+        const Range here = range_of(shape, other, k), mine = range_of(shape, around, k);
+        if (here == mine && axis != k) continue;
+        if (!axis) {
+          axis = k;
+          last = all = mine;
+          forwards = here.end == mine.begin;
+        }
+        fits = axis == k && here.end - here.begin == mine.end - mine.begin && (forwards ? here.end == last.begin : here.begin == last.end);
+        last = here;
+      }
+      if (!fits || !axis) break;
+      pieces.push_back(operands[0]);
+      under = operands[1];
+    }
+    if (pieces.size() < kGroup) return make_pad(site, value, whole, std::move(around));
+    const std::size_t k = *axis;
+    all = {std::min(all.begin, last.begin), std::max(all.end, last.end)};
+    if (forwards) std::reverse(pieces.begin(), pieces.end());
+    Shape joined = value->shape;
+    joined[k] = all.end - all.begin;
+    RecordedPtr group = make_constant(site, make_scalar_int(value->dtype, 0), joined);
+    for (std::size_t n = 0; n < kGroup; ++n) {
+      std::vector<std::int64_t> beside(2 * shape.size(), 0);
+      beside[2 * k] = static_cast<std::int64_t>(n) * value->shape[k];
+      beside[2 * k + 1] = joined[k] - beside[2 * k] - value->shape[k];
+      group = make_pad(site, pieces[n], group, std::move(beside));
+    }
+    around[2 * k] = all.begin;
+    around[2 * k + 1] = shape[k] - all.end;
+    value = std::move(group);
+    whole = std::move(under);
+  }
+}
+
 /// The whole with a strided block of it replaced; the value has the block's shape.
 RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std::int64_t> start_step, RecordedPtr value) {
   const Shape block = value->shape;
@@ -99,7 +160,7 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
     const RecordedPtr mixed = make_pad(site, make_reshape(site, value, column), make_reshape(site, filled, apart), std::move(columns));
     value = make_slice(site, make_reshape(site, mixed, full), std::move(cut), window);
   }
-  return make_pad(site, value, whole, std::move(around));
+  return put(site, value, whole, std::move(around));
 }
 
 bool is_mask(const std::vector<Index>& index) {

@@ -6,7 +6,6 @@
 #include "trace/loops.hpp"
 #include "trace/hash.hpp"
 #include "trace/record.hpp"
-#include "trace/updates.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -144,7 +143,6 @@ Linear linearize(const std::vector<RecordedPtr>& roots) {
   Linear out;
   Linearizer linearizer(out);
   for (const RecordedPtr& root : roots) out.graph.outputs.push_back(linearizer.visit(root));
-  balance_updates(out.graph);
   return out;
 }
 
@@ -156,7 +154,6 @@ Linear linearize_and_keep(std::vector<RecordedPtr>& roots) {
     roots.push_back(node);
     out.graph.outputs.push_back(id);
   }
-  balance_updates(out.graph);
   return out;
 }
 
