@@ -4,7 +4,7 @@
 
 #include "fuse/schedule.hpp"
 #include "sinter/tensor.hpp"
-#include "trace/record.hpp"
+#include "trace/outline.hpp"
 
 namespace sinter::testing {
 

@@ -30,6 +30,16 @@ std::string short_place(const Location& where) {
   return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
 }
 
+// Whose result a step writes, for the message when there is no memory for it. Lines are those of the roots: a plan may have been made
+// for the same formula in another place.
+std::string result_name(const Planned& planned, int node, const std::vector<trace::RecordedPtr>& roots) {
+  const fuse::Node& written = planned.plan.graph.nodes[node];
+  const std::string what = fmt::format("{} {}", name(written.dtype), fuse::to_string(written.shape));
+  for (std::size_t k = 0; k < roots.size(); ++k)
+    if (node == planned.outputs[k]) return fmt::format("the result of {}, {}{}", roots[k]->called, what, short_place(roots[k]->where));
+  return fmt::format("the result of {} on the way to {}, {}{}", name(written.op), roots.front()->called, what, short_place(roots.front()->where));
+}
+
 // About what a plan takes in memory: its sources, above all.
 std::size_t cost_of(const Planned& planned) {
   std::size_t cost = planned.plan.graph.nodes.size() * 256;
@@ -45,6 +55,8 @@ constinit ForkGate gate;
 constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static tensors may outlive any order of destruction
 
 }  // namespace
+
+ForkGate& Engine::fork_gate() { return gate; }
 
 // Made inside the gate: a child of fork would wait for ever for an engine that another thread of its parent was making.
 Engine& Engine::get() {
@@ -93,8 +105,11 @@ void Engine::after_fork(bool child) {
 
 void Engine::configure(const Options& options) {
   check(options);
-  device_of(options);
+  const device::DevicePtr chosen = device_of(options);
   apply(options);
+  // A device that was lost is left behind: what goes on elsewhere is not told of it again.
+  std::lock_guard lock(mutex_);
+  std::erase_if(devices_, [&](const auto& entry) { return entry.second != chosen && entry.second->lost(); });
 }
 
 Options Engine::options() const {
@@ -132,14 +147,27 @@ std::vector<device::DevicePtr> Engine::devices() {
 }
 
 Engine::Setup::Setup(std::uint64_t of, const Options& options, Target where)
-    : version(of), fast_math(options.fast_math), target(std::move(where)), key(key_for(target)), device(target.device ? target.device->name() : target.limits.target) {}
+    : version(of),
+      how{{options.fast_math, jit::Wish::parse(options.schedule)}, options.tuned},
+      schedule(options.schedule),
+      target(std::move(where)),
+      key(key_for(target)),
+      device(target.device ? target.device->name() : target.limits.target) {}
 
 Hash128 Engine::Setup::key_for(const Target& other) const {
   Hash128 hash;
   hash.add(other.limits.target);
   hash.add(other.device ? other.device->name() : "offline");
-  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 | static_cast<std::uint64_t>(fast_math) << 2);
+  hash.add(schedule);
+  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 | static_cast<std::uint64_t>(how.lowering.fast_math) << 2);
   return hash;
+}
+
+Hash128 Engine::key_of(const trace::Outline& outline, const Target& target, const Setup& now) const {
+  Hash128 key = &target == &now.target ? now.key : now.key_for(target);
+  key.add(static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1));
+  key.add(outline.structure());
+  return key;
 }
 
 const Engine::Setup& Engine::setup() {
@@ -174,7 +202,7 @@ Engine::Known Engine::find_plan(const Hash128& key, const std::vector<std::int64
 }
 
 Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
-  const auto planned = make_plan(graph, target, setup.fast_math, kernels_);
+  const auto planned = make_plan(graph, target, setup.how, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   PlanFamily family{{planned, std::make_shared<History>(planned, true, setup.device)}};
@@ -231,7 +259,7 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   for (int axis = 0; axis < nest.parallel; ++axis)
     if (ints[axis] == 0) return;  // nothing to write
   work.scalars.clear();
-  for (int ordinal : step.constants) work.scalars.push_back(work.outline.literals()[ordinal]);
+  for (int ordinal : step.constants) work.scalars.push_back(work.constants[ordinal]);
   const auto gather = [&](auto address_of) {
     work.pointers.clear();
     const std::int64_t* offset = ints.data() + ints.size();
@@ -278,24 +306,31 @@ void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device
   device->call(call, work.pointers);
 }
 
-void Engine::run(const Planned& planned, const Target& target, Workspace& work) {
+void Engine::run(const Planned& planned, const Target& target, Workspace& work, bool keep_all) {
   const auto& plan = planned.plan;
   const auto& device = target.device;
   work.elements.clear();
   work.elements.resize(plan.graph.nodes.size());
+  work.constants.assign(work.outline.literals().begin(), work.outline.literals().end());
+  for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
   Checks checks(work.outline.gathers(), device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = planned.steps[s];
     for (int node : step.reads)
       if (!work.elements[node].data) work.elements[node] = elements_of(work.outline.leaves().at(plan.graph.nodes[node].leaf), device);
     for (int node : step.writes) {
-      auto buffer = device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
-      work.elements[node].data = buffer->data();
-      work.elements[node].buffer = std::move(buffer);
+      Elements& elements = work.elements[node];
+      try {
+        elements.buffer = device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
+      } catch (const DeviceError& error) {
+        throw DeviceError(fmt::format("no room for {}: {}", result_name(planned, node, work.roots), error.what()));
+      }
+      elements.data = elements.buffer->data();
     }
     if (plan.steps[s].kind == fuse::Step::Kind::library) call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), device, work);
     else if (step.gathers.empty()) launch(step, target, work, nullptr);
     else checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
+    if (keep_all) continue;
     for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
   }
   checks.verify();
@@ -322,22 +357,28 @@ class Engine::Borrowed {
   std::unique_ptr<Workspace> work_;
 };
 
-void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, bool asked) {
+void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::Site& site, bool asked) {
   const ForkGate::Inside inside(gate);
   Borrowed borrowed;
   Workspace& work = *borrowed;
   for (const auto& root : wanted) {
-    if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
+    if (!root) trace::fail<ValueError>(site, "the tensor is empty (default-constructed); assign it first");
     if (!root->evaluated()) work.roots.push_back(root);
   }
   if (work.roots.empty()) return;
   if (asked) trace::evaluation_asked();
   const Setup& now = setup();
   const std::size_t count = work.roots.size();
-  const Known known = without_fusion_if_it_fails(now.target, [&](const Target& target) {
-    work.roots.resize(count);
-    return evaluate_with(target, now, work);
-  });
+  const Known known = [&] {
+    try {
+      return without_fusion_if_it_fails(now.target, [&](const Target& target) {
+        work.roots.resize(count);
+        return evaluate_with(target, now, site, work);
+      });
+    } catch (const DeviceError& error) {
+      trace::fail<DeviceError>(site, error.what());
+    }
+  }();
 
   const Planned& planned = *known.planned;
   for (std::size_t k = 0; k < work.roots.size(); ++k) {
@@ -357,15 +398,14 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, bool asked) {
 }
 
 // What is to be kept on the way joins the roots.
-Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, Workspace& work) {
+Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, const trace::Site& site, Workspace& work) {
   trace::Outline& outline = work.outline;
   outline.walk(work.roots, true);
   for (const auto& leaf : outline.leaves())
     if (!leaf)
-      throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
-                                   short_place(work.roots.front()->where)));
-  Hash128 key = &target == &now.target ? now.key : now.key_for(target);
-  key.add(outline.structure());
+      trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
+                                                short_place(work.roots.front()->where)));
+  const Hash128 key = key_of(outline, target, now);
   Known known = find_plan(key, outline.symbols());
   if (known.planned) {
     outline.release();
@@ -379,28 +419,37 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, Work
   return known;
 }
 
-const void* Engine::host_data(const trace::RecordedPtr& node) {
+const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site& site) {
   const ForkGate::Inside inside(gate);
-  if (!node->evaluated()) evaluate({&node, 1});
-  const auto storage = node->result();
-  if (!storage) throw ValueError("the tensor is a placeholder: it has a shape but no data");
-  return host_memory_of(*storage).get();
+  if (!node->evaluated()) evaluate({&node, 1}, site);
+  try {
+    return host_memory_of(*node->storage).get();
+  } catch (const DeviceError& error) {
+    trace::fail<DeviceError>(site, error.what());
+  }
 }
 
-std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
-  History known;
+  std::vector<std::shared_ptr<History>> known;
   for (const auto& root : roots) {
     if (!root) throw ValueError("explain: the tensor is empty (default-constructed); assign it first");
-    if (auto history = std::static_pointer_cast<History>(root->history())) known = *history;
     if (!root->evaluated()) pending.push_back(root);
+    auto history = std::static_pointer_cast<History>(root->history());
+    if (history && std::find(known.begin(), known.end(), history) == known.end()) known.push_back(std::move(history));
   }
+  if (!target.empty() && (!known.empty() || pending.empty()))
+    throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
+                     "is no data");
+  std::vector<Told> told;
+  for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {
-    if (!target.empty()) throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, "
-                                          "over placeholders if there is no data");
-    if (known.device.empty()) known.device = options().device;  // nobody computed it: it came with its elements
-    return {known, known.planned.lock()};
+    if (told.empty()) {  // nobody computed them: they came with their elements
+      told.emplace_back();
+      told.back().history.device = options().device;
+    }
+    return told;
   }
   Setup offline;
   if (!target.empty()) {
@@ -417,12 +466,12 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
   const trace::Graph graph = outline.graph();
   outline.release();
   const Known found = without_fusion_if_it_fails(now.target, [&](const Target& on) {
-    Hash128 key = now.key_for(on);
-    key.add(outline.structure());
+    const Hash128 key = key_of(outline, on, now);
     Known plan = find_plan(key, outline.symbols());
     return plan.planned ? plan : make_plan_for(key, graph, on, now);
   });
-  return {*found.history, found.planned};
+  told.push_back({*found.history, found.planned});
+  return told;
 }
 
 Counters Engine::counters() {

@@ -1,6 +1,7 @@
 // The engine: the one place that knows every room. Takes recorded nodes, returns contents.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,7 +14,9 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
+#include "sinter/tune.hpp"
 #include "trace/outline.hpp"
+#include "trace/site.hpp"
 
 namespace sinter::engine {
 
@@ -25,13 +28,16 @@ class Engine {
   /// Opens the device, so that a missing one is told here.
   void configure(const Options& options);
 
-  /// `asked`: by the user, not by recording that found a loop.
-  void evaluate(std::span<const trace::RecordedPtr> roots, bool asked = true);
+  /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
+  void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
-  const void* host_data(const trace::RecordedPtr& node);
-  /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device. The plan is held for as long
-  /// as it is looked at; null when it has left memory.
-  std::pair<History, std::shared_ptr<const Planned>> history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+  const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);
+  /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
+  /// current device.
+  std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+
+  /// See sinter::tune(). `progress` is told what part is done, and of which kernel.
+  std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);
 
   Counters counters();
   void reset_peak();
@@ -45,7 +51,8 @@ class Engine {
   // A consistent picture of the settings. Each thread has its own, made anew when the settings have changed.
   struct Setup {
     std::uint64_t version = 0;  // of the settings; 0: not made yet
-    bool fast_math = false;
+    PlanOptions how;
+    std::string schedule;       // Options::schedule
     Target target;
     Hash128 key;                // of everything that plans depend on
     std::string device;
@@ -73,6 +80,7 @@ class Engine {
     trace::Outline outline;
     std::vector<trace::RecordedPtr> roots;
     std::vector<std::int64_t> numbers;
+    std::vector<std::uint64_t> constants;  // bits of the graph's, then of those that rewriting put in
     std::vector<Elements> elements;  // by node of the plan
     std::vector<void*> pointers;
     std::vector<std::uint64_t> scalars;
@@ -80,10 +88,13 @@ class Engine {
   class Borrowed;
   std::shared_ptr<void> host_memory_of(trace::Storage& storage);
   Elements elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  Known evaluate_with(const Target& target, const Setup& setup, Workspace& work);
-  void run(const Planned& planned, const Target& target, Workspace& work);
+  Hash128 key_of(const trace::Outline& outline, const Target& target, const Setup& setup) const;
+  Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
+  // `keep_all`: what no later step reads, too.
+  void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
   void call(const fuse::LibraryCall& call, const device::DevicePtr& device, Workspace& work);
+  static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);
   struct AtFork;

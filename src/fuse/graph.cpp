@@ -23,7 +23,15 @@ class GraphWriter {
     node.where = from.where;
     to_ = &node.shape;
   }
-  void ints() { to_ = &out_.nodes.back().ints; }
+  void ints() {
+    Node& node = out_.nodes.back();
+    node.elements = element_count(node.shape);
+    to_ = &node.ints;
+  }
+  void ints_of(std::size_t node) {
+    node_ = node;
+    to_ = &out_.nodes[node].ints;
+  }
   void constant(std::int64_t value) { to_->push_back(value); }
   void symbol(int number, std::int64_t value, trace::SymbolNumbers::Of of) {
     if (number == static_cast<int>(symbols_.size())) {
@@ -33,12 +41,14 @@ class GraphWriter {
     to_->push_back(symbols_[static_cast<std::size_t>(number)]);
   }
   void last_of(std::size_t axis) {
-    const Node& input = out_.nodes[static_cast<std::size_t>(out_.nodes.back().inputs[0])];
+    const Node& input = out_.nodes[static_cast<std::size_t>(out_.nodes[node_].inputs[0])];
     to_->push_back(input.shape[axis] - 1);
   }
+  void more(std::int64_t distance) { to_->back() += distance; }
 
  private:
   Graph& out_;
+  std::size_t node_ = 0;
   std::vector<Size>* to_ = nullptr;
   Sizes symbols_;
   int sizes_ = 0, starts_ = 0;
@@ -51,12 +61,19 @@ Graph symbolic(const trace::Graph& graph) {
   result.nodes.reserve(graph.nodes.size());
   GraphWriter writer(result);
   trace::SymbolNumbers numbers;
-  for (const trace::Node& node : graph.nodes) {
+  std::vector<trace::SymbolNumbers::Slice> slices;
+  std::vector<std::size_t> sliced;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const trace::Node& node = graph.nodes[id];
     writer.begin(node);
     numbers.sizes(node.shape, writer);
     writer.ints();
-    numbers.ints(node.op, node.ints, node.inputs.empty() ? nullptr : &graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape, writer);
+    numbers.ints(node.op, node.ints, writer);
+    if (node.op != Op::slice) continue;
+    slices.push_back({static_cast<std::uint64_t>(node.inputs[0]), &graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape, &node.ints});
+    sliced.push_back(id);
   }
+  numbers.starts(slices, [&](std::size_t k) { writer.ints_of(sliced[k]); }, writer);
   result.outputs = graph.outputs;
   result.leaves = graph.leaves;
   return result;

@@ -15,14 +15,16 @@ struct Node {
   trace::Op op{};
   DType dtype = DType::float32;
   Sizes shape;
+  Size elements;  // of the shape
   std::vector<int> inputs;
   std::vector<Size> ints;
   /// permute, reduce_*: the axes; gather: the axis; scan: the axis and the reduction.
   int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
   std::vector<int> axes() const;
   trace::Scalar scalar;
+  bool made = false;  // constant: put in by a rewrite; its value is part of the plan
   int leaf = -1;
-  Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage
+  Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage; scan: of those scanned by themselves
   Location where;
 };
 

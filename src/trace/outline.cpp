@@ -33,6 +33,7 @@ struct CodeWriter {
     if (number == static_cast<int>(symbols.size())) symbols.push_back(value);
   }
   void last_of(std::size_t) { hash.add(3); }
+  void more(std::int64_t distance) { hash.add(static_cast<std::uint64_t>(distance)); }
 };
 
 }  // namespace
@@ -73,6 +74,11 @@ void Outline::walk(std::vector<RecordedPtr>& roots, bool keep) {
     }
   }
   if (keep) keep_more(roots);
+  if (!slices_.empty()) {
+    CodeWriter codes{{}, symbols_};
+    numbers_.starts(slices_, [](std::size_t) {}, codes);
+    structure_.add(codes.hash);
+  }
   structure_.add(outputs_.size());
   for (const std::uint32_t output : outputs_) structure_.add(output);
 }
@@ -187,8 +193,9 @@ std::uint32_t Outline::number(const Entry& entry) {
   if (ints > 0) {
     const Shape& operand = entries_[entry.input(0)].node->shape;
     CodeWriter codes{{}, symbols_};
-    numbers_.ints(entry.op, node.ints, &operand, codes);
+    numbers_.ints(entry.op, node.ints, codes);
     sum.add(codes.hash.a, codes.hash.b, kInts);
+    if (entry.op == Op::slice) slices_.push_back({entry.input(0), &operand, &node.ints});
     if (entry.op == Op::gather) gathers_.push_back({node.called, node.where, node.ints[0], operand[static_cast<std::size_t>(node.ints[0])]});
   }
   structure_.add(sum.a, sum.b);
@@ -255,6 +262,7 @@ void Outline::clear() {
   leaves_.clear();
   literals_.clear();
   gathers_.clear();
+  slices_.clear();
 }
 
 Linear linearize(std::vector<RecordedPtr> roots) {

@@ -122,6 +122,7 @@ class Outline {
   std::vector<StoragePtr> leaves_;
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
+  std::vector<SymbolNumbers::Slice> slices_;
 };
 
 /// The graph that the roots need, and the contents of its leaves.
