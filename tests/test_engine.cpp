@@ -173,6 +173,7 @@ namespace {
 class Wired final : public device::Device {
  public:
   std::string name() const override { return "wired"; }
+  std::string model() const override { return "wired"; }
   fuse::Limits limits() const override { return host_->limits(); }
   device::BufferPtr allocate(std::size_t bytes) override { return host_->allocate(bytes); }
   bool reads_host() const override { return false; }
