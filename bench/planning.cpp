@@ -17,6 +17,7 @@
 #include "fuse/schedule.hpp"
 #include "recordings.hpp"
 #include "trace/host_access.hpp"
+#include "trace/outline.hpp"
 
 namespace sinter::trace {
 const void* host_data(const RecordedPtr&) { return nullptr; }  // nothing is computed here
