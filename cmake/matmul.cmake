@@ -14,12 +14,12 @@ endif()
 # rounded once, and what twice, is the same in compiled kernels.
 set(exact -fno-math-errno -ffp-contract=off)
 set_source_files_properties(${host}/interpreter_kernels.cpp PROPERTIES COMPILE_OPTIONS "-O3;${exact}")
-# Its float32 functions are compiled for the same instruction sets as the matrix product. Without traps both sides of a choice may be
+# Its functions are compiled for the same instruction sets as the matrix product. Without traps both sides of a choice may be
 # computed, which is how a loop over vectors chooses.
 list(APPEND exact -fno-trapping-math)
-set_source_files_properties(${host}/interpreter_float32_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise};${exact}")
+set_source_files_properties(${host}/interpreter_functions_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise};${exact}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(${host}/interpreter_float32_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};${exact};-mavx2;-mfma")
-  set_source_files_properties(${host}/interpreter_float32_avx512.cpp PROPERTIES
+  set_source_files_properties(${host}/interpreter_functions_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};${exact};-mavx2;-mfma")
+  set_source_files_properties(${host}/interpreter_functions_avx512.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};${exact};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;-mprefer-vector-width=512")
 endif()

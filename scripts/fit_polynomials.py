@@ -5,7 +5,8 @@
     scripts/fit_polynomials.py > src/jit/coefficients.hpp
 
 Each polynomial is a weighted minimax fit (Remez exchange). Coefficients of a float32 polynomial are rounded one by one,
-lowest order first, and the rest fitted again around the rounded ones, so that rounding them costs almost nothing.
+lowest order first, and the rest fitted again around the rounded ones, so that rounding them costs almost nothing; all at once where the
+interval holds 0, at which what is fitted again could change nothing.
 """
 import struct
 
@@ -52,22 +53,25 @@ def remez(f, weight, low, high, powers):
     return [c[k] for k in range(n)], max(abs(e) for e in errors)
 
 
-def fit(name, comment, f, weight, low, high, count, bits=53):
+def fit(name, comment, f, weight, low, high, count, bits=53, first_rest=None, at_once=False):
     fixed = []
     for k in range(count):
         rest = lambda x: f(x) - sum(c * x**i for i, c in enumerate(fixed))
         c, _ = remez(rest, weight, low, high, list(range(k, count)))
-        if bits == 53:
+        if bits == 53 or at_once:
             fixed = [round_to(v, bits) for v in c]
             break
         fixed.append(round_to(c[0], bits))
+    first = c[0] if first_rest else fixed[0]
     points = [mp.mpf(low) + (mp.mpf(high) - mp.mpf(low)) * i / 2000 for i in range(2001)]
-    error = max(abs(weight(x) * (sum(c * x**i for i, c in enumerate(fixed)) - f(x))) for x in points)
+    error = max(abs(weight(x) * (first - fixed[0] + sum(c * x**i for i, c in enumerate(fixed)) - f(x))) for x in points)
     print(f"// {comment}; error {mp.nstr(error, 3)}")
     print(f"inline constexpr double {name}[] = {{")
     for c in fixed:
         print(f"    {float(c).hex()},  // {mp.nstr(c, 17)}")
     print("};")
+    if first_rest:
+        print(f"inline constexpr double {first_rest} = {float(first - fixed[0]).hex()};  // what the first leaves out")
 
 
 def taylor_safe(f, limit):
@@ -105,6 +109,11 @@ namespace sinter::jit::coefficients {
     fit("kErfLarge32", "float32: erf(t) = 1 - 2^(t p(t)), 0.92 <= t <= 4.1; error absolute",
         lambda t: mp.log(mp.erfc(t), 2) / t, lambda t: t * mp.erfc(t) * ln2, 0.92, 4.1, 6, 24)
 
+    from_unit = lambda t: 4 * (1 + t) / (1 - t)
+    scaled_tail = lambda x: (1 + x) * mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2)) / 2
+    fit("kTail32", "float32: ndtr(-x) = exp(-x^2/2) / (1 + x) p((x - 4) / (x + 4)), 0 <= x <= 14.3", lambda t: scaled_tail(from_unit(t)),
+        lambda t: 1 / scaled_tail(from_unit(t)), -1, mp.mpf("10.3") / mp.mpf("18.3"), 11, 24, at_once=True)
+
     fit("kExp64", "double lanes: e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2", exp_tail, lambda r: r**2 / mp.exp(r),
         -half_ln2, half_ln2, 7)
     fit("kLog64", "double lanes: log(1+f) = 2s + s^3 p(s^2), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]",
@@ -122,6 +131,48 @@ namespace sinter::jit::coefficients {
     fit("kAtan64", "double lanes: atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
         lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
         mp.mpf("0.1717"), 7)
+
+    # Those of float64's own functions: what they leave out is below 2^-60 of the result.
+    fit("kSinh", "sinh(r) = r + r^3 p(r^2), |r| <= ln(2)/2",
+        lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z / 120, lambda z: z, 0, half_ln2**2, 5)
+    fit("kCosh", "cosh(r) = 1 + r^2/2 + r^4 p(r^2), |r| <= ln(2)/2; error absolute",
+        lambda z: (mp.cosh(mp.sqrt(z)) - 1 - z / 2) / z**2 if z > 1e-12 else one / 24 + z / 720, lambda z: z**2, 0, half_ln2**2, 5)
+    log_tail = lambda z, k: sum(2 * z**i / (2 * i + 2 * k + 3) for i in range(60))
+    fit("kLog", "log(1+f) = 2s + s^3 (2/3 + s^2 p(s^2)), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]", lambda z: log_tail(z, 1),
+        lambda z: z**2 / 2, 0, mp.mpf("0.0295"), 7)
+    fit("kLogLong", "log(1+f) = 2s + s^3 (2/3 + s^2 (2/5 + s^2 p(s^2))), likewise", lambda z: log_tail(z, 2),
+        lambda z: z**3 / 2, 0, mp.mpf("0.0295"), 7)
+    fit("kSin", "sin(r) = r + r^3 p(r^2), |r| <= pi/4",
+        lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 120 - one / 6, lambda z: z, 0, mp.mpf("0.6175"), 6)
+    fit("kCos", "cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4; error absolute",
+        lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > 1e-10 else one / 24 - z / 720, lambda z: z**2, 0, mp.mpf("0.6175"), 6)
+    fit("kAsin", "asin(x) = x + x^3 p(x^2), |x| <= 1/2",
+        lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z * 3 / 40, lambda z: z, 0, mp.mpf("0.2501"), 13)
+    fit("kAtan", "atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
+        lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 5 - one / 3, lambda z: z, 0, mp.mpf("0.1717"), 12)
+    fit("kErf", "erf(x) = x (2/sqrt(pi) + x^2 p(x^2)), |x| <= 3/4",
+        lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 2 / mp.sqrt(mp.pi)) / z if z > 1e-12 else (z / 5 - 2 * one / 3) / mp.sqrt(mp.pi),
+        lambda z: z, 0, 0.5626, 12)
+    from_unit = lambda t: 3 * (1 + t) / (1 - t)
+    scaled_erfc = lambda x: (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+    fit("kErfc", "erfc(x) = exp(-x^2) / (1 + 2x) p((x - 3) / (x + 3)), 3/4 <= x <= 28", lambda t: scaled_erfc(from_unit(t)),
+        lambda t: 1 / scaled_erfc(from_unit(t)), mp.mpf(-225) / 375, mp.mpf(25) / 31, 22, first_rest="kErfcFirstRest")
+    scaled_inverse = lambda w: mp.erfinv(mp.sqrt(-mp.expm1(-w))) / mp.sqrt(-mp.expm1(-w)) if w > 1e-12 else mp.sqrt(mp.pi) / 2
+    fit("kErfinvNear", "erfinv(x) = x p(w - 5/2), w = -log(1 - x^2), 0 <= w <= 5", lambda t: scaled_inverse(t + mp.mpf(5) / 2),
+        lambda t: 1 / scaled_inverse(t + mp.mpf(5) / 2), -2.5, 2.5, 9)
+    mp.mp.dps = 60
+    fit("kErfinvFar", "erfinv(x) = x p(sqrt(w) - 4), 5 <= w <= 37.5", lambda t: scaled_inverse((t + 4) ** 2), lambda t: 1 / scaled_inverse((t + 4) ** 2),
+        mp.sqrt(5) - 4, mp.sqrt(37.5) - 4, 9)
+    mp.mp.dps = 40
+    stirling = lambda t: (mp.loggamma(t) - (t - one / 2) * mp.log(t) + t - mp.log(2 * mp.pi) / 2) * t
+    fit("kStirling", "lgamma(t) = (t - 1/2) log(t) - t + log(2 pi)/2 + p(1/t^2) / t, t >= 8; error absolute",
+        lambda z: stirling(1 / mp.sqrt(z)) if z > 1e-9 else one / 12 - z / 360, lambda z: mp.sqrt(z), 0, one / 64, 8)
+    fit("kDigamma", "digamma(t) = log(t) - 1/(2t) - p(1/t^2) / t^2, t >= 8; error absolute",
+        lambda z: (mp.log(1 / mp.sqrt(z)) - mp.sqrt(z) / 2 - mp.digamma(1 / mp.sqrt(z))) / z if z > 1e-7 else one / 12 - z / 120 + z**2 / 252, lambda z: z, 0, one / 64, 8)
+    for name, place, slope, count in ("kGammaOne", 1, -mp.euler, 14), ("kGammaTwo", 2, 1 - mp.euler, 11):
+        fit(name, f"lgamma({place}+e) = e (c + e p(e)), c its slope there, |e| <= 1/8",
+            lambda e: (mp.loggamma(place + e) / e - slope) / e if abs(e) > 1e-10 else mp.psi(1, place) / 2, lambda e: abs(e), -one / 8, one / 8, count)
+    fit("kCbrt", "cbrt(1+f) = p(f), 1+f in [sqrt(1/2), sqrt(2)]", lambda f: mp.cbrt(1 + f), lambda f: 1 / mp.cbrt(1 + f), root[0], root[1], 6)
     print("\n}  // namespace sinter::jit::coefficients")
 
 

@@ -10,6 +10,7 @@ Lines of the file (types by their short names; x where NumPy refuses):
     OP T A..  R  bits ...           OP on the inputs named by the letters A.., which gives elements of type R
 bfloat16 is that of ml_dtypes; only its operations on itself are written, NumPy knows nothing of its promotion.
 """
+import math
 import pathlib
 import sys
 import warnings
@@ -61,7 +62,7 @@ def inputs(t):
 
 def narrow(op, dtype):
     """NumPy adds float16 in float32 but multiplies it in float16, ml_dtypes adds in bfloat16; sinter does all in float32."""
-    return is_float(dtype) and dtype.itemsize == 2 and op in ("sum", "prod", "mean")
+    return is_float(dtype) and dtype.itemsize == 2 and op in ("sum", "prod", "mean", "cumsum")
 
 
 def to_integer(x, dtype):
@@ -98,23 +99,46 @@ def sign(x):
     return np.sign(x.astype(np.float32)).astype(x.dtype) if x.dtype == ml_dtypes.bfloat16 else np.sign(x)
 
 
-def erf(x):
-    import math
-    r = np.sqrt(x).dtype
-    return np.array([math.erf(float(v)) for v in x]).astype(r)
+def real(function):
+    """Of real numbers: computed in float64, in the type that NumPy's sqrt gives."""
+    return lambda x: np.array([function(float(v)) for v in x]).astype(np.sqrt(x).dtype)
+
+
+def in_float32(function):
+    """ml_dtypes computes few functions; sinter computes bfloat16 in float32 and rounds once."""
+    def call(*operands):
+        if operands[0].dtype != ml_dtypes.bfloat16:
+            return function(*operands)
+        results = function(*(x.astype(np.float32) for x in operands))
+        return results.astype(ml_dtypes.bfloat16) if np.asarray(results).dtype == np.float32 else results
+    return call
+
+
+def part(function, k):
+    return lambda *operands: function(*operands)[k]
+
 
 
 UNARY = {"negative": np.negative, "absolute": np.absolute, "sign": sign, "floor": np.floor, "ceil": np.ceil, "round": np.round,
          "trunc": np.trunc, "sqrt": np.sqrt, "rsqrt": rsqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
          "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
-         "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "erf": erf, "isnan": np.isnan,
+         "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "erf": real(math.erf), "erfc": real(math.erfc),
+         "cbrt": in_float32(np.cbrt), "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "signbit": np.signbit,
+         "deg2rad": in_float32(np.deg2rad), "rad2deg": in_float32(np.rad2deg), "bitwise_count": np.bitwise_count,
+         "modf_fraction": in_float32(part(np.modf, 0)), "modf_whole": in_float32(part(np.modf, 1)),
+         "frexp_fraction": in_float32(part(np.frexp, 0)), "frexp_exponent": in_float32(part(np.frexp, 1)),
+         "nan_to_num": np.nan_to_num, "isnan": np.isnan,
          "isinf": np.isinf, "isfinite": np.isfinite, "bitwise_not": np.bitwise_not, "logical_not": np.logical_not}
 BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "floor_divide": np.floor_divide,
           "remainder": np.remainder, "power": np.power, "minimum": np.minimum, "maximum": np.maximum, "atan2": np.arctan2,
           "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor, "left_shift": np.left_shift,
           "right_shift": np.right_shift, "equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
-          "greater": np.greater, "greater_equal": np.greater_equal, "logical_and": np.logical_and, "logical_or": np.logical_or}
-REDUCTIONS = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean, "any": np.any, "all": np.all}
+          "greater": np.greater, "greater_equal": np.greater_equal, "fmod": np.fmod,
+          "copysign": np.copysign, "nextafter": np.nextafter, "gcd": np.gcd, "lcm": np.lcm, "fmin": np.fmin, "fmax": np.fmax,
+          "heaviside": in_float32(np.heaviside), "logaddexp": in_float32(np.logaddexp), "logaddexp2": in_float32(np.logaddexp2),
+          "isclose": np.isclose, "logical_and": np.logical_and, "logical_or": np.logical_or}
+REDUCTIONS = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean, "any": np.any, "all": np.all,
+              "argmin": np.argmin, "argmax": np.argmax, "cumsum": np.cumsum, "cummin": np.minimum.accumulate, "cummax": np.maximum.accumulate}
 
 
 def line(words, result):
@@ -165,6 +189,8 @@ def main():
             attempt([f"cast_{to}", t, "a"], lambda: cast(a, wanted))
         for op, function in REDUCTIONS.items():
             attempt([op, t, "s"], lambda: function(s.astype(np.float32)).astype(dtype) if narrow(op, dtype) else function(s))
+        for op in ("argmin", "argmax", "cummin", "cummax"):  # limits, infinities and a NaN
+            attempt([op, t, "a"], lambda: REDUCTIONS[op](a))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "device/host/interpreter.hpp"
-#include "device/host/interpreter_float32.hpp"
+#include "device/host/interpreter_functions.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
 
@@ -248,28 +248,28 @@ TEST_CASE("primitives: interpreter and compiled code agree to the bit on every t
   check_primitives<bool>(trace::accepts::B, random);
 }
 
-TEST_CASE("float32 functions: the interpreter's code for each instruction set has the bits of kernels compiled for it") {
+TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set has the bits of kernels compiled for it", T, float, double) {
   NEEDS_LLVM
   std::mt19937_64 random(std::random_device{}());
-  const auto x = operands<float>(40001, random), y = operands<float>(40001, random);
+  const auto x = operands<T>(40001, random), y = operands<T>(40001, random);
   const auto table = [](const jit::CpuTarget& cpu) {
-    return cpu.vector_bytes == 64   ? &device::float32_function_avx512
-           : cpu.vector_bytes == 32 ? &device::float32_function_avx2
-                                    : &device::float32_function_baseline;
+    return cpu.vector_bytes == 64   ? &device::functions_avx512
+           : cpu.vector_bytes == 32 ? &device::functions_avx2
+                                    : &device::functions_baseline;
   };
   for (const jit::CpuTarget& cpu : cpu_levels())
     for (int number = 0; number < trace::primitive_count(); ++number) {
       const Op op = static_cast<Op>(number);
-      const device::TileFn function = table(cpu)(op, device::Uniform::none);
+      const device::TileFn function = table(cpu)(op, dtype_of<T>, device::Uniform::none);
       if (!function) continue;
       const auto n = static_cast<std::int64_t>(x.size());
       NestBuilder b({n});
       b.stage(false);
       const int index = b.affine({1});
-      const int first = b.load(DType::float32, index), second = b.load(DType::float32, index);
+      const int first = b.load(dtype_of<T>, index), second = b.load(dtype_of<T>, index);
       b.store(trace::primitive(op).arity == 1 ? b.op(op, {first}) : b.op(op, {first, second}), index);
-      std::vector<float> compiled(x.size()), interpreted(x.size());
-      run(b.nest, compile(b.nest, cpu)->entry(), {const_cast<float*>(x.data()), const_cast<float*>(y.data()), compiled.data()}, {});
+      std::vector<T> compiled(x.size()), interpreted(x.size());
+      run(b.nest, compile(b.nest, cpu)->entry(), {const_cast<T*>(x.data()), const_cast<T*>(y.data()), compiled.data()}, {});
       const void* arguments[] = {x.data(), y.data()};
       function(n, arguments, interpreted.data());
       for (std::size_t k = 0; k < x.size(); ++k) {

@@ -438,7 +438,7 @@ TEST_CASE("a source that does not compile") {
     CHECK(what.find("= expg(") != std::string::npos);
   }
   source = jit::generate_cuda(elementwise({Op::exp}, f32, 8, 1), 90);
-  source.options = "--gpu-architecture=sm_12345";
+  source.options = "--gpu-architecture=sm_12";
   CHECK_THROWS_AS(compiler().compile(source), CompileError);
 }
 

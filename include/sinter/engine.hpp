@@ -1,7 +1,6 @@
 // Evaluating, looking at what was fused, counters, and settings.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +11,13 @@ namespace sinter {
 
 /// Computes the tensors now, together: what they share is computed once. Returns when the work is queued (CUDA) or done
 /// (CPU). Throws the errors of sinter/errors.hpp.
-void eval(const std::vector<Tensor>& tensors);
-template <class... Tensors> void eval(const Tensor& first, const Tensors&... rest) {
-  eval(std::vector<Tensor>{first, rest...});
+void eval(const std::vector<Tensor>& tensors, Location where = Location::current());
+/// eval(a), eval(a, b, ...): the first argument remembers the caller's line.
+void eval(std::initializer_list<Tensor> tensors, Location where = Location::current());
+template <class... Tensors>
+  requires(std::is_convertible_v<const Tensors&, Tensor> && ...)
+void eval(const Arg& first, const Tensors&... rest) {
+  eval(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
 }
 
 enum class Format : std::uint8_t { text, json };
@@ -25,6 +28,11 @@ enum class Format : std::uint8_t { text, json };
 /// compiled for that target, with no GPU needed, whether evaluated or not is then an error of the caller: ValueError if evaluated.
 std::string explain(const Tensor& tensor, Format format = Format::text, std::string_view target = {});
 std::string explain(const std::vector<Tensor>& tensors, Format format = Format::text, std::string_view target = {});
+template <class... Tensors>
+  requires(std::is_base_of_v<Tensor, Tensors> && ...)
+std::string explain(const Tensor& first, const Tensor& second, const Tensors&... rest) {
+  return explain(std::vector<Tensor>{first, second, rest...});
+}
 
 /// Writes the exact strings that were (or would be) compiled into `directory`, created if missing: NAME.cu for CUDA;
 /// NAME.nest and NAME.ll for the CPU, NAME.s too with `assembly`. Returns the paths written.
@@ -51,22 +59,6 @@ struct Counters {
 Counters counters();
 /// Sets bytes_peak to bytes_now.
 void reset_peak();
-
-/// What tune() found for one kernel.
-struct TunedKernel {
-  std::string name;      // as it is chosen to run
-  std::string chosen;    // the schedule it is chosen to run by
-  std::string best;      // the fastest schedule; `chosen` where none is measurably faster
-  double ratio = 1;      // of the best one's time to the chosen one's
-  int tried = 0;         // other schedules
-  bool kept = false;     // the best one is in the disk cache: from now on, also in later processes, kernels of this structure, at sizes of
-                         // this magnitude, on this device, run so
-};
-/// Times the ways in which each kernel of these tensors can run on the present device, over the tensors' own contents, and keeps what is
-/// faster than the way it is chosen to run. Results do not change by it on a CPU; on CUDA they may by the order in which sums are combined.
-/// `progress` is told the part that is done, and the kernel's name. Throws ValueError for what is evaluated already and where there is no
-/// disk cache.
-std::vector<TunedKernel> tune(const std::vector<Tensor>& tensors, const std::function<void(double done, std::string_view kernel)>& progress = {});
 
 /// Waits until every device has done what was asked of it, and until nothing is compiled in the background any more. Throws
 /// DeviceError for what went wrong on a device meanwhile.

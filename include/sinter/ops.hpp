@@ -31,6 +31,7 @@ Tensor operator<(const Arg& a, const Arg& b);
 Tensor operator<=(const Arg& a, const Arg& b);
 Tensor operator>(const Arg& a, const Arg& b);
 Tensor operator>=(const Arg& a, const Arg& b);
+Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
 Tensor operator!(const Arg& x);  // logical_not
@@ -47,15 +48,38 @@ Tensor pow(const Arg& a, const Arg& b);
 Tensor minimum(const Arg& a, const Arg& b);
 Tensor maximum(const Arg& a, const Arg& b);
 Tensor atan2(const Arg& y, const Arg& x);
+/// sqrt(a * a + b * b), where neither square overflows or underflows.
+Tensor hypot(const Arg& a, const Arg& b);
 Tensor negative(const Arg& x);
+Tensor positive(const Arg& x);
 Tensor absolute(const Arg& x);
 Tensor abs(const Arg& x);
 Tensor sign(const Arg& x);
 Tensor square(const Arg& x);
 Tensor reciprocal(const Arg& x);
+/// The C remainder: the sign of the dividend.
+Tensor fmod(const Arg& a, const Arg& b);
+/// floor_divide and remainder.
+std::pair<Tensor, Tensor> divmod(const Arg& a, const Arg& b);
+/// The other operand where one is NaN.
+Tensor fmin(const Arg& a, const Arg& b);
+Tensor fmax(const Arg& a, const Arg& b);
+/// Of integers; never negative.
+Tensor gcd(const Arg& a, const Arg& b);
+Tensor lcm(const Arg& a, const Arg& b);
+/// a + t * (b - a), exactly b where t is 1.
+Tensor lerp(const Arg& a, const Arg& b, const Arg& t);
 /// minimum(maximum(x, low), high)
 Tensor clip(const Arg& x, const Arg& low, const Arg& high);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
+/// Of each element the first choice whose condition holds, or `otherwise`.
+Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise = 0);
+/// In x's type, of each element the value of the last condition that holds; one more value serves the rest, which is 0 without it.
+Tensor piecewise(const Arg& x, const std::vector<Tensor>& conditions, const std::vector<Tensor>& values);
+/// 0 below 0, 1 above, and `at_zero` between.
+Tensor heaviside(const Arg& x, const Arg& at_zero);
+/// NaN and infinities replaced; without values for infinities, by the largest and the least number of the type.
+Tensor nan_to_num(const Arg& x, double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {});
 Tensor astype(const Arg& x, DType dtype);
 
 // --- rounding: integers are returned as they are ---------------------------------------------------------------------
@@ -64,9 +88,22 @@ Tensor ceil(const Arg& x);
 Tensor round(const Arg& x);  // half to even
 Tensor rint(const Arg& x);   // the same
 Tensor trunc(const Arg& x);
+/// x as a fraction and a whole number, both of x's sign.
+std::pair<Tensor, Tensor> modf(const Arg& x);
+
+// --- parts of a floating number --------------------------------------------------------------------------------------
+/// The magnitude of a with the sign of b.
+Tensor copysign(const Arg& a, const Arg& b);
+/// The sign bit: true for -0.0 too.
+Tensor signbit(const Arg& x);
+/// The next number after a towards b. Of float32 and float64.
+Tensor nextafter(const Arg& a, const Arg& b);
+/// x * 2^n, rounded once.
+Tensor ldexp(const Arg& x, const Arg& n);
+/// x = fraction * 2^exponent, with the fraction in [1/2, 1) and the exponent an int32.
+std::pair<Tensor, Tensor> frexp(const Arg& x);
 
 // --- mathematics: integers and bool become float64 -------------------------------------------------------------------
-// (NumPy computes some of these on bool in float16, which sinter does not compute in yet.)
 Tensor sqrt(const Arg& x);
 Tensor rsqrt(const Arg& x);
 Tensor exp(const Arg& x);
@@ -85,10 +122,35 @@ Tensor atan(const Arg& x);
 Tensor sinh(const Arg& x);
 Tensor cosh(const Arg& x);
 Tensor tanh(const Arg& x);
+Tensor asinh(const Arg& x);
+Tensor acosh(const Arg& x);
+Tensor atanh(const Arg& x);
+Tensor cbrt(const Arg& x);
 Tensor erf(const Arg& x);
+/// 1 - erf(x), accurate where that is small.
+Tensor erfc(const Arg& x);
+/// y with erf(y) = x.
+Tensor erfinv(const Arg& x);
+/// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
+Tensor ndtr(const Arg& x);
+/// log(|gamma(x)|) and the derivative of log(gamma(x)).
+Tensor lgamma(const Arg& x);
+Tensor digamma(const Arg& x);
+/// sin(pi x) / (pi x)
+Tensor sinc(const Arg& x);
+Tensor deg2rad(const Arg& x);
+Tensor rad2deg(const Arg& x);
+/// log(exp(a) + exp(b))
+Tensor logaddexp(const Arg& a, const Arg& b);
+/// log2(2^a + 2^b)
+Tensor logaddexp2(const Arg& a, const Arg& b);
 Tensor isnan(const Arg& x);
 Tensor isinf(const Arg& x);
 Tensor isfinite(const Arg& x);
+
+/// |a - b| <= atol + rtol * |b|, or both the same infinity.
+Tensor isclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+Tensor allclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
 // --- comparison, logic, bits -----------------------------------------------------------------------------------------
 Tensor equal(const Arg& a, const Arg& b);
@@ -107,6 +169,8 @@ Tensor bitwise_xor(const Arg& a, const Arg& b);
 Tensor bitwise_not(const Arg& x);
 Tensor left_shift(const Arg& a, const Arg& b);
 Tensor right_shift(const Arg& a, const Arg& b);
+/// How many bits of an integer's magnitude are 1, as uint8.
+Tensor bitwise_count(const Arg& x);
 
 // --- reductions ------------------------------------------------------------------------------------------------------
 // Over all axes by default. sum and prod of bool and signed integers give int64, of unsigned ones uint64; mean, var, stddev, logsumexp
@@ -116,6 +180,9 @@ Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::opti
 Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+// Of two numbers the second would be an axis: minimum(a, b) and maximum(a, b) compare.
+template <Element A, Element B> Tensor min(A, B) = delete;
+template <Element A, Element B> Tensor max(A, B) = delete;
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 /// Two passes: mean((x - mean(x))^2), divided by n - ddof.
 Tensor var(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
@@ -137,6 +204,7 @@ Tensor reshape(const Arg& x, const Shape& shape);  // one size may be -1
 Tensor transpose(const Arg& x);                    // all axes reversed
 Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes);
 Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes);
+Tensor swapaxes(const Arg& x, std::int64_t axis1, std::int64_t axis2);
 Tensor expand_dims(const Arg& x, const Axes& axes);
 Tensor squeeze(const Arg& x, const Axes& axes = {});
 Tensor broadcast_to(const Arg& x, const Shape& shape);
@@ -190,9 +258,14 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
 Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
+/// Ascending along an axis, NaN last; without an axis the flat tensor.
+Tensor sort(const Arg& x, std::optional<std::int64_t> axis = -1);
+
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// As NumPy: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);
+/// The last axis of a with the second to last of b (the only one of a vector), all others kept; a number multiplies.
+Tensor dot(const Arg& a, const Arg& b);
 
 // --- compositions ----------------------------------------------------------------------------------------------------
 enum class Approximate : std::uint8_t { exact, tanh };
@@ -200,6 +273,22 @@ Tensor sigmoid(const Arg& x);
 Tensor relu(const Arg& x);
 Tensor gelu(const Arg& x, Approximate approximate = Approximate::exact);
 Tensor silu(const Arg& x);
+Tensor leaky_relu(const Arg& x, double negative_slope = 0.01);
+/// alpha * (exp(x) - 1) below 0.
+Tensor elu(const Arg& x, double alpha = 1);
+Tensor selu(const Arg& x);
+/// alpha * (exp(x / alpha) - 1) below 0.
+Tensor celu(const Arg& x, double alpha = 1);
+/// log(1 + exp(x))
+Tensor softplus(const Arg& x);
+/// x * tanh(softplus(x))
+Tensor mish(const Arg& x);
+Tensor hard_sigmoid(const Arg& x);
+Tensor hard_swish(const Arg& x);
+/// The first half of an axis times the sigmoid of the second.
+Tensor glu(const Arg& x, std::int64_t axis = -1);
+/// The silu of the first half of an axis times the second.
+Tensor swiglu(const Arg& x, std::int64_t axis = -1);
 Tensor softmax(const Arg& x, const Axes& axes = -1);
 Tensor log_softmax(const Arg& x, const Axes& axes = -1);
 /// (x - mean) / sqrt(var + eps) * weight + bias over `axes`; an empty handle for weight or bias leaves it out.
@@ -217,8 +306,8 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {
 Tensor arange(const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype = {});
-Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoint = true,
-                DType dtype = DType::float64, Location where = Location::current());
+/// Without a dtype: float32 when every floating bound is a float, float64 otherwise.
+Tensor linspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, std::optional<DType> dtype = {});
 /// A shape and a type without a value: can be planned, explained and compiled for, never evaluated.
 Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());
 
@@ -230,10 +319,10 @@ Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::in
                     Location where = Location::current()) {
   return from_pointer(static_cast<const void*>(data), dtype_of<T>, shape, strides, where);
 }
-/// A span of any contiguous range; the shape defaults to one axis and must hold exactly as many elements.
-Tensor from_bytes(const void* data, DType dtype, std::size_t count, const std::optional<Shape>& shape, Location where);
+/// A span of any contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
+Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
 template <class Range>
-Tensor from_span(const Range& range, const std::optional<Shape>& shape = {}, Location where = Location::current()) {
+Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
   std::span elements(range);
   using T = std::remove_cv_t<typename decltype(elements)::element_type>;
   return from_bytes(elements.data(), dtype_of<T>, elements.size(), shape, where);

@@ -62,6 +62,7 @@ class Device {
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now
+  virtual bool lost() const { return false; }                   // nothing more runs on it, for good
   virtual void trim() = 0;                                      // give pooled memory back
   virtual void before_fork() {}                                 // holds still what a child of fork will use, until after_fork
   virtual void after_fork() {}

@@ -10,12 +10,15 @@ namespace {
 
 constexpr int kMaxRecuts = 16;
 
-// Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after.
+// Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after. Constants that
+// rewriting put in come after all others.
 std::vector<int> ordinals_of(const fuse::Graph& graph, trace::Op op) {
   std::vector<int> ordinals(graph.nodes.size(), -1);
   int next = 0;
   for (std::size_t id = 0; id < graph.nodes.size(); ++id)
-    if (graph.nodes[id].op == op) ordinals[id] = next++;
+    if (graph.nodes[id].op == op && !graph.nodes[id].made) ordinals[id] = next++;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id)
+    if (graph.nodes[id].op == op && graph.nodes[id].made) ordinals[id] = next++;
   return ordinals;
 }
 
@@ -76,6 +79,8 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
     auto planned = std::make_shared<Planned>();
     planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
+    for (const auto& node : planned->plan.graph.nodes)
+      if (node.made) planned->made.push_back(node.scalar);
     bool cut_again = false;
     fuse::Sizes numbers;
     const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };

@@ -15,7 +15,7 @@ struct PlannedStep {
   enum class From : std::uint8_t { chosen, asked, tuned };
   From schedule_from = From::chosen;  // asked: Options::schedule is part of it; tuned: measured here before
   Made made;
-  std::vector<int> constants;  // scalar k of the nest is bound from the constant with this ordinal in the graph
+  std::vector<int> constants;  // scalar k of the nest is bound from this one of the graph's constants followed by Planned::made
   std::vector<int> gathers;    // check k of the nest is of the gather with this ordinal
   std::size_t numbers = 0;     // where its numbers begin: nest.ints, then the offsets of inputs and outputs
 };
@@ -23,6 +23,7 @@ struct PlannedStep {
 struct Planned {
   fuse::Plan plan;
   std::vector<PlannedStep> steps;  // one per plan step; library calls hold no nest
+  std::vector<trace::Scalar> made;  // constants that rewriting put in
   std::vector<int> bytes;          // node -> the number that is its size in bytes, for nodes that some step writes; -1
   fuse::Limits limits;             // what it was planned for
   fuse::SizeProgram program;       // the plan's guards, and its numbers from the symbols' values

@@ -58,7 +58,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   std::vector<std::int64_t> numbers;
   planned->program.evaluate(structure.symbols, numbers);
   std::vector<device::BufferPtr> buffers;
-  run(*planned, numbers, linear, now, buffers, /*keep_all=*/true);
+  run(*planned, numbers, linear, pending, now, buffers, /*keep_all=*/true);
   const auto constants = constants_of(linear.graph);
   const auto& device = now.target.device;
   const TuningPlace place{device->model(), now.target.interpret};

@@ -113,7 +113,7 @@ void reorder(Kernel& kernel, const std::vector<int>& order) {
 void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
-    if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
+    if (kernel.chunks.length > 0 && axis == 0) continue;          // the chunk axis stays itself
     const Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
@@ -130,7 +130,7 @@ void merge_axes(Kernel& kernel) {
 
 std::vector<int> order_axes(const Graph& graph, Kernel& kernel) {
   std::vector<int> order = as_they_come(kernel.sizes.size());
-  order_axes(graph, kernel, order, kernel.chunk > 0 ? 1 : 0, kernel.parallel);
+  order_axes(graph, kernel, order, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
   if (!has_scan(kernel)) order_axes(graph, kernel, order, kernel.parallel, static_cast<int>(kernel.sizes.size()));
   return order;
 }

@@ -36,7 +36,7 @@ bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::v
   const int axes = static_cast<int>(kernel.sizes.size());
   if (static_cast<int>(wished.size()) != axes) return false;
   if (!is_order_of(wished, 0, kernel.parallel) || !is_order_of(wished, kernel.parallel, axes)) return false;
-  if (kernel.chunk > 0 && wished[0] != 0) return false;
+  if (kernel.chunks.length > 0 && wished[0] != 0) return false;
   const bool same_rows = std::equal(wished.begin() + kernel.parallel, wished.end(), chosen.begin() + kernel.parallel);
   return same_rows || (!fuse::has_scan(kernel) && (gpu || combines_in_any_order(kernel)));
 }

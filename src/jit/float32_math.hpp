@@ -1,7 +1,8 @@
 // The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel being written
 // (jit/llvm/expression.hpp), or one number of the interpreter (device/host/interpreter_float32.inl). Both do the same operations, each
 // rounded once, and so get the same bits. All are within 2 ULP over the whole range; those that cost most in practice (exp,
-// log, tanh, erf) stay in float32 arithmetic, the others compute in double with short polynomials and round once.
+// log, tanh, erf) stay in float32 arithmetic, others compute in double with short polynomials and round once, and those that are seldom
+// used are float64's, rounded.
 //
 // Besides arithmetic, comparisons and bit operations a value offers fma, which is a fused multiply-add where the processor
 // has one and otherwise a product and a sum; select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float;
@@ -11,41 +12,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 
 #include "jit/coefficients.hpp"
+#include "jit/float64_math.hpp"
+#include "jit/pair.hpp"
+#include "jit/polynomial.hpp"
 
 namespace sinter::jit::float32_math {
 
-using namespace coefficients;
-
-/// Names of the functions: each NAME is NAME_32 below.
-#define SINTER_FLOAT32_UNARY(F) \
-  F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(erf)
-#define SINTER_FLOAT32_BINARY(F) F(pow) F(atan2)
-
-/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; c(k) gives the k-th. Written as a recursion, since a loop inside would keep the
-/// interpreter's from becoming vectors.
-template <std::size_t N, std::size_t K = 0, class X, class C>
-X horner(const X& x, const C& c) {
-  if constexpr (K + 1 == N) return c(K);
-  else return fma(horner<N, K + 1>(x, c), x, c(K));
-}
-template <class X, std::size_t N>
-X polynomial(const X& x, const double (&c)[N]) {
-  return horner<N>(x, [&](std::size_t k) { return x.like(c[k]); });
-}
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr double kLog2e = 0x1.71547652b82fep+0;
 constexpr double kPi = 0x1.921fb54442d18p+1, kHalfPi = kPi / 2;
 
-// Adding this to a number below 2^22 (2^51) leaves its nearest integer in the low bits: a rounding and a conversion in one
-// addition, with no undefined result for NaN.
-constexpr double kRound32 = 0x1.8p23, kRound64 = 0x1.8p52;
-constexpr std::int64_t kRound32Bits = 0x4b400000, kRound64Bits = 0x4338000000000000;
+// As kRound64, for numbers below 2^22.
+constexpr double kRound32 = 0x1.8p23;
+constexpr std::int64_t kRound32Bits = 0x4b400000;
 
 // ---- exponentials
 
@@ -165,6 +146,21 @@ auto erf_32(const X& x) {
   const auto coefficient = [&](std::size_t k) { return select(large, a.like(kErfLarge32[k]), a.like(kErfSmall32[k])); };
   const auto p = horner<std::size(kErfLarge32)>(t, coefficient);
   return copysign(select(large, 1.0 - exp2_32_normal(t * p), fma(a, p, a)), x);
+}
+
+/// The normal distribution up to x. Its tail is carried in two parts, since four roundings would add up.
+template <class X>
+auto ndtr_32(const X& x) {
+  const auto whole = abs(x), a = select(whole > 15.0, 15.0, whole), one = a.like(1.0);
+  const auto square = exact_product(a, a * -0.5);
+  const auto n = fma(square.hi, kLog2e, kRound32) - kRound32;
+  const auto r = fma(n, -(kLn2 - 0.693359375), fma(n, -0.693359375, square.hi)) + square.lo;
+  const auto e = fast_sum(one, r);
+  const auto exponential = normal(Pair<X>{e.hi, fma(r * r, polynomial(r, kExp32), e.lo)});
+  const auto t = (a - 4.0) / (a + 4.0);
+  const auto p = fast_sum(a.like(kTail32[0]), t * polynomial_after(t, kTail32));
+  const auto below = scale32(rounded(exponential * p / exact_sum(a, one)), bits(n + kRound32) - kRound32Bits);
+  return select(x > 0.0, 1.0 - below, below);
 }
 
 // ---- logarithms
@@ -343,7 +339,7 @@ auto atan2_32(const Y& y, const X& x) {
 // ---- powers
 
 template <class X, class Y>
-auto pow_32(const X& x, const Y& y) {
+auto power_32(const X& x, const Y& y) {
   const auto a = abs(x), dx = to_double(a);
   const auto l = log64(dx);
   const auto log = select(a == 0.0, -kInf, select(a < kInf, fma(l.exponent, kLn2, l.log), dx));
@@ -358,6 +354,35 @@ auto pow_32(const X& x, const Y& y) {
   result = select(finite_negative & (trunc(y) != y), kNaN, result);
   result = select(isnan(x) | isnan(y), x + y, result);
   return select((y == 0.0) | (x == 1.0), 1.0, result);
+}
+
+template <class X, class Y>
+auto hypot_32(const X& x, const Y& y) {
+  const auto wide_x = to_double(x), wide_y = to_double(y);
+  const auto length = to_float(sqrt(fma(wide_x, wide_x, wide_y * wide_y)));
+  return select((abs(x) == kInf) | (abs(y) == kInf), kInf, length);
+}
+
+// ---- by float64's functions
+
+#define SINTER_ROUNDED(name) \
+  template <class X>         \
+  auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }
+SINTER_ROUNDED(asinh)
+SINTER_ROUNDED(acosh)
+SINTER_ROUNDED(atanh)
+SINTER_ROUNDED(cbrt)
+SINTER_ROUNDED(erfc)
+SINTER_ROUNDED(erfinv)
+SINTER_ROUNDED(lgamma)
+SINTER_ROUNDED(digamma)
+#undef SINTER_ROUNDED
+template <class X, class Y>
+auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }
+template <class X, class Y>
+auto ldexp_32(const X& x, const Y& n) {
+  const auto rest = select(n > 600.0, 600.0, select(n < -600.0, -600.0, trunc(n)));
+  return select(isnan(n), n, to_float(to_double(x) * float64_math::power_of_two(float64_math::to_integer(to_double(rest)))));
 }
 
 }  // namespace sinter::jit::float32_math

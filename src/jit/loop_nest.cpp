@@ -46,7 +46,7 @@ std::string instr_text(const LoopNest& nest, const Instr& instr) {
       if (instr.guard < 0) return text;
       return fmt::format("{} if {} else {}", text, nest.instrs[instr.guard].name, instr.fill < 0 ? "0" : nest.instrs[instr.fill].name);
     }
-    case Instr::Kind::scan: return fmt::format("scan {}({})", trace::name(instr.op), arg(0));
+    case Instr::Kind::scan: return fmt::format("scan {}({}{})", trace::name(instr.op), arg(0), instr.args[1] < 0 ? "" : " from " + arg(1));
     case Instr::Kind::scalar: return fmt::format("c{}", instr.input);
     case Instr::Kind::index: return to_string(nest, nest.indices[instr.input]);
     case Instr::Kind::slot: return fmt::format("slot{}", instr.input);
@@ -177,6 +177,9 @@ void verify(const LoopNest& nest) {
           if (!stage.row) broken(nest, instr.name + ": only row stages scan");
           if (!trace::is_reduction(instr.op)) broken(nest, instr.name + ": a scan combines as a reduction does");
           use_as(instr.args[0], instr.dtype, "a scan");
+          if (instr.args[1] < 0) break;
+          use_as(instr.args[1], trace::scan_carry(instr.op, instr.dtype), "what a scan starts from");
+          if (nest.instrs[instr.args[1]].row) broken(nest, instr.name + ": it starts from a value of its rows");
           break;
         case Instr::Kind::slot:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.slots.size()) || !kept[instr.input] || !stage.row)

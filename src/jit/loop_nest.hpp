@@ -66,7 +66,8 @@ struct Instr {
     op,       // an elementwise op on args
     slot,     // row slot `input` at this row point
     reduced,  // the result of a reduction of an earlier row stage
-    scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order
+    scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; from
+              // args[1] on, where there is one: a value of trace::scan_carry's type, once per parallel point
   };
   Kind kind{};
   Op op{};

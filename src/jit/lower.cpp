@@ -30,10 +30,10 @@ class Lowering {
     nest_.parallel = kernel_.parallel;
     nest_.rows = kernel_.row_axes();
     ints_ = kernel_.sizes;
-    if (kernel_.chunk > 0) {
+    if (kernel_.chunks.length > 0) {
       nest_.chunk_axis = 0;
       nest_.chunk_row = nest_.parallel;
-      nest_.chunk_total = parameter(kernel_.chunk_total);
+      nest_.chunk_total = parameter(kernel_.chunks.total);
     }
     make_stages();
     compute_in_wider_types(nest_);
@@ -134,7 +134,7 @@ class Lowering {
       case Value::Kind::reduced: instr.kind = Instr::Kind::reduced; break;
       case Value::Kind::scan:
         instr.kind = Instr::Kind::scan;
-        instr.args[0] = at[value.args[0]];
+        for (int k = 0; k < 2; ++k) instr.args[k] = value.args[k] < 0 ? -1 : at[value.args[k]];
         break;
     }
     nest_.instrs.push_back(std::move(instr));
@@ -245,7 +245,7 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
     nest.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
     if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest.ops.back()) == seen.end()) seen.push_back(nest.ops.back());
   }
-  nest.name = nest.rows == 0 ? "map" : kernel.chunk > 0 ? "chunk" : nest.schedule.lanes_along_rows() ? "row" : "column";
+  nest.name = nest.rows == 0 ? "map" : kernel.chunks.length > 0 ? "chunk" : nest.schedule.lanes_along_rows() ? "row" : "column";
   for (const auto& op : seen) nest.name += "_" + op;
   if (seen.empty()) nest.name += "_copy";
   // Kernels of equal ops and different structure or schedule get different names; FNV-1a of the readable form.

@@ -5,6 +5,7 @@
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/composed.hpp"
 #include "trace/promote.hpp"
 
 namespace sinter {
@@ -90,19 +91,6 @@ Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepd
   return reduce(op, site, flags, axes, keepdims);
 }
 
-/// What a composition computes: integers as float64, the 16-bit floating types in float32, so that it rounds once, at its end.
-struct Composed {
-  Tensor values;  // the argument in the type that is computed in
-  DType type;     // of the result
-
-  Tensor operator()(const Tensor& result) const { return result.astype(type); }
-};
-Composed floating(const Site& site, const Arg& x) {
-  const RecordedPtr node = as_node(site, x);
-  const DType type = is_floating(node->dtype) ? node->dtype : DType::float64;
-  return {Tensor(make_cast(site, node, traits(type).compute)), type};
-}
-
 std::int64_t count_of(const Site& site, const Tensor& x, const Axes& axes) {
   return count_along(x.shape(), checked_axes(site, axes, x.ndim()));
 }
@@ -164,6 +152,7 @@ Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
 Tensor softmax(const Arg& x, const Axes& axes) {
   const Scope scope("softmax", x.where());
   const Composed softmax = floating(scope.site(), x);
+  if (count_of(scope.site(), softmax.values, axes) == 0) return softmax(softmax.values);  // of nothing: nothing
   const Tensor e = exp(softmax.values - max(softmax.values, axes, true));
   return softmax(e / sum(e, axes, true));
 }
@@ -171,6 +160,7 @@ Tensor softmax(const Arg& x, const Axes& axes) {
 Tensor log_softmax(const Arg& x, const Axes& axes) {
   const Scope scope("log_softmax", x.where());
   const Composed log_softmax = floating(scope.site(), x);
+  if (count_of(scope.site(), log_softmax.values, axes) == 0) return log_softmax(log_softmax.values);  // of nothing: nothing
   const Tensor shifted = log_softmax.values - max(log_softmax.values, axes, true);
   return log_softmax(shifted - log(sum(exp(shifted), axes, true)));
 }
@@ -198,36 +188,6 @@ Tensor rms_norm(const Arg& x, const Tensor& weight, double eps, const Axes& axes
   if (weight.empty_handle()) return rms_norm(y);
   rms_norm.type = promote(rms_norm.type, weight.dtype());
   return rms_norm(y * weight);
-}
-
-Tensor sigmoid(const Arg& x) {
-  const Scope scope("sigmoid", x.where());
-  const Composed sigmoid = floating(scope.site(), x);
-  return sigmoid(1 / (1 + exp(-sigmoid.values)));
-}
-
-Tensor silu(const Arg& x) {
-  const Scope scope("silu", x.where());
-  const Composed silu = floating(scope.site(), x);
-  return silu(silu.values / (1 + exp(-silu.values)));
-}
-
-Tensor relu(const Arg& x) {
-  const Scope scope("relu", x.where());
-  return maximum(x, 0);
-}
-
-Tensor gelu(const Arg& x, Approximate approximate) {
-  const Scope scope("gelu", x.where());
-  const Composed gelu = floating(scope.site(), x);
-  const Tensor& values = gelu.values;
-  if (approximate == Approximate::exact) {
-    constexpr double kInverseSqrt2 = 0.70710678118654752440;
-    return gelu(0.5 * values * (1 + erf(values * kInverseSqrt2)));
-  }
-  constexpr double kSqrt2OverPi = 0.79788456080286535588;
-  const Tensor cubic = values + 0.044715 * (values * values * values);
-  return gelu(0.5 * values * (1 + tanh(kSqrt2OverPi * cubic)));
 }
 
 }  // namespace sinter

@@ -121,7 +121,7 @@ class Interpreter::Frame {
     for (const auto& fold : program.folds)
       for (int place : {fold.step, fold.block, fold.run})
         if (place >= 0) fold.kernels.start(parts, tile(place));
-    for (const auto& scan : program.scans) scan.kernels.start(p_.lanes_are_rows ? 1 : point_lanes, tile(scan.place));
+    for (const auto& scan : program.scans) start(scan, p_.lanes_are_rows ? 1 : point_lanes);
     steps_ = 0;
     const int first = nest_.parallel, last = p_.lanes_are_rows ? nest_.axes() - 1 : nest_.axes();
     const std::int64_t first_extent = first_row_extent();
@@ -196,6 +196,14 @@ class Interpreter::Frame {
     char* out = place(value);
     std::memcpy(out, total, n_ * value.bytes);
     values_[fold.result] = out;
+  }
+
+  void start(const Program::Scan& scan, std::int64_t lanes) {
+    const int from = nest_.instrs[scan.instr].args[1];
+    if (from < 0) return scan.kernels.start(lanes, tile(scan.place));
+    const Program::Value& value = p_.values[from];
+    if (value.varying) std::memcpy(tile(scan.place), values_[from], lanes * value.bytes);
+    else fill(value.bytes, lanes, values_[from], tile(scan.place));
   }
 
   /// The first row axis' extent, less what a chunk cuts off.

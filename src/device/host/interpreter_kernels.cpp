@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/host/interpreter_float32.hpp"
+#include "device/host/interpreter_functions.hpp"
 #include "device/host/interpreter_math.hpp"
 #include "sinter/errors.hpp"
 
@@ -27,11 +27,12 @@ void assign(void* out, const Expression& expression) {
   Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
 }
 
-// One struct per row of the table; `of` is the row's expression.
+// One struct per row of the table; `of` is the row's expression. Functions have loops of their own (interpreter_functions.hpp).
+#define SINTER_FUNCTION(...)
 #define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
   struct Row_##id {                                                                                                      \
     static constexpr Op op = Op::id;                                                                                     \
-    static constexpr int arity = arity_, accepts = accepts_;                                                             \
+    static constexpr int arity = arity_, accepts = op == Op::power ? I : accepts_;                                       \
     static constexpr trace::Result result = trace::Result::result_;                                                      \
     template <class T, class R, class A, class B_ = int, class C = int>                                                  \
     static auto of(const A& a, [[maybe_unused]] const B_& b = 0, [[maybe_unused]] const C& c = 0) {                      \
@@ -193,8 +194,7 @@ void for_size(int bytes, Function&& f) {
 }  // namespace
 
 TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
-  if (operand == DType::float32)
-    if (const TileFn function = float32_function(op, uniform)) return function;
+  if (const TileFn function = function_kernel(op, operand, uniform)) return function;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
   case Op::id:                      \
@@ -205,6 +205,7 @@ TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
 #undef SINTER_ELEMENTWISE
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
+#undef SINTER_FUNCTION
     default:
       return nullptr;
   }

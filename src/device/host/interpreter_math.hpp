@@ -1,14 +1,16 @@
 // The `interpreter` column of trace/primitives.def spells its ops with these functions: Eigen array expressions over
 // operands a, b, c of scalar type T, with NumPy's meaning for every value. bool arrays hold 0 or 1.
 //
-// Every function rounds as compiled kernels do, and so has the same bits. The transcendental functions here are those of float64,
-// which call the C library as compiled kernels do; float32 has its own (jit/float32_math.hpp).
+// Every function rounds as compiled kernels do, and so has the same bits. The transcendental functions are elsewhere
+// (interpreter_functions.hpp).
 #pragma once
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include "trace/philox.hpp"
 
 namespace sinter::device::math {
 
@@ -141,7 +143,7 @@ auto remainder(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return divmod(x, y).remainder; });
 }
 
-// ---- power: integers wrap; a negative exponent gives 0 unless the base is 1 or -1
+// ---- power of integers: wraps; a negative exponent gives 0 unless the base is 1 or -1
 
 template <class T>
 T int_power(T base, T exponent) {
@@ -155,10 +157,31 @@ T int_power(T base, T exponent) {
 }
 template <class T, class A, class B>
 auto power(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) -> T {
-    if constexpr (is_float<T>) return std::pow(x, y);
-    else return int_power(x, y);
-  });
+  return a.binaryExpr(b, [](T x, T y) { return int_power(x, y); });
+}
+
+/// Euclid's algorithm on magnitudes; the least integer is its own.
+template <class T>
+T greatest_divisor(T x, T y) {
+  using U = std::make_unsigned_t<T>;
+  U a = static_cast<U>(x < 0 ? wrap_neg(x) : x), b = static_cast<U>(y < 0 ? wrap_neg(y) : y);
+  while (b != 0) {
+    const U rest = static_cast<U>(a % b);
+    a = b;
+    b = rest;
+  }
+  return static_cast<T>(a);
+}
+template <class T, class A, class B>
+auto gcd(const A& a, const B& b) {
+  return a.binaryExpr(b, [](T x, T y) { return greatest_divisor(x, y); });
+}
+
+// ---- signs
+
+template <class T, class A, class B>
+auto copysign(const A& a, const B& b) {
+  return a.binaryExpr(b, [](T x, T y) { return std::copysign(x, y); });
 }
 
 // ---- rounding and roots: exact in every implementation; Eigen's own sqrt is approximate for some instruction sets
@@ -186,37 +209,6 @@ auto sqrt(const A& a) {
 template <class T, class A>
 auto rsqrt(const A& a) {
   return a.unaryExpr([](T x) { return T(1) / std::sqrt(x); });
-}
-
-// ---- transcendental functions
-
-#define SINTER_MATH(name)                                 \
-  template <class T, class A>                             \
-  auto name(const A& a) {                                 \
-    return a.unaryExpr([](T x) { return std::name(x); }); \
-  }
-SINTER_MATH(exp)
-SINTER_MATH(exp2)
-SINTER_MATH(log)
-SINTER_MATH(log2)
-SINTER_MATH(sin)
-SINTER_MATH(cos)
-SINTER_MATH(expm1)
-SINTER_MATH(log10)
-SINTER_MATH(log1p)
-SINTER_MATH(tan)
-SINTER_MATH(asin)
-SINTER_MATH(acos)
-SINTER_MATH(atan)
-SINTER_MATH(sinh)
-SINTER_MATH(cosh)
-SINTER_MATH(tanh)
-SINTER_MATH(erf)
-#undef SINTER_MATH
-
-template <class T, class A, class B>
-auto atan2(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return std::atan2(x, y); });
 }
 
 // ---- bits: shifts by the width or more (or by a negative count) leave nothing but the sign
@@ -251,6 +243,11 @@ auto left_shift(const A& a, const B& b) {
 template <class T, class A, class B>
 auto right_shift(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) -> T { return shiftable(y) ? static_cast<T>(x >> y) : static_cast<T>(x < 0 ? -1 : 0); });
+}
+
+template <class T, class A, class B>
+auto philox(const A& a, const B& b) {
+  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(trace::philox(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), std::uint64_t{0})); });
 }
 
 // ---- selection and conversion

@@ -376,10 +376,9 @@ class Printer {
     lanes(per_lane, [&] {
       compute(stage, per_lane);
       for (const Check& check : stage.checks) {
-        open("if (!{})", value_[check.condition]);
-        line("flags[{}] = 1;", 2 * check.number);
-        line("flags[{}] = {};", 2 * check.number + 1, value_[check.value]);
-        close();
+        // One of the threads that find a bad value tells it.
+        line("if (!{} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", value_[check.condition], 2 * check.number,
+             2 * check.number + 1, value_[check.value]);
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
@@ -439,14 +438,12 @@ class Printer {
     for (int id : stage.body)
       if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
   }
-  /// What a scan has come to, from stretch to stretch: a long float32 sum keeps its digits.
-  static DType carried(const Instr& scan) {
-    const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
-    return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
-  }
+  /// What a scan has come to, from stretch to stretch.
+  static DType carried(const Instr& scan) { return trace::scan_carry(scan.op, scan.dtype); }
   void start_scans(const Stage& stage) {
     each_scan(stage, [&](const Instr& scan) {
-      line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, helpers_.neutral(scan.op, carried(scan)));
+      const std::string start = scan.args[1] < 0 ? helpers_.neutral(scan.op, carried(scan)) : value_[scan.args[1]];
+      line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, start);
     });
   }
   /// Down a column a thread goes alone. Along a row the threads have a stretch of it at a time: each warp scans its part, and what

@@ -78,8 +78,32 @@ constexpr Function kFunctions[] = {
   }
   return (@T)power;
 })"},
+    {"sn_ldexp", F, "@T sn_ldexp(@T a, @T n) { return n != n ? n : ldexp@f(a, (int)(n > 2200 ? 2200 : n < -2200 ? -2200 : n)); }"},
+    // Of magnitudes; the least integer is its own.
+    {"sn_gcd", I, R"(@T sn_gcd(@T x, @T y) {
+  @U a = x < 0 ? (@U)(0 - (@U)x) : (@U)x, b = y < 0 ? (@U)(0 - (@U)y) : (@U)y;
+  while (b != 0) {
+    const @U rest = (@U)(a % b);
+    a = b;
+    b = rest;
+  }
+  return (@T)a;
+})"},
     // A count that is negative or too large shifts everything out.
     {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : (@T)0; }"},
+    // trace/philox.hpp
+    {"sn_philox", I, R"(@T sn_philox(@T counter, @T key) {
+  unsigned long long c = (unsigned long long)counter, k = (unsigned long long)key;
+  unsigned c0 = (unsigned)c, c1 = (unsigned)(c >> 32), c2 = 0, c3 = 0, k0 = (unsigned)k, k1 = (unsigned)(k >> 32);
+  for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+    unsigned long long p0 = (unsigned long long)c0 * 0xD2511F53u, p1 = (unsigned long long)c2 * 0xCD9E8D57u;
+    c0 = (unsigned)(p1 >> 32) ^ c1 ^ k0;
+    c1 = (unsigned)p1;
+    c2 = (unsigned)(p0 >> 32) ^ c3 ^ k1;
+    c3 = (unsigned)p0;
+  }
+  return (@T)((unsigned long long)c1 << 32 | c0);
+})"},
     {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)(a >> b) : (@T)(a < 0 ? -1 : 0); }"},
 };
 
@@ -120,6 +144,8 @@ struct FloatFunction {
 constexpr FloatFunction kThroughDouble[] = {
     {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
     {"sn_sinh", "sinh", 1}, {"sn_pow", "pow", 2},   {"sn_atan2", "atan2", 2},
+    {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1},
+    {"sn_erfc", "erfc", 1},   {"sn_lgamma", "lgamma", 1},
 };
 
 // Constants as bits or hex: no header gives them to a kernel.
@@ -175,6 +201,22 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
     const std::string call = fmt::format("{}{}{}({})", wide ? "(float)" : "", f.base, wide ? "" : suffix(t), arguments);
     return fmt::format("{} {}({} a{}) {{ return {}; }}", T, name, T, two ? fmt::format(", {} b", T) : "", call);
   }
+  if (name == "sn_digamma")
+    return fmt::format(R"({0} sn_digamma({0} a) {{
+  double x = a, rest = 0;
+  if (x < 0.5) {{
+    if (x == 0) return ({0})(-1 / x);
+    if (x == floor(x)) return ({0})(x - x) / 0;
+    const double beside = x - rint(x);
+    rest = -3.141592653589793 / tan(3.141592653589793 * beside);
+    x = 1 - x;
+  }}
+  for (; x < 10; x += 1) rest -= 1 / x;
+  const double r = 1 / x, z = r * r;
+  const double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+  return ({0})(rest + (log(x) - r / 2 - series));
+}})",
+                       T);
   // The largest finite number is compared with: infinity needs a header or a bit cast.
   if (name == "sn_isinf") return fmt::format("bool sn_isinf({} a) {{ return fabs{}(a) > {}; }}", T, suffix(t), largest(t));
   if (name == "sn_isfinite") return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));

@@ -54,6 +54,8 @@ Expr operator>=(const Expr& a, T b) {
 }
 inline Expr operator-(const Expr& a) { return a.with(a.ir->neg(a.v)); }
 
+inline bool is_float32(const Expr& a) { return a.dtype() == DType::float32; }
+inline bool has_fma(const Expr& a) { return a.ir->module().has_fma(); }
 inline Expr fma(const Expr& a, const Expr& b, const Expr& c) { return a.with(a.ir->fma(a.v, b.v, c.v)); }
 inline Expr fma(const Expr& a, double b, const Expr& c) { return fma(a, a.like(b), c); }
 inline Expr fma(const Expr& a, const Expr& b, double c) { return fma(a, b, a.like(c)); }
@@ -75,6 +77,11 @@ inline Expr from_bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype(
 /// Shifts by a constant smaller than the width.
 inline Expr shift_left(const Expr& a, int n) { return a.with(a.ir->binary("shl", a.v, a.like(n).v)); }
 inline Expr shift_right(const Expr& a, int n) { return a.with(a.ir->binary("ashr", a.v, a.like(n).v)); }
+
+/// Of 64 unsigned bits (trace/philox.hpp).
+inline Expr high_half(const Expr& a) { return a.with(a.ir->binary("lshr", a.v, a.like(32).v)); }
+inline Expr low_half(const Expr& a) { return a & std::int64_t{0xffffffff}; }
+inline Expr joined_halves(const Expr& high, const Expr& low) { return shift_left(high, 32) | low; }
 
 inline Expr to_double(const Expr& a) { return cast(a, DType::float64); }
 inline Expr to_float(const Expr& a) { return cast(a, DType::float32); }

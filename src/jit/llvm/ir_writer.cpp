@@ -234,11 +234,9 @@ Value Ir::or_libm(const Value& fast, const Value& mask, const char* name, const 
               fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes), fast.ref, before, fixed.ref, slow));
 }
 
-Value Ir::math(const char* name, std::vector<Value> args) {
-  return call(name, std::move(args), [name](Ir& ir, const std::vector<Value>& x) {
-    if (x[0].dtype == DType::float32) return emit_math32(ir, name, x);
-    return ir.libm(name, x);
-  });
+Value Ir::function(const char* name, int arity, const Value& a, const Value& b) {
+  const std::vector<Value> args = arity == 1 ? std::vector{a} : std::vector{a, b};
+  return call(name, args, [name](Ir& ir, const std::vector<Value>& x) { return emit_function(ir, name, x); });
 }
 
 // ---- primitives
@@ -400,6 +398,9 @@ Value Ir::shr(const Value& a, const Value& b) {
   return select(compare("icmp ult", b, integer(a.dtype, bits)), binary("lshr", a, amount), integer(a.dtype, 0));
 }
 
+Value Ir::philox(const Value& counter, const Value& key) {
+  return call("philox", {counter, key}, [](Ir& ir, const std::vector<Value>& x) { return emit_philox(ir, x[0], x[1]); });
+}
 Value Ir::floor_divide(const Value& a, const Value& b) {
   return call("floor_divide", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_floor_divide(ir, x[0], x[1]); });
 }
@@ -409,8 +410,12 @@ Value Ir::remainder(const Value& a, const Value& b) {
 }
 
 Value Ir::pow(const Value& a, const Value& b) {
-  if (is_floating(a.dtype)) return math("pow", {a, b});
+  if (is_floating(a.dtype)) return function("power", 2, a, b);
   return call("ipow", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_integer_power(ir, x[0], x[1]); });
+}
+
+Value Ir::gcd(const Value& a, const Value& b) {
+  return call("gcd", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_gcd(ir, x[0], x[1]); });
 }
 
 }  // namespace sinter::jit::llvm

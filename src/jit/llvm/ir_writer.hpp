@@ -120,24 +120,8 @@ class Ir {
   Value trunc(const Value& a) { return intrinsic("trunc", {a}); }
   Value sqrt(const Value& a) { return intrinsic("sqrt", {a}); }
   Value rsqrt(const Value& a) { return div(real(a.dtype, 1), sqrt(a)); }
-  Value exp(const Value& a) { return math("exp", {a}); }
-  Value exp2(const Value& a) { return math("exp2", {a}); }
-  Value expm1(const Value& a) { return math("expm1", {a}); }
-  Value log(const Value& a) { return math("log", {a}); }
-  Value log2(const Value& a) { return math("log2", {a}); }
-  Value log10(const Value& a) { return math("log10", {a}); }
-  Value log1p(const Value& a) { return math("log1p", {a}); }
-  Value sin(const Value& a) { return math("sin", {a}); }
-  Value cos(const Value& a) { return math("cos", {a}); }
-  Value tan(const Value& a) { return math("tan", {a}); }
-  Value asin(const Value& a) { return math("asin", {a}); }
-  Value acos(const Value& a) { return math("acos", {a}); }
-  Value atan(const Value& a) { return math("atan", {a}); }
-  Value sinh(const Value& a) { return math("sinh", {a}); }
-  Value cosh(const Value& a) { return math("cosh", {a}); }
-  Value tanh(const Value& a) { return math("tanh", {a}); }
-  Value erf(const Value& a) { return math("erf", {a}); }
-  Value atan2(const Value& a, const Value& b) { return math("atan2", {a, b}); }
+  /// A row of SINTER_FUNCTION by its name.
+  Value function(const char* name, int arity, const Value& a, const Value& b);
   Value isnan(const Value& a) { return compare("fcmp uno", a, a); }
   Value isinf(const Value& a);
   Value isfinite(const Value& a);
@@ -150,6 +134,7 @@ class Ir {
   Value floor_divide(const Value& a, const Value& b);
   Value remainder(const Value& a, const Value& b);
   Value pow(const Value& a, const Value& b);
+  Value gcd(const Value& a, const Value& b);
   Value min(const Value& a, const Value& b) { return extremum(a, b, true); }
   Value max(const Value& a, const Value& b) { return extremum(a, b, false); }
   Value bit_and(const Value& a, const Value& b) { return binary("and", a, b); }
@@ -157,6 +142,7 @@ class Ir {
   Value bit_xor(const Value& a, const Value& b) { return binary("xor", a, b); }
   Value shl(const Value& a, const Value& b);
   Value shr(const Value& a, const Value& b);
+  Value philox(const Value& counter, const Value& key);
   Value eq(const Value& a, const Value& b) { return compare(is_floating(a.dtype) ? "fcmp oeq" : "icmp eq", a, b); }
   Value ne(const Value& a, const Value& b) { return compare(is_floating(a.dtype) ? "fcmp une" : "icmp ne", a, b); }
   Value lt(const Value& a, const Value& b) { return ordered("lt", a, b); }
@@ -165,7 +151,6 @@ class Ir {
 
  private:
   std::string fresh(const std::string& stem);
-  Value math(const char* name, std::vector<Value> args);
   Value arithmetic(const char* floating, const char* integral, const char* boolean, const Value& a, const Value& b);
   Value ordered(const char* order, const Value& a, const Value& b);
   Value extremum(const Value& a, const Value& b, bool least);

@@ -11,12 +11,17 @@ namespace sinter::jit::llvm {
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
     case Instr::Kind::load:
+      if (!row_mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.lane_axis()) != kNone))
+        return load_guarded(nest_.inputs[instr.input], instr.guard < 0 ? row_mask_ : in_row(values_[instr.guard]),
+                            instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
       if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);
       return load_guarded(nest_.inputs[instr.input], values_[instr.guard], instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill],
                           lanes);
     case Instr::Kind::scalar:
       return scalars_[instr.input];
     case Instr::Kind::slot:
+      if (!row_mask_.ref.empty())
+        return load_masked(slot_pointer(instr.input, lanes), row_mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
       return load_memory(slot_pointer(instr.input, lanes), nest_.slots[instr.input], lanes);
     case Instr::Kind::op:
       return apply(instr);
@@ -200,6 +205,10 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
 }
 
 // ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
+
+Value KernelWriter::in_row(const Value& guard) {
+  return row_mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, row_mask_.lanes), row_mask_);
+}
 
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {

@@ -3,8 +3,10 @@
 #include <limits>
 
 #include "jit/float32_math.hpp"
+#include "jit/float64_math.hpp"
 #include "jit/llvm/expression.hpp"
 #include "sinter/errors.hpp"
+#include "trace/philox.hpp"
 
 namespace sinter::jit::llvm {
 namespace {
@@ -48,19 +50,37 @@ Division divide_integers(const Expr& a, const Expr& b) {
   return {divisor, quotient, a - quotient * divisor};
 }
 
+/// The unsigned type of the same size.
+DType magnitude_type(DType t) {
+  return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64;
+}
+
+template <int arity, class F>
+Expr applied(F function, const Expr& a, const Expr& b) {
+  if constexpr (arity == 1) return function(a);
+  else return function(a, b);
+}
+
 }  // namespace
 
-Value emit_math32(Ir& ir, std::string_view name, const std::vector<Value>& x) {
-  const Expr a{&ir, x[0]};
-#define SINTER_UNARY(function) \
-  if (name == #function) return float32_math::function##_32(a).v;
-  SINTER_FLOAT32_UNARY(SINTER_UNARY)
-#undef SINTER_UNARY
-#define SINTER_BINARY(function) \
-  if (name == #function) return float32_math::function##_32(a, Expr{&ir, x[1]}).v;
-  SINTER_FLOAT32_BINARY(SINTER_BINARY)
-#undef SINTER_BINARY
-  throw InternalError("no float32 function named " + std::string(name));
+Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x) {
+  const Expr a{&ir, x.front()}, b{&ir, x.back()};
+  const bool narrow = a.dtype() == DType::float32;
+#define SINTER_FUNCTION(id, arity, ...)                                                                       \
+  if (name == #id)                                                                                            \
+    return (narrow ? applied<arity>([](const auto&... v) { return float32_math::id##_32(v...); }, a, b)       \
+                   : applied<arity>([](const auto&... v) { return float64_math::id##_64(v...); }, a, b))      \
+        .v;
+  SINTER_FUNCTION(power, 2)
+#define SINTER_ELEMENTWISE(...)
+#define SINTER_REDUCTION(...)
+#define SINTER_STRUCTURAL(...)
+#include "trace/primitives.def"
+#undef SINTER_FUNCTION
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+  throw InternalError("no function named " + std::string(name));
 }
 
 Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
@@ -121,6 +141,33 @@ Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr minus_one = select((b & 1) != 0, b.like(-1), b.like(1));
   const Expr reciprocal = select(a == 1, a.like(1), select(a == -1, minus_one, a.like(0)));
   return select(negative, reciprocal, positive).v;
+}
+
+Value emit_philox(Ir& ir, const Value& counter_value, const Value& key_value) {
+  const Expr counter{&ir, ir.cast(counter_value, DType::uint64)}, key{&ir, ir.cast(key_value, DType::uint64)};
+  return ir.cast(trace::philox(counter, key, counter.like(0)).v, counter_value.dtype);
+}
+
+Value emit_gcd(Ir& ir, const Value& a_value, const Value& b_value) {
+  const DType dtype = a_value.dtype, magnitude = magnitude_type(dtype);
+  const int lanes = a_value.lanes;
+  const std::string larger = ir.alloca_of(magnitude, lanes), smaller = ir.alloca_of(magnitude, lanes);
+  const auto absolute = [&](const Value& v) { return Ir::relabelled(is_unsigned(dtype) ? v : ir.abs(v), magnitude); };
+  ir.store(larger, absolute(a_value));
+  ir.store(smaller, absolute(b_value));
+  const std::string head = ir.label("euclid"), more = ir.label("more"), done = ir.label("done");
+  ir.line("br label %" + head);
+  ir.begin_block(head);
+  const Expr b{&ir, ir.load(smaller, magnitude, lanes)};
+  ir.line("br i1 " + ir.any((b != 0).v).ref + ", label %" + more + ", label %" + done);
+  ir.begin_block(more);
+  const Expr a{&ir, ir.load(larger, magnitude, lanes)};
+  const Expr rest = divide_integers(a, b).remainder;
+  ir.store(larger, select(b != 0, b, a).v);
+  ir.store(smaller, select(b != 0, rest, b).v);
+  ir.line("br label %" + head);
+  ir.begin_block(done);
+  return Ir::relabelled(ir.load(larger, magnitude, lanes), dtype);
 }
 
 }  // namespace sinter::jit::llvm

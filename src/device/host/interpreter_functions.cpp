@@ -1,20 +1,20 @@
-#include "device/host/interpreter_float32.hpp"
+#include "device/host/interpreter_functions.hpp"
 
 namespace sinter::device {
 
-TileFn float32_function(Op op, Uniform uniform) {
+TileFn function_kernel(Op op, DType dtype, Uniform uniform) {
 #if defined(__x86_64__)
   static const auto chosen = [] {
     __builtin_cpu_init();
     const bool fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512bw"))
-      return &float32_function_avx512;
-    return fma ? &float32_function_avx2 : &float32_function_baseline;
+      return &functions_avx512;
+    return fma ? &functions_avx2 : &functions_baseline;
   }();
-  return chosen(op, uniform);
+  return chosen(op, dtype, uniform);
 #else
-  return float32_function_baseline(op, uniform);
+  return functions_baseline(op, dtype, uniform);
 #endif
 }
 

@@ -1,19 +1,27 @@
-// The float32 functions of jit/float32_math.hpp over tiles. Included once for each instruction set, with SINTER_FLOAT32 the name
-// of its table; the loops are plain, for the compiler to vectorise.
+// The functions of jit/float32_math.hpp and jit/float64_math.hpp over tiles. Included once for each instruction set, with
+// SINTER_FUNCTIONS the name of its table; the loops are plain, for the compiler to vectorise.
 #include <bit>
 #include <cstdint>
 #include <type_traits>
 
-#include "device/host/interpreter_float32.hpp"
+#include "device/host/interpreter_functions.hpp"
 #include "jit/float32_math.hpp"
+#include "jit/float64_math.hpp"
 
 namespace sinter::device {
 namespace {
 
-/// One number. Of this file alone, so that code for one instruction set is never linked in place of another's.
+/// One number. Of this file alone, so that code for one instruction set is never linked in place of another's. Copying is written
+/// out: GCC keeps larger structs of numbers in memory where it copies them as bytes, and makes no vectors of the loop then.
 template <class T>
 struct Lane {
   T v;
+  Lane(T value) : v(value) {}
+  Lane(const Lane& other) : v(other.v) {}
+  Lane& operator=(const Lane& other) {
+    v = other.v;
+    return *this;
+  }
   template <class U>
   Lane like(U value) const {
     return {static_cast<T>(value)};
@@ -61,6 +69,16 @@ Lane<double> multiply_add(Lane<double> a, Lane<double> b, Lane<double> c) {
 #endif
 }
 template <class T>
+constexpr bool is_float32(const Lane<T>&) { return std::is_same_v<T, float>; }
+template <class T>
+constexpr bool has_fma(const Lane<T>&) {
+#if defined(__FMA__)
+  return true;
+#else
+  return false;
+#endif
+}
+template <class T>
 Lane<T> as_lane(Lane<T>, Lane<T> b) { return b; }
 template <class T, Number U>
 Lane<T> as_lane(Lane<T> a, U b) { return a.like(b); }
@@ -83,6 +101,7 @@ Lane<float> abs(Lane<float> a) { return {__builtin_fabsf(a.v)}; }
 Lane<double> abs(Lane<double> a) { return {__builtin_fabs(a.v)}; }
 Lane<double> sqrt(Lane<double> a) { return {__builtin_sqrt(a.v)}; }
 Lane<float> trunc(Lane<float> a) { return {__builtin_truncf(a.v)}; }
+Lane<double> trunc(Lane<double> a) { return {__builtin_trunc(a.v)}; }
 Lane<float> copysign(Lane<float> a, Lane<float> b) { return {__builtin_copysignf(a.v, b.v)}; }
 Lane<double> copysign(Lane<double> a, Lane<double> b) { return {__builtin_copysign(a.v, b.v)}; }
 template <class T>
@@ -99,56 +118,58 @@ template <class T>
 Lane<T> shift_left(Lane<T> a, int n) { return {static_cast<T>(a.v << n)}; }
 template <class T>
 Lane<T> shift_right(Lane<T> a, int n) { return {static_cast<T>(a.v >> n)}; }
-/// The library is asked afterwards (by_libm below): a call would keep the loop from being vectorised.
-inline Lane<float> or_libm(Lane<float> fast, Lane<bool>, const char*, Lane<float>) { return fast; }
+/// The library is asked afterwards (unary below): a call would keep the loop from being vectorised.
+template <class T>
+Lane<T> or_libm(Lane<T> fast, Lane<bool>, const char*, Lane<T>) { return fast; }
+constexpr auto library(Op op) -> double (*)(double) { return op == Op::sin ? &::sin : op == Op::cos ? &::cos : op == Op::tan ? &::tan : nullptr; }
+bool beyond_circular(Lane<float> x) { return jit::float32_math::beyond_circular(x).v; }
+bool beyond_circular(Lane<double> x) { return jit::float64_math::beyond_circular(x).v; }
 
 // Everything is inlined, for the same reason.
-template <auto function>
+template <class T, Op op, auto function>
 [[gnu::flatten]] void unary(std::int64_t n, const void* const* args, void* out) {
-  const auto* x = static_cast<const float*>(args[0]);
-  auto* to = static_cast<float*>(out);
+  const auto* x = static_cast<const T*>(args[0]);
+  auto* to = static_cast<T*>(out);
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i) to[i] = function(Lane<float>{x[i]}).v;
+  for (std::int64_t i = 0; i < n; ++i) to[i] = function(Lane<T>{x[i]}).v;
+  if constexpr (library(op) != nullptr)
+    for (std::int64_t i = 0; i < n; ++i)
+      if (beyond_circular(Lane<T>{x[i]})) to[i] = static_cast<T>(library(op)(static_cast<double>(x[i])));
 }
-template <auto function, double (*library)(double)>
-void by_libm(std::int64_t n, const void* const* args, void* out) {
-  unary<function>(n, args, out);
-  const auto* x = static_cast<const float*>(args[0]);
-  auto* to = static_cast<float*>(out);
-  for (std::int64_t i = 0; i < n; ++i)
-    if (jit::float32_math::beyond_circular(Lane<float>{x[i]}).v) to[i] = static_cast<float>(library(static_cast<double>(x[i])));
-}
-template <auto function, Uniform uniform>
+template <class T, auto function, Uniform uniform>
 [[gnu::flatten]] void binary(std::int64_t n, const void* const* args, void* out) {
-  const auto *x = static_cast<const float*>(args[0]), *y = static_cast<const float*>(args[1]);
-  auto* to = static_cast<float*>(out);
+  const auto *x = static_cast<const T*>(args[0]), *y = static_cast<const T*>(args[1]);
+  auto* to = static_cast<T*>(out);
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i)
-    to[i] = function(Lane<float>{x[uniform == Uniform::first ? 0 : i]}, Lane<float>{y[uniform == Uniform::second ? 0 : i]}).v;
+    to[i] = function(Lane<T>{x[uniform == Uniform::first ? 0 : i]}, Lane<T>{y[uniform == Uniform::second ? 0 : i]}).v;
+}
+template <class T, Op op, int arity, auto function>
+TileFn kernel(Uniform uniform) {
+  if constexpr (arity == 1) return &unary<T, op, function>;
+  else if (uniform == Uniform::none) return &binary<T, function, Uniform::none>;
+  else return uniform == Uniform::first ? &binary<T, function, Uniform::first> : &binary<T, function, Uniform::second>;
 }
 
 }  // namespace
 
-TileFn SINTER_FLOAT32(Op op, Uniform uniform) {
-  namespace functions = jit::float32_math;
+TileFn SINTER_FUNCTIONS(Op op, DType dtype, Uniform uniform) {
+  if (dtype != DType::float32 && dtype != DType::float64) return nullptr;
+  const bool narrow = dtype == DType::float32;
   switch (op) {
-    case Op::sin: return &by_libm<[](Lane<float> x) { return functions::sin_32(x); }, &::sin>;
-    case Op::cos: return &by_libm<[](Lane<float> x) { return functions::cos_32(x); }, &::cos>;
-    case Op::tan: return &by_libm<[](Lane<float> x) { return functions::tan_32(x); }, &::tan>;
-#define SINTER_PLAIN(name) \
-    case Op::name: return &unary<[](Lane<float> x) { return functions::name##_32(x); }>;
-    SINTER_PLAIN(exp) SINTER_PLAIN(exp2) SINTER_PLAIN(expm1) SINTER_PLAIN(log) SINTER_PLAIN(log2) SINTER_PLAIN(log10) SINTER_PLAIN(log1p)
-    SINTER_PLAIN(asin) SINTER_PLAIN(acos) SINTER_PLAIN(atan) SINTER_PLAIN(sinh) SINTER_PLAIN(cosh) SINTER_PLAIN(tanh) SINTER_PLAIN(erf)
-#undef SINTER_PLAIN
-#define SINTER_PLAIN(op, name)                                                                          \
-    case Op::op: {                                                                                      \
-      constexpr auto function = [](Lane<float> x, Lane<float> y) { return functions::name##_32(x, y); }; \
-      return uniform == Uniform::none    ? &binary<function, Uniform::none>                             \
-             : uniform == Uniform::first ? &binary<function, Uniform::first>                            \
-                                         : &binary<function, Uniform::second>;                          \
-    }
-    SINTER_PLAIN(power, pow) SINTER_PLAIN(atan2, atan2)
-#undef SINTER_PLAIN
+#define SINTER_FUNCTION(id, arity, ...)                                                                                        \
+    case Op::id:                                                                                                               \
+      return narrow ? kernel<float, Op::id, arity, [](auto... x) { return jit::float32_math::id##_32(x...); }>(uniform)        \
+                    : kernel<double, Op::id, arity, [](auto... x) { return jit::float64_math::id##_64(x...); }>(uniform);
+    SINTER_FUNCTION(power, 2)
+#define SINTER_ELEMENTWISE(...)
+#define SINTER_REDUCTION(...)
+#define SINTER_STRUCTURAL(...)
+#include "trace/primitives.def"
+#undef SINTER_FUNCTION
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
     default: return nullptr;
   }
 }

@@ -1,6 +1,0 @@
-#if defined(__x86_64__)
-#include <cmath>
-
-#define SINTER_FLOAT32 float32_function_avx2
-#include "device/host/interpreter_float32.inl"
-#endif

@@ -1,0 +1,678 @@
+// The float64 functions of the CPU, written once over an abstract value X as those of float32 are (jit/float32_math.hpp), which says what
+// a value offers. All are within 1 ULP over the whole range, subnormal results included (but lgamma and digamma beside their zeros left
+// of 1.47, where the error is absolute): what would be lost is carried along as a
+// second number, the low part of a Pair (jit/pair.hpp). No tables and no branches: each lane computes the same.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "jit/coefficients.hpp"
+#include "jit/pair.hpp"
+#include "jit/polynomial.hpp"
+
+namespace sinter::jit::float64_math {
+
+constexpr Long kLn2Long{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}, kLog2eLong{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56},
+    kLog10eLong{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57}, kPiLong{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53},
+    kHalfPiLong{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54}, kQuarterPiLong{0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
+    kInverseRoot2{0x1.6a09e667f3bcdp-1, -0x1.bdd3413b26456p-55}, kTwoOverRootPi{0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56};
+// ln(2) in 32 + 53 bits: an exponent times the first is exact.
+constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+
+template <class N>
+auto to_number(const N& n) { return from_bits(n + kRound64Bits) - kRound64; }
+template <class X>
+auto to_integer(const X& n) { return bits(n + kRound64) - kRound64Bits; }
+
+// ---- exponentials
+
+/// 2^n for an exponent of normal numbers.
+template <class N>
+auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
+/// p * 2^n in two steps, so that a subnormal result is rounded once and one above the range becomes infinite.
+template <class X, class N>
+auto scale(const X& p, const N& n) {
+  const auto half = shift_right(n, 1);
+  return p * power_of_two(half) * power_of_two(n - half);
+}
+
+template <class X>
+struct Reduced {
+  Pair<X> r;  // in [-ln(2)/2, ln(2)/2]
+  X n;
+};
+/// x + low = n ln(2) + r, for |x| < 1100.
+template <class X>
+Reduced<X> reduce_exp(const X& x, const X& low) {
+  const auto n = fma(x, kLog2eLong.hi, kRound64) - kRound64;
+  const auto r = exact_sum(fma(n, -kLn2High, x), n * -kLn2Low);
+  return {{r.hi, r.lo + low}, n};
+}
+
+/// e^r, where r's low part is small beside 1.
+template <class X>
+Pair<X> exp_pair(const Pair<X>& r) {
+  const auto z = r.hi * r.hi;
+  const auto even = fma(z * z, polynomial(z, kCosh), z * 0.5);
+  const auto tail = fma(r.hi * z, polynomial(z, kSinh), even) + fma(r.lo, r.hi, r.lo);
+  const auto sum = fast_sum(r.hi.like(1.0), r.hi);
+  return {sum.hi, sum.lo + tail};
+}
+
+/// Below and above these every result is 0 or infinite; the exponents of what lies between fit.
+template <class X>
+auto clamp_exp(const X& x) { return select(x > 710.0, 710.0, select(x < -746.0, -746.0, x)); }
+
+template <class X>
+auto exp_64(const X& x) {
+  const auto e = reduce_exp(clamp_exp(x), x.like(0.0));
+  return scale(rounded(exp_pair(e.r)), to_integer(e.n));
+}
+
+template <class X>
+auto exp2_64(const X& x) {
+  const auto clamped = select(x > 1025.0, 1025.0, select(x < -1076.0, -1076.0, x));
+  const auto n = (clamped + kRound64) - kRound64, r = clamped - n;
+  const auto product = exact_product(r, r.like(kLn2Long.hi));
+  return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), to_integer(n));
+}
+
+/// sinh(r) and cosh(r) - 1, accurate beside themselves.
+template <class X>
+struct Hyperbolic {
+  Pair<X> sinh, versine;
+};
+template <class X>
+Hyperbolic<X> hyperbolic(const Pair<X>& r) {
+  const auto z = exact_product(r.hi, r.hi);
+  const auto cosh_tail = fma(z.hi * z.hi, polynomial(z.hi, kCosh), fma(z.lo, 0.5, r.hi * r.lo));
+  const auto sinh_tail = fma(r.hi * z.hi, polynomial(z.hi, kSinh), fma(r.lo * 0.5, z.hi, r.lo));
+  return {{r.hi, sinh_tail}, {z.hi * 0.5, cosh_tail}};
+}
+
+template <class X>
+auto expm1_64(const X& x) {
+  const auto e = reduce_exp(select(x < -40.0, -40.0, select(x > 710.0, 710.0, x)), x.like(0.0));
+  const auto h = hyperbolic(e.r);
+  const auto n = to_integer(e.n), less = to_integer(select(e.n > 1000.0, 1000.0, e.n));
+  const auto whole = fast_sum(x.like(1.0), -power_of_two(-less));  // 2^-n (2^n - 1)
+  return select(x == 0.0, x, scale(rounded(whole + (h.sinh + h.versine)), n));
+}
+
+/// 2^(1-n) sinh(|x|) and cosh(|x|), where |x| = n ln(2) + r and |x| < 711.
+template <class X>
+struct Hyperbola {
+  Pair<X> sinh, cosh;
+  X n;
+};
+template <class X>
+Hyperbola<X> hyperbola(const X& a) {
+  const auto e = reduce_exp(a, a.like(0.0));
+  const auto h = hyperbolic(e.r);
+  const auto n = select(e.n > 500.0, 500.0, e.n);
+  const auto q = power_of_two(to_integer(-(n + n)));
+  const auto one = a.like(1.0);
+  const auto falling = h.sinh - scaled(h.sinh, q), rising = h.sinh + scaled(h.sinh, q);
+  return {normal(fast_sum(one, -q) + rising + (h.versine - scaled(h.versine, q))),
+          normal(fast_sum(one, q) + falling + (h.versine + scaled(h.versine, q))), e.n};
+}
+
+template <class X>
+auto clamp_hyperbola(const X& a) { return select(a > 711.0, 711.0, a); }
+template <class X>
+auto sinh_64(const X& x) {
+  const auto h = hyperbola(clamp_hyperbola(abs(x)));
+  return copysign(scale(rounded(h.sinh), to_integer(h.n - 1.0)), x);
+}
+template <class X>
+auto cosh_64(const X& x) {
+  const auto h = hyperbola(clamp_hyperbola(abs(x)));
+  return scale(rounded(h.cosh), to_integer(h.n - 1.0));
+}
+template <class X>
+auto tanh_64(const X& x) {
+  const auto a = abs(x);
+  const auto h = hyperbola(select(a > 22.0, 22.0, a));
+  return copysign(select(a < 0x1p-30, a, rounded(h.sinh / h.cosh)), x);
+}
+
+// ---- logarithms
+
+template <class X>
+struct Log {
+  X exponent;
+  Pair<X> mantissa;  // the natural logarithm of a number in [sqrt(1/2), sqrt(2)]
+};
+
+/// log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1].
+template <class X>
+Pair<X> log_near_one(const Pair<X>& f) {
+  const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
+  const auto s = f / Pair<X>{two_more.hi, two_more.lo + f.lo};
+  const auto z = s.hi * s.hi;
+  const auto tail = s.hi * (z * fma(z, polynomial(z, kLog), 2.0 / 3));
+  const auto sum = fast_sum(s.hi + s.hi, tail);
+  return {sum.hi, sum.lo + (s.lo + s.lo)};
+}
+/// The same to 2^-70.
+template <class X>
+Pair<X> long_log_near_one(const Pair<X>& f) {
+  const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
+  const auto s = normal(f / Pair<X>{two_more.hi, two_more.lo + f.lo});
+  const auto z = s * s;
+  const auto inner = like(z.hi, Long{0.4, 0x1.999999999999ap-56}) + Pair<X>{z.hi * polynomial(z.hi, kLogLong), z.hi.like(0.0)};
+  const auto outer = like(z.hi, Long{2.0 / 3, 0x1.5555555555555p-55}) + normal(z * inner);
+  return normal(Pair<X>{s.hi + s.hi, s.lo + s.lo} + normal(normal(z * outer) * s));
+}
+
+template <class X>
+struct Parts {
+  Pair<X> f;  // mantissa - 1
+  X n;
+};
+/// Of a positive number: mantissa times 2^n.
+template <class X>
+Parts<X> parts(const X& x) {
+  const auto tiny = x < 0x1p-1022;
+  const auto b = bits(select(tiny, x * 0x1p54, x));
+  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto f = from_bits(b - shift_left(n, 52)) - 1.0;
+  return {{f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
+}
+/// exponent * ln(2) + mantissa
+template <class X>
+Pair<X> natural(const Log<X>& l) {
+  const auto sum = fast_sum(l.exponent * kLn2High, l.mantissa.hi);
+  const auto more = fast_sum(sum.hi, l.exponent * kLn2Low);
+  return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
+}
+
+/// The logarithm where it is finite, and its limits and NaN elsewhere.
+template <class X>
+auto log_specials(const X& result, const X& x) {
+  const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
+  return select((x > 0.0) & (x < kInf), result, special);
+}
+
+template <class X>
+auto log_64(const X& x) {
+  const auto p = parts(x);
+  return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)})), x);
+}
+template <class X>
+auto log2_64(const X& x) {
+  const auto p = parts(x);
+  const auto product = log_near_one(p.f) * like(x, kLog2eLong);
+  return log_specials(rounded(Pair<X>{p.n, x.like(0.0)} + product), x);
+}
+template <class X>
+auto log10_64(const X& x) {
+  const auto p = parts(x);
+  return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)}) * like(x, kLog10eLong)), x);
+}
+
+/// log(1 + x.hi + x.lo) of finite arguments above -1.
+template <class X>
+Log<X> log1p_pair(const Pair<X>& x) {
+  const auto sum = exact_sum(x.hi.like(1.0), x.hi);
+  const auto u = fast_sum(sum.hi, sum.lo + x.lo);
+  const auto b = bits(u.hi);
+  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto less = select(n > n.like(1000), n.like(1000), n);  // the low part of a number above 2^1000 does not matter
+  const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, u.lo * power_of_two(-less));
+  return {to_number(n), log_near_one(select(n == 0, x, f))};
+}
+template <class X>
+auto log1p_64(const X& x) {
+  const auto moderate = select((x > -1.0) & (x < kInf), x, 1.0);
+  const auto result = rounded(natural(log1p_pair(Pair<X>{moderate, x.like(0.0)})));
+  const auto special = select(x == -1.0, -kInf, select(x < -1.0, kNaN, x));
+  return select(abs(x) < 0x1p-54, x, select((x > -1.0) & (x < kInf), result, special));
+}
+
+// ---- inverse hyperbolic functions: logarithms of 1 + something
+
+template <class X>
+Pair<X> root(const Pair<X>& a) {
+  const auto s = sqrt(a.hi);
+  const auto square = exact_product(s, s);
+  return {s, (((a.hi - square.hi) - square.lo) + a.lo) / select(s == 0.0, 1.0, s + s)};
+}
+/// log(1 + t), or far out the logarithm of twice `a`.
+template <class M, class X>
+auto log_of_sum(const M& far, const X& a, const Pair<X>& t) {
+  auto l = log1p_pair(select(far, Pair<X>{a, a.like(-1.0)}, t));
+  l.exponent = select(far, l.exponent + 1.0, l.exponent);
+  return rounded(natural(l));
+}
+
+template <class X>
+auto asinh_64(const X& x) {
+  const auto a = abs(x), one = a.like(1.0), zero = a.like(0.0);
+  const auto far = a > 0x1p40;
+  const auto b = select(far, 1.0, a);
+  const auto square = exact_product(b, b);
+  const auto sum = exact_sum(one, square.hi);
+  const auto more = square / normal(Pair<X>{one, zero} + root(Pair<X>{sum.hi, sum.lo + square.lo}));
+  const auto t = exact_sum(b, more.hi);  // a + a^2 / (1 + sqrt(1 + a^2))
+  const auto result = log_of_sum(far, select(a < kInf, a, 1.0), normal(Pair<X>{t.hi, t.lo + more.lo}));
+  return copysign(select((a < 0x1p-28) | (a == kInf), a, select(a < kInf, result, a)), x);
+}
+template <class X>
+auto acosh_64(const X& x) {
+  const auto far = x > 0x1p40, within = (x >= 1.0) & (x < kInf);
+  const auto b = select(far, 2.0, x);
+  const auto d = exact_sum(b, b.like(-1.0)), e = exact_sum(b, b.like(1.0));
+  const auto t = root(normal(d * e));  // x - 1 + sqrt((x - 1) (x + 1))
+  const auto sum = exact_sum(d.hi, t.hi);
+  const auto result = log_of_sum(far, select(within, x, 1.0), normal(Pair<X>{sum.hi, sum.lo + (d.lo + t.lo)}));
+  return select(x == 1.0, 0.0, select(within, result, select(x < 1.0, kNaN, x)));
+}
+template <class X>
+auto atanh_64(const X& x) {
+  const auto a = abs(x);
+  const auto b = select(a < 1.0, a, 0.5);
+  const auto below = fast_sum(b.like(1.0), -b);
+  const auto t = normal(Pair<X>{b + b, b.like(0.0)} / below);
+  const auto result = rounded(natural(log1p_pair(t))) * 0.5;
+  return copysign(select(a < 0x1p-28, a, select(a < 1.0, result, select(a == 1.0, kInf, select(a > 1.0, kNaN, a)))), x);
+}
+
+// ---- circular functions
+
+/// Arguments up to this are reduced here, larger ones by the library: the quotient by pi/2 then has 20 bits, and its products with the
+/// first three parts of pi/2 (33 bits each) are exact.
+constexpr double kCircularLimit = 1.6e6;
+
+template <class X>
+struct Circular {
+  Pair<X> sin, cos;  // of the remainder in [-pi/4, pi/4]
+  X quarters;        // turned by
+};
+template <class X>
+Circular<X> circular(const X& x) {
+  const auto n = fma(x, 0x1.45f306dc9c883p-1, kRound64) - kRound64;
+  const auto first = exact_sum(fma(n, -1.57079632673412561417e+00, x), n * -6.07710050630396597660e-11);
+  const auto second = exact_sum(first.hi, n * -2.02226624871116645580e-21);
+  const auto r = fast_sum(second.hi, fma(n, -8.47842766036889956997e-32, first.lo + second.lo));
+  const auto z = exact_product(r.hi, r.hi);
+  const auto half = z.hi * 0.5;
+  const auto cos = fast_sum(x.like(1.0), -half);
+  const auto cos_tail = fma(z.hi * z.hi, polynomial(z.hi, kCos), fma(r.hi, -r.lo, z.lo * -0.5));
+  const auto sin_tail = fma(r.hi * z.hi, polynomial(z.hi, kSin), fma(-half, r.lo, r.lo));
+  return {{r.hi, sin_tail}, {cos.hi, cos.lo + cos_tail}, n};
+}
+
+/// Where the library computes sin, cos and tan instead.
+template <class X>
+auto beyond_circular(const X& x) {
+  const auto a = abs(x);
+  return (a >= kCircularLimit) & (a < kInf);
+}
+
+/// The sine, a quarter turn later for each `shift`.
+template <class X>
+auto sine(const X& x, int shift, const char* name) {
+  const auto c = circular(x);
+  const auto q = to_integer(c.quarters) + shift;
+  const auto value = rounded(select((q & 1) != 0, c.cos, c.sin));
+  return or_libm(from_bits(bits(value) ^ shift_left(q & 2, 62)), beyond_circular(x), name, x);
+}
+
+template <class X>
+auto sin_64(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
+template <class X>
+auto cos_64(const X& x) { return sine(x, 1, "cos"); }
+
+template <class X>
+auto tan_64(const X& x) {
+  const auto c = circular(x);
+  const auto odd = (to_integer(c.quarters) & 1) != 0;
+  const auto t = rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
+  return select(x == 0.0, x, or_libm(t, beyond_circular(x), "tan", x));
+}
+
+/// asin(|x|), or of a large |x| asin(sqrt((1 - |x|) / 2)).
+template <class X>
+auto large_arc(const X& x) { return abs(x) > 0.5; }
+template <class X>
+Pair<X> half_arc(const X& x) {
+  const auto a = abs(x);
+  const auto big = large_arc(x);
+  const auto z = select(big, (1.0 - a) * 0.5, a * a);
+  const auto s = root(Pair<X>{z, z.like(0.0)});
+  const auto hi = select(big, s.hi, a);
+  return {hi, fma(hi * z, polynomial(z, kAsin), select(big, s.lo, 0.0))};
+}
+
+template <class X>
+auto asin_64(const X& x) {
+  const auto arc = half_arc(x);
+  return copysign(rounded(select(large_arc(x), like(x, kHalfPiLong) - scaled(arc, x.like(2.0)), arc)), x);
+}
+template <class X>
+auto acos_64(const X& x) {
+  const auto arc = half_arc(x), twice = scaled(arc, x.like(2.0));
+  const auto far = select(x < 0.0, like(x, kPiLong) - twice, twice);
+  const auto near = like(x, kHalfPiLong) - Pair<X>{copysign(arc.hi, x), select(x < 0.0, -arc.lo, arc.lo)};
+  return rounded(select(large_arc(x), far, near));
+}
+
+constexpr double kTanEighth = 0x1.a827999fcef32p-2;  // tan(pi/8)
+/// turn + atan(t) for |t| <= tan(pi/8).
+template <class X>
+Pair<X> turned(const Pair<X>& turn, const Pair<X>& t) {
+  const auto z = t.hi * t.hi;
+  return turn + Pair<X>{t.hi, fma(t.hi * z, polynomial(z, kAtan), fma(-z, t.lo, t.lo))};
+}
+
+template <class X>
+auto atan_64(const X& x) {
+  const auto whole = abs(x), a = select(whole > 0x1p60, 0x1p60, whole), zero = a.like(0.0), one = a.like(1.0);
+  const auto steep = a > 1 / kTanEighth, middle = a > kTanEighth;
+  const auto above = select(steep, Pair<X>{-one, zero}, select(middle, exact_sum(a, -one), Pair<X>{a, zero}));
+  const auto below = select(steep, Pair<X>{a, zero}, select(middle, exact_sum(a, one), Pair<X>{one, zero}));
+  const auto turn = select(steep, like(a, kHalfPiLong), select(middle, like(a, kQuarterPiLong), Pair<X>{zero, zero}));
+  return copysign(rounded(turned(turn, above / below)), x);
+}
+
+template <class Y, class X>
+auto atan2_64(const Y& y, const X& x) {
+  // Scaled alike, so that no product underflows that matters and none overflows.
+  const auto wide_y = abs(y), wide_x = abs(x);
+  const auto largest = select(wide_x < wide_y, wide_y, wide_x);
+  const auto unit = select(largest > 0x1p900, 0x1p-200, select(largest < 0x1p-800, 0x1p200, x.like(1.0)));
+  const auto ay = wide_y * unit, ax = wide_x * unit, zero = x.like(0.0);
+  const auto steep = ax < ay;
+  const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
+  const auto equal = (less == more) & (more != 0.0);  // infinities too
+  const auto middle = equal | (more * kTanEighth < less);
+  const auto finite = select(more < kInf, more, 1.0);
+  const auto above = select(equal, Pair<X>{zero, zero}, select(middle, exact_sum(less, -more), Pair<X>{less, zero}));
+  const auto sum = select(equal, Pair<X>{zero + 1.0, zero}, select(middle, exact_sum(less, more), Pair<X>{finite, zero}));
+  const auto below = select(more == 0.0, Pair<X>{zero + 1.0, zero}, sum);
+  const auto quotient = above / below;
+  // Of a tiny one the error is lost as well.
+  const auto exact = Pair<X>{select(abs(above.hi) < 0x1p-960, above.hi / below.hi, quotient.hi), select(abs(above.hi) < 0x1p-960, 0.0, quotient.lo)};
+  auto angle = turned(select(middle, like(x, kQuarterPiLong), Pair<X>{zero, zero}), select(more < kInf, exact, Pair<X>{zero, zero}));
+  angle = select(steep, like(x, kHalfPiLong) - angle, angle);
+  angle = select(bits(x) < 0, like(x, kPiLong) - angle, angle);  // the sign bit: -0.0 counts as negative
+  return select(isnan(x) | isnan(y), x + y, copysign(rounded(angle), y));
+}
+
+// ---- powers and roots
+
+template <class X, class Y>
+auto power_64(const X& x, const Y& y) {
+  const auto a = abs(x);
+  const auto p = parts(a);
+  const auto log = natural(Log<X>{p.n, long_log_near_one(p.f)});
+  const auto enough = select(y > 0x1p66, 0x1p66, select(y < -0x1p66, -0x1p66, y));  // beyond, all powers are 0, 1 or infinite
+  const auto product = exact_product(enough, log.hi);
+  const auto exponent = clamp_exp(product.hi);
+  const auto low = select(exponent == product.hi, fma(enough, log.lo, product.lo), 0.0);
+  const auto e = reduce_exp(exponent, low);
+  auto result = scale(rounded(exp_pair(exact_sum(e.r.hi, e.r.lo))), to_integer(e.n));
+  const auto limit = select((a == 0.0) == (y < 0.0), a.like(kInf), a.like(0.0));
+  result = select((a == 0.0) | (a == kInf), limit, select(a == 1.0, 1.0, result));
+  const auto half = y * 0.5;
+  const auto whole = trunc(y) == y, odd = whole & (trunc(half) != half);
+  result = select((bits(x) < 0) & odd, -result, result);
+  result = select((x < 0.0) & (a < kInf) & (trunc(y) != y), kNaN, result);
+  result = select(isnan(x) | isnan(y), x + y, result);
+  return select((y == 0.0) | (x == 1.0), 1.0, result);
+}
+
+template <class X>
+auto cbrt_64(const X& x) {
+  const auto a = abs(x);
+  const auto p = parts(a);
+  const auto n = fma(p.n, 1.0 / 3, kRound64) - kRound64, rest = p.n - n * 3.0;  // -1, 0 or 1
+  const auto m = (p.f.hi + 1.0) * power_of_two(to_integer(rest));
+  const auto first = polynomial(p.f.hi, kCbrt) * select(rest < 0.0, 0x1.965fea53d6e3dp-1, select(rest > 0.0, 0x1.428a2f98d728bp+0, m.like(1.0)));
+  // Newton's step twice, with one derivative.
+  const auto slope = 1.0 / (first * first * 3.0);
+  const auto second = first - (first * first * first - m) * slope;
+  const auto square = exact_product(second, second), cube = square * Pair<X>{second, second.like(0.0)};
+  const auto result = (second - ((cube.hi - m) + cube.lo) * slope) * power_of_two(to_integer(n));
+  return select((a == 0.0) | (a == kInf) | isnan(x), x, copysign(result, x));
+}
+
+template <class X, class Y>
+auto hypot_64(const X& x, const Y& y) {
+  const auto ax = abs(x), ay = abs(y);
+  const auto steep = ax < ay;
+  const auto more = select(steep, ay, ax), less = select(steep, ax, ay);
+  // Scaled, so that no square overflows and none underflows that matters.
+  const auto large = more > 0x1p500, tiny = more < 0x1p-400;
+  const auto unit = select(large, 0x1p-600, select(tiny, 0x1p600, more.like(1.0)));
+  const auto back = select(large, 0x1p600, select(tiny, 0x1p-600, more.like(1.0)));
+  const auto a = select(more < kInf, more, 1.0) * unit, b = less * unit;
+  const auto p = exact_product(a, a), q = exact_product(b, b);
+  const auto sum = fast_sum(p.hi, q.hi);
+  const auto length = rounded(root(Pair<X>{sum.hi, sum.lo + (p.lo + q.lo)})) * back;
+  return select((ax == kInf) | (ay == kInf), kInf, select(isnan(x) | isnan(y), x + y, length));
+}
+
+// ---- parts of a number
+
+/// The next number after x towards y; of float32 too.
+template <class X, class Y>
+auto nextafter_64(const X& x, const Y& y) {
+  const auto b = bits(x);
+  const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0 or towards it
+  const auto least = copysign(from_bits(b.like(1)), y);
+  const auto result = select(x == y, y, select(x == 0.0, least, from_bits(next)));
+  return select(isnan(x) | isnan(y), x + y, result);
+}
+
+/// x * 2^n for the whole part of n, rounded once: what is taken off before the last step leaves no subnormal number that matters.
+template <class X, class Y>
+auto ldexp_64(const X& x, const Y& n) {
+  auto rest = select(n > 2200.0, 2200.0, select(n < -2200.0, -2200.0, trunc(n)));
+  auto result = x;
+  for (int k = 0; k < 2; ++k) {
+    const auto above = rest > 1023.0, below = rest < -1022.0;
+    result = result * select(above, 0x1p1023, select(below, 0x1p-969, x.like(1.0)));
+    rest = rest - select(above, 1023.0, select(below, -969.0, x.like(0.0)));
+  }
+  result = result * power_of_two(to_integer(select(rest > 1023.0, 1023.0, select(rest < -1022.0, -1022.0, rest))));
+  return select(isnan(n), n, result);
+}
+
+// ---- the error function
+
+/// erf(x) for |x| <= 3/4.
+template <class X>
+Pair<X> erf_near(const Pair<X>& x) {
+  const auto z = x * x;
+  const auto p = polynomial(z.hi, kErf);
+  const auto product = exact_product(z.hi, p);
+  const auto factor = like(z.hi, kTwoOverRootPi) + Pair<X>{product.hi, fma(z.lo, p, product.lo)};
+  return normal(factor) * x;
+}
+template <class X>
+struct Far {
+  Pair<X> value;
+  X n;
+};
+/// erfc(x) = value * 2^n for x from 3/4 to 28, given x^2 too: exp(-x^2) / (1 + 2x) times a polynomial in (x - 3) / (x + 3).
+template <class X>
+Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
+  const auto e = reduce_exp(-square.hi, -square.lo);
+  const auto t = (x.hi - 3.0) / (x.hi + 3.0);
+  const auto p = normal(like(t, Long{kErfc[0], kErfcFirstRest}) + Pair<X>{t * polynomial_after(t, kErfc), t.like(0.0)});
+  const auto exponential = normal(exp_pair(exact_sum(e.r.hi, e.r.lo)));
+  const auto below = fast_sum(x.hi + x.hi, t.like(1.0));
+  return {normal(p * exponential / Pair<X>{below.hi, below.lo + (x.lo + x.lo)}), e.n};
+}
+template <class X>
+Far<X> erfc_far(const X& x) { return erfc_far(Pair<X>{x, x.like(0.0)}, exact_product(x, x)); }
+/// value * 2^n where 2^n is normal.
+template <class X>
+Pair<X> placed(const Far<X>& f) { return scaled(f.value, power_of_two(to_integer(select(f.n < -1000.0, -1000.0, f.n)))); }
+
+template <class X>
+auto erf_64(const X& x) {
+  const auto a = abs(x), far = a >= 0.75;
+  const auto f = erfc_far(select(far, select(a > 6.0, 6.0, a), 1.0));
+  const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
+  const auto near = select(a < 0x1p-60, fma(a, 0x1.06eba8214db69p-3, a), rounded(erf_near(Pair<X>{select(far, 0.0, a), x.like(0.0)})));
+  return copysign(select(far, rounded(one - placed(f)), near), x);
+}
+template <class X>
+auto erfc_64(const X& x) {
+  const auto a = abs(x), far = a >= 0.75;
+  const auto f = erfc_far(select(far, select(a > 28.0, 28.0, a), 1.0));
+  const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
+  const auto near = one - erf_near(Pair<X>{select(far, 0.0, x), x.like(0.0)});
+  const auto below = like(x, Long{2, 0}) - placed(f);
+  return select(far, select(x < 0.0, rounded(below), scale(rounded(f.value), to_integer(f.n))), rounded(near));
+}
+
+/// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
+template <class X>
+auto ndtr_64(const X& x) {
+  const auto whole = abs(x), a = select(whole > 40.0, 40.0, whole);
+  const auto z = exact_product(a, a.like(kInverseRoot2.hi)), at = Pair<X>{z.hi, fma(a, kInverseRoot2.lo, z.lo)};
+  const auto far = z.hi >= 0.75;
+  const auto f = erfc_far(Pair<X>{select(far, at.hi, 1.0), select(far, at.lo, 0.0)}, exact_product(select(far, a, 1.0), select(far, a * 0.5, 0.5)));
+  const auto erf = erf_near(select(far, Pair<X>{x.like(0.0), x.like(0.0)}, at));
+  const auto half = Pair<X>{x.like(0.5), x.like(0.0)}, part = scaled(erf, copysign(half.hi, x));
+  const auto below = scale(rounded(f.value), to_integer(f.n - 1.0));
+  const auto above = Pair<X>{x.like(1.0), x.like(0.0)} - scaled(placed(f), half.hi);
+  return select(far, select(x < 0.0, below, rounded(above)), rounded(half + part));
+}
+
+/// y with erf(y) = x: a polynomial to 1e-6, then three terms of the inverse's Taylor series there.
+template <class X>
+auto erfinv_64(const X& x) {
+  const auto whole = abs(x), a = select(whole < 1.0, whole, 0.5), zero = x.like(0.0), one = x.like(1.0);
+  const auto rest = 1.0 - a;  // exact where it matters, from 1/2 on
+  const auto p = parts(rest * (1.0 + a));
+  const auto w = -natural(Log<X>{p.n, log_near_one(p.f)}).hi;
+  const auto near_y = polynomial(w - 2.5, kErfinvNear), far_y = polynomial(sqrt(select(w > 5.0, w, 5.0)) - 4.0, kErfinvFar);
+  const auto y = a * select(w > 5.0, far_y, near_y);
+  const auto far = y >= 0.75;
+  const auto beyond = placed(erfc_far(select(far, y, 1.0)));
+  const auto within = erf_near(Pair<X>{select(far, zero, y), zero});
+  const auto miss = select(far, (beyond.hi - rest) + beyond.lo, (a - within.hi) - within.lo);
+  const auto e = reduce_exp(y * y, zero);
+  const auto slope = rounded(exp_pair(e.r)) * power_of_two(to_integer(e.n)) * 0x1.c5bf891b4ef6bp-1;  // sqrt(pi) / 2 e^(y^2)
+  const auto s = miss * slope;
+  const auto step = s * fma(s, fma(s * (1.0 / 3), fma(y * y, 4.0, 1.0), y), one);
+  const auto tiny = fma(whole, -0x1.d203b725884abp-4, whole);
+  const auto inside = select(whole < 0x1p-60, tiny, y + step);
+  return copysign(select(whole < 1.0, inside, select(whole == 1.0, kInf, select(whole > 1.0, kNaN, whole))), x);
+}
+
+// ---- the gamma function
+
+/// The logarithm of a positive pair, to 2^-70.
+template <class X>
+Pair<X> long_log(const Pair<X>& x) {
+  const auto tiny = x.hi < 0x1p-1022;
+  const auto b = bits(select(tiny, x.hi * 0x1p54, x.hi));
+  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto exponent = to_number(n) - select(tiny, 54.0, x.hi.like(0.0));
+  // The low part beside a mantissa of about 1; that of the smallest and the largest numbers does not matter.
+  const auto unit = power_of_two(to_integer(-select(exponent > 900.0, 900.0, select(exponent < -900.0, -900.0, exponent))));
+  const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, x.lo * unit);
+  return natural(Log<X>{exponent, long_log_near_one(f)});
+}
+
+/// x less the nearest integer.
+template <class X>
+auto beside_integer(const X& x) {
+  const auto f = x - trunc(x);
+  return f - ((f + kRound64) - kRound64);
+}
+/// sin and cos of pi times f, for |f| <= 1/2.
+template <class X>
+Circular<X> circular_of_turns(const X& f) {
+  const auto a = abs(f), wide = select(a > 0.25, 0.5 - a, a);
+  const auto angle = like(f, kPiLong) * Pair<X>{wide, f.like(0.0)};
+  const auto r = normal(angle);
+  const auto z = exact_product(r.hi, r.hi);
+  const auto half = z.hi * 0.5;
+  const auto cos = fast_sum(f.like(1.0), -half);
+  const auto cos_tail = fma(z.hi * z.hi, polynomial(z.hi, kCos), fma(r.hi, -r.lo, z.lo * -0.5));
+  const auto sin_tail = fma(r.hi * z.hi, polynomial(z.hi, kSin), fma(-half, r.lo, r.lo));
+  const Pair<X> small{r.hi, sin_tail}, large{cos.hi, cos.lo + cos_tail};
+  return {normal(select(a > 0.25, large, small)), normal(select(a > 0.25, small, large)), f};
+}
+
+/// What is shifted to 8 and beyond by z (z + 1) ..: where it arrives, the product, and the product's derivative by z.
+template <class X>
+struct Shifted {
+  Pair<X> t, product, slope;
+};
+template <class X>
+Shifted<X> shifted(const Pair<X>& z) {
+  const auto one = z.hi.like(1.0), zero = z.hi.like(0.0);
+  Shifted<X> s{z, {one, zero}, {zero, zero}};
+  for (int k = 0; k < 8; ++k) {
+    const auto below = s.t.hi < 8.0;
+    const auto next = exact_sum(s.t.hi, one);
+    s.slope = select(below, normal(s.slope * s.t + s.product), s.slope);
+    s.product = select(below, normal(s.product * s.t), s.product);
+    s.t = select(below, normal(Pair<X>{next.hi, next.lo + s.t.lo}), s.t);
+  }
+  return s;
+}
+
+template <class X>
+auto lgamma_64(const X& x) {
+  const auto one = x.like(1.0), zero = x.like(0.0), a = abs(x);
+  const auto reflected = x < -0x1p-60, low = x < 0.5;
+  const auto s = shifted(select(low, exact_sum(one, select(low, a, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));
+  const auto inverse = 1.0 / s.t.hi;
+  const auto log_t = long_log(s.t);
+  const auto stirling = normal(normal(s.t + Pair<X>{zero - 0.5, zero}) * log_t) - s.t;
+  const auto rest = like(x, Long{0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55}) + Pair<X>{inverse * polynomial(inverse * inverse, kStirling), zero};
+  const auto sum = exact_sum(stirling.hi, rest.hi);
+  const auto far = normal(Pair<X>{sum.hi, sum.lo + (stirling.lo + rest.lo)});
+  // lgamma(x) = lgamma(1 + x) - log(x), or log(pi / sin(pi |x|)) - lgamma(1 - x).
+  const auto sine = circular_of_turns(beside_integer(x)).sin;
+  const auto factor = select(reflected, normal(sine / s.product), select(low, normal(s.product * Pair<X>{select(low, a, 1.0), zero}), s.product));
+  const auto log = long_log(factor);
+  const auto head = select(reflected, -far, far), base = exact_sum(head.hi, -log.hi);
+  const auto part = normal(Pair<X>{base.hi, base.lo + (head.lo - log.lo)});
+  const auto with_pi = exact_sum(part.hi, select(reflected, 0x1.250d048e7a1bdp+0, zero));
+  const auto general = with_pi.hi + (with_pi.lo + (part.lo + select(reflected, 0x1.7abf2ad8d5088p-57, zero)));
+  // Beside its zeros at 1 and 2.
+  const auto e1 = x - 1.0, e2 = x - 2.0;
+  const auto at_one = rounded(Pair<X>{e1, zero} * normal(like(x, Long{-0x1.2788cfc6fb619p-1, 0x1.6cb90701fbfabp-58}) + Pair<X>{e1 * polynomial(e1, kGammaOne), zero}));
+  const auto at_two = rounded(Pair<X>{e2, zero} * normal(like(x, Long{0x1.b0ee6072093cep-2, 0x1.6cb90701fbfabp-58}) + Pair<X>{e2 * polynomial(e2, kGammaTwo), zero}));
+  const auto result = select(abs(e1) < 0x1p-3, at_one, select(abs(e2) < 0x1p-3, at_two, general));
+  const auto huge = select(x < 0x1p1000, result, x * (rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})) - 1.0));
+  const auto pole = (x <= 0.0) & (trunc(x) == x);
+  return select(isnan(x), x, select(pole | (a == kInf), kInf, huge));
+}
+
+template <class X>
+auto digamma_64(const X& x) {
+  const auto one = x.like(1.0), zero = x.like(0.0), a = abs(x);
+  const auto low = x < 0.5;
+  const auto s = shifted(select(low, exact_sum(one, -select(low, x, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));
+  const auto inverse = Pair<X>{one, zero} / s.t;
+  const auto log_t = long_log(s.t);
+  const auto square = inverse.hi * inverse.hi;
+  const auto near = log_t - Pair<X>{inverse.hi * 0.5, fma(square, polynomial(square, kDigamma), inverse.lo * 0.5)};
+  const auto steps = s.slope / s.product;
+  const auto sum = exact_sum(near.hi, -steps.hi);
+  const auto part = normal(Pair<X>{sum.hi, sum.lo + (near.lo - steps.lo)});
+  // digamma(x) = digamma(1 - x) - pi / tan(pi x)
+  const auto f = beside_integer(x);
+  const auto c = circular_of_turns(select(f == 0.0, 0.25, f));
+  const auto turn = normal(like(x, kPiLong) * normal(c.cos / c.sin));
+  const auto signed_turn = select(f < 0.0, -turn, turn);
+  const auto all = exact_sum(part.hi, -select(low, signed_turn.hi, zero));
+  const auto result = all.hi + (all.lo + (part.lo - select(low, signed_turn.lo, zero)));
+  const auto tiny = abs(x) < 0x1p-900;  // -1/x
+  const auto huge = select(x < 0x1p1000, select(tiny, -1.0 / x, result), rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})));
+  const auto pole = (x < 0.0) & (trunc(x) == x);
+  return select(isnan(x) | (x == kInf), x, select(pole, kNaN, huge));
+}
+
+}  // namespace sinter::jit::float64_math

@@ -1,0 +1,38 @@
+// Polynomials over an abstract value, and what the functions of float32 and float64 share besides.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "jit/coefficients.hpp"
+
+namespace sinter::jit {
+
+using namespace coefficients;
+
+/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; c(k) gives the k-th. Written as a recursion, since a loop inside would keep the
+/// interpreter's from becoming vectors.
+template <std::size_t N, std::size_t K = 0, class X, class C>
+X horner(const X& x, const C& c) {
+  if constexpr (K + 1 == N) return c(K);
+  else return fma(horner<N, K + 1>(x, c), x, c(K));
+}
+template <class X, std::size_t N>
+X polynomial(const X& x, const double (&c)[N]) {
+  return horner<N>(x, [&](std::size_t k) { return x.like(c[k]); });
+}
+/// Without its first coefficient, and divided by x.
+template <class X, std::size_t N>
+X polynomial_after(const X& x, const double (&c)[N]) {
+  return horner<N, 1>(x, [&](std::size_t k) { return x.like(c[k]); });
+}
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Adding this to a number below 2^51 leaves its nearest integer in the low bits: a rounding and a conversion in one addition, with no
+// undefined result for NaN.
+constexpr double kRound64 = 0x1.8p52;
+constexpr std::int64_t kRound64Bits = 0x4338000000000000;
+
+}  // namespace sinter::jit

@@ -1,0 +1,135 @@
+// Activation functions: compositions that keep their tails, however small the result.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "sinter/ops.hpp"
+#include "trace/composed.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace trace;
+
+/// No exponential overflows: of a negative x it is exp(x) / (1 + exp(x)).
+Tensor sigmoid_of(const Tensor& x) {
+  const Tensor e = exp(-abs(x));
+  return where(x < 0, e, 1) / (1 + e);
+}
+/// log(1 + exp(x)), likewise.
+Tensor softplus_of(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
+Tensor relu6_of(const Tensor& x) { return minimum(maximum(x, 0), 6); }
+/// alpha * (exp(x / scale) - 1) below 0. The other branch's argument is kept from overflowing.
+Tensor elu_of(const Tensor& x, double alpha, double scale = 1) {
+  const Tensor below = minimum(x, 0);
+  return where(x > 0, x, alpha * expm1(scale == 1 ? below : below / scale));
+}
+
+/// The two halves of an axis.
+struct Halves {
+  Tensor first, second;
+};
+Halves halves(const Site& site, const Tensor& x, std::int64_t axis) {
+  const std::int64_t along = checked_axis(site, axis, x.ndim()), size = x.shape()[static_cast<std::size_t>(along)];
+  if (size % 2 != 0) fail<ShapeError>(site, fmt::format("axis {} of shape {} has no two equal halves", axis, to_string(x.shape())));
+  std::vector<Index> first(static_cast<std::size_t>(along), Slice{}), second = first;
+  first.push_back(Slice{0, size / 2});
+  second.push_back(Slice{size / 2, size});
+  return {slice(x, first), slice(x, second)};
+}
+
+}  // namespace
+
+Tensor sigmoid(const Arg& x) {
+  const Scope scope("sigmoid", x.where());
+  const Composed sigmoid = floating(scope.site(), x);
+  return sigmoid(sigmoid_of(sigmoid.values));
+}
+
+Tensor silu(const Arg& x) {
+  const Scope scope("silu", x.where());
+  const Composed silu = floating(scope.site(), x);
+  return silu(silu.values * sigmoid_of(silu.values));
+}
+
+Tensor relu(const Arg& x) {
+  const Scope scope("relu", x.where());
+  return maximum(x, 0);
+}
+
+Tensor gelu(const Arg& x, Approximate approximate) {
+  const Scope scope("gelu", x.where());
+  const Composed gelu = floating(scope.site(), x);
+  const Tensor& values = gelu.values;
+  if (approximate == Approximate::exact) return gelu(values * ndtr(values));
+  // 0.5 (1 + tanh(u)) is sigmoid(2u), which does not cancel.
+  constexpr double kTwiceSqrt2OverPi = 1.59576912160573071176;
+  const Tensor cubic = values + 0.044715 * (values * values * values);
+  return gelu(values * sigmoid_of(kTwiceSqrt2OverPi * cubic));
+}
+
+Tensor leaky_relu(const Arg& x, double negative_slope) {
+  const Scope scope("leaky_relu", x.where());
+  const Composed leaky_relu = floating(scope.site(), x);
+  return leaky_relu(where(leaky_relu.values < 0, leaky_relu.values * negative_slope, leaky_relu.values));
+}
+
+Tensor elu(const Arg& x, double alpha) {
+  const Scope scope("elu", x.where());
+  const Composed elu = floating(scope.site(), x);
+  return elu(elu_of(elu.values, alpha));
+}
+
+Tensor selu(const Arg& x) {
+  const Scope scope("selu", x.where());
+  const Composed selu = floating(scope.site(), x);
+  constexpr double kScale = 1.0507009873554804934193349852946, kAlpha = 1.6732632423543772848170429916717;
+  return selu(kScale * elu_of(selu.values, kAlpha));
+}
+
+Tensor celu(const Arg& x, double alpha) {
+  const Scope scope("celu", x.where());
+  if (alpha == 0) fail<ValueError>(scope.site(), "alpha divides and cannot be 0");
+  const Composed celu = floating(scope.site(), x);
+  return celu(elu_of(celu.values, alpha, alpha));
+}
+
+Tensor softplus(const Arg& x) {
+  const Scope scope("softplus", x.where());
+  const Composed softplus = floating(scope.site(), x);
+  return softplus(softplus_of(softplus.values));
+}
+
+Tensor mish(const Arg& x) {
+  const Scope scope("mish", x.where());
+  const Composed mish = floating(scope.site(), x);
+  return mish(mish.values * tanh(softplus_of(mish.values)));
+}
+
+Tensor hard_sigmoid(const Arg& x) {
+  const Scope scope("hard_sigmoid", x.where());
+  const Composed hard_sigmoid = floating(scope.site(), x);
+  return hard_sigmoid(relu6_of(hard_sigmoid.values + 3) / 6);
+}
+
+Tensor hard_swish(const Arg& x) {
+  const Scope scope("hard_swish", x.where());
+  const Composed hard_swish = floating(scope.site(), x);
+  return hard_swish(hard_swish.values * (relu6_of(hard_swish.values + 3) / 6));
+}
+
+Tensor glu(const Arg& x, std::int64_t axis) {
+  const Scope scope("glu", x.where());
+  const Composed glu = floating(scope.site(), x);
+  const auto [value, gate] = halves(scope.site(), glu.values, axis);
+  return glu(value * sigmoid_of(gate));
+}
+
+Tensor swiglu(const Arg& x, std::int64_t axis) {
+  const Scope scope("swiglu", x.where());
+  const Composed swiglu = floating(scope.site(), x);
+  const auto [gate, value] = halves(scope.site(), swiglu.values, axis);
+  return swiglu(gate * sigmoid_of(gate) * value);
+}
+
+}  // namespace sinter

@@ -1,0 +1,189 @@
+// Functions that are composed of primitives, in float32, float64 and float16, beside plain C++ in long double. Types and special values
+// are NumPy's by test_dtypes; the primitives' accuracy is test_llvm_math's.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "program.hpp"
+
+namespace sn = sinter;
+using sn::DType;
+using sn::Tensor;
+
+namespace {
+
+using Real = long double;
+
+Real sigmoid(Real x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+Real softplus(Real x) { return std::fmax(x, Real(0)) + std::log1p(std::exp(-std::fabs(x))); }
+Real relu6(Real x) { return std::fmin(std::fmax(x, Real(0)), Real(6)); }
+Real elu(Real x, Real alpha) { return x > 0 ? x : alpha * std::expm1(x); }
+
+struct Function {
+  const char* name;
+  Tensor (*ours)(const sn::Arg&);
+  Real (*reference)(Real);
+  double ulps;  // of what is lost where factors are rounded one by one
+};
+const Function kFunctions[] = {
+    {"sigmoid", sn::sigmoid, sigmoid, 3},
+    {"silu", sn::silu, +[](Real x) { return x * sigmoid(x); }, 4},
+    {"gelu", +[](const sn::Arg& x) { return sn::gelu(x); }, +[](Real x) { return x * std::erfc(-x * std::sqrt(Real(0.5))) / 2; }, 4},
+    {"softplus", sn::softplus, softplus, 3},
+    {"mish", sn::mish, +[](Real x) { return x * std::tanh(softplus(x)); }, 6},
+    {"leaky_relu", +[](const sn::Arg& x) { return sn::leaky_relu(x, 0.25); }, +[](Real x) { return x < 0 ? x / 4 : x; }, 0.51},
+    {"elu", +[](const sn::Arg& x) { return sn::elu(x, 0.5); }, +[](Real x) { return elu(x, 0.5); }, 2},
+    {"celu", +[](const sn::Arg& x) { return sn::celu(x, 2); }, +[](Real x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, 2},
+    {"selu", sn::selu,
+     +[](Real x) { return Real(1.0507009873554804934193349852946L) * elu(x, Real(1.6732632423543772848170429916717L)); }, 5},
+    {"hard_sigmoid", sn::hard_sigmoid, +[](Real x) { return relu6(x + 3) / 6; }, 1e30},  // x + 3 cancels: compared absolutely
+    {"hard_swish", sn::hard_swish, +[](Real x) { return x * relu6(x + 3) / 6; }, 1e30},
+    {"sinc", sn::sinc, +[](Real x) { return x == 0 ? 1 : std::sin(Real(3.14159265358979323846264338327950288L) * x) / (Real(3.14159265358979323846264338327950288L) * x); }, 1e30},
+};
+
+template <class T>
+constexpr int kDigits = std::numeric_limits<T>::digits;
+
+/// Moderate numbers and both tails, down to where a result vanishes.
+template <class T>
+std::vector<T> arguments() {
+  std::mt19937_64 random(5);
+  std::vector<T> x{T(0.f), T(-0.f), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+  const double end = kDigits<T> == 53 ? 700 : kDigits<T> == 24 ? 85 : 9;
+  for (const double width : {0.1, 1.0, 4.0, 13.0, end})
+    for (int k = 0; k < 700; ++k) {
+      const double v = std::uniform_real_distribution<double>(-width, width)(random);
+      if (std::fabs(v) < end) x.push_back(static_cast<T>(static_cast<float>(v)));
+    }
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails", T, float, double, sn::half) {
+  const std::vector<T> x = arguments<T>();
+  const Tensor given = sn::from_span(x);
+  for (const Function& f : kFunctions) {
+    CAPTURE(f.name);
+    const std::vector<T> got = f.ours(given).template to_vector<T>();
+    int wrong = 0;
+    for (std::size_t k = 0; k < x.size() && wrong < 3; ++k) {
+      const auto v = static_cast<Real>(static_cast<double>(x[k]));
+      const Real want = f.reference(v);
+      const auto value = static_cast<double>(got[k]);
+      if (std::isnan(v) || !std::isfinite(v)) {
+        if (std::isnan(want) ? std::isnan(value) : value == static_cast<double>(want)) continue;
+        if (!std::isfinite(v) && std::isnan(want)) continue;  // inf * 0 in the reference's formula
+      } else {
+        int exponent = 0;
+        std::frexp(want, &exponent);
+        // The functions' 2 ULP of CUDA's float32, and 5 of its normal distribution, come on top there.
+        const double ulps = f.ulps + (sinter::testing::on_cuda() ? 4 : 0);
+        const Real unit = std::ldexp(Real(1), std::max(exponent, std::numeric_limits<T>::min_exponent) - kDigits<T>);
+        const Real absolute = f.ulps > 1e29 ? std::ldexp(std::fabs(v) + 4, 1 - kDigits<T>) : ulps * unit;
+        // A factor that is subnormal has few digits itself.
+        const Real subnormal = 8 * (1 + std::fabs(v)) * static_cast<Real>(static_cast<double>(std::numeric_limits<T>::denorm_min()));
+        if (std::fabs(value - want) <= absolute + subnormal) continue;
+      }
+      ++wrong;
+      CAPTURE(static_cast<double>(x[k]));
+      CHECK(value == static_cast<double>(want));
+    }
+  }
+}
+
+TEST_CASE("tails that a formula of one exponential loses") {
+  const auto near = [](const Tensor& y, double want, double share) {
+    const double got = y.astype(DType::float64).item<double>();
+    INFO(got, " for ", want);
+    CHECK(std::fabs(got - want) <= share * std::fabs(want));
+  };
+  near(sn::sigmoid(Tensor{-88.7f}), 3.006635e-39, 1e-3);
+  near(sn::silu(Tensor{-91.f}), -2.743112e-38, 1e-3);
+  near(sn::gelu(Tensor{-11.7f}), -7.456046e-31, 1e-3);
+  near(sn::sigmoid(Tensor{-740.0}), 4.18874e-322, 0.02);
+  near(sn::gelu(Tensor{-37.0}), -37 * 5.72557122252457682e-300, 1e-4);
+  near(sn::gelu(Tensor{-9.f}, sn::Approximate::tanh), -9.0 / (1 + std::exp(2 * 0.79788456080286535588 * (9 + 0.044715 * 729))), 1e-4);
+}
+
+TEST_CASE_TEMPLATE("elementwise functions of several arguments", T, float, double) {
+  std::mt19937_64 random(9);
+  std::vector<T> a(3 * 101), b(101), c(3 * 101);
+  for (auto* list : {&a, &b, &c})
+    for (T& v : *list) v = static_cast<T>(std::round(std::normal_distribution<double>(0, 8)(random)) / 4);
+  const Tensor x = sn::from_span(a, sn::Shape{3, 101}), row = sn::from_span(b), z = sn::from_span(c, sn::Shape{3, 101});
+  const auto check = [&](const char* name, const Tensor& y, auto reference, double tolerance) {
+    CAPTURE(name);
+    const std::vector<T> got = y.template to_vector<T>();
+    REQUIRE(got.size() == a.size());
+    int wrong = 0;
+    for (std::size_t k = 0; k < got.size() && wrong < 3; ++k) {
+      const double want = static_cast<double>(reference(Real(a[k]), Real(b[k % b.size()]), Real(c[k])));
+      if (std::isnan(want) ? std::isnan(got[k]) : std::fabs(got[k] - want) <= tolerance * (1 + std::fabs(want))) continue;
+      ++wrong;
+      CAPTURE(k);
+      CHECK(static_cast<double>(got[k]) == want);
+    }
+  };
+  const double eps = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  check("lerp", sn::lerp(x, row, z), [](Real p, Real q, Real t) { return p + t * (q - p); }, 8 * eps);
+  check("logaddexp", sn::logaddexp(x, row), [](Real p, Real q, Real) { return std::log(std::exp(p) + std::exp(q)); }, eps);
+  check("logaddexp2", sn::logaddexp2(x, row), [](Real p, Real q, Real) { return std::log2(std::exp2(p) + std::exp2(q)); }, eps);
+  check("select", sn::select({x < 0, row > 1}, {row, z}, 7), [](Real p, Real q, Real r) { return p < 0 ? q : q > 1 ? r : 7; }, 0);
+  check("piecewise", sn::piecewise(x, {x < 0, x < -1}, {row, z, Tensor(sn::full({}, 5))}),
+        [](Real p, Real q, Real r) { return p < -1 ? r : p < 0 ? q : 5; }, 0);
+  check("heaviside", sn::heaviside(x, row), [](Real p, Real q, Real) { return p < 0 ? 0 : p > 0 ? 1 : q; }, 0);
+  check("divmod", sn::divmod(x, row).first * row + sn::divmod(x, row).second, [](Real p, Real q, Real) { return q == 0 ? NAN : p; }, eps);
+  check("clipped", sn::fmin(sn::fmax(x, row), z), [](Real p, Real q, Real r) { return std::fmin(std::fmax(p, q), r); }, 0);
+  check("isclose", sn::isclose(x, row, 0.25, 0.5).astype(sn::dtype_of<T>),
+        [](Real p, Real q, Real) { return std::fabs(p - q) <= 0.5 + 0.25 * std::fabs(q); }, 0);
+  CHECK(sn::allclose(x, x + 1e-9).template item<bool>());
+  CHECK_FALSE(sn::allclose(x, x + 1).template item<bool>());
+  const Tensor both = sn::concatenate({x, z}, 1);
+  check("glu", sn::glu(both), [](Real p, Real, Real r) { return p * sigmoid(r); }, eps);
+  check("swiglu", sn::swiglu(both), [](Real p, Real, Real r) { return p * sigmoid(p) * r; }, eps);
+  const Tensor stacked = sn::concatenate({x, z}, 0);
+  check("glu of rows", sn::glu(stacked, 0), [](Real p, Real, Real r) { return p * sigmoid(r); }, eps);
+}
+
+TEST_CASE_TEMPLATE("ldexp rounds once and frexp takes it apart again", T, float, double) {
+  std::vector<T> x{T(0), -T(0), T(1), std::numeric_limits<T>::max(), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::infinity()};
+  std::mt19937_64 random(3);
+  constexpr int range = std::numeric_limits<T>::max_exponent - std::numeric_limits<T>::min_exponent + std::numeric_limits<T>::digits;
+  for (int k = 0; k < 2000; ++k)
+    x.push_back(std::ldexp(static_cast<T>(std::uniform_real_distribution<double>(-2, 2)(random)),
+                           static_cast<int>(random() % range) - range / 2));
+  std::vector<std::int64_t> n(x.size());
+  for (std::size_t k = 0; k < n.size(); ++k) n[k] = static_cast<std::int64_t>(random() % (3 * range)) - 3 * range / 2;
+  n[2] = std::int64_t{1} << 40;
+  const Tensor given = sn::from_span(x), exponents = sn::from_span(n);
+  const std::vector<T> scaled = sn::ldexp(given, exponents).template to_vector<T>();
+  const auto [fraction, exponent] = sn::frexp(given);
+  REQUIRE(exponent.dtype() == DType::int32);
+  const std::vector<T> f = fraction.template to_vector<T>();
+  const std::vector<std::int32_t> e = exponent.template to_vector<std::int32_t>();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    CAPTURE(x[k]);
+    REQUIRE(scaled[k] == std::ldexp(x[k], static_cast<int>(std::min<std::int64_t>(n[k], 100000))));
+    int want = 0;
+    REQUIRE(f[k] == std::frexp(x[k], &want));
+    if (std::isfinite(x[k])) REQUIRE(e[k] == want);
+  }
+}
+
+TEST_CASE("what elementwise functions refuse, they name") {
+  const Tensor h = sn::zeros({4}, DType::float16), x = sn::zeros({4}, DType::float32), i = sn::zeros({4}, DType::int32);
+  CHECK_THROWS_AS(sn::nextafter(h, h), sn::DTypeError);
+  CHECK_THROWS_AS(sn::ldexp(x, x), sn::DTypeError);
+  CHECK_THROWS_AS(sn::gcd(x, i), sn::DTypeError);
+  CHECK_THROWS_AS(sn::bitwise_count(x), sn::DTypeError);
+  CHECK_THROWS_AS(sn::select({x > 0}, {x, x}), sn::ValueError);
+  CHECK_THROWS_AS(sn::piecewise(x, {x > 0}, {}), sn::ValueError);
+  CHECK_THROWS_AS(sn::celu(x, 0), sn::ValueError);
+  CHECK_THROWS_AS(sn::glu(sn::zeros({3, 5})), sn::ShapeError);
+}
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
