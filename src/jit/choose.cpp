@@ -93,7 +93,8 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   schedule.tile = std::clamp(wish.number("tile", schedule.tile), 1, 1 << 16);
   schedule.panel = std::clamp(wish.number("panel", schedule.panel), 1, 512);
   schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);  // a part of a block of steps
-  schedule.stream = std::clamp(wish.number("stream", schedule.stream), 0, 1 << 20);
+  // Tiles write a line here and a line there: past the cache they neither read what they overwrite nor press each other out of it.
+  schedule.stream = std::clamp(wish.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream), 0, 1 << 20);
   schedule.workspace = std::clamp(wish.number("workspace", schedule.workspace), 1, 1 << 10);
   schedule.grain = std::clamp(wish.number("grain", schedule.grain), 1, 1 << 20);
   schedule.pieces = std::clamp(wish.number("pieces", schedule.pieces), 1, 1 << 10);
