@@ -19,7 +19,7 @@ using Real = long double;
 
 Real sigmoid(Real x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 Real softplus(Real x) { return std::fmax(x, Real(0)) + std::log1p(std::exp(-std::fabs(x))); }
-Real relu6(Real x) { return std::fmin(std::fmax(x, Real(0)), Real(6)); }
+Real relu6(Real x) { return x < 0 ? 0 : x > 6 ? 6 : x; }  // a NaN stays
 Real elu(Real x, Real alpha) { return x > 0 ? x : alpha * std::expm1(x); }
 
 struct Function {
