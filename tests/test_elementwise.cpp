@@ -175,8 +175,7 @@ TEST_CASE_TEMPLATE("ldexp rounds once and frexp takes it apart again", T, float,
 }
 
 TEST_CASE("what elementwise functions refuse, they name") {
-  const Tensor h = sn::zeros({4}, DType::float16), x = sn::zeros({4}, DType::float32), i = sn::zeros({4}, DType::int32);
-  CHECK_THROWS_AS(sn::nextafter(h, h), sn::DTypeError);
+  const Tensor x = sn::zeros({4}, DType::float32), i = sn::zeros({4}, DType::int32);
   CHECK_THROWS_AS(sn::ldexp(x, x), sn::DTypeError);
   CHECK_THROWS_AS(sn::gcd(x, i), sn::DTypeError);
   CHECK_THROWS_AS(sn::bitwise_count(x), sn::DTypeError);
