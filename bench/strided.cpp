@@ -27,6 +27,7 @@ std::map<std::string, std::function<sn::Tensor()>> cases() {
   const auto flat = ramp({n}), square = ramp({4096, 4096}), thirds = ramp({n / 3, 3}), four = ramp({64, 64, 64, 64});
   const auto image = ramp({5, 64, 56, 56}), m = ramp({64, 1, 1}), v = sn::abs(ramp({64, 1, 1})), g = ramp({64, 1, 1}), b = ramp({64, 1, 1});
   const auto flags = flat > 0.5f, narrow = ramp({n / 64, 64}), pairs = ramp({n / 2, 2});
+  const auto ten = ramp({10'000'000}), ramp48 = ramp({n / 48, 48}), ramp100 = ramp({n / 100, 100});
   sn::eval(flags, v);
   return {
       {"sum(x)", [=] { return sn::sum(flat); }},
@@ -52,6 +53,14 @@ std::map<std::string, std::function<sn::Tensor()>> cases() {
       {"sum(x, axis=0)", [=] { return sn::sum(square, 0); }},
       {"sum(narrow, axis=0)", [=] { return sn::sum(narrow, 0); }},
       {"sum(4-D, (0, 2, 3))", [=] { return sn::sum(four, std::vector<std::int64_t>{0, 2, 3}); }},
+      {"cumsum(x)", [=] { return sn::cumsum(ten); }},
+      {"var(x)", [=] { return sn::var(flat); }},
+      {"logsumexp(x)", [=] { return sn::logsumexp(flat); }},
+      {"softmax(long rows)", [=] { return sn::softmax(sn::reshape(flat, {16, n / 16}), -1); }},
+      {"argmax(x)", [=] { return sn::argmax(flat); }},
+      {"sum(16, axis=1)", [=] { return sn::sum(sn::reshape(flat, {n / 16, 16}), -1); }},
+      {"sum(48, axis=1)", [=] { return sn::sum(ramp48, -1); }},
+      {"sum(100, axis=1)", [=] { return sn::sum(ramp100, -1); }},
       {"batch norm", [=] { return sn::relu((image - m) / sn::sqrt(v + 1e-5f) * g + b); }},
   };
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""strided.py BENCH_STRIDED [ROUNDS] [TEXT]: strided, transposed and short-inner reads at 16M elements, sinter beside NumPy, one thread
+"""strided.py BENCH_STRIDED [ROUNDS] [TEXT]: strided, transposed and short-inner reads, long rows and scans at 16M elements, sinter beside NumPy, one thread
 each, in turn in one run. BENCH_STRIDED is the built bench_strided; only cases that hold TEXT are run. Prints a Markdown table of minima.
 """
 import os
@@ -28,6 +28,7 @@ def cases():
     flat, square, thirds, four = ramp(N), ramp(4096, 4096), ramp(N // 3, 3), ramp(64, 64, 64, 64)
     image, m, g, b = ramp(5, 64, 56, 56), ramp(64, 1, 1), ramp(64, 1, 1), ramp(64, 1, 1)
     v, flags, narrow, pairs = abs(m), flat > 0.5, ramp(N // 64, 64), ramp(N // 2, 2)
+    ten, rows48, rows100 = ramp(10_000_000), ramp(N // 48, 48), ramp(N // 100, 100)
     copy = lambda x: np.multiply(x, f(2), order="C")
     return {
         "sum(x)": lambda: flat.sum(),
@@ -53,6 +54,14 @@ def cases():
         "sum(x, axis=0)": lambda: square.sum(axis=0),
         "sum(narrow, axis=0)": lambda: narrow.sum(axis=0),
         "sum(4-D, (0, 2, 3))": lambda: four.sum(axis=(0, 2, 3)),
+        "cumsum(x)": lambda: ten.cumsum(),
+        "var(x)": lambda: flat.var(),
+        "logsumexp(x)": lambda: np.log(np.exp(flat - flat.max()).sum()) + flat.max(),
+        "softmax(long rows)": lambda: softmax(flat.reshape(16, N // 16)),
+        "argmax(x)": lambda: flat.argmax(),
+        "sum(16, axis=1)": lambda: flat.reshape(N // 16, 16).sum(axis=1),
+        "sum(48, axis=1)": lambda: rows48.sum(axis=1),
+        "sum(100, axis=1)": lambda: rows100.sum(axis=1),
         "batch norm": lambda: np.maximum((image - m) / np.sqrt(v + f(1e-5)) * g + b, 0),
     }
 

@@ -62,7 +62,7 @@ def inputs(t):
 
 def narrow(op, dtype):
     """NumPy adds float16 in float32 but multiplies it in float16, ml_dtypes adds in bfloat16; sinter does all in float32."""
-    return is_float(dtype) and dtype.itemsize == 2 and op in ("sum", "prod", "mean")
+    return is_float(dtype) and dtype.itemsize == 2 and op in ("sum", "prod", "mean", "cumsum")
 
 
 def to_integer(x, dtype):
@@ -137,7 +137,8 @@ BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divi
           "copysign": np.copysign, "nextafter": np.nextafter, "gcd": np.gcd, "lcm": np.lcm, "fmin": np.fmin, "fmax": np.fmax,
           "heaviside": in_float32(np.heaviside), "logaddexp": in_float32(np.logaddexp), "logaddexp2": in_float32(np.logaddexp2),
           "isclose": np.isclose, "logical_and": np.logical_and, "logical_or": np.logical_or}
-REDUCTIONS = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean, "any": np.any, "all": np.all}
+REDUCTIONS = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean, "any": np.any, "all": np.all,
+              "argmin": np.argmin, "argmax": np.argmax, "cumsum": np.cumsum, "cummin": np.minimum.accumulate, "cummax": np.maximum.accumulate}
 
 
 def line(words, result):
@@ -188,6 +189,8 @@ def main():
             attempt([f"cast_{to}", t, "a"], lambda: cast(a, wanted))
         for op, function in REDUCTIONS.items():
             attempt([op, t, "s"], lambda: function(s.astype(np.float32)).astype(dtype) if narrow(op, dtype) else function(s))
+        for op in ("argmin", "argmax", "cummin", "cummax"):  # limits, infinities and a NaN
+            attempt([op, t, "a"], lambda: REDUCTIONS[op](a))
 
 
 if __name__ == "__main__":

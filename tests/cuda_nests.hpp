@@ -14,6 +14,13 @@ using jit::LoopNest;
 using jit::Stage;
 using trace::Op;
 
+/// So many threads share a row, or a column: a warp of a block of eight, or a block.
+inline void share_rows(LoopNest& nest, int threads) {
+  const bool warp = nest.schedule.lanes_along_rows() && threads == 32;
+  nest.schedule.row_threads = threads;
+  nest.schedule.threads = warp ? 256 : threads;
+}
+
 /// Writes a nest as one would on paper; `value` numbers are instruction numbers.
 class NestBuilder {
  public:
@@ -23,7 +30,7 @@ class NestBuilder {
     nest.rows = static_cast<int>(rows.size());
     nest.ints = std::move(parallel);
     nest.ints.insert(nest.ints.end(), rows.begin(), rows.end());
-    nest.vector_axis = nest.axes() - 1;
+    nest.schedule.form = nest.rows > 0 ? jit::Form::rows : jit::Form::pointwise;
   }
 
   int number(std::int64_t value) {

@@ -4,7 +4,7 @@
 #include "trace/host_access.hpp"
 
 namespace sinter::trace {
-const void* host_data(const RecordedPtr& node) {
+const void* host_data(const RecordedPtr& node, const Site&) {
   const StoragePtr storage = node->result();
   if (storage == nullptr || storage->host == nullptr) throw ValueError("not evaluated");
   return storage->host.get();

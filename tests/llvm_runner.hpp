@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/choose.hpp"
 #include "jit/compiler.hpp"
 #include "jit/loop_nest.hpp"
 
@@ -34,8 +35,10 @@ inline std::vector<jit::CpuTarget> cpu_levels() {
 }
 
 inline std::shared_ptr<jit::LoadedCode> compile(const jit::LoopNest& nest, const jit::CpuTarget& cpu) {
-  jit::verify(nest);
-  const jit::Source source = jit::generate_llvm(nest, cpu);
+  jit::LoopNest scheduled = nest;
+  scheduled.schedule = jit::choose_for_cpu(nest);
+  jit::verify(scheduled);
+  const jit::Source source = jit::generate_llvm(scheduled, cpu);
   INFO(source.text);
   return jit::load_object(llvm_compiler()->compile(source));
 }
@@ -43,9 +46,9 @@ inline std::shared_ptr<jit::LoadedCode> compile(const jit::LoopNest& nest, const
 /// Runs the code over the whole space, cut into shares at odd places as threads would.
 inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vector<void*>& pointers,
                 const std::vector<std::uint64_t>& scalars, int shares = 1) {
-  const bool rows_are_lanes = nest.vector_axis >= nest.parallel;
+  const bool rows_are_lanes = nest.schedule.lanes_along_rows();
   std::int64_t outer = 1, inner = 1, row_points = 1;
-  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.vector_axis ? inner : outer) *= nest.ints[axis];
+  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) row_points *= nest.ints[axis];
   const std::int64_t slot = rows_are_lanes ? (row_points * 8 + 63) / 64 * 64 : row_points * 64 * 8;
   const std::size_t scratch = static_cast<std::size_t>(slot) * nest.slots.size();

@@ -14,6 +14,13 @@ using jit::kNone;
 using jit::kOne;
 using trace::Op;
 
+/// So many threads share a row, or a column: a warp of a block of eight, or a block.
+inline void share_rows(jit::LoopNest& nest, int threads) {
+  const bool warp = nest.schedule.lanes_along_rows() && threads == 32;
+  nest.schedule.row_threads = threads;
+  nest.schedule.threads = warp ? 256 : threads;
+}
+
 class NestBuilder {
  public:
   /// Sizes of the parallel axes, then of the row axes; lanes walk the last axis of either.
@@ -23,7 +30,7 @@ class NestBuilder {
     nest.rows = static_cast<int>(rows.size());
     nest.ints = parallel;
     nest.ints.insert(nest.ints.end(), rows.begin(), rows.end());
-    nest.vector_axis = lanes_are_rows ? nest.axes() - 1 : nest.parallel - 1;
+    nest.schedule.form = rows.empty() ? jit::Form::pointwise : lanes_are_rows ? jit::Form::rows : jit::Form::columns;
   }
 
   int parameter(std::int64_t value) {

@@ -25,11 +25,20 @@ inline int skip_without_gpu() {
 
 inline bool on_cuda() { return options().device != "cpu"; }
 
+/// Set by a test that takes the compiler away.
+inline bool may_fall_back = false;
+
 /// Tests count kernels: unless told otherwise they wait for each.
 inline int run_tests(int argc, char** argv) {
   setenv("SINTER_WAIT", "on", 0);
   if (const int skipped = skip_without_gpu()) return skipped;
-  return doctest::Context(argc, argv).run();
+  const bool on_device = on_cuda();
+  const int failed = doctest::Context(argc, argv).run();
+  if (const auto fallbacks = counters().fallbacks; !failed && on_device && fallbacks > 0 && !may_fall_back) {
+    std::printf("FAILED: %llu kernels were not compiled for the device but interpreted on the host\n", static_cast<unsigned long long>(fallbacks));
+    return 1;
+  }
+  return failed;
 }
 
 }  // namespace sinter::testing

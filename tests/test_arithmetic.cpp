@@ -25,7 +25,7 @@ namespace {
 
 void interpret(const jit::LoopNest& nest, const std::vector<void*>& pointers, const std::vector<std::uint64_t>& scalars = {}) {
   std::int64_t outer = 1, inner = 1;
-  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.vector_axis ? inner : outer) *= nest.ints[axis];
+  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];
   device::Interpreter(nest).run({pointers, nest.ints, scalars}, 0, outer, 0, inner);
 }
 

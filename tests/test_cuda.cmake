@@ -1,5 +1,5 @@
 add_subdirectory(cuda_emulator)
-foreach(test test_cuda test_cuda_faults test_nest)
+foreach(test test_cuda test_cuda_checks test_cuda_faults test_nest)
   sinter_test(${test} engine device cache jit fuse trace)
   target_compile_definitions(${test} PRIVATE
     CUDA_EMULATOR="$<TARGET_FILE:cuda_emulator>" NVRTC_EMULATOR="$<TARGET_FILE:nvrtc_emulator>")

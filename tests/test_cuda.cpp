@@ -28,7 +28,7 @@ void compile_for_all_targets(const LoopNest& nest) {
     INFO("sm_", kTargets[i], "\n", jit::generate_cuda(nest, kTargets[i]).text);
     CHECK(report.spill_bytes == 0);
     CHECK(report.registers > 0);
-    CHECK(report.registers <= 65536 / jit::cuda::block_threads(nest));
+    CHECK(report.registers <= 65536 / nest.schedule.threads);
   }
 }
 
@@ -56,8 +56,8 @@ LoopNest elementwise(const std::vector<Op>& ops, DType dtype, std::int64_t count
                                              : std::vector{choice, left, right};
     b.store(b.op(op, args, row.result == trace::Result::boolean ? b8 : dtype), x);
   }
-  b.nest.vector = vector;
-  b.nest.wide_index = vector == 1;
+  b.nest.schedule.vector = vector;
+  b.nest.schedule.wide_index = vector == 1;
   return b.nest;
 }
 
@@ -137,9 +137,9 @@ LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int v
   if (slots) exp = b.slot(slot);
   else exp = b.op(Op::exp, {b.op(Op::subtract, {b.load(f32, x), max})});
   b.store(b.op(Op::multiply, {exp, inverse}), x);
-  b.nest.vector = vector;
-  b.nest.row_threads = row_threads;
-  b.nest.wide_index = wide;
+  b.nest.schedule.vector = vector;
+  share_rows(b.nest, row_threads);
+  b.nest.schedule.wide_index = wide;
   return b.nest;
 }
 
@@ -155,7 +155,12 @@ TEST_CASE("softmax of rows: a block or a warp to a row") {
         CAPTURE(row_threads);
         CAPTURE(vector);
         CAPTURE(slots);
-        const LoopNest nest = softmax(rows, columns, row_threads, vector, slots, vector != 4);
+        LoopNest nest = softmax(rows, columns, row_threads, vector, slots, vector != 4);
+        if (slots && random.integer(0, 1)) {  // a slot in registers: as many steps as the row takes, or more
+          const std::int64_t step = row_threads * vector;
+          nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
+        }
+        CAPTURE(nest.schedule.row_steps);
         const std::vector<float> x = random.floats(rows * columns);
         std::vector<Array> inputs(nest.inputs.size(), Array(x));
         const std::vector<Array> y = run(nest, inputs, {static_cast<std::size_t>(rows), x.size()}, {bits_of(1.0f)});
@@ -182,12 +187,26 @@ TEST_CASE("row softmax compiles for every target without spilling") {
   compile_for_all_targets(softmax(64, 1024, 256, 1, true, true));
 }
 
+TEST_CASE("what lies in registers takes no shared and no local memory") {
+  LoopNest nest = softmax(64, 1024, 32, 4, true, false);
+  nest.schedule.row_steps = 8;
+  compile_for_all_targets(nest);
+  CHECK(jit::cuda::geometry(nest, nest.ints, 132).shared == 0);
+  nest.schedule.row_steps = 4;  // half of the row
+  CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
+  nest.schedule.row_steps = 8;
+  if (skipped_without_nvrtc("asking for local memory")) return;
+  const jit::ResourceReport report = compiler().compile(jit::generate_cuda(nest, 90)).report;
+  CHECK(report.stack_bytes <= 0);
+  CHECK(report.shared_bytes <= 0);
+}
+
 namespace {
 
 /// out0[c] = sum of column c, out1[c] = its maximum, out2[r, c] = x - sum.
 LoopNest columns(std::int64_t rows, std::int64_t columns, int vector, int row_threads, bool wide) {
   NestBuilder b("columns", {columns}, {rows});
-  b.nest.vector_axis = 0;
+  b.nest.schedule.form = jit::Form::columns;
   const int x = b.index({1, columns});
   b.stage(true);
   const int value = b.load(f32, x);
@@ -199,9 +218,9 @@ LoopNest columns(std::int64_t rows, std::int64_t columns, int vector, int row_th
   b.store(max, b.index({1, 0}));
   b.stage(true);
   b.store(b.op(Op::subtract, {b.load(f32, x), shifted}), x);
-  b.nest.vector = vector;
-  b.nest.row_threads = row_threads;
-  b.nest.wide_index = wide;
+  b.nest.schedule.vector = vector;
+  share_rows(b.nest, row_threads);
+  b.nest.schedule.wide_index = wide;
   return b.nest;
 }
 
@@ -251,11 +270,11 @@ TEST_CASE("a long reduction in chunks, the last one shorter") {
       const std::int64_t chunk = 4 * random.integer(20, 500), total = chunk * random.integer(2, 9) + random.integer(1, 79);
       const std::int64_t chunks = (total + chunk - 1) / chunk;
       NestBuilder b("chunks", {chunks}, {chunk});
-      b.nest.vector_axis = by_columns ? 0 : 1;
+      if (by_columns) b.nest.schedule.form = jit::Form::columns;
       b.nest.chunk_axis = 0;
       b.nest.chunk_row = 1;
       b.nest.chunk_total = b.number(total);
-      b.nest.vector = vector;
+      b.nest.schedule.vector = vector;
       b.stage(true);
       const int sum = b.reduce(Op::reduce_sum, b.load(f32, b.index({chunk, 1})));
       b.stage(false);
@@ -278,8 +297,8 @@ TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
   for (DType dtype : {f32, f64, i32, i64, b8})
     for (bool by_columns : {false, true}) {
       NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
-      if (by_columns) b.nest.vector_axis = 1;
-      b.nest.row_threads = by_columns ? 128 : 64;
+      if (by_columns) b.nest.schedule.form = jit::Form::columns;
+      share_rows(b.nest, by_columns ? 128 : 64);
       b.stage(true);
       const int x = b.load(dtype, b.index({R * B * S, S, B * S, 1}));
       std::vector<int> results;
@@ -328,8 +347,8 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
     int sum = flipped;
     for (int v : {row, column, transposed, reshaped, position}) sum = b.op(Op::add, {sum, v});
     b.store(sum, flat);
-    b.nest.vector = vector;
-    b.nest.wide_index = vector == 1;
+    b.nest.schedule.vector = vector;
+    b.nest.schedule.wide_index = vector == 1;
     const std::vector<float> a = random.floats(M * N), r = random.floats(N), c = random.floats(M);
     const std::vector<Array> y = run(b.nest, {a, r, c, a, a}, {a.size()});
     int wrong = 0;
@@ -399,7 +418,7 @@ TEST_CASE("geometry") {
 
 TEST_CASE("nests that the printer refuses") {
   LoopNest nest = softmax(8, 128, 256, 4, true, false);
-  nest.vector_axis = 0;
+  nest.schedule.form = jit::Form::columns;
   CHECK_THROWS_AS(jit::generate_cuda(nest, 90), InternalError);
   nest = softmax(8, 128, 100, 4, true, false);
   CHECK_THROWS_AS(jit::generate_cuda(nest, 90), InternalError);
@@ -419,7 +438,7 @@ TEST_CASE("a source that does not compile") {
     CHECK(what.find("= expg(") != std::string::npos);
   }
   source = jit::generate_cuda(elementwise({Op::exp}, f32, 8, 1), 90);
-  source.options = "--gpu-architecture=sm_12345";
+  source.options = "--gpu-architecture=sm_12";
   CHECK_THROWS_AS(compiler().compile(source), CompileError);
 }
 

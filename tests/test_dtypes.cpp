@@ -81,7 +81,11 @@ const std::map<std::string, Function>& functions() {
         {"isclose", [](const Operands& x) { return sn::isclose(x[0], x[1]); }}, BINARY(logical_and), BINARY(logical_or),
         {"where", [](const Operands& x) { return sn::where(x[0], x[1], x[2]); }},
         {"sum", accumulation<sn::sum>}, {"prod", accumulation<sn::prod>}, {"mean", accumulation<sn::mean>},
-        {"min", reduction<sn::min>}, {"max", reduction<sn::max>}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>}};
+        {"min", [](const Operands& x) { return sn::min(x[0]); }}, {"max", [](const Operands& x) { return sn::max(x[0]); }}, {"any", reduction<sn::any>}, {"all", reduction<sn::all>},
+        {"argmin", reduction<sn::argmin>}, {"argmax", reduction<sn::argmax>},
+        {"cumsum", [](const Operands& x) { return sn::cumsum(x[0]); }},
+        {"cummin", [](const Operands& x) { return sn::cummin(x[0]); }},
+        {"cummax", [](const Operands& x) { return sn::cummax(x[0]); }}};
     for (int i = 0; i < sn::kDTypeCount; ++i) {
       const auto to = static_cast<DType>(i);
       map["cast_" + alias(to)] = [to](const Operands& x) { return sn::astype(x[0], to); };
@@ -138,7 +142,7 @@ double tolerance(const std::string& op, DType result) {
   static const std::set<std::string> inexact = {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos", "tan",
                                                 "asin", "acos", "atan",  "sinh", "cosh", "tanh",  "erf",   "power", "atan2", "rsqrt",
                                                 "erfc", "cbrt", "asinh", "acosh", "atanh", "logaddexp", "logaddexp2", "deg2rad", "rad2deg"};
-  static const std::set<std::string> accumulated = {"sum", "prod", "mean"};
+  static const std::set<std::string> accumulated = {"sum", "prod", "mean", "cumsum"};
   if (!sn::is_floating(result)) return 0;
   if (accumulated.count(op)) return sn::is_storage_only(result) ? 0 : 51;  // roundings
   if (!inexact.count(op)) return 0;

@@ -8,6 +8,7 @@
 #include "fuse/group.hpp"
 #include "graph_builder.hpp"
 #include "jit/lower.hpp"
+#include "trace/site.hpp"
 #include "trace/record.hpp"
 
 using namespace sinter;
@@ -329,7 +330,7 @@ TEST_CASE("the schedule is the same every time") {
   };
   CHECK(text() == text());
 }
-namespace sinter::trace { const void* host_data(const std::shared_ptr<Recorded>&) { return nullptr; } }
+namespace sinter::trace { const void* host_data(const std::shared_ptr<Recorded>&, const Site&) { return nullptr; } }
 
 // ---- groups over the same points, on every target -------------------------------------------------------------------------
 
@@ -560,4 +561,67 @@ TEST_CASE("a long formula of several live values is cut in few, even pieces") {
   int computed = 0;
   for (const auto& step : plan.steps) computed += step.kernel.ops();
   CHECK(computed <= ops * 5 / 4);
+}
+
+TEST_CASE("a hundred outputs of one input are built at once, in few kernels") {
+  GraphBuilder g;
+  const Shape shape{64, 32};
+  const int x = g.data(shape);
+  std::vector<int> outputs;
+  for (int k = 0; k < 100; ++k) outputs.push_back(g.op(Op::sqrt, {g.op(Op::multiply, {x, g.literal(k, shape)})}));
+  const Plan plan = plan_of(g.done(outputs));
+  CHECK(kernels(plan) <= 2);
+  std::size_t roots = 0;
+  for (const auto& step : plan.steps) roots += step.kernel.roots.size();
+  CHECK(roots == 100);
+}
+
+TEST_CASE("a stencil of stencils is cut between its steps, and computes each step at each place once") {
+  GraphBuilder g;
+  int x = g.data({100000});
+  for (int step = 0; step < 30; ++step) {
+    const std::int64_t n = g.shape(x)[0] - 2;
+    const auto part = [&](std::int64_t start) { return g.view(Op::slice, x, {n}, {start, 1}); };
+    x = g.op(Op::add, {g.op(Op::add, {part(0), part(2)}), part(1)});
+  }
+  const Plan plan = plan_of(g.done({x}));
+  // 2 ops at 1, 3, 5, ... places: 8 steps are 128 ops.
+  CHECK(kernels(plan) >= 4);
+  for (const auto& step : plan.steps) {
+    CHECK(step.kernel.roots.size() == 1);
+    int loads = 0;
+    for (const auto& value : step.kernel.values) loads += value.kind == fuse::Value::Kind::load;
+    CHECK(loads <= 17);
+    CHECK(step.kernel.ops() <= fuse::cpu_limits().max_ops);
+  }
+}
+
+TEST_CASE("of what is joined of too many pieces some are put in memory, never the whole") {
+  GraphBuilder g;
+  const auto join = [&](const std::vector<int>& pieces) {
+    std::int64_t rows = 0, before = 0;
+    for (int piece : pieces) rows += g.shape(piece)[0];
+    int all = g.literal(0, {rows, 8});
+    for (int piece : pieces) {
+      trace::Node pad;
+      pad.op = Op::pad;
+      pad.shape = {rows, 8};
+      pad.inputs = {piece, all};
+      const std::int64_t size = g.shape(piece)[0];
+      pad.ints = {before, rows - before - size, 0, 0};
+      before += size;
+      all = g.push(pad);
+    }
+    return all;
+  };
+  std::vector<int> pieces;
+  for (int k = 0; k < 16; ++k) {
+    std::vector<int> group;
+    for (int p = 0; p < 16; ++p) group.push_back(g.op(Op::negative, {g.data({4 + p, 8})}));
+    pieces.push_back(join(group));
+  }
+  const Plan plan = plan_of(g.done({join(pieces)}));
+  for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step)
+    for (const auto& root : plan.steps[step].kernel.roots)
+      CHECK(plan.graph.nodes[root.node].elements.hint() * 8 < plan.graph.nodes[plan.graph.outputs[0]].elements.hint());
 }

@@ -27,3 +27,30 @@ TEST_CASE("rows that are not wanted are not computed") {
     CHECK(slice.steps[0].kernel.row_points() == 512);
   }
 }
+
+TEST_CASE("the structure that finds a plan is independent of literals, sizes, lines and names, and of nothing else") {
+  const auto key_of = [](const std::vector<Tensor>& tensors) {
+    std::vector<trace::RecordedPtr> roots;
+    for (const Tensor& tensor : tensors) roots.push_back(tensor.node());
+    return fuse::structure_of(trace::linearize(roots).graph).key;
+  };
+  const auto key = [&](const Tensor& tensor) { return key_of({tensor}); };
+  const auto input = [](DType dtype = DType::float32, const Shape& shape = {20, 30}) { return placeholder(shape, dtype); };
+  const auto formula = [](const Tensor& x, float a, float b) { return sum(tanh(x * a + b), -1); };
+  const Tensor x = input();
+  CHECK(key(formula(x, 2, 3)) == key(formula(input(), 4, 5)));
+  CHECK(key(x + 1) ==
+        key(x + 2));
+  CHECK(key(x + 1) != key(x - 1));
+  CHECK(key(x + 1) != key(input(DType::float64) + 1));
+  CHECK(key(x + 1) == key(input(DType::float32, {7, 50}) + 1));
+  CHECK(key(x + 1) != key(input(DType::float32, {20, 20}) + 1));  // sizes that are equal are one
+  CHECK(key(x + 1) != key(input(DType::float32, {20, 1}) + 1));
+  CHECK(key(sum(x, 0)) != key(sum(x, 1)));
+  CHECK(key(x(Slice{1, 5})) == key(x(Slice{2, 6})));
+  CHECK(key(x(Slice{0, 4})) != key(x(Slice{1, 5})));
+  const Tensor a = input(), b = input();
+  CHECK(key(a - b) == key(b - a));
+  CHECK(key(a - b) != key(a - a));
+  CHECK(key_of({a, b}) != key_of({a, a}));
+}

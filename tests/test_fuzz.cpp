@@ -122,9 +122,13 @@ class Program {
   Entry reduced(const Entry& x) {
     const Tensor& a = x.tensor;
     sn::Axes axes{};
-    if (a.ndim() > 0 && pick(4)) axes = static_cast<std::int64_t>(pick(static_cast<std::size_t>(a.ndim())));
+    std::optional<std::int64_t> one;
+    if (a.ndim() > 0 && pick(4)) axes = *(one = static_cast<std::int64_t>(pick(static_cast<std::size_t>(a.ndim()))));
     const bool keep = pick(2), empty = a.size() == 0;
-    switch (pick(5)) {
+    switch (pick(8)) {
+      case 5: return empty || !x.exact ? Entry{sn::sum(a, axes, keep), false} : Entry{pick(2) ? sn::argmax(a, one, keep) : sn::argmin(a, one, keep), true};
+      case 6: return real(a) ? Entry{sn::logsumexp(sn::minimum(a, 50), axes, keep), false} : Entry{sn::sum(a, axes, keep), x.exact};
+      case 7: return real(a) ? Entry{sn::cumsum(a, one) / static_cast<double>(std::max<std::int64_t>(a.size(), 1)), false} : Entry{pick(2) ? sn::cummax(a, one) : sn::cummin(a, one), x.exact};
       case 0: return empty ? Entry{sn::sum(a, axes, keep), x.exact} : Entry{sn::max(a, axes, keep), x.exact};
       case 1: return empty ? Entry{sn::prod(a, axes, keep), x.exact} : Entry{sn::min(a, axes, keep), x.exact};
       case 2: return x.exact ? Entry{pick(2) ? sn::any(a > 0, axes, keep) : sn::all(a > -5, axes, keep), true} : Entry{sn::abs(a), false};

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <sinter/eigen.hpp>
 
 #include "host_data_stub.hpp"
@@ -24,14 +25,21 @@ template <class T>
 concept dangles = requires(T t) { std::move(t).template data<float>(); };
 static_assert(!dangles<sn::Tensor>, "the elements of a temporary must not be viewed");
 
-// Assigning to what an index gives would re-bind a temporary: x(0) += 5.f must not compile and do nothing.
+// A temporary cannot be assigned to, but for what indexing a named handle gives: that handle changes.
 template <class X, class Y>
 concept assigned = requires(X&& x, Y y) { static_cast<X&&>(x) = y; };
 template <class X>
 concept compounded = requires(X&& x) { static_cast<X&&>(x) += 5.f; } || requires(X&& x) { static_cast<X&&>(x) <<= 1; };
 static_assert(assigned<sn::Tensor&, sn::Tensor> && compounded<sn::Tensor&>);
 static_assert(!assigned<sn::Tensor, sn::Tensor> && !assigned<sn::Tensor, sn::Tensor&> && !compounded<sn::Tensor>);
-static_assert(!assigned<decltype(std::declval<sn::Tensor&>()(sn::Slice{0, 2})), sn::Tensor>);
+template <class X> using Indexed = decltype(std::declval<X>()(sn::Slice{0, 2}));
+static_assert(assigned<Indexed<sn::Tensor&>, sn::Tensor> && assigned<Indexed<sn::Tensor&>, float> && compounded<Indexed<sn::Tensor&>>);
+static_assert(!assigned<Indexed<const sn::Tensor&>, sn::Tensor> && !assigned<Indexed<sn::Tensor>, sn::Tensor> && !compounded<Indexed<sn::Tensor>>);
+static_assert(std::is_same_v<Indexed<const sn::Tensor&>, sn::Tensor> && std::is_convertible_v<sn::Part, sn::Tensor>);
+
+template <class A, class B>
+concept smallest = requires(A a, B b) { sn::max(a, b); };
+static_assert(smallest<sn::Tensor, int> && !smallest<int, int> && !smallest<double, int>, "max(1, 2) must not mean axis 2");
 static_assert(std::is_copy_assignable_v<sn::Tensor> && std::is_nothrow_move_assignable_v<sn::Tensor>);
 
 TEST_CASE("nested lists give shape and type") {
@@ -49,6 +57,16 @@ TEST_CASE("nested lists give shape and type") {
   CHECK(d.shape() == sn::Shape{1, 1, 1, 2});
   CHECK(d.to_vector<bool>() == std::vector{true, false});
   CHECK_THROWS_AS((sn::Tensor{{1, 2}, {3}}), sn::ShapeError);
+  CHECK_THROWS_WITH_AS((sn::Tensor{{1, 2.5}, {3}}), doctest::Contains("test_header.cpp"), sn::ShapeError);
+  const sn::Tensor mixed = {1, 2.5, 3}, missing = {{1.0, NAN}, {2.f, 3}}, number = 2.5f;
+  CHECK(mixed.to_vector<double>() == std::vector<double>{1, 2.5, 3});
+  CHECK(missing.shape() == sn::Shape{2, 2});
+  CHECK(missing.dtype() == sn::DType::float64);
+  CHECK(std::isnan(missing.to_vector<double>()[1]));
+  CHECK((sn::Tensor{true, 2.f}).dtype() == sn::DType::float32);
+  CHECK((sn::Tensor{1, 2.f}).dtype() == sn::DType::float64);  // as int32 with float32
+  CHECK(number.shape() == sn::Shape{});
+  CHECK(number.dtype() == sn::DType::float32);
 }
 
 TEST_CASE("memory is copied in, strides and all") {

@@ -53,7 +53,7 @@ struct Bound {
 };
 Bound bounds(const jit::LoopNest& nest) {
   Bound bound;
-  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.vector_axis ? bound.inner : bound.outer) *= nest.ints[axis];
+  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? bound.inner : bound.outer) *= nest.ints[axis];
   return bound;
 }
 void run(const jit::LoopNest& nest, std::vector<void*> pointers, std::vector<std::uint64_t> scalars = {}) {

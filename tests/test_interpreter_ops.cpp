@@ -13,6 +13,7 @@
 
 #include "device/host/interpreter_kernels.hpp"
 #include "host_data_stub.hpp"
+#include "philox_reference.hpp"
 #include "special_functions.hpp"
 #include "sinter/dtype.hpp"
 
@@ -246,6 +247,8 @@ void check_float() {
       Op::power, [](long double x, long double y) { return powl(x, y); }, close);
   check_binary<T>(
       Op::atan2, [](long double x, long double y) { return atan2l(x, y); }, close);
+  check_binary<T>(
+      Op::hypot, [](long double x, long double y) { return hypotl(x, y); }, close);
   check_binary<T>(Op::minimum, [](T x, T y) { return std::isnan(x) ? x : std::isnan(y) ? y : x < y ? x : y; });
   check_binary<T>(Op::maximum, [](T x, T y) { return std::isnan(x) ? x : std::isnan(y) ? y : x > y ? x : y; });
 
@@ -308,6 +311,7 @@ void check_int() {
   check_binary<T>(Op::bitwise_or, [](T x, T y) { return x | y; });
   check_binary<T>(Op::bitwise_xor, [](T x, T y) { return x ^ y; });
   check_binary<T>(Op::left_shift, [](T x, T y) { return y < 0 || y >= bits ? T(0) : wrapped<T>(Wide{x} * (Wide{1} << y)); });
+  check_binary<T>(Op::philox, [](T x, T y) { return static_cast<T>(testing::philox_reference(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y))); });
   check_binary<T>(Op::right_shift, [](T x, T y) { return y < 0 || y >= bits ? T(x < 0 ? -1 : 0) : T(x >> y); });
 }
 

@@ -170,7 +170,7 @@ TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and beside their 
   }
 }
 
-TEST_CASE_TEMPLATE("pow and atan2 are within their bound over the whole range", T, float, double) {
+TEST_CASE_TEMPLATE("pow, atan2 and hypot are within their bound over the whole range", T, float, double) {
   if (!llvm_compiler()) {
     MESSAGE("skipped: no LLVM");
     return;
@@ -201,7 +201,7 @@ TEST_CASE_TEMPLATE("pow and atan2 are within their bound over the whole range", 
     add(limits::denorm_min() * std::round(uniform(0, 1e5)), k % 2 ? limits::denorm_min() * std::round(uniform(0, 1e5)) : uniform(-8, 8));
   }
   std::vector<T> out(x.size());
-  for (Op op : {Op::power, Op::atan2}) {
+  for (Op op : {Op::power, Op::atan2, Op::hypot}) {
     const jit::LoopNest nest = function_nest(op, dtype_of<T>, 2, static_cast<std::int64_t>(x.size()));
     for (const jit::CpuTarget& cpu : cpu_levels()) {
       std::fill(out.begin(), out.end(), T(12345));
@@ -209,7 +209,8 @@ TEST_CASE_TEMPLATE("pow and atan2 are within their bound over the whole range", 
       double worst = 0;
       std::size_t where = 0;
       for (std::size_t k = 0; k < x.size(); ++k) {
-        const Wide<T> expected = op == Op::power ? std::pow(Wide<T>{x[k]}, Wide<T>{y[k]}) : std::atan2(Wide<T>{x[k]}, Wide<T>{y[k]});
+        const Wide<T> a = x[k], b = y[k];
+        const Wide<T> expected = op == Op::power ? std::pow(a, b) : op == Op::atan2 ? std::atan2(a, b) : std::hypot(a, b);
         if (const double error = ulp_error<T>(out[k], expected); error > worst) worst = error, where = k;
       }
       INFO(trace::name(op), " on ", cpu.vector_bytes, "-byte vectors: ", worst, " ulp at ", x[where], ", ", y[where], ": ", out[where]);

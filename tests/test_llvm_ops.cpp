@@ -12,6 +12,7 @@
 #include "jit/storage_types.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
+#include "philox_reference.hpp"
 #include "special_functions.hpp"
 
 using namespace sinter;
@@ -92,6 +93,8 @@ T integer_reference(Op op, T a, T b) {
       return a ^ b;
     case Op::left_shift:
       return y < bits ? wrap<T>(x << y) : 0;
+    case Op::philox:
+      return wrap<T>(testing::philox_reference(x, y));
     case Op::right_shift:
       return y < bits ? T(a >> b) : T(a < 0 ? -1 : 0);
     default:
@@ -225,6 +228,8 @@ Wide<T> float_reference(Op op, T a, T b) {
       return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
     case Op::atan2:
       return std::atan2(x, y);
+    case Op::hypot:
+      return std::hypot(x, y);
     default:
       FAIL("no reference for ", trace::name(op), ": add one");
       return {};

@@ -15,6 +15,7 @@ using sinter::test::Random;
 using sinter::testing::kOne;
 using sinter::testing::NestBuilder;
 using sinter::testing::Op;
+using sinter::testing::share_rows;
 
 namespace {
 
@@ -77,7 +78,7 @@ void everywhere(const jit::LoopNest& nest, const std::vector<Array>& inputs, con
                 const std::function<void(const Result&)>& check, const std::vector<std::uint64_t>& scalars = {}) {
   INFO(jit::to_string(nest));
   std::int64_t outer = 1, inner = 1;
-  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.vector_axis ? inner : outer) *= nest.ints[axis];
+  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];
   const Result interpreted = on_host(nest, inputs, counts, [&](const std::vector<void*>& pointers) {
     device::Interpreter(nest).run({pointers, nest.ints, scalars}, 0, outer, 0, inner);
   });
@@ -143,7 +144,7 @@ TEST_CASE("padding in two dimensions: what lies outside is never read") {
         const std::int64_t rows = m + low + high, columns = n + low + high;
         if (columns % vector != 0) continue;
         NestBuilder b({rows, columns});
-        b.nest.vector = vector;
+        b.nest.schedule.vector = vector;
         b.stage(false);
         const int inside = b.op(Op::bitwise_and, {within(b, b.affine({1, 0}), low, low + m), within(b, b.affine({0, 1}), low, low + n)});
         const int fill = b.scalar(dtype);
@@ -295,7 +296,7 @@ TEST_CASE("scans of rows and of columns, with work before and after and a sum be
           if (!lanes_are_rows && row_threads != 32) continue;
           for (const auto& [points, rows] : std::vector<std::array<std::int64_t, 2>>{{1, 1}, {3, 5}, {2, 700}, {70, 40}}) {
             NestBuilder b({points}, {rows}, lanes_are_rows);
-            b.nest.row_threads = row_threads;
+            share_rows(b.nest, row_threads);
             const int at = lanes_are_rows ? b.affine({rows, 1}) : b.affine({1, points});
             b.stage(true);
             const int x = b.load(dtype, at), before = b.op(Op::negative, {x});
@@ -346,7 +347,7 @@ TEST_CASE("scans of rows and of columns, with work before and after and a sum be
 TEST_CASE("a scan over several row axes goes in row-major order; over no rows nothing happens; NaN stays") {
   for (bool lanes_are_rows : {true, false}) {
     NestBuilder b({2}, {3, 4}, lanes_are_rows);
-    b.nest.row_threads = 32;
+    share_rows(b.nest, 32);
     b.stage(true);
     const int at = b.affine({12, 4, 1});
     b.store(b.scan(Op::reduce_sum, b.load(kI64, at)), at);
@@ -355,14 +356,14 @@ TEST_CASE("a scan over several row axes goes in row-major order; over no rows no
     everywhere(b.nest, {integers(x)}, {24}, [&](const Result& got) { CHECK(got.outputs[0].bytes == integers(expected).bytes); });
 
     NestBuilder none({2}, {0}, lanes_are_rows);
-    none.nest.row_threads = 32;
+    share_rows(none.nest, 32);
     none.stage(true);
     const int nowhere = none.affine({0, 1});
     none.store(none.scan(Op::reduce_sum, none.load(kI64, nowhere)), nowhere);
     everywhere(none.nest, {Array(kI64, 0)}, {1}, [&](const Result& got) { CHECK(got.outputs[0].at<std::uint8_t>(0) == 0xa5); });
 
     NestBuilder nan({1}, {100}, lanes_are_rows);
-    nan.nest.row_threads = 32;
+    share_rows(nan.nest, 32);
     nan.stage(true);
     const int where = nan.affine({0, 1});
     nan.store(nan.scan(Op::reduce_max, nan.load(kF32, where)), where);

@@ -186,6 +186,23 @@ TEST_CASE("4 and 5: every kernel says why it ends, with figures where something 
   CHECK(text.find("output wanted") != std::string::npos);
 }
 
+TEST_CASE("4: tensors that were evaluated apart are explained together") {
+  const Tensor x = random_tensor({50, 60}), a = sn::exp(x) * 2.f;
+  sn::eval(a);
+  const Tensor b = sn::sum(a * a, 0), c = sn::tanh(b), d = a - 1.f;
+  sn::eval(b);
+  sn::eval(c, d);
+  const std::string text = sn::explain({a, b, c, d, x, a});
+  for (const char* part : {"evaluation 1 of 3", "evaluation 3 of 3", "exp", "reduce_sum", "tanh", "subtract"}) CHECK(text.find(part) != std::string::npos);
+  CHECK(sn::explain({a, a}) == sn::explain(a));
+  CHECK(sn::explain({c, d}) == sn::explain(c));
+  CHECK(sn::explain({a, a + 3.f}).find("evaluation 2 of 2") != std::string::npos);  // the second is planned now
+  const auto folder = fresh_folder();
+  CHECK(sn::dump_kernels({a, b}, (folder / "both").string()).size() >
+        std::max(sn::dump_kernels(a, (folder / "a").string()).size(), sn::dump_kernels(b, (folder / "b").string()).size()));
+  fs::remove_all(folder);
+}
+
 TEST_CASE("6: a warm process compiles nothing, maps no compiler, and can still tell why") {
   if (!compiles()) return;
   const fs::path folder = fresh_folder();

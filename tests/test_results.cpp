@@ -103,9 +103,24 @@ std::vector<Value> results(const Operands& in) {
     add(sn::sum(a.tensor, k), reduce(a.ref, {k}, 0, plus), fmt::format("sum(a, {})", axis));
     if (a.ref.shape[axis] > 0) add(sn::min(a.tensor, k, true), along(a.ref, axis, kInfinity, smaller), fmt::format("min(a, {}, keepdims)", axis));
     if (computes) add(a.tensor + sn::sum(b.tensor, k, true), zip(a.ref, along(b.ref, axis, 0, plus), plus), fmt::format("a + sum(b, {}, keepdims)", axis));
+    if (computes) {
+      Ref so_far = a.ref;
+      std::int64_t step = 1;
+      for (std::size_t after = axis + 1; after < rank; ++after) step *= a.ref.shape[after];
+      for (std::size_t at = 0; at < so_far.v.size(); ++at)
+        if (static_cast<std::int64_t>(at) / step % a.ref.shape[axis] > 0) so_far.v[at] += so_far.v[at - static_cast<std::size_t>(step)];
+      add(sn::cumsum(a.tensor, k), so_far, fmt::format("cumsum(a, {})", axis));
+    }
     if (a.ref.shape[axis] > 0) {
       const Ref top = along(a.ref, axis, -kInfinity, larger);
       const Ref e = map(zip(a.ref, top, std::minus<double>()), [](double v) { return std::exp(v); });
+      add(sn::logsumexp(real(a), k, true), zip(top, map(along(e, axis, 0, plus), [](double v) { return std::log(v); }), plus), fmt::format("logsumexp(a, {}, keepdims)", axis));
+      const Ref places = make(top.shape, [&](const Coords& at) {
+        Coords from = at;
+        while (a.ref.v[flat(a.ref.shape, from)] != top.v[flat(top.shape, at)]) ++from[axis];
+        return static_cast<double>(from[axis]);
+      });
+      add(sn::argmax(a.tensor, k, true), places, fmt::format("argmax(a, {}, keepdims)", axis));
       add(sn::softmax(real(a), k), zip(e, along(e, axis, 0, plus), std::divides<double>()), fmt::format("softmax(a, {})", axis));
       const double n = static_cast<double>(a.ref.shape[axis]);
       const Ref mean = map(along(a.ref, axis, 0, plus), [&](double v) { return v / n; });

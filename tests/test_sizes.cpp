@@ -71,6 +71,8 @@ TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and co
        [](int k, std::int64_t e) { return softmax(k * 8 + e / 24, 24, e % 24); }, 2, 2},
       {"column offsets", [&](int k) { return sn::sum(rows(k) * 2.f, 0); },
        [](int k, std::int64_t e) { return column_sum(k * 8, 8, e); }, 2, 2},
+      {"neighbouring offsets", [&](int k) { return big(Slice{k * 8 + 1, k * 8 + 8}) - big(Slice{k * 8, k * 8 + 7}) * 2.f; },
+       [](int k, std::int64_t e) { return static_cast<double>(value(k * 8 + 1 + e / 24, e % 24)) - 2 * static_cast<double>(value(k * 8 + e / 24, e % 24)); }, 2, 2},
       {"product with an epilogue, offsets", [&](int k) { return sn::maximum(sn::matmul(rows(k), right) + 1.f, 0.f); },
        [](int k, std::int64_t e) { return relu_product(k * 8 + e / 10, e % 10); }, 2, 3},
   };

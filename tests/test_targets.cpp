@@ -189,7 +189,7 @@ TEST_CASE("a kernel that spills as compiled is cut again until none does, and th
     sn::engine::ForkGate gate;
     sn::engine::Kernels kernels(totals, gate);
     kernels.configure({folder / "cache", std::uint64_t{1} << 30}, {});
-    return sn::engine::make_plan(graph, target, false, kernels);
+    return sn::engine::make_plan(graph, target, {}, kernels);
   };
   const auto cuts = [](const sn::engine::Planned& planned) {
     std::vector<std::string> texts;

@@ -100,7 +100,8 @@ TEST_CASE("types of binary functions, tensors and weak scalars") {
       CAPTURE(kTypes[a]);
       CHECK(type_letter([&] { return row.call(x, true); }) == row.scalars[4 * a]);
       CHECK(type_letter([&] { return row.call(x, 2); }) == row.scalars[4 * a + 1]);
-      CHECK(type_letter([&] { return row.call(x, 2.5f); }) == row.scalars[4 * a + 2]);
+      // A C++ float is float32 where NumPy's float would make it float64.
+      CHECK(type_letter([&] { return row.call(x, 2.5f); }) == (row.scalars[4 * a + 2] == 'd' && kTypes[a] != 'd' ? 'f' : row.scalars[4 * a + 2]));
       CHECK(type_letter([&] { return row.call(x, 2.5); }) == row.scalars[4 * a + 2]);
       CHECK(type_letter([&] { return row.call(2.5, x); }) == row.scalars[4 * a + 2]);
     }
@@ -162,7 +163,20 @@ TEST_CASE("types of created tensors") {
   CHECK(sn::arange(3, DType::int32).dtype() == DType::int32);
   CHECK(sn::linspace(0, 1, 5).dtype() == DType::float64);
   CHECK((Tensor(sn::add(1, 2))).dtype() == DType::int64);
-  CHECK(sn::add(1, 2.5f).dtype() == DType::float64);
+  CHECK(sn::add(1, 2.5).dtype() == DType::float64);
+  CHECK(sn::add(1, 2.5f).dtype() == DType::float32);
+  CHECK(sn::add(1.f, 2.5).dtype() == DType::float64);
+  CHECK(sn::where(data('?'), 1.f, 0.f).dtype() == DType::float32);
+  CHECK(sn::where(data('?'), 1.f, 0.0).dtype() == DType::float64);
+  CHECK((data('?') * 1.5f).dtype() == DType::float32);
+  CHECK((data('f') * 1.5).dtype() == DType::float32);
+  CHECK(sn::exp(1.f).dtype() == DType::float32);
+  CHECK(sn::linspace(0.f, 1.f, 5).dtype() == DType::float32);
+  CHECK(sn::linspace(0.f, 1, 5).dtype() == DType::float32);
+  CHECK(sn::linspace(0.f, 1.0, 5).dtype() == DType::float64);
+  CHECK(sn::linspace(0.f, 1.f, 5, true, DType::int32).dtype() == DType::int32);
+  CHECK(Tensor(1.5f).dtype() == DType::float32);
+  CHECK(Tensor(2).dtype() == DType::int32);
 }
 
 TEST_CASE("shapes") {
@@ -287,6 +301,22 @@ TEST_CASE("each misuse says what, where and what to do") {
   CHECK_THROWS_AS(sn::full({2}, std::numeric_limits<double>::quiet_NaN(), DType::int64), sn::ValueError);
   CHECK_THROWS_AS(sn::full({2}, 0x1p63, DType::int64), sn::ValueError);
   CHECK(sn::full({2}, -2147483648.5, DType::int32).dtype() == DType::int32);  // truncated as a cast, it fits
+  says<sn::AxisError>([&] { (void)f.size(2); },
+      "size: axis 2 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::ShapeError>([&] { Tensor{{1, 2}, {3}}; },
+      "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
+  says<sn::ShapeError>([&] { Tensor{{1, 2.5}, {3}}; },
+      "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
+  says<sn::DTypeError>([&] { +b; },
+      "positive: not supported for bool; convert with astype(DType::int32) or another type first");
+  says<sn::AxisError>([&] { f.mean(3); },
+      "mean: axis 3 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::AxisError>([&] { f.swapaxes(0, 2); },
+      "swapaxes: axis 2 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::ShapeError>([&] { f.clip(0, 1).reshape({5}); },
+      "reshape: cannot reshape (3, 4) (12 elements) into (5,) (5 elements)");
+  says<sn::ShapeError>([&] { sn::from_span(std::array<float, 6>{}, {4}); },
+      "from_span: cannot reshape (6,) (6 elements) into (4,) (4 elements)");
   says<sn::ValueError>([&] { sn::arange(0, 1, 0); },
       "arange: the step cannot be zero");
   CHECK(thrown<sn::ValueError>([&] { i * 18446744073709551615u; }).find("18446744073709551615 is out of bounds") !=

@@ -129,6 +129,7 @@ Tensor Arguments::tensor(int parameter) const {
 
 std::vector<Tensor> Arguments::tensors(int parameter) const {
   const Value* value = given(parameter);
+  if (value && value->as<Tensor>()) return {*value->as<Tensor>()};  // the only one of those written one after another
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
   std::vector<Tensor> result;
   for (const Value& item : *value->as<Tuple>()) {

@@ -35,12 +35,22 @@ std::string readable_bytes(std::uint64_t bytes) {
 }
 
 int run_cache_stats() {
-  const cache::DiskCache cache(cache_settings());
+  cache::DiskCache cache(cache_settings());
   const cache::Stats stats = cache.stats();
   fmt::print("place    {}\n", cache.settings().directory.string());
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) fmt::print("off      {}\n", reason);
   fmt::print("entries  {}\n", stats.entries);
+  fmt::print("tuned    {}\n", cache.find_all(cache::kTunedTarget).size());
   fmt::print("bytes    {} ({} of {})\n", stats.bytes, readable_bytes(stats.bytes), readable_bytes(cache.settings().max_bytes));
+  return 0;
+}
+
+int run_cache_tuned() {
+  cache::DiskCache cache(cache_settings());
+  require_on(cache);
+  const auto entries = cache.find_all(cache::kTunedTarget);
+  for (const auto& [target, note] : entries) fmt::print("{}\non {}\n", note, target.substr(cache::kTunedTarget.size()));
+  if (entries.empty()) fmt::print("no schedule is tuned; see `sinter tune`\n");
   return 0;
 }
 

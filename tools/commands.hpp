@@ -28,11 +28,19 @@ struct KernelsRequest {
 };
 int run_kernels(const KernelsRequest& request);
 
+struct TuneRequest {
+  std::string expression;
+  std::vector<std::string> bindings;
+  std::string device, backend;     // empty: as the environment says
+};
+int run_tune(const TuneRequest& request);
+
 int run_info();
 
 int run_cache_stats();
 int run_cache_clear();
 int run_cache_verify();
+int run_cache_tuned();
 
 /// What every command that takes an expression warns of.
 void warn_unused(const std::vector<std::string>& names);

@@ -9,7 +9,11 @@
 
 #include "arguments.hpp"
 #include "lexer.hpp"
+#include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/random.hpp"
+#include "sinter/shapes.hpp"
+#include "sinter/statistics.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -63,19 +67,7 @@ Value broadcast_to_(const Arguments& a) { return {broadcast_to(a.operand(0), a.s
 Value transpose_(const Arguments& a) {
   return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))};
 }
-Value swapaxes_(const Arguments& a) {
-  const Tensor x = a.tensor(0);
-  std::vector<std::int64_t> axes(static_cast<std::size_t>(x.ndim()));
-  std::iota(axes.begin(), axes.end(), 0);
-  const auto place = [&](int parameter) -> std::int64_t& {
-    const std::int64_t axis = a.integer(parameter, 0), wrapped = axis < 0 ? axis + x.ndim() : axis;
-    if (wrapped < 0 || wrapped >= x.ndim())
-      throw AxisError(fmt::format("swapaxes: axis {} is out of range for shape {}", axis, to_string(x.shape())));
-    return axes[static_cast<std::size_t>(wrapped)];
-  };
-  std::swap(place(1), place(2));
-  return {permute(x, axes)};
-}
+Value swapaxes_(const Arguments& a) { return {swapaxes(a.operand(0), a.integer(1, 0), a.integer(2, 0))}; }
 Value gelu_(const Arguments& a) {
   const std::string how = a.text(1, "none");
   if (how != "none" && how != "tanh") a.fail(1, "approximate is 'none' or 'tanh'");
@@ -99,8 +91,7 @@ Value arange_(const Arguments& a) {
   return {arange(a.operand(0), dtype)};
 }
 Value linspace_(const Arguments& a) {
-  return {linspace(a.number(0, 0), a.number(1, 0), a.integer(2, 50), a.flag(3, true), a.dtype(4).value_or(DType::float64),
-                   Location{})};
+  return {linspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.dtype(4))};
 }
 
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>)> Value scan_as(const Arguments& a) {
@@ -145,6 +136,7 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value sort_(const Arguments& a) { return {sort(a.operand(0), a.integer(1, -1))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
@@ -152,6 +144,20 @@ Value eye_(const Arguments& a) {
   return {eye(a.integer(0, 0), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})};
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
+
+random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
+  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
+  return {F(key_of(a, 3), a.shape(0), or_else(1, 0), or_else(2, 1), a.dtype(4).value_or(DType::float64))};
+}
+Value integers_(const Arguments& a) {
+  return {random::integers(key_of(a, 3), a.shape(0), a.integer(1, 0), a.integer(2, 0), a.dtype(4).value_or(DType::int64), Location{})};
+}
+Value bernoulli_(const Arguments& a) { return {random::bernoulli(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(0.5, Location{}))}; }
+Value exponential_(const Arguments& a) {
+  return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
+}
+Value choice_(const Arguments& a) { return {random::choice(key_of(a, 3), a.operand(0), a.integer(1, 1), a.integer(2, 0))}; }
 
 Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
 template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
@@ -181,6 +187,63 @@ Value piecewise_(const Arguments& a) {
 Value select_(const Arguments& a) {
   return {a.given(2) ? select(a.tensors(0), a.tensors(1), a.operand(2)) : select(a.tensors(0), a.tensors(1))};
 }
+Value list(const std::vector<Tensor>& tensors) {
+  Tuple items;
+  for (const Tensor& tensor : tensors) items.push_back({tensor});
+  return {items};
+}
+template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(a.tensors(0), Location{})}; }
+Value split_(const Arguments& a) {
+  const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
+  return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+}
+Value array_split_(const Arguments& a) {
+  const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
+  return list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+}
+Value unstack_(const Arguments& a) { return list(unstack(a.operand(0), a.integer(1, 0), Location{})); }
+Value moveaxis_(const Arguments& a) { return {moveaxis(a.operand(0), a.list(1), a.list(2))}; }
+Value rot90_(const Arguments& a) {
+  const std::vector<std::int64_t> axes = a.given(2) ? a.list(2) : std::vector<std::int64_t>{0, 1};
+  if (axes.size() != 2) a.fail(2, "axes are two");
+  return {rot90(a.operand(0), a.integer(1, 1), {axes[0], axes[1]})};
+}
+Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.tensors(0), Location{})); }
+Value meshgrid_(const Arguments& a) {
+  const std::string indexing = a.text(1, "xy");
+  if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
+  return list(meshgrid(a.tensors(0), indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
+}
+Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
+Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))}; }
+Value average_(const Arguments& a) { return {average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3))}; }
+Value trapezoid_(const Arguments& a) {
+  if (a.given(1)) return {trapezoid(a.operand(0), a.tensor(1), a.integer(3, -1))};
+  return {trapezoid(a.operand(0), a.number(2, 1), a.integer(3, -1))};
+}
+Value vecdot_(const Arguments& a) { return {vecdot(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value tensordot_(const Arguments& a) {
+  const Tuple* both = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
+  if (!both) return {tensordot(a.operand(0), a.operand(1), a.integer(2, 2))};
+  std::vector<std::int64_t> axes[2];
+  if (both->size() != 2) a.fail(2, "axes is a number, or the axes of a and those of b");
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (const auto* one = (*both)[side].as<std::int64_t>()) axes[side] = {*one};
+    else if (const Tuple* several = (*both)[side].as<Tuple>())
+      for (const Value& axis : *several) {
+        if (!axis.as<std::int64_t>()) a.fail(2, "axes is a number, or the axes of a and those of b");
+        axes[side].push_back(*axis.as<std::int64_t>());
+      }
+  }
+  return {tensordot(a.operand(0), a.operand(1), axes[0], axes[1])};
+}
+Value einsum_(const Arguments& a) { return {einsum(a.text(0, ""), a.tensors(1), Location{})}; }
+Value trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
+Value matrix_power_(const Arguments& a) { return {matrix_power(a.operand(0), a.integer(1, 1))}; }
+Value norm_(const Arguments& a) {
+  return {norm(a.operand(0), a.given(1) ? std::optional(a.number(1, 2)) : std::nullopt, a.axes(2), a.flag(3))};
+}
+Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
                            kSpread = "a axis? dtype? * ddof? keepdims?";
@@ -206,6 +269,7 @@ constexpr Function kFunctions[] = {
     {"arctanh", "x", unary<atanh>},
     {"argmax", "a axis? * keepdims?", place<argmax>},
     {"argmin", "a axis? * keepdims?", place<argmin>},
+    {"array_split", "ary indices_or_sections axis?", array_split_},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
     {"asinh", "x", unary<asinh>},
@@ -213,6 +277,11 @@ constexpr Function kFunctions[] = {
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
     {"atanh", "x", unary<atanh>},
+    {"atleast_1d", "a", unary<atleast_1d>},
+    {"atleast_2d", "a", unary<atleast_2d>},
+    {"atleast_3d", "a", unary<atleast_3d>},
+    {"average", "a axis? weights? * keepdims?", average_},
+    {"bernoulli", "size p? * key", bernoulli_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
     {"bitwise_count", "x", unary<bitwise_count>},
     {"bitwise_invert", "x", unary<bitwise_not>},
@@ -221,10 +290,12 @@ constexpr Function kFunctions[] = {
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
     {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
+    {"broadcast_arrays", "args+", broadcast_arrays_},
     {"broadcast_to", "array shape", broadcast_to_},
     {"cbrt", "x", unary<cbrt>},
     {"ceil", "x", unary<ceil>},
     {"celu", "x alpha?", with_number<celu, 1>},
+    {"choice", "a size axis? * key", choice_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"concat", "arrays axis?", join<concatenate>},
     {"concatenate", "arrays axis?", join<concatenate>},
@@ -233,19 +304,24 @@ constexpr Function kFunctions[] = {
     {"copysign", "x1 x2", binary<copysign>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
+    {"count_nonzero", kReduce, reduce<count_nonzero>},
     {"cummax", "a axis?", scan<cummax>},
     {"cummin", "a axis?", scan<cummin>},
     {"cumprod", "a axis? dtype?", scan_as<cumprod>},
     {"cumsum", "a axis? dtype?", scan_as<cumsum>},
-    {"cumulative_prod", "x * axis? dtype?", scan_as<cumprod>},
-    {"cumulative_sum", "x * axis? dtype?", scan_as<cumsum>},
+    {"cumulative_prod", "x * axis? dtype?", scan_as<cumulative_prod>},
+    {"cumulative_sum", "x * axis? dtype?", scan_as<cumulative_sum>},
     {"deg2rad", "x", unary<deg2rad>},
     {"degrees", "x", unary<rad2deg>},
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
+    {"diff", "a n? axis?", diff_},
     {"digamma", "x", unary<digamma>},
     {"divide", "x1 x2", binary<divide>},
     {"divmod", "x1 x2", binary_pair<divmod>},
+    {"dot", "a b", binary<dot>},
+    {"dstack", "tup", stacked<dstack>},
+    {"einsum", "subscripts operands+", einsum_},
     {"elu", "x alpha?", with_number<elu, 1>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
@@ -256,6 +332,7 @@ constexpr Function kFunctions[] = {
     {"expand_dims", "a axis", over_axes<expand_dims>},
     {"expit", "x", unary<sigmoid>},
     {"expm1", "x", unary<expm1>},
+    {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", unary<abs>},
     {"flatten", "a", ravel_},
@@ -277,11 +354,16 @@ constexpr Function kFunctions[] = {
     {"hard_sigmoid", "x", unary<hard_sigmoid>},
     {"hard_swish", "x", unary<hard_swish>},
     {"heaviside", "x1 x2", binary<heaviside>},
+    {"hstack", "tup", stacked<hstack>},
+    {"hypot", "x1 x2", binary<hypot>},
+    {"inner", "a b", binary<inner>},
+    {"integers", "size low high * key dtype?", integers_},
     {"invert", "x", unary<bitwise_not>},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
+    {"kron", "a b", binary<kron>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
     {"lcm", "x1 x2", binary<lcm>},
     {"ldexp", "x1 x2", binary<ldexp>},
@@ -305,29 +387,45 @@ constexpr Function kFunctions[] = {
     {"logical_xor", "x1 x2", binary<logical_xor>},
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"matmul", "x1 x2", binary<matmul>},
+    {"matrix_power", "a n", matrix_power_},
+    {"matrix_transpose", "x", unary<matrix_transpose>},
     {"max", kReduce, reduce<max>},
     {"maximum", "x1 x2", binary<maximum>},
     {"mean", kReduceAs, reduce_as<mean>},
+    {"meshgrid", "xi+ * indexing?", meshgrid_},
     {"min", kReduce, reduce<min>},
     {"minimum", "x1 x2", binary<minimum>},
     {"mish", "x", unary<mish>},
     {"mod", "x1 x2", binary<remainder>},
     {"modf", "x", unary_pair<modf>},
+    {"moveaxis", "a source destination", moveaxis_},
     {"multiply", "x1 x2", binary<multiply>},
     {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
+    {"nanmax", kReduce, reduce<nanmax>},
+    {"nanmean", kReduce, reduce<nanmean>},
+    {"nanmin", kReduce, reduce<nanmin>},
+    {"nanprod", kReduce, reduce<nanprod>},
+    {"nanstd", kSpread, spread<nanstd>},
+    {"nansum", kReduce, reduce<nansum>},
+    {"nanvar", kSpread, spread<nanvar>},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
+    {"norm", "x ord? axis? keepdims?", norm_},
+    {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
+    {"outer", "a b", binary<outer>},
     {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
+    {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prod", kReduceAs, reduce_as<prod>},
     {"psi", "x", unary<digamma>},
+    {"ptp", kReduce, reduce<ptp>},
     {"rad2deg", "x", unary<rad2deg>},
     {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
@@ -340,6 +438,7 @@ constexpr Function kFunctions[] = {
     {"rint", "x", unary<rint>},
     {"rms_norm", "x weight? eps? axis?", rms_norm_},
     {"roll", "a shift axis?", roll_},
+    {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
     {"select", "condlist choicelist default?", select_},
@@ -351,8 +450,11 @@ constexpr Function kFunctions[] = {
     {"sin", "x", unary<sin>},
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
+    {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
     {"softmax", "x axis?", over_last_axis<softmax>},
     {"softplus", "x", unary<softplus>},
+    {"sort", "a axis?", sort_},
+    {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},
@@ -366,13 +468,21 @@ constexpr Function kFunctions[] = {
     {"take_along_axis", "arr indices axis?", take_along_axis_},
     {"tan", "x", unary<tan>},
     {"tanh", "x", unary<tanh>},
+    {"tensordot", "a b axes?", tensordot_},
     {"tile", "A reps", tile_},
+    {"trace", "a offset? axis1? axis2?", trace_},
     {"transpose", "a axes+?", transpose_},
+    {"trapezoid", "y x? dx? axis?", trapezoid_},
     {"tril", "m k?", by_diagonal<tril>},
     {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
+    {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
+    {"unstack", "x * axis?", unstack_},
     {"var", kSpread, spread<var>},
+    {"vecdot", "x1 x2 * axis?", vecdot_},
+    {"vector_norm", "x * axis? keepdims? ord?", vector_norm_},
+    {"vstack", "tup", stacked<vstack>},
     {"where", "condition x y", where_},
     {"zeros", "shape dtype?", filled<zeros>},
     {"zeros_like", "a dtype?", filled_like<zeros>},

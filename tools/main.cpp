@@ -33,6 +33,8 @@ Environment (a flag goes before its variable):
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
+  SINTER_SCHEDULE     how kernels run where it is possible, as unroll=4 or vector=2,threads=128
+  SINTER_TUNED        off to leave aside what `sinter tune` found
   SINTER_WAIT         on (for a command): compile, then run; off: interpret where the bits are the same until compiled
   SINTER_CACHE_DIR    where compiled kernels are kept; SINTER_CACHE_SIZE: how much of them, as 512M; 0 keeps none
   SINTER_DUMP         a folder that receives every kernel's source
@@ -121,11 +123,20 @@ int run(int argc, char** argv) {
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
   kernels_command->footer(function_list());
 
+  tools::TuneRequest tune;
+  CLI::App* tune_command = app.add_subcommand("tune", "Time the ways in which the kernels can run here; keep the fastest for later");
+  tune_command->add_option("EXPR", positional, "The expression, then what its names stand for")
+      ->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
+  tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
+  tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
+  tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+
   CLI::App* info_command = app.add_subcommand("info", "Version, devices, compilers and cache of this machine");
 
   CLI::App* cache_command = app.add_subcommand("cache", "Look after the kernels kept on disk");
   cache_command->require_subcommand(1);
   CLI::App* stats_command = cache_command->add_subcommand("stats", "Place, number of entries, size");
+  CLI::App* tuned_command = cache_command->add_subcommand("tuned", "The schedules that `sinter tune` keeps there");
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
   CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
 
@@ -139,8 +150,13 @@ int run(int argc, char** argv) {
       split(positional, file, kernels.expression, kernels.bindings);
       return tools::run_kernels(kernels);
     }
+    if (*tune_command) {
+      split(positional, file, tune.expression, tune.bindings);
+      return tools::run_tune(tune);
+    }
     if (*info_command) return tools::run_info();
     if (*stats_command) return tools::run_cache_stats();
+    if (*tuned_command) return tools::run_cache_tuned();
     if (*clear_command) return tools::run_cache_clear();
     if (*verify_command) return tools::run_cache_verify();
   } catch (const CLI::ParseError& error) {

@@ -9,27 +9,25 @@ namespace sinter {
 /// A row-major view of an evaluated tensor's elements; 0-d and 1-D tensors are one row. Valid while the handle lives.
 template <Element Scalar>
 Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> eigen_map(
-    const Tensor& tensor) {
-  if (tensor.ndim() > 2) {
-    throw ShapeError("eigen_map: shape " + to_string(tensor.shape()) + " has more than 2 axes; reshape it first");
-  }
+    const Tensor& tensor, Location where = Location::current(), const char* function = "eigen_map") {
   const Shape& shape = tensor.shape();
+  if (shape.size() > 2) detail::refuse_shape(shape, "has more than 2 axes; reshape it first", function, where);
   const Eigen::Index rows = shape.size() == 2 ? shape[0] : 1;
   const Eigen::Index columns = shape.empty() ? 1 : shape.back();
-  return {tensor.data<Scalar>().data(), rows, columns};
+  return {static_cast<const Scalar*>(detail::host_address(tensor, dtype_of<Scalar>, function, where)), rows, columns};
 }
-template <Element Scalar> void eigen_map(const Tensor&&) = delete;
+template <Element Scalar> void eigen_map(const Tensor&&, Location = Location::current(), const char* = "") = delete;
 
 /// A copy as an Eigen matrix, array or vector; a 1-D tensor becomes a column where the type is a column vector.
-template <class Matrix> Matrix to_eigen(const Tensor& tensor) {
+template <class Matrix> Matrix to_eigen(const Tensor& tensor, Location where = Location::current()) {
   using Scalar = typename Matrix::Scalar;
-  const auto view = eigen_map<Scalar>(tensor);
+  const auto view = eigen_map<Scalar>(tensor, where, "to_eigen");
   if constexpr (Matrix::ColsAtCompileTime == 1) {
     if (view.rows() == 1) return Matrix(view.transpose().matrix());
   }
   if ((Matrix::RowsAtCompileTime != Eigen::Dynamic && Matrix::RowsAtCompileTime != view.rows()) ||
       (Matrix::ColsAtCompileTime != Eigen::Dynamic && Matrix::ColsAtCompileTime != view.cols())) {
-    throw ShapeError("to_eigen: shape " + to_string(tensor.shape()) + " does not fit the fixed size of the Eigen type");
+    detail::refuse_shape(tensor.shape(), "does not fit the fixed size of the Eigen type", "to_eigen", where);
   }
   return Matrix(view.matrix());
 }

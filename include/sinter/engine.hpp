@@ -11,9 +11,13 @@ namespace sinter {
 
 /// Computes the tensors now, together: what they share is computed once. Returns when the work is queued (CUDA) or done
 /// (CPU). Throws the errors of sinter/errors.hpp.
-void eval(const std::vector<Tensor>& tensors);
-template <class... Tensors> void eval(const Tensor& first, const Tensors&... rest) {
-  eval(std::vector<Tensor>{first, rest...});
+void eval(const std::vector<Tensor>& tensors, Location where = Location::current());
+/// eval(a), eval(a, b, ...): the first argument remembers the caller's line.
+void eval(std::initializer_list<Tensor> tensors, Location where = Location::current());
+template <class... Tensors>
+  requires(std::is_convertible_v<const Tensors&, Tensor> && ...)
+void eval(const Arg& first, const Tensors&... rest) {
+  eval(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
 }
 
 enum class Format : std::uint8_t { text, json };
@@ -24,6 +28,11 @@ enum class Format : std::uint8_t { text, json };
 /// compiled for that target, with no GPU needed, whether evaluated or not is then an error of the caller: ValueError if evaluated.
 std::string explain(const Tensor& tensor, Format format = Format::text, std::string_view target = {});
 std::string explain(const std::vector<Tensor>& tensors, Format format = Format::text, std::string_view target = {});
+template <class... Tensors>
+  requires(std::is_base_of_v<Tensor, Tensors> && ...)
+std::string explain(const Tensor& first, const Tensor& second, const Tensors&... rest) {
+  return explain(std::vector<Tensor>{first, second, rest...});
+}
 
 /// Writes the exact strings that were (or would be) compiled into `directory`, created if missing: NAME.cu for CUDA;
 /// NAME.nest and NAME.ll for the CPU, NAME.s too with `assembly`. Returns the paths written.
@@ -65,6 +74,8 @@ struct Options {
   bool fast_math = false;           // SINTER_FAST_MATH: approximate math; part of the cache key
   int threads = 0;                  // SINTER_THREADS: 0 is every core
   bool wait = false;                // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
+  std::string schedule;             // SINTER_SCHEDULE: "vector=2,threads=128": how kernels run, where that is possible; see docs/schedules.md
+  bool tuned = true;                // SINTER_TUNED: off takes no schedule that `sinter tune` found to be faster here
   std::string log = "warn";         // SINTER_LOG: spdlog level
   std::string dump;                 // SINTER_DUMP: folder that receives every kernel string as it is generated
   std::string cache_dir;            // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter

@@ -31,6 +31,7 @@ Tensor operator<(const Arg& a, const Arg& b);
 Tensor operator<=(const Arg& a, const Arg& b);
 Tensor operator>(const Arg& a, const Arg& b);
 Tensor operator>=(const Arg& a, const Arg& b);
+Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
 Tensor operator!(const Arg& x);  // logical_not
@@ -47,7 +48,10 @@ Tensor pow(const Arg& a, const Arg& b);
 Tensor minimum(const Arg& a, const Arg& b);
 Tensor maximum(const Arg& a, const Arg& b);
 Tensor atan2(const Arg& y, const Arg& x);
+/// sqrt(a * a + b * b), where neither square overflows or underflows.
+Tensor hypot(const Arg& a, const Arg& b);
 Tensor negative(const Arg& x);
+Tensor positive(const Arg& x);
 Tensor absolute(const Arg& x);
 Tensor abs(const Arg& x);
 Tensor sign(const Arg& x);
@@ -100,7 +104,6 @@ Tensor ldexp(const Arg& x, const Arg& n);
 std::pair<Tensor, Tensor> frexp(const Arg& x);
 
 // --- mathematics: integers and bool become float64 -------------------------------------------------------------------
-// (NumPy computes some of these on bool in float16, which sinter does not compute in yet.)
 Tensor sqrt(const Arg& x);
 Tensor rsqrt(const Arg& x);
 Tensor exp(const Arg& x);
@@ -177,6 +180,9 @@ Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::opti
 Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+// Of two numbers the second would be an axis: minimum(a, b) and maximum(a, b) compare.
+template <Element A, Element B> Tensor min(A, B) = delete;
+template <Element A, Element B> Tensor max(A, B) = delete;
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 /// Two passes: mean((x - mean(x))^2), divided by n - ddof.
 Tensor var(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
@@ -198,6 +204,7 @@ Tensor reshape(const Arg& x, const Shape& shape);  // one size may be -1
 Tensor transpose(const Arg& x);                    // all axes reversed
 Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes);
 Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes);
+Tensor swapaxes(const Arg& x, std::int64_t axis1, std::int64_t axis2);
 Tensor expand_dims(const Arg& x, const Axes& axes);
 Tensor squeeze(const Arg& x, const Axes& axes = {});
 Tensor broadcast_to(const Arg& x, const Shape& shape);
@@ -251,9 +258,14 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
 Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
+/// Ascending along an axis, NaN last; without an axis the flat tensor.
+Tensor sort(const Arg& x, std::optional<std::int64_t> axis = -1);
+
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// As NumPy: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);
+/// The last axis of a with the second to last of b (the only one of a vector), all others kept; a number multiplies.
+Tensor dot(const Arg& a, const Arg& b);
 
 // --- compositions ----------------------------------------------------------------------------------------------------
 enum class Approximate : std::uint8_t { exact, tanh };
@@ -294,8 +306,8 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {
 Tensor arange(const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype = {});
-Tensor linspace(double start, double stop, std::int64_t count = 50, bool endpoint = true,
-                DType dtype = DType::float64, Location where = Location::current());
+/// Without a dtype: float32 when every floating bound is a float, float64 otherwise.
+Tensor linspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, std::optional<DType> dtype = {});
 /// A shape and a type without a value: can be planned, explained and compiled for, never evaluated.
 Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());
 
@@ -307,10 +319,10 @@ Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::in
                     Location where = Location::current()) {
   return from_pointer(static_cast<const void*>(data), dtype_of<T>, shape, strides, where);
 }
-/// A span of any contiguous range; the shape defaults to one axis and must hold exactly as many elements.
-Tensor from_bytes(const void* data, DType dtype, std::size_t count, const std::optional<Shape>& shape, Location where);
+/// A span of any contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
+Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
 template <class Range>
-Tensor from_span(const Range& range, const std::optional<Shape>& shape = {}, Location where = Location::current()) {
+Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
   std::span elements(range);
   using T = std::remove_cv_t<typename decltype(elements)::element_type>;
   return from_bytes(elements.data(), dtype_of<T>, elements.size(), shape, where);

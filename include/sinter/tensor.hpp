@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -25,15 +26,40 @@ struct Recorded;
 
 class Arg;
 class Index;
+class Part;
+class Rows;
 
 /// A C++ type that is an element of tensors: bool, integers, half, bfloat16, float, double.
 template <class T>
 concept Element = (std::is_arithmetic_v<T> && !std::is_same_v<T, long double>) || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
+/// The axes a function works on: Axes{} is all of them, -1 the last, {0, 2} two of them. An empty vector is none.
+class Axes {
+ public:
+  Axes() = default;
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  Axes(T axis) : all_(false), list_{static_cast<std::int64_t>(axis)} {}
+  Axes(std::initializer_list<std::int64_t> axes) : all_(axes.size() == 0), list_(axes) {}
+  Axes(std::vector<std::int64_t> axes) : all_(false), list_(std::move(axes)) {}
+  bool all() const { return all_; }
+  const std::vector<std::int64_t>& list() const { return list_; }
+
+ private:
+  bool all_ = true;
+  std::vector<std::int64_t> list_;
+};
+
+namespace detail {
+/// An item of a list of numbers of several C++ types: {1, 2.5}, {1.0, NAN}.
+struct Number;
+}  // namespace detail
+
 /// An n-dimensional array whose value is computed when it is needed. A Tensor is a counted reference to one immutable
 /// recorded operation: copies are cheap, `auto t = a + b;` never dangles, assignment re-binds the handle.
 /// A default-constructed Tensor is empty: every operation on it throws ValueError.
-/// Only a named handle is assigned to: `x(0) += 5.f` would re-bind a temporary and change nothing, so it does not compile.
+///
+/// What NumPy has as a method is one here too; each is the free function of the same name with this tensor first.
 class Tensor {
  public:
   Tensor() = default;
@@ -44,33 +70,85 @@ class Tensor {
   ~Tensor() = default;
   explicit Tensor(std::shared_ptr<trace::Recorded> node) : node_(std::move(node)) {}
 
-  /// From nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}; the element type is the C++ type of the values.
-  template <Element E> Tensor(std::initializer_list<E> values);
-  template <Element E> Tensor(std::initializer_list<std::initializer_list<E>> values);
-  template <Element E> Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> values);
+  /// A number: 0-d, of the number's C++ type.
+  template <Element E> Tensor(E value, Location where = Location::current());
+  /// From nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}; the element type is the C++ type of the values, of several types the one
+  /// they promote to. Braces always list values: Tensor{2, 3} holds 2 and 3; Tensor::zeros({2, 3}) is of that shape.
+  template <Element E> Tensor(std::initializer_list<E> values, Location where = Location::current());
+  template <Element E> Tensor(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current());
   template <Element E>
-  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> values);
+  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> values, Location where = Location::current());
+  template <Element E>
+  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> values,
+         Location where = Location::current());
+  Tensor(std::initializer_list<detail::Number> values, Location where = Location::current());
+  Tensor(std::initializer_list<std::initializer_list<detail::Number>> values, Location where = Location::current());
+
+  static Tensor zeros(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
+  static Tensor ones(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
+  static Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {});
 
   const Shape& shape() const;
   int ndim() const { return static_cast<int>(shape().size()); }
   std::int64_t size() const { return element_count(shape()); }
-  std::int64_t size(int axis) const;  ///< elements along an axis; negative axes count from the end
+  std::int64_t size(int axis, Location where = Location::current()) const;  ///< elements along an axis; negative axes count from the end
   DType dtype() const;
   bool empty_handle() const { return node_ == nullptr; }
 
+  // --- methods of NumPy's arrays
   Tensor T(Location where = Location::current()) const;  ///< all axes reversed
   Tensor reshape(const Shape& shape, Location where = Location::current()) const;
+  Tensor ravel(Location where = Location::current()) const;
+  Tensor flatten(Location where = Location::current()) const;
+  Tensor squeeze(const Axes& axes = {}, Location where = Location::current()) const;
+  Tensor transpose(Location where = Location::current()) const;
+  Tensor transpose(const std::vector<std::int64_t>& axes, Location where = Location::current()) const;
+  Tensor swapaxes(std::int64_t axis1, std::int64_t axis2, Location where = Location::current()) const;
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1, Location where = Location::current()) const;
+  Tensor repeat(std::int64_t count, std::optional<std::int64_t> axis = {}, Location where = Location::current()) const;
+  Tensor take(const Arg& indices, std::optional<std::int64_t> axis = {}, Location where = Location::current()) const;
   Tensor astype(DType dtype, Location where = Location::current()) const;
+  Tensor copy(Location where = Location::current()) const;  ///< contiguous()
+  Tensor clip(const Arg& low, const Arg& high, Location where = Location::current()) const;
+  Tensor round(Location where = Location::current()) const;
+  Tensor dot(const Arg& other, Location where = Location::current()) const;
+  Tensor sum(const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {}, Location where = Location::current()) const;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {}, Location where = Location::current()) const;
+  Tensor min(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) const;
+  Tensor max(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) const;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {}, Location where = Location::current()) const;
+  Tensor var(const Axes& axes = {}, bool keepdims = false, int ddof = 0, Location where = Location::current()) const;
+  Tensor stddev(const Axes& axes = {}, bool keepdims = false, int ddof = 0, Location where = Location::current()) const;
+  Tensor any(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) const;
+  Tensor all(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) const;
+  Tensor argmax(std::optional<std::int64_t> axis = {}, bool keepdims = false, Location where = Location::current()) const;
+  Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdims = false, Location where = Location::current()) const;
+  Tensor cumsum(std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, Location where = Location::current()) const;
+  Tensor cumprod(std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, Location where = Location::current()) const;
 
-  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and one tensor of integers; never copies.
-  Tensor operator()(const Index& i0) const;
-  Tensor operator()(const Index& i0, const Index& i1) const;
-  Tensor operator()(const Index& i0, const Index& i1, const Index& i2) const;
-  Tensor operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3) const;
-  Tensor operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4) const;
-  Tensor at(const std::vector<Index>& index, Location where = Location::current()) const;
+  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and tensors of
+  /// integers, which broadcast against each other; never copies.
+  /// Of a named handle it gives a Part, which is a Tensor and can be assigned to: x(0) = y, x(Slice{0, 2}) += 5.f, x(mask) = 0.f.
+  Tensor operator()(const Index& i0) const&;
+  Tensor operator()(const Index& i0, const Index& i1) const&;
+  Tensor operator()(const Index& i0, const Index& i1, const Index& i2) const&;
+  Tensor operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3) const&;
+  Tensor operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4) const&;
+  Tensor operator[](const Index& i0) const&;
+  Tensor at(const std::vector<Index>& index, Location where = Location::current()) const&;
+  Part operator()(const Index& i0) &;
+  Part operator()(const Index& i0, const Index& i1) &;
+  Part operator()(const Index& i0, const Index& i1, const Index& i2) &;
+  Part operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3) &;
+  Part operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4) &;
+  Part operator[](const Index& i0) &;
+  Part at(const std::vector<Index>& index, Location where = Location::current()) &;
+  /// Over the first axis: for (Tensor row : x).
+  Rows begin() const;
+  Rows end() const;
 
-  /// Compound assignment re-binds this handle; other handles keep the old value.
+  /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy the shape and the element type stay: a
+  /// result of a higher kind (i += 0.5 on integers) is a DTypeError, a larger one a ShapeError.
   Tensor& operator+=(const Arg& other) &;
   Tensor& operator-=(const Arg& other) &;
   Tensor& operator*=(const Arg& other) &;
@@ -82,26 +160,32 @@ class Tensor {
   Tensor& operator<<=(const Arg& other) &;
   Tensor& operator>>=(const Arg& other) &;
 
-  /// The elements, row-major. Evaluates. E must be the C++ type of dtype(): DTypeError otherwise (astype converts).
-  template <Element E> std::vector<E> to_vector() const;
-  template <Element E> void copy_to(std::span<E> out) const;  ///< out.size() must be size()
-  template <Element E> E item() const;                        ///< the only element
-  template <Element E> std::span<const E> data() const&;      ///< valid while this handle lives and is not re-bound
-  template <Element E> std::span<const E> data() const&& = delete;
+  /// The elements, row-major. Evaluates. E is the C++ type of dtype() or one that holds all its values (float64 of float32); DTypeError
+  /// otherwise: astype converts.
+  template <Element E> std::vector<E> to_vector(Location where = Location::current()) const;
+  template <Element E> void copy_to(std::span<E> out, Location where = Location::current()) const;  ///< out.size() must be size()
+  template <Element E> E item(Location where = Location::current()) const;                          ///< the only element
+  /// Without a copy: E must be the C++ type of dtype(). Valid while this handle lives and is not re-bound.
+  template <Element E> std::span<const E> data(Location where = Location::current()) const&;
+  template <Element E> std::span<const E> data(Location where = Location::current()) const&& = delete;
 
   const std::shared_ptr<trace::Recorded>& node() const { return node_; }
 
  private:
-  friend class Arg;
-  /// Host address of the contents as `wanted`; evaluates.
-  const void* host(DType wanted, const char* function) const;
-  void check_count(std::size_t count, const char* function) const;
-
+  friend class Part;
   std::shared_ptr<trace::Recorded> node_;
 };
 
+namespace detail {
+/// Host address of the contents, of the type `wanted` and no other; evaluates. `function` names itself in errors.
+const void* host_address(const Tensor& tensor, DType wanted, const char* function, Location where);
+/// The elements, converted where the type `wanted` holds all of them. `count` is how many there have to be.
+void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where);
+[[noreturn]] void refuse_shape(const Shape& shape, const char* why, const char* function, Location where);
+}  // namespace detail
+
 /// An operand: a tensor or a C++ scalar. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind
-/// (bool < integer < floating) is higher. Made implicitly at the call, it remembers the caller's file and line. It refers
+/// (bool < integer < floating) is higher; then an integer is int64, and a floating scalar of its C++ type: 1.f float32, 1.0 float64. Made implicitly at the call, it remembers the caller's file and line. It refers
 /// to its tensor: a parameter type, not something to keep.
 class Arg {
  public:
@@ -148,23 +232,6 @@ class Arg {
   DType native_ = DType::float64;
 };
 
-/// The axes a function works on: Axes{} is all of them, -1 the last, {0, 2} two of them. An empty vector is none.
-class Axes {
- public:
-  Axes() = default;
-  template <class T>
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  Axes(T axis) : all_(false), list_{static_cast<std::int64_t>(axis)} {}
-  Axes(std::initializer_list<std::int64_t> axes) : all_(axes.size() == 0), list_(axes) {}
-  Axes(std::vector<std::int64_t> axes) : all_(false), list_(std::move(axes)) {}
-  bool all() const { return all_; }
-  const std::vector<std::int64_t>& list() const { return list_; }
-
- private:
-  bool all_ = true;
-  std::vector<std::int64_t> list_;
-};
-
 /// Python's start:stop:step; each may be left out: Slice{}, Slice{1, {}, 2}, Slice{{}, {}, -1}.
 struct Slice {
   std::optional<std::int64_t> start = {}, stop = {}, step = {};
@@ -185,7 +252,8 @@ class Index {
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
-  /// Integers: the axis is replaced by the tensor's axes, as take() does. One position of an index may be a tensor.
+  /// Integers: the axis is replaced by the tensor's axes, as take() does. Several look up an element each together: x(i, j)[k] = x(i[k],
+  /// j[k]); where a slice lies between them, and integers are places too, their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
 
   Kind kind() const { return kind_; }
@@ -202,8 +270,72 @@ class Index {
   Location where_;
 };
 
+/// A part of a named handle. It is a Tensor, the elements as they are now, and a place to assign to, as long as it has no name itself:
+/// `x(0) = y` gives x a new value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a
+/// DTypeError); other handles keep the old one. `auto row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
+/// Where x(mask), of a bool tensor, has elements is not known before it is computed: it can be assigned to and not read.
+class Part : public Tensor {
+ public:
+  Part(const Part&) = default;
+  Part(Part&&) noexcept = default;
+  using Tensor::operator=;
+  Part& operator=(const Part&) & = default;
+  Part& operator=(Part&&) & noexcept = default;
+  void operator=(const Arg& value) &&;
+  void operator=(const Part& value) &&;
+  template <Element E> void operator=(std::initializer_list<E> values) && { std::move(*this) = Tensor(values, where_); }
+
+  using Tensor::operator+=, Tensor::operator-=, Tensor::operator*=, Tensor::operator/=, Tensor::operator%=, Tensor::operator&=,
+      Tensor::operator|=, Tensor::operator^=, Tensor::operator<<=, Tensor::operator>>=;
+  void operator+=(const Arg& other) &&;
+  void operator-=(const Arg& other) &&;
+  void operator*=(const Arg& other) &&;
+  void operator/=(const Arg& other) &&;
+  void operator%=(const Arg& other) &&;
+  void operator&=(const Arg& other) &&;
+  void operator|=(const Arg& other) &&;
+  void operator^=(const Arg& other) &&;
+  void operator<<=(const Arg& other) &&;
+  void operator>>=(const Arg& other) &&;
+
+ private:
+  friend class Tensor;
+  Part(Tensor& whole, std::vector<Index> index, Location where);
+  void assign(const char* op, const Arg& value);
+  void update(const char* op, Tensor (*function)(const Arg&, const Arg&), const Arg& other);
+
+  Tensor* whole_;
+  std::vector<Index> index_;
+  Location where_;
+};
+
+/// An iterator over the first axis.
+class Rows {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = Tensor;
+  using difference_type = std::int64_t;
+  using pointer = void;
+  using reference = Tensor;
+
+  Rows() = default;
+  Rows(Tensor tensor, std::int64_t at) : tensor_(std::move(tensor)), at_(at) {}
+  Tensor operator*() const { return std::as_const(tensor_)(at_); }
+  Rows& operator++() {
+    ++at_;
+    return *this;
+  }
+  Rows operator++(int) { return {tensor_, at_++}; }
+  bool operator==(const Rows& other) const { return at_ == other.at_; }
+
+ private:
+  Tensor tensor_;
+  std::int64_t at_ = 0;
+};
+
 /// As NumPy prints an array (evaluates): aligned columns, 8 digits, "..." above 1000 elements.
-std::string to_string(const Tensor& tensor);
+std::string to_string(const Tensor& tensor, Location where = Location::current());
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 namespace detail {
@@ -211,7 +343,7 @@ namespace detail {
 /// One nested list, flattened: sizes per axis, checked for raggedness while values are appended.
 class ListReader {
  public:
-  explicit ListReader(DType dtype, int ndim);
+  ListReader(DType dtype, int ndim, Location where);
   void open(int level, std::size_t count);  // a list of `count` items at nesting level `level`
   void append(const void* values, std::size_t count);
   Tensor finish();
@@ -220,6 +352,7 @@ class ListReader {
   DType dtype_;
   Shape shape_;
   std::vector<unsigned char> bytes_;
+  Location where_;
 };
 
 template <class T> void read_list(ListReader& reader, int level, std::initializer_list<T> list) {
@@ -230,39 +363,50 @@ template <class T> void read_list(ListReader& reader, int level, std::initialize
     for (const auto& item : list) read_list(reader, level + 1, item);
   }
 }
-template <class T, class List> Tensor from_list(int ndim, const List& list) {
-  ListReader reader(dtype_of<T>, ndim);
+template <class T, class List> Tensor from_list(int ndim, const List& list, Location where) {
+  ListReader reader(dtype_of<T>, ndim, where);
   read_list(reader, 0, list);
   return reader.finish();
 }
+Tensor from_number(const Arg& value);
+
+struct Number {
+  template <Element T> Number(T number) : value(number) {}
+  Arg value;
+};
 
 }  // namespace detail
 
-template <Element E> Tensor::Tensor(std::initializer_list<E> v) : Tensor(detail::from_list<E>(1, v)) {}
+template <Element E> Tensor::Tensor(E value, Location where) : Tensor(detail::from_number(Arg(value, where))) {}
+template <Element E> Tensor::Tensor(std::initializer_list<E> v, Location where) : Tensor(detail::from_list<E>(1, v, where)) {}
 template <Element E>
-Tensor::Tensor(std::initializer_list<std::initializer_list<E>> v) : Tensor(detail::from_list<E>(2, v)) {}
+Tensor::Tensor(std::initializer_list<std::initializer_list<E>> v, Location where) : Tensor(detail::from_list<E>(2, v, where)) {}
 template <Element E>
-Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> v)
-    : Tensor(detail::from_list<E>(3, v)) {}
+Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> v, Location where)
+    : Tensor(detail::from_list<E>(3, v, where)) {}
 template <Element E>
-Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> v)
-    : Tensor(detail::from_list<E>(4, v)) {}
+Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> v, Location where)
+    : Tensor(detail::from_list<E>(4, v, where)) {}
 
-template <Element E> std::vector<E> Tensor::to_vector() const {
-  const E* first = static_cast<const E*>(host(dtype_of<E>, "to_vector"));
-  return std::vector<E>(first, first + size());
+template <Element E> std::vector<E> Tensor::to_vector(Location where) const {
+  if (dtype() == dtype_of<E> || is_bool(dtype_of<E>)) {
+    const E* first = static_cast<const E*>(detail::host_address(*this, dtype_of<E>, "to_vector", where));
+    return std::vector<E>(first, first + size());
+  }
+  std::vector<E> elements(static_cast<std::size_t>(size()));
+  if constexpr (!std::is_same_v<E, bool>) detail::copy_elements(*this, elements.data(), dtype_of<E>, size(), "to_vector", where);
+  return elements;
 }
-template <Element E> void Tensor::copy_to(std::span<E> out) const {
-  check_count(out.size(), "copy_to");
-  const E* first = static_cast<const E*>(host(dtype_of<E>, "copy_to"));
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = first[i];
+template <Element E> void Tensor::copy_to(std::span<E> out, Location where) const {
+  detail::copy_elements(*this, out.data(), dtype_of<E>, static_cast<std::int64_t>(out.size()), "copy_to", where);
 }
-template <Element E> E Tensor::item() const {
-  check_count(1, "item");
-  return *static_cast<const E*>(host(dtype_of<E>, "item"));
+template <Element E> E Tensor::item(Location where) const {
+  E value;
+  detail::copy_elements(*this, &value, dtype_of<E>, 1, "item", where);
+  return value;
 }
-template <Element E> std::span<const E> Tensor::data() const& {
-  return {static_cast<const E*>(host(dtype_of<E>, "data")), static_cast<std::size_t>(size())};
+template <Element E> std::span<const E> Tensor::data(Location where) const& {
+  return {static_cast<const E*>(detail::host_address(*this, dtype_of<E>, "data", where)), static_cast<std::size_t>(size())};
 }
 
 }  // namespace sinter

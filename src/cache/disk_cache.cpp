@@ -257,6 +257,25 @@ std::optional<std::string> DiskCache::recall(const std::string& name) {
   return state_->guarded(std::optional<std::string>(), [&] { return state_->recall(name); });
 }
 
+std::vector<std::pair<std::string, std::string>> DiskCache::find_all(std::string_view target) {
+  return state_->guarded(std::vector<std::pair<std::string, std::string>>(), [&] {
+    std::vector<std::pair<std::string, std::string>> found;
+    const auto from = state_->open(/*create=*/false);
+    if (!from) return found;
+    for (const FileInfo& listed : state_->entries(*from)) {
+      const FileRead file = from->read(listed.name, /*touch=*/false);
+      if (file.status != Status::good) continue;
+      const EntryView entry = decode(file.bytes);
+      if (entry.status != EntryView::Status::good) continue;
+      const std::string_view whole = target_of(entry.key);
+      if (!whole.starts_with(target)) continue;
+      if (const auto binary = binary_of(entry)) found.emplace_back(whole, binary->note);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  });
+}
+
 Stats DiskCache::stats() const {
   Stats stats{.hits = state_->hits, .misses = state_->misses, .stores = state_->stores, .evicted = state_->evicted,
               .corrupt = state_->corrupt};

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "jit/source.hpp"
 
@@ -32,6 +34,9 @@ struct VerifyResult {
   std::string report;  // one line per bad entry; those that could not be read count as bad, and stay
 };
 
+/// How the target of an entry begins that holds no code but a schedule, found by measuring on what the rest of it names.
+inline constexpr std::string_view kTunedTarget = "schedule measured on ";
+
 /// Thread-safe; safe against other processes on the same directory. No member throws for anything a file system or a
 /// hostile file can do: it warns once (log) and goes on without the entry.
 class DiskCache {
@@ -51,6 +56,9 @@ class DiskCache {
   /// A word about the cache itself, kept beside its entries and checked as they are: "compiler-cpu" -> the compiler's identity.
   void remember(const std::string& name, const std::string& value);
   std::optional<std::string> recall(const std::string& name);
+
+  /// Entries whose target begins so, as their target and their note.
+  std::vector<std::pair<std::string, std::string>> find_all(std::string_view target);
 
   Stats stats() const;
   /// Reads every entry and checks it; deletes those whose content is wrong, never those that could not be read.

@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -49,6 +50,17 @@ std::string key_text(const jit::Source& source) {
   field("entry", source.entry);
   field("text", source.text);
   return key;
+}
+
+std::string_view target_of(std::string_view key) {
+  const std::size_t field = key.find("\ntarget ");
+  if (field == std::string_view::npos) return {};
+  const std::size_t end = key.find('\n', field + 1);
+  std::size_t length = 0;
+  const std::string_view digits = key.substr(field + 8, end == std::string_view::npos ? 0 : end - field - 8);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+  if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size() || length > key.size() - end - 1) return {};
+  return key.substr(end + 1, length);
 }
 
 std::string entry_name(std::string_view key) {

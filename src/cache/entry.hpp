@@ -22,6 +22,9 @@ inline constexpr std::uint32_t kSchema = 1;
 /// Larger files are taken for damage: no kernel comes near, and a sparse file must not be able to claim all memory.
 inline constexpr std::uint64_t kMaxEntryBytes = std::uint64_t{256} << 20;
 
+/// The target that a key of key_text() names; empty for any other text.
+std::string_view target_of(std::string_view key);
+
 /// "<32 hex digits>.sinter", from the XXH3-128 hash of the key.
 std::string entry_name(std::string_view key);
 bool is_entry_name(std::string_view name);

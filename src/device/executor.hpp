@@ -42,6 +42,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;  // "cpu", "cuda:0"
+  /// What decides how fast it is, as words: the processor, and how much of it is used.
+  virtual std::string model() const = 0;
   virtual fuse::Limits limits() const = 0;
   virtual void set_threads(int) {}       // threads of the host that may work at once, 0: every core
   virtual BufferPtr allocate(std::size_t bytes) = 0;            // throws DeviceError when there is no more
@@ -60,6 +62,7 @@ class Device {
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now
+  virtual bool lost() const { return false; }                   // nothing more runs on it, for good
   virtual void trim() = 0;                                      // give pooled memory back
   virtual void before_fork() {}                                 // holds still what a child of fork will use, until after_fork
   virtual void after_fork() {}

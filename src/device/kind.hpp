@@ -30,6 +30,8 @@ struct Kind {
   std::function<jit::Source(const jit::LoopNest&, const fuse::Limits&)> generate;
   /// Whether machine code and interpreter give the same bits for a nest, so that either may run it.
   std::function<bool(const jit::LoopNest&)> same_bits;
+  /// Dynamic shared memory of a block, at the nest's sizes; none: the kind has no such memory.
+  std::function<std::size_t(const jit::LoopNest&, const fuse::Limits&)> dynamic_shared;
   /// A kernel's strings for looking at, as extension and text; `assembly`: with the compiler's, where it gives any.
   std::function<std::vector<std::pair<std::string, std::string>>(const jit::LoopNest&, const jit::Source&, jit::Compiler*, bool assembly)>
       strings;

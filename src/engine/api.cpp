@@ -14,39 +14,45 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
 
 // A loop that records without end is evaluated piece by piece.
 const bool hooked = [] {
-  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, false); });
+  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); });
   return true;
 }();
 
 }  // namespace
 
-void eval(const std::vector<Tensor>& tensors) {
+void eval(const std::vector<Tensor>& tensors, Location where) {
   (void)hooked;
-  engine::Engine::get().evaluate(nodes_of(tensors));
+  engine::Engine::get().evaluate(nodes_of(tensors), {"eval", where});
 }
+void eval(std::initializer_list<Tensor> tensors, Location where) { eval(std::vector<Tensor>(tensors), where); }
 
 std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
-  const auto [history, kept] = engine::Engine::get().history_of(nodes_of(tensors), target);
-  return format == Format::json ? engine::explain_json(history) : engine::explain_text(history);
+  const auto evaluations = engine::Engine::get().histories_of(nodes_of(tensors), target);
+  return format == Format::json ? engine::explain_json(evaluations) : engine::explain_text(evaluations);
 }
 std::string explain(const Tensor& tensor, Format format, std::string_view target) {
   return explain(std::vector<Tensor>{tensor}, format, target);
 }
 
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target, bool assembly) {
-  const auto [history, planned] = engine::Engine::get().history_of(nodes_of(tensors), target);
-  if (history.kernels + history.calls == 0) return {};
-  if (!planned) throw ValueError("dump_kernels: the plan of this evaluation has left memory; record the formula again");
   std::vector<std::string> paths;
-  for (const auto& step : planned->steps) {
-    if (step.nest.name.empty()) continue;  // a library call
-    const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, device::kind_of(planned->limits), assembly);
-    paths.insert(paths.end(), written.begin(), written.end());
+  for (const auto& [history, planned] : engine::Engine::get().histories_of(nodes_of(tensors), target)) {
+    if (history.kernels + history.calls == 0) continue;
+    if (!planned) throw ValueError("dump_kernels: the plan of this evaluation has left memory; record the formula again");
+    for (const auto& step : planned->steps) {
+      if (step.nest.name.empty()) continue;  // a library call
+      const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, device::kind_of(planned->limits), assembly);
+      paths.insert(paths.end(), written.begin(), written.end());
+    }
   }
   return paths;
 }
 std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target, bool assembly) {
   return dump_kernels(std::vector<Tensor>{tensor}, directory, target, assembly);
+}
+
+std::vector<TunedKernel> tune(const std::vector<Tensor>& tensors, const std::function<void(double, std::string_view)>& progress) {
+  return engine::Engine::get().tune(nodes_of(tensors), progress);
 }
 
 Counters counters() { return engine::Engine::get().counters(); }
@@ -60,5 +66,5 @@ std::string_view version() { return SINTER_VERSION; }
 }  // namespace sinter
 
 namespace sinter::trace {
-const void* host_data(const RecordedPtr& node) { return engine::Engine::get().host_data(node); }
+const void* host_data(const RecordedPtr& node, const Site& site) { return engine::Engine::get().host_data(node, site); }
 }  // namespace sinter::trace

@@ -29,6 +29,19 @@ std::string short_place(const Location& where) {
   return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
 }
 
+// Whose result a step writes, for the message when there is no memory for it. Lines are those of the roots: a plan may have been made
+// for the same formula in another place.
+std::string result_name(const fuse::Plan& plan, int node, const std::vector<trace::RecordedPtr>& roots) {
+  const fuse::Node& written = plan.graph.nodes[node];
+  const std::string what = fmt::format("{} {}", name(written.dtype), fuse::to_string(written.shape));
+  for (std::size_t k = 0; k < roots.size(); ++k) {
+    const auto alias = plan.aliases.find(plan.graph.outputs[k]);
+    if (node == (alias == plan.aliases.end() ? plan.graph.outputs[k] : alias->second))
+      return fmt::format("the result of {}, {}{}", roots[k]->called, what, short_place(roots[k]->where));
+  }
+  return fmt::format("the result of {} on the way to {}, {}{}", name(written.op), roots.front()->called, what, short_place(roots.front()->where));
+}
+
 // About what a plan takes in memory: its sources, above all.
 std::size_t cost_of(const std::string& key, const Planned& planned) {
   std::size_t cost = 2 * key.size() + planned.plan.graph.nodes.size() * 256;
@@ -44,6 +57,8 @@ constinit ForkGate gate;
 constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static tensors may outlive any order of destruction
 
 }  // namespace
+
+ForkGate& Engine::fork_gate() { return gate; }
 
 // Made inside the gate: a child of fork would wait for ever for an engine that another thread of its parent was making.
 Engine& Engine::get() {
@@ -92,8 +107,11 @@ void Engine::after_fork(bool child) {
 
 void Engine::configure(const Options& options) {
   check(options);
-  device_of(options);
+  const device::DevicePtr chosen = device_of(options);
   apply(options);
+  // A device that was lost is left behind: what goes on elsewhere is not told of it again.
+  std::lock_guard lock(mutex_);
+  std::erase_if(devices_, [&](const auto& entry) { return entry.second != chosen && entry.second->lost(); });
 }
 
 Options Engine::options() const {
@@ -144,8 +162,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
   const Target& target = setup.target;
   fuse::Structure structure = fuse::structure_of(graph);
   const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
-                  target.device ? target.device->name() : "offline") +
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|", target.limits.target, target.interpret, target.limits.fuse, setup.options.fast_math,
+                  setup.options.schedule, setup.options.tuned ? kernels_.tunings() : -1, target.device ? target.device->name() : "offline") +
       structure.key;
   {
     std::lock_guard lock(mutex_);
@@ -157,7 +175,8 @@ Engine::Found Engine::plan_for(const trace::Graph& graph, const Setup& setup) {
         return {*planned, true, std::move(structure.symbols)};
       }
   }
-  auto planned = make_plan(graph, target, setup.options.fast_math, kernels_);
+  const PlanOptions how{{setup.options.fast_math, jit::Wish::parse(setup.options.schedule)}, setup.options.tuned};
+  auto planned = make_plan(graph, target, how, kernels_);
   ++totals_.plans_made;
   std::lock_guard lock(mutex_);
   PlanFamily family{planned};
@@ -258,33 +277,40 @@ void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device
   device->call(call, pointers);
 }
 
-void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
-                 std::vector<device::BufferPtr>& buffers) {
+void Engine::run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const std::vector<trace::RecordedPtr>& roots,
+                 const Setup& setup, std::vector<device::BufferPtr>& buffers, bool keep_all) {
   const auto& plan = planned.plan;
   const auto& device = setup.target.device;
   buffers.assign(plan.graph.nodes.size(), nullptr);
-  const auto constants = constants_of(linear.graph);
+  auto constants = constants_of(linear.graph);
+  constants.insert(constants.end(), planned.made.begin(), planned.made.end());
   Checks checks(linear.graph, device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto& step = plan.steps[s];
     for (int node : step.reads())
       if (!buffers[node]) buffers[node] = buffer_of(linear.leaves.at(plan.graph.nodes[node].leaf), device);
-    for (int node : step.writes()) buffers[node] = device->allocate(std::max<std::size_t>(planned.bytes_of(node, numbers), 1));
+    for (int node : step.writes()) {
+      try {
+        buffers[node] = device->allocate(std::max<std::size_t>(planned.bytes_of(node, numbers), 1));
+      } catch (const DeviceError& error) {
+        throw DeviceError(fmt::format("no room for {}: {}", result_name(plan, node, roots), error.what()));
+      }
+    }
     const auto& made = planned.steps[s];
     if (step.kind == fuse::Step::Kind::library) call(fuse::bound(step.call, numbers.data() + made.numbers), device, buffers);
     else if (made.gathers.empty()) launch(made, numbers, constants, setup.target, buffers, nullptr);
     else checks.launch(made, [&](const device::BufferPtr& flags) { launch(made, numbers, constants, setup.target, buffers, flags); });
     for (int node : step.reads())  // the pool hands a dead intermediate's memory to the next step
-      if (plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
+      if (!keep_all && plan.last_use[node] == static_cast<int>(s)) buffers[node].reset();
   }
   checks.verify();
 }
 
-void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) {
+void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site, bool asked) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
   for (const auto& root : roots) {
-    if (!root) throw ValueError("eval: the tensor is empty (default-constructed); assign it first");
+    if (!root) trace::fail<ValueError>(site, "the tensor is empty (default-constructed); assign it first");
     if (!root->result()) pending.push_back(root);
   }
   if (pending.empty()) return;
@@ -292,17 +318,26 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) 
   const trace::Linear linear = trace::linearize_and_keep(pending);
   for (std::size_t leaf = 0; leaf < linear.leaves.size(); ++leaf)
     if (!linear.leaves[leaf])
-      throw ValueError(fmt::format("eval: the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
-                                   short_place(pending.front()->where)));
+      trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
+                                                short_place(pending.front()->where)));
   Setup now = setup();
   std::vector<device::BufferPtr> buffers;
   std::vector<std::int64_t> numbers;
-  const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) {
-    Found made = plan_for(linear.graph, now);
-    made.planned->program.evaluate(made.symbols, numbers);
-    run(*made.planned, numbers, linear, now, buffers);
-    return made;
-  });
+  const auto compute = [&] {
+    return without_fusion_if_it_fails(now.target, [&](const Target&) {
+      Found made = plan_for(linear.graph, now);
+      made.planned->program.evaluate(made.symbols, numbers);
+      run(*made.planned, numbers, linear, pending, now, buffers);
+      return made;
+    });
+  };
+  const Found found = [&] {
+    try {
+      return compute();
+    } catch (const DeviceError& error) {
+      trace::fail<DeviceError>(site, error.what());
+    }
+  }();
   const auto& planned = found.planned;
 
   const auto& plan = planned->plan;
@@ -324,28 +359,37 @@ void Engine::evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked) 
   }
 }
 
-const void* Engine::host_data(const trace::RecordedPtr& node) {
+const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site& site) {
   const ForkGate::Inside inside(gate);
-  evaluate({node});
-  const auto storage = node->result();
-  if (!storage) throw ValueError("the tensor is a placeholder: it has a shape but no data");
-  return host_memory_of(*storage).get();
+  evaluate({node}, site);
+  try {
+    return host_memory_of(*node->result()).get();
+  } catch (const DeviceError& error) {
+    trace::fail<DeviceError>(site, error.what());
+  }
 }
 
-std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
-  History known;
+  std::vector<std::shared_ptr<History>> known;
   for (const auto& root : roots) {
     if (!root) throw ValueError("explain: the tensor is empty (default-constructed); assign it first");
-    if (auto history = std::static_pointer_cast<History>(root->history())) known = *history;
     if (!root->result()) pending.push_back(root);
+    auto history = std::static_pointer_cast<History>(root->history());
+    if (history && std::find(known.begin(), known.end(), history) == known.end()) known.push_back(std::move(history));
   }
+  if (!target.empty() && (!known.empty() || pending.empty()))
+    throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
+                     "is no data");
+  std::vector<Told> told;
+  for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {
-    if (!target.empty()) throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, "
-                                          "over placeholders if there is no data");
-    if (known.device.empty()) known.device = options().device;  // nobody computed it: it came with its elements
-    return {known, known.planned.lock()};
+    if (told.empty()) {  // nobody computed them: they came with their elements
+      told.emplace_back();
+      told.back().history.device = options().device;
+    }
+    return told;
   }
   Setup now;
   if (target.empty()) {
@@ -359,7 +403,8 @@ std::pair<History, std::shared_ptr<const Planned>> Engine::history_of(const std:
   const trace::Linear linear = trace::linearize(pending);
   const Found found = without_fusion_if_it_fails(now.target, [&](const Target&) { return plan_for(linear.graph, now); });
   const auto& planned = found.planned;
-  return {History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned};
+  told.push_back({History(planned, found.reused, now.target.device ? now.target.device->name() : now.target.limits.target), planned});
+  return told;
 }
 
 Counters Engine::counters() {

@@ -1,5 +1,6 @@
 // The engine: the one place that knows every room. Takes recorded nodes, returns contents.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,7 +13,9 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
+#include "sinter/tune.hpp"
 #include "trace/record.hpp"
+#include "trace/site.hpp"
 
 namespace sinter::engine {
 
@@ -24,13 +27,16 @@ class Engine {
   /// Opens the device, so that a missing one is told here.
   void configure(const Options& options);
 
-  /// `asked`: by the user, not by recording that found a loop.
-  void evaluate(const std::vector<trace::RecordedPtr>& roots, bool asked = true);
+  /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
+  void evaluate(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
-  const void* host_data(const trace::RecordedPtr& node);
-  /// What is known of the roots' evaluation, or a plan made now. `target` empty: the current device. The plan is held for as long
-  /// as it is looked at; null when it has left memory.
-  std::pair<History, std::shared_ptr<const Planned>> history_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+  const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);
+  /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
+  /// current device.
+  std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+
+  /// See sinter::tune(). `progress` is told what part is done, and of which kernel.
+  std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);
 
   Counters counters();
   void reset_peak();
@@ -58,11 +64,12 @@ class Engine {
   Found plan_for(const trace::Graph& graph, const Setup& setup);
   std::shared_ptr<void> host_memory_of(trace::Storage& storage);
   device::BufferPtr buffer_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
-  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const Setup& setup,
-           std::vector<device::BufferPtr>& buffers);
+  void run(const Planned& planned, std::span<const std::int64_t> numbers, const trace::Linear& linear, const std::vector<trace::RecordedPtr>& roots,
+           const Setup& setup, std::vector<device::BufferPtr>& buffers, bool keep_all = false);
   void launch(const PlannedStep& step, std::span<const std::int64_t> numbers, const std::vector<trace::Scalar>& constants, const Target& target,
               std::vector<device::BufferPtr>& buffers, const device::BufferPtr& flags);
   void call(const fuse::LibraryCall& call, const device::DevicePtr& device, std::vector<device::BufferPtr>& buffers);
+  static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);
   struct AtFork;

@@ -1,6 +1,7 @@
 #include "engine/explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -42,11 +43,29 @@ std::string listed(const Graph& graph, const std::vector<int>& nodes) {
   return text.empty() ? "nothing" : text;
 }
 
+// A kernel that reads a view of a buffer, and not all of it, says what: "float32 (2, 6) of (4, 6)". Where it reads depends on guards or on
+// computed values in other cases, and the buffer is told.
+std::string read_text(const Graph& graph, const Step& step, int node) {
+  const auto& buffer = graph.nodes[node];
+  Shape read;
+  for (const auto& value : step.kernel.values) {
+    if (value.kind != fuse::Value::Kind::load || value.node != node) continue;
+    if (value.index.has_values() || value.args[fuse::Value::kGuard] >= 0) return describe(graph, node);
+    Shape walked;
+    for (std::size_t axis = 0; axis < step.kernel.sizes.size(); ++axis)
+      if (value.index.axes() >> axis & 1) walked.push_back(step.kernel.sizes[axis].hint());
+    if (!read.empty() && walked != read) return describe(graph, node);
+    read = std::move(walked);
+  }
+  if (read.empty() || element_count(read) >= element_count(fuse::hints(buffer.shape))) return describe(graph, node);
+  return fmt::format("{} {} of {}", name(buffer.dtype), to_string(read), to_string(buffer.shape));
+}
+
 // Inputs that an earlier step wrote say which: "float32 (4, 4) of step 1".
 std::string inputs_text(const Graph& graph, const Step& step, const std::map<int, std::size_t>& writer) {
   std::string text;
   for (int node : step.reads()) {
-    text += (text.empty() ? "" : ", ") + describe(graph, node);
+    text += (text.empty() ? "" : ", ") + read_text(graph, step, node);
     if (const auto found = writer.find(node); found != writer.end()) text += fmt::format(" of step {}", found->second);
   }
   return text.empty() ? "nothing" : text;
@@ -58,6 +77,32 @@ std::string binary_text(const Made& made, bool reused) {
   if (reused || made.origin == jit::Origin::memory) return "from memory";
   if (made.origin == jit::Origin::disk) return "from disk";
   return fmt::format("compiled in {:.1f} ms", made.report.compile_ms);
+}
+
+const char* origin_text(const PlannedStep& step) {
+  switch (step.schedule_from) {
+    case PlannedStep::From::chosen: return "";
+    case PlannedStep::From::asked: return " (as asked)";
+    case PlannedStep::From::tuned: return " (tuned)";
+  }
+  return "?";
+}
+
+// What the schedule keeps between the passes over a row.
+std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
+  if (nest.slots.empty()) return {};
+  const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kernel.kept.size(), step.kernel.kept.size() == 1 ? "" : "s");
+  if (nest.schedule.row_steps > 0) return kept + ", in registers";
+  std::int64_t points = 1, bytes = 0;
+  for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
+  for (DType dtype : nest.slots) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
+  return fmt::format("{}, in {} of at most {} bytes", kept, bytes, limits.row_bytes);
+}
+
+// Of a block: what the compiler placed, and what a launch adds.
+int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
+  const auto& dynamic = device::kind_of(limits).dynamic_shared;
+  return std::max(step.made.report.shared_bytes, 0) + (dynamic ? static_cast<int>(dynamic(step.nest, limits)) : 0);
 }
 
 // "multiply, add x3, exp": in order of first appearance.
@@ -86,9 +131,8 @@ std::string holds_text(const Graph& graph) {
   return fmt::format("{}; holds where {}{}\n", planned, fmt::join(guards, ", "), more ? fmt::format(" and {} more", more) : "");
 }
 
-}  // namespace
-
-std::string explain_text(const History& history) {
+std::string text_of(const Told& told) {
+  const History& history = told.history;
   const int kernels = history.kernels, calls = history.calls;
   if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
   std::string text = fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
@@ -97,7 +141,7 @@ std::string explain_text(const History& history) {
   if (history.bytes_unfused > history.bytes_moved)
     text += fmt::format("; one kernel per op would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
   text += "\n";
-  const auto known = history.planned.lock();
+  const auto& known = told.planned;
   if (!known) return text + "the plan itself has left memory; record the formula again to see its kernels\n";
   const auto& plan = known->plan;
   const Graph& graph = plan.graph;
@@ -120,23 +164,24 @@ std::string explain_text(const History& history) {
     text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(graph, step.writes()));
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
-    text += "\n";
+    text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.is_cuda()), origin_text(planned));
+    if (const std::string kept = kept_text(step, planned.nest, known->limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
     for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
-      text += fmt::format("   uses    {} registers, {} bytes of static shared memory, {} bytes spilled\n", made.report.registers,
-                          std::max(made.report.shared_bytes, 0), std::max(made.report.spill_bytes, 0));
+      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers,
+                          shared_bytes(planned, known->limits), std::max(made.report.spill_bytes, 0));
     text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut()));
   }
   return text;
 }
 
-std::string explain_json(const History& history) {
+// Appends the steps of one evaluation.
+void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls) {
   using nlohmann::json;
-  const auto known = history.planned.lock();
-  const fuse::Plan nothing;
-  const auto& plan = known ? known->plan : nothing;
+  if (!told.planned) return;
+  const auto& plan = told.planned->plan;
   const Graph& graph = plan.graph;
-  json kernels = json::array(), calls = json::array();
+  const std::size_t before = kernels.size() + calls.size();
   const auto described = [&](const std::vector<int>& nodes) {
     json list = json::array();
     for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", fuse::hints(graph.nodes[node].shape)}});
@@ -144,7 +189,7 @@ std::string explain_json(const History& history) {
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
-    json entry{{"step", s},
+    json entry{{"step", before + s},
                {"inputs", described(step.reads())},
                {"outputs", described(step.writes())},
                {"cut", {{"reason", std::string(fuse::name(step.cut().reason))}, {"detail", step.cut().detail}}},
@@ -155,26 +200,54 @@ std::string explain_json(const History& history) {
       calls.push_back(entry);
       continue;
     }
-    const PlannedStep& planned = known->steps[s];
+    const PlannedStep& planned = told.planned->steps[s];
     const Made& made = planned.made;
     const auto figure_or_null = [](int figure) { return figure < 0 ? json() : json(figure); };
     entry["name"] = planned.nest.name;
     entry["ops"] = planned.nest.ops;
     entry["registers"] = figure_or_null(made.report.registers);
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
-    entry["shared_bytes"] = figure_or_null(made.report.shared_bytes);
-    entry["origin"] = origin_name(made, history.reused);
-    entry["compile_ms"] = history.reused ? 0 : made.report.compile_ms;
+    entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, told.planned->limits));
+    entry["schedule"] = jit::to_string(planned.nest.schedule, told.planned->limits.is_cuda());
+    entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
+    entry["origin"] = origin_name(made, told.history.reused);
+    entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.kernel.notes;
     if (!made.why_interpreted.empty()) entry["why_interpreted"] = made.why_interpreted;
     kernels.push_back(entry);
   }
-  return json{{"device", history.device},
+}
+
+}  // namespace
+
+std::string explain_text(const std::vector<Told>& evaluations) {
+  if (evaluations.size() == 1) return text_of(evaluations[0]);
+  std::string text;
+  for (std::size_t k = 0; k < evaluations.size(); ++k)
+    text += fmt::format("{}evaluation {} of {}: {}", k > 0 ? "\n" : "", k + 1, evaluations.size(), text_of(evaluations[k]));
+  return text;
+}
+
+std::string explain_json(const std::vector<Told>& evaluations) {
+  using nlohmann::json;
+  json kernels = json::array(), calls = json::array();
+  std::vector<std::string> devices;
+  bool in_memory = true;
+  double bytes_moved = 0, bytes_unfused = 0;
+  for (const Told& told : evaluations) {
+    const History& history = told.history;
+    add_steps(told, kernels, calls);
+    if (std::find(devices.begin(), devices.end(), history.device) == devices.end()) devices.push_back(history.device);
+    in_memory &= told.planned != nullptr || history.kernels + history.calls == 0;
+    bytes_moved += history.bytes_moved;
+    bytes_unfused += history.bytes_unfused;
+  }
+  return json{{"device", fmt::format("{}", fmt::join(devices, ", "))},
               {"kernels", kernels},
               {"library_calls", calls},
-              {"plan_in_memory", known != nullptr || history.kernels + history.calls == 0},
-              {"bytes_moved", history.bytes_moved},
-              {"bytes_unfused", history.bytes_unfused}}
+              {"plan_in_memory", in_memory},
+              {"bytes_moved", bytes_moved},
+              {"bytes_unfused", bytes_unfused}}
       .dump(2);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/planned.hpp"
 
@@ -24,7 +25,14 @@ struct History {
   double bytes_moved = 0, bytes_unfused = 0;
 };
 
-std::string explain_text(const History& history);
-std::string explain_json(const History& history);
+/// An evaluation, and its plan for as long as it is looked at; null when it has left memory.
+struct Told {
+  History history;
+  std::shared_ptr<const Planned> planned;
+};
+
+/// Of one evaluation or several.
+std::string explain_text(const std::vector<Told>& evaluations);
+std::string explain_json(const std::vector<Told>& evaluations);
 
 }  // namespace sinter::engine

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
 
@@ -31,7 +32,22 @@ void Kernels::configure(const cache::Settings& settings, const std::string& dump
   std::lock_guard lock(mutex_);
   dump_ = dump;
   if (!disk_ || disk_->settings().directory != settings.directory || disk_->settings().max_bytes != settings.max_bytes)
+  {
     disk_ = std::make_shared<cache::DiskCache>(settings);
+    any_tuned_.reset();
+  }
+}
+
+bool Kernels::any_tuned() {
+  std::lock_guard lock(mutex_);
+  if (!any_tuned_) any_tuned_ = engine::any_tuned(*disk_);
+  return *any_tuned_;
+}
+
+void Kernels::tuned() {
+  std::lock_guard lock(mutex_);
+  any_tuned_ = true;
+  ++tunings_;
 }
 
 std::shared_ptr<cache::DiskCache> Kernels::disk() const {

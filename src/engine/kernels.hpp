@@ -68,6 +68,11 @@ class Kernels {
   void wait() { background_.wait(); }
 
   std::shared_ptr<cache::DiskCache> disk() const;
+  /// Whether the disk holds schedules that were tuned; asked of it once.
+  bool any_tuned();
+  /// Some were added. Plans that were made before know nothing of them: `tunings` tells such plans apart.
+  void tuned();
+  int tunings() const { return tunings_; }
 
   void before_fork();
   void after_fork(bool child);
@@ -88,6 +93,8 @@ class Kernels {
   Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the key's full text
   std::shared_ptr<cache::DiskCache> disk_;
   std::string dump_;
+  std::optional<bool> any_tuned_;  // of disk_
+  std::atomic<int> tunings_{0};
 };
 
 /// Writes one kernel's strings into a folder; returns the paths. NAME.cu, or NAME.nest and NAME.ll.

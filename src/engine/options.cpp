@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "cache/disk_cache.hpp"
+#include "jit/schedule.hpp"
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
 
@@ -53,6 +54,7 @@ void check(const Options& options) {
     throw ValueError(fmt::format("unknown backend '{}'; known are llvm and interpreter", options.backend));
   if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
   cache::parse_size(options.cache_size);
+  jit::Wish::parse(options.schedule);
   if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
     throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));
 }
@@ -78,6 +80,8 @@ Options options_from_environment() {
   read("SINTER_FAST_MATH", [](Options& o, const std::string& text) { o.fast_math = parse_switch(text); });
   read("SINTER_THREADS", [](Options& o, const std::string& text) { o.threads = parse_count(text); });
   read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
+  read("SINTER_SCHEDULE", [](Options& o, const std::string& text) { o.schedule = text; });
+  read("SINTER_TUNED", [](Options& o, const std::string& text) { o.tuned = parse_switch(text); });
   read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
   read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });
   read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "jit/lower.hpp"
+#include "engine/tuned.hpp"
 #include "trace/log.hpp"
 
 namespace sinter::engine {
@@ -10,12 +10,15 @@ namespace {
 
 constexpr int kMaxRecuts = 16;
 
-// Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after.
+// Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after. Constants that
+// rewriting put in come after all others.
 std::vector<int> ordinals_of(const fuse::Graph& graph, trace::Op op) {
   std::vector<int> ordinals(graph.nodes.size(), -1);
   int next = 0;
   for (std::size_t id = 0; id < graph.nodes.size(); ++id)
-    if (graph.nodes[id].op == op) ordinals[id] = next++;
+    if (graph.nodes[id].op == op && !graph.nodes[id].made) ordinals[id] = next++;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id)
+    if (graph.nodes[id].op == op && graph.nodes[id].made) ordinals[id] = next++;
   return ordinals;
 }
 
@@ -35,29 +38,64 @@ std::vector<const trace::Node*> gathers_of(const trace::Graph& graph) {
   return gathers;
 }
 
-std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, bool fast_math, Kernels& kernels) {
+PlannedStep make_step(const Planned& planned, const fuse::Step& step, const jit::Lowered& lowered, const Target& target, Kernels& kernels) {
+  const auto& graph = planned.plan.graph;
+  const auto constants = ordinals_of(graph, trace::Op::constant), gathers = ordinals_of(graph, trace::Op::gather);
+  PlannedStep made;
+  made.nest = lowered.nest;
+  for (const auto& scalar : made.nest.scalars) made.constants.push_back(constants[scalar.node]);
+  for (const auto& check : step.kernel.checks) made.gathers.push_back(gathers[check.node]);
+  made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
+  return made;
+}
+
+namespace {
+
+struct Scheduled {
+  jit::Lowered lowered;
+  PlannedStep::From from = PlannedStep::From::chosen;
+};
+
+Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
+  const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(planned.plan.graph, step.kernel, target.limits, options); };
+  Scheduled result{lower(how.lowering)};
+  const std::string name = result.lowered.nest.name;
+  if (how.tuned && target.device && kernels.any_tuned())
+    if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.interpret})) {
+      result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
+      if (result.lowered.nest.name != name) result.from = PlannedStep::From::tuned;
+    }
+  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && lower({how.lowering.fast_math, {}}).nest.name != name)
+    result.from = PlannedStep::From::asked;
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   const fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
     auto planned = std::make_shared<Planned>();
     planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
-    const auto ordinals = ordinals_of(planned->plan.graph, trace::Op::constant), gathers = ordinals_of(planned->plan.graph, trace::Op::gather);
+    for (const auto& node : planned->plan.graph.nodes)
+      if (node.made) planned->made.push_back(node.scalar);
     bool cut_again = false;
     fuse::Sizes numbers;
     const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };
-    for (const auto& step : planned->plan.steps) {
+    for (auto& step : planned->plan.steps) {
       PlannedStep made;
-      made.numbers = numbers.size();
+      const std::size_t first_number = numbers.size();
       if (step.kind == fuse::Step::Kind::kernel) {
-        auto lowered = jit::lower(planned->plan.graph, step.kernel, target.limits, {fast_math});
-        made.nest = std::move(lowered.nest);
+        const auto [lowered, from] = scheduled(*planned, step, target, how, kernels);
+        planned->plan.bytes_moved += lowered.bytes_moved - step.bytes_moved;
+        step.bytes_moved = lowered.bytes_moved;
         add(lowered.ints);
         add(lowered.input_offsets);
         add(lowered.output_offsets);
-        for (const auto& scalar : made.nest.scalars) made.constants.push_back(ordinals[scalar.node]);
-        for (const auto& check : step.kernel.checks) made.gathers.push_back(gathers[check.node]);
-        made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
+        made = make_step(*planned, step, lowered, target, kernels);
+        made.schedule_from = from;
         const auto& report = made.made.report;
         const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;
         if (node >= 0) {
@@ -69,6 +107,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
         }
       }
       if (step.kind == fuse::Step::Kind::library) add(fuse::numbers_of(step.call));
+      made.numbers = first_number;
       planned->steps.push_back(std::move(made));
     }
     if (cut_again) continue;

@@ -24,19 +24,22 @@ std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
 class Aligner {
  public:
   Aligner(const Graph& graph, const Group& host, const Group& guest)
-      : graph_(graph), guest_(guest), chunk_(host.kernel.chunk), chunk_total_(host.kernel.chunk_total), sizes_(host.kernel.sizes),
-        parallel_(host.kernel.parallel), requests_(host.requests), touches_(host.touches) {}
+      : graph_(graph), host_(host), guest_(guest), chunks_(host.kernel.chunks), sizes_(host.kernel.sizes), parallel_(host.kernel.parallel) {}
 
   std::optional<Aligned> run() {
     if (guest_.kernel.row_axes() > 0 && static_cast<int>(sizes_.size()) == parallel_) return std::nullopt;
-    if (guest_.kernel.chunk > 0 && (chunk_ != guest_.kernel.chunk || chunk_total_ != guest_.kernel.chunk_total)) return std::nullopt;
+    if (guest_.kernel.chunks.length > 0 && !chunks_.same(guest_.kernel.chunks)) return std::nullopt;
     for (int splits = 0;; ++splits) {
       try {
-        may_split_ = chunk_ == 0 && splits < kMaxSplits;
+        may_split_ = chunks_.length == 0 && splits < kMaxSplits;
         return attempt();
       } catch (const SplitAxis& split) {
         const auto by = split_axis(sizes_, parallel_, split);
-        for (auto& request : requests_)
+        if (!requests_) {
+          requests_ = host_.requests;
+          touches_ = host_.touches;
+        }
+        for (auto& request : *requests_)
           for (auto& dim : request.dims) dim = substitute(dim, by);
         for (auto& touch : touches_)
           for (auto& dim : touch.at) dim = substitute(dim, by);
@@ -48,7 +51,7 @@ class Aligner {
   std::optional<Aligned> attempt() const {
     int pairs = 0;
     for (const auto& theirs : guest_.touches)
-      for (const auto& ours : touches_) {
+      for (const auto& ours : requests_ ? touches_ : host_.touches) {
         if (ours.node != theirs.node) continue;
         if (++pairs > kMaxPairs) return std::nullopt;
         if (auto axes = solve(ours, theirs); axes && same_points(*axes)) return joined(*axes);
@@ -57,11 +60,11 @@ class Aligner {
   }
 
   Aligned joined(const std::vector<IndexExpr>& axes) const {
-    Aligned result{sizes_, parallel_, requests_};
+    Aligned result{sizes_, parallel_, requests_, {}, axes, chunks_};
     for (const auto& request : guest_.requests) {
       Request here{request.node, {}};
       for (const auto& dim : request.dims) here.dims.push_back(substitute(dim, axes));
-      result.requests.push_back(std::move(here));
+      result.guest.push_back(std::move(here));
     }
     return result;
   }
@@ -69,35 +72,42 @@ class Aligner {
   // The guest's axes over the host's, from two places that are the same element.
   std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs) const {
     const auto& sizes = guest_.kernel.sizes;
-    if (chunk_ > 0 && guest_.kernel.chunk == 0) return solve_chunked(ours, theirs);
+    if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return solve_chunked(ours, theirs);
     std::vector<std::optional<IndexExpr>> axes(sizes.size());
     for (std::size_t axis = 0; axis < sizes.size(); ++axis)
       if (sizes[axis] == 1) axes[axis] = IndexExpr::of(0);
     for (std::size_t k = 0; k < theirs.at.size(); ++k) {
       const IndexExpr& there = theirs.at[k];
-      std::vector<IndexTerm> digits;
+      std::vector<const IndexTerm*> digits;
       for (const auto& term : there.terms()) {
         if (term.axis < 0) return std::nullopt;
-        if (sizes[term.axis] != 1) digits.push_back(term);
+        if (sizes[term.axis] != 1) digits.push_back(&term);
       }
       if (digits.empty()) {
         if (!(ours.at[k] == there)) return std::nullopt;
         continue;
       }
+      if (digits.size() == 1) {
+        const auto place = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits[0]->coeff);
+        auto& axis = axes[digits[0]->axis];
+        if (!place || (axis && !(*axis == *place))) return std::nullopt;
+        axis = place;
+        continue;
+      }
       // Most significant first; each weighs as much as all values of the ones below it.
-      std::sort(digits.begin(), digits.end(), [](const IndexTerm& a, const IndexTerm& b) { return a.coeff > b.coeff; });
+      std::sort(digits.begin(), digits.end(), [](const IndexTerm* a, const IndexTerm* b) { return a->coeff > b->coeff; });
       Sizes radix;
       Size count = 1;
       for (std::size_t d = digits.size(); d-- > 0;) {
-        if (digits.size() > 1 && digits[d].coeff != digits.back().coeff * count) return std::nullopt;
-        count = count * sizes[digits[d].axis];
-        radix.insert(radix.begin(), sizes[digits[d].axis]);
+        if (digits[d]->coeff != digits.back()->coeff * count) return std::nullopt;
+        count = count * sizes[digits[d]->axis];
+        radix.insert(radix.begin(), sizes[digits[d]->axis]);
       }
-      const auto flat = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits.back().coeff);
+      const auto flat = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits.back()->coeff);
       if (!flat) return std::nullopt;
       const Map places = reshape_map({*flat}, {count}, radix, sizes_, may_split_);
       for (std::size_t d = 0; d < digits.size(); ++d) {
-        auto& axis = axes[digits[d].axis];
+        auto& axis = axes[digits[d]->axis];
         if (axis && !(*axis == places[d])) return std::nullopt;
         axis = places[d];
       }
@@ -114,17 +124,17 @@ class Aligner {
   std::optional<std::vector<IndexExpr>> solve_chunked(const Touch& ours, const Touch& theirs) const {
     const Sizes& shape = graph_.nodes[ours.node].shape;
     const auto& sizes = guest_.kernel.sizes;
-    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || element_count(shape) != chunk_total_) return std::nullopt;
-    const IndexExpr flat = IndexExpr::of_axis(0) * chunk_ + IndexExpr::of_axis(1);
+    if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || graph_.nodes[ours.node].elements != chunks_.total) return std::nullopt;
+    const IndexExpr flat = IndexExpr::of_axis(0) * chunks_.length + IndexExpr::of_axis(1);
     Map axes;
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
     if (!(linear(ours.at, shape) == flat) || !(linear(theirs.at, shape) == linear(axes, sizes))) return std::nullopt;
-    if (guest_.kernel.parallel_points() != chunk_total_) return std::nullopt;
-    return reshape_map({flat}, {chunk_total_}, sizes, sizes_, false);
+    if (guest_.kernel.parallel_points() != chunks_.total) return std::nullopt;
+    return reshape_map({flat}, {chunks_.total}, sizes, sizes_, false);
   }
 
   bool same_points(const std::vector<IndexExpr>& axes) const {
-    if (chunk_ > 0 && guest_.kernel.chunk == 0) return true;  // told by solve_chunked
+    if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return true;  // told by solve_chunked
     const auto& sizes = guest_.kernel.sizes;
     const auto walked = one_to_one(axes, sizes_);
     if (!walked) return false;
@@ -153,11 +163,12 @@ class Aligner {
   }
 
   const Graph& graph_;
+  const Group& host_;
   const Group& guest_;
-  const Size chunk_, chunk_total_;
+  const Chunks chunks_;
   Sizes sizes_;
   int parallel_;
-  std::vector<Request> requests_;
+  std::optional<std::vector<Request>> requests_;  // the host's over the split axes, and its touches; none as long as it is as it was
   std::vector<Touch> touches_;
   bool may_split_ = true;
 };

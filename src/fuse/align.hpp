@@ -11,7 +11,10 @@ namespace sinter::fuse {
 struct Aligned {
   Sizes sizes;
   int parallel = 0;
-  std::vector<Request> requests;  // of both, the host's first
+  std::optional<std::vector<Request>> host;  // its requests, where its axes had to be split
+  std::vector<Request> guest;
+  std::vector<IndexExpr> axes;               // the guest's over these
+  Chunks chunks{};
 };
 /// Finds the guest's points among the host's by something that both read or write: where they touch the same element of it, they are
 /// at the same point. The guest's points must be all of the host's, rows and all, or all its parallel ones, each once.

@@ -21,6 +21,7 @@ struct Candidate {
   std::uint64_t rows = 0;                // the root's axes that are row axes
   Sizes more;        // row axes that the root does not have
   double work = 0;                       // elements reduced
+  Chunks chunks;                         // of the root's axis `rows`
 };
 
 class Explorer {
@@ -71,7 +72,7 @@ class Explorer {
       }
       ++ops;
       if (trace::is_reduction(node.op)) {
-        if (node.chunk > 0) continue;
+        if (node.chunk > 0) continue;  // in a kernel of its own, or where chunks are walked
         auto candidate = fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
       } else if (node.op == Op::scan) {
@@ -119,6 +120,13 @@ class Explorer {
     const IndexExpr& along = map[static_cast<std::size_t>(scan.axis(0))];
     Candidate candidate;
     candidate.rows = along.axes();
+    candidate.work = as_double(scan.elements);
+    if (scan.chunk > 0) {
+      const int axis = pure_axis(along);
+      if (axis < 0 || sizes_[axis] != scan.shape[static_cast<std::size_t>(scan.axis(0))]) return std::nullopt;
+      candidate.chunks = {scan.chunk, sizes_[axis]};
+      return candidate;
+    }
     Map dims;
     Sizes shape;
     for (int axis = 0; axis < static_cast<int>(sizes_.size()); ++axis)
@@ -128,7 +136,6 @@ class Explorer {
       }
     if (dims.empty() || !(along == linear(dims, shape)) || element_count(shape) != scan.shape[static_cast<std::size_t>(scan.axis(0))])
       return std::nullopt;
-    candidate.work = as_double(element_count(scan.shape));
     return candidate;
   }
 
@@ -137,11 +144,17 @@ class Explorer {
     const std::uint64_t rows = candidate ? candidate->rows : 0;
     Domain domain;
     std::vector<IndexExpr> by(sizes_.size());
+    const bool chunked = candidate && candidate->chunks.length > 0;
+    if (chunked) {  // chunks are counted outermost
+      domain.chunks = candidate->chunks;
+      domain.sizes.push_back((domain.chunks.total + domain.chunks.length - 1) / domain.chunks.length);
+    }
     for (const bool row : {false, true}) {
       for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
         if ((rows >> axis & 1) != row) continue;
         by[axis] = IndexExpr::of_axis(static_cast<int>(domain.sizes.size()));
-        domain.sizes.push_back(sizes_[axis]);
+        if (row && chunked) by[axis] = by[axis] + IndexExpr::of_axis(0) * domain.chunks.length;
+        domain.sizes.push_back(row && chunked ? domain.chunks.length : sizes_[axis]);
       }
       if (row) break;
       // Nothing is reordered where all axes stay parallel; a kernel has at least one.
@@ -175,6 +188,7 @@ Domain own_domain(const Graph& graph, const Node& reduction) {
     domain.dims.push_back(chunks);
     domain.parallel = static_cast<int>(domain.sizes.size());
     domain.sizes.push_back(reduction.chunk);
+    domain.chunks = {reduction.chunk, input[static_cast<std::size_t>(reduction.axis(0))]};
     return domain;
   }
   for (const auto& size : reduction.shape) domain.dims.push_back(size == 1 ? IndexExpr::of(0) : parallel_axis(size));

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
+
+#include "fuse/flat_map.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -18,12 +21,33 @@ Meaning meaning(Op op, std::size_t k) {
   return Meaning::number;
 }
 
+// A node read at starts so near each other is read by a stencil, or by neighbouring steps of a loop: their distances are structure, and
+// what is read twice at the same place is seen to be.
+constexpr std::int64_t kNear = 8;
+
+// The least start of the slices of a node along an axis, and its symbol.
+struct Start { std::int64_t least; int symbol; };
+std::uint64_t start_key(const trace::Node& slice, std::size_t k) { return static_cast<std::uint64_t>(slice.inputs[0]) << 8 | k; }
+FlatMap<std::uint64_t, Start> starts_of(const trace::Graph& graph) {
+  FlatMap<std::uint64_t, Start> starts;
+  for (const trace::Node& node : graph.nodes) {
+    if (node.op != Op::slice) continue;
+    for (std::size_t k = 0; k < node.ints.size(); k += 2) {
+      const auto [start, fresh] = starts.try_emplace(start_key(node, k), {node.ints[k], -1});
+      if (!fresh) start->least = std::min(start->least, node.ints[k]);
+    }
+  }
+  return starts;
+}
+
 // Walks all numbers of a graph in a fixed order and tells `visitor` which of them are symbols:
 //   constant(value)               a number that is part of the structure
 //   symbol(number, value, kind)   a symbol, numbered in order of first appearance
-//   end_of(size)                  the last position of an axis: that size less 1
+//   last_of(axis)                 the last position of an axis: its size less 1
+//   more(distance)                to be added to the symbol before
 // Everything that is not a number is told by op, dtype and operand lists.
 template <class Visitor> void walk_numbers(const trace::Graph& graph, Visitor& visitor) {
+  auto starts = starts_of(graph);
   std::vector<std::pair<std::int64_t, int>> known;  // few: searched one by one
   std::unordered_map<std::int64_t, int> many;
   int next = 0;
@@ -51,9 +75,19 @@ template <class Visitor> void walk_numbers(const trace::Graph& graph, Visitor& v
         case Meaning::size: size(value); break;
         case Meaning::start: {
           const std::int64_t length = graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape[k / 2];
+          Start& start = *starts.find(start_key(node, k));
+          const std::int64_t distance = value - start.least;
           if (value == 0) visitor.constant(0);
           else if (value == length - 1) visitor.last_of(k / 2);
-          else visitor.symbol(next++, value, Meaning::start);
+          else if (start.least == 0 && distance < kNear) visitor.constant(value);
+          else if (distance >= kNear) {
+            visitor.symbol(next++, value, Meaning::start);
+            visitor.more(0);
+          } else {
+            if (start.symbol < 0) start.symbol = next++;
+            visitor.symbol(start.symbol, start.least, Meaning::start);
+            visitor.more(distance);
+          }
           break;
         }
       }
@@ -93,6 +127,7 @@ class KeyWriter {
     if (number == static_cast<int>(out_.symbols.size())) out_.symbols.push_back(value);
   }
   void last_of(std::size_t) { put(out_.key, 3); }
+  void more(std::int64_t distance) { put(out_.key, distance); }
 
  private:
   Structure& out_;
@@ -112,7 +147,11 @@ class GraphWriter {
     node.where = from.where;
     to_ = &node.shape;
   }
-  void ints(const trace::Node&) { to_ = &out_.nodes.back().ints; }
+  void ints(const trace::Node&) {
+    Node& node = out_.nodes.back();
+    node.elements = element_count(node.shape);
+    to_ = &node.ints;
+  }
   void constant(std::int64_t value) { to_->push_back(value); }
   void symbol(int number, std::int64_t value, Meaning meaning) {
     if (number == static_cast<int>(symbols_.size())) {
@@ -125,6 +164,7 @@ class GraphWriter {
     const Node& input = out_.nodes[static_cast<std::size_t>(out_.nodes.back().inputs[0])];
     to_->push_back(input.shape[axis] - 1);
   }
+  void more(std::int64_t distance) { to_->back() += distance; }
 
  private:
   Graph& out_;

@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
+#include "fuse/arrange.hpp"
+#include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
+#include "trace/hash.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -28,7 +31,7 @@ struct StartAgain {};
 
 class Builder {
  public:
-  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel)
+  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks)
       : context_(context), graph_(*context.graph), limits_(*context.limits), requests_(std::move(requests)) {
     kernel_.parallel = parallel;
     for (int axis = parallel; axis < static_cast<int>(sizes.size()); ++axis) {
@@ -36,19 +39,14 @@ class Builder {
       row_shape_.push_back(sizes[axis]);
     }
     kernel_.sizes = std::move(sizes);
-    for (const auto& request : requests_)
-      if (const Node& node = graph_.nodes[request.node]; node.chunk > 0 && trace::is_reduction(node.op)) {
-        // A chunk is counted along one row axis; cut in two, the last chunk's end would not be a bound of either part.
-        chunked_ = true;
-        kernel_.chunk = node.chunk;
-        kernel_.chunk_total = graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))];
-      }
+    kernel_.chunks = chunks;
+    chunked_ = chunks.length > 0;
   }
 
   Built run() {
     for (int splits = 0;;) {
       try {
-        may_split_ = !chunked_ && splits < kMaxSplits;
+        may_split_ = !chunked_ && splits < kMaxSplits;  // a chunk's end is counted along one axis
         evaluate();
         break;
       } catch (const SplitAxis& split) {
@@ -74,11 +72,14 @@ class Builder {
     friend bool operator==(const Place&, const Place&) = default;
   };
   struct PlaceHash {
-    std::size_t operator()(const Place& p) const { return (static_cast<std::size_t>(p.node) * 31 + static_cast<std::size_t>(p.guard + 1)) * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(p.map); }
+    std::size_t operator()(const Place& p) const {
+      return mix(mix(static_cast<std::uint64_t>(p.node), static_cast<std::uint64_t>(p.guard + 1)), static_cast<std::uint64_t>(p.map));
+    }
   };
 
   int intern(Map map) {
-    const auto [found, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
+    const auto [known, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
+    const int id = *known;
     if (fresh) {
       MapInfo info;
       for (const auto& expr : map) {
@@ -88,7 +89,7 @@ class Builder {
       info.map = std::move(map);
       maps_.push_back(std::move(info));
     }
-    return found->second;
+    return id;
   }
 
   // ---- from the roots down ------------------------------------------------------------------------------------------------
@@ -129,19 +130,19 @@ class Builder {
   }
 
   bool computed_here(int id, int map) const {
-    const auto root = root_maps_.find(id);
-    return root != root_maps_.end() && root->second == map;
+    const int* root = root_maps_.find(id);
+    return root && *root == map;
   }
 
   bool read_from_memory(int id, int map) const {
     if (computed_here(id, map)) return false;
-    return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.count(id) || reasons_.count(id);
+    return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.contains(id) || reasons_.count(id);
   }
 
   // Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel holds a bounded number.
   int eval(int id, int map) {
     const Place start{id, map, guard_};
-    if (auto found = memo_.find(start); found != memo_.end()) return found->second;
+    if (const int* found = memo_.find(start)) return *found;
     bool spread = false;  // below a broadcast
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
       const Node& view = graph_.nodes[id];
@@ -166,8 +167,8 @@ class Builder {
       const Node& node = graph_.nodes[id];
       value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
       if (place == start) return value;
-    } else if (auto found = memo_.find(place); found != memo_.end()) {
-      value = found->second;
+    } else if (const int* found = memo_.find(place)) {
+      value = *found;
     } else {
       value = compute(id, map);
       if (spread) value = with_epilogue(id, map, value);
@@ -192,7 +193,7 @@ class Builder {
       const Value& below = kernel_.values[v];
       const auto reason = below.kind == Value::Kind::load ? reasons_.find(below.node) : reasons_.end();
       if (reason != reasons_.end() && reason->second.reason == CutReason::reduction_dependency && trace::is_reduction(graph_.nodes[below.node].op) &&
-          element_count(epilogue.shape) == element_count(graph_.nodes[below.node].shape))
+          epilogue.elements == graph_.nodes[below.node].elements)
         return need(id, map, CutReason::reduction_dependency, reason->second.detail);
       for (int arg : below.args) stack.push_back(arg);
     }
@@ -231,7 +232,7 @@ class Builder {
     value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, linear(maps_[map].map, node.shape)};
     value.row = maps_[map].row;
     // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
-    value.row |= element_count(node.shape) == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
+    value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
     value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
     take_operands(value, value.index, current);
     if (guard >= 0) depend_on(value, value.args[Value::kGuard] = current(guard));
@@ -365,35 +366,101 @@ class Builder {
     return value;
   }
 
-  // Computed where the kernel's row is the scanned axis, point by point.
+  // The place along the axis that is cut in chunks.
+  IndexExpr chunk_point() const { return IndexExpr::of_axis(0) * kernel_.chunks.length + row_dims_.back(); }
+
+  // Computed where the kernel's row is the scanned axis, or a chunk of it, point by point.
   int scan(int id, int map) {
     const Node& node = graph_.nodes[id];
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const Map& at = maps_[map].map;
     const auto walked = one_to_one(at, kernel_.sizes);
-    bool fits = kernel_.row_axes() > 0 && !chunked_ && walked && *walked == axes_between(kernel_.sizes, 0, static_cast<int>(kernel_.sizes.size())) &&
-                node.shape[axis] == kernel_.row_points() && at[axis] == linear(row_dims_, row_shape_);
+    const Size& length = node.shape[axis];
+    bool fits = kernel_.row_axes() > 0 && walked && *walked == axes_between(kernel_.sizes, 0, static_cast<int>(kernel_.sizes.size()));
+    fits = fits && (node.chunk > 0 ? kernel_.chunks.same({node.chunk, length}) && at[axis] == chunk_point()
+                                   : !chunked_ && length == kernel_.row_points() && at[axis] == linear(row_dims_, row_shape_));
     for (std::size_t k = 0; fits && k < at.size(); ++k) fits = k == axis || at[k].axes() >> kernel_.parallel == 0;
     if (guard_ >= 0) fits = fits && !kernel_.values[guard_].row;
     if (!fits)
       return need(id, map, CutReason::reduction_dependency,
                   fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
-    const int source = eval(node.inputs[0], map);
-    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {source}, id};
+    Map start;
+    for (std::size_t k = 0; k < at.size(); ++k)
+      if (k != axis) start.push_back(at[k]);
+    start.push_back(IndexExpr::of_axis(0));
+    Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {eval(node.inputs[0], map)}, id};
+    if (node.chunk > 0) value.args[1] = eval(node.inputs[1], intern(std::move(start)));
+    for (const int arg : value.args)
+      if (arg >= 0) value.ready = std::max(value.ready, kernel_.values[arg].ready);
     value.row = true;
-    value.ready = kernel_.values[source].ready;
     value.cost = kKeepCost;
     return add(std::move(value), map);
   }
 
+  // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
   void check_growth(int id) {
-    // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
-    if (++occurrences_[id] > 1 && static_cast<int>(kernel_.values.size()) > 8 * context_.max_ops) {
-      forced_.try_emplace(id, Cut{CutReason::recompute_cost,
-                                   fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
-                                               4 * context_.max_ops)});
+    if (++occurrences_[id] < 2 || static_cast<int>(kernel_.values.size()) <= (narrowed_ ? 8 : 4) * context_.max_ops) return;
+    if (narrowed_) {
+      forced_.try_emplace(id, growth(id));
       throw StartAgain{};
     }
+    narrowed_ = true;
+    const auto nodes = narrowest();
+    for (int node : nodes) forced_.try_emplace(node, growth(node));
+    if (!nodes.empty()) throw StartAgain{};
+  }
+
+  Cut growth(int id) const {
+    return {CutReason::recompute_cost, fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
+                                                   context_.max_ops)};
+  }
+
+  // The nodes to read from memory so that the kernel holds no more ops than it may: where the fewest are open at once, as far below
+  // the roots as fits. A node's users have larger numbers: it is looked at when all its places are known. None if all fits.
+  std::vector<int> narrowest() {
+    std::map<int, std::vector<int>, std::greater<>> open;  // node -> the maps that it is wanted at
+    const auto want = [&](int id, int map) {
+      while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
+        const int input = graph_.nodes[id].inputs[0];
+        map = intern(through(graph_.nodes[id], graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, false));
+        id = input;
+        if (divisions(maps_[map].map) > kMaxDivisions) return;
+      }
+      const Op op = graph_.nodes[id].op;
+      const bool copied = op == Op::contiguous && !computed_here(id, map);
+      if (read_from_memory(id, map) || op == Op::constant || op == Op::iota || copied || trace::is_library(op)) return;
+      open[id].push_back(map);
+    };
+    for (const auto& request : requests_) want(request.node, root_maps_[request.node]);
+    std::vector<int> best;
+    for (int ops = 0; !open.empty();) {
+      if (ops > 0 && (best.empty() || open.size() <= best.size())) {
+        best.clear();
+        for (const auto& [id, maps] : open)
+          if (!root_maps_.contains(id)) best.push_back(id);
+      }
+      auto [id, maps] = std::move(*open.begin());
+      open.erase(open.begin());
+      std::sort(maps.begin(), maps.end());
+      maps.erase(std::unique(maps.begin(), maps.end()), maps.end());
+      if ((ops += static_cast<int>(maps.size())) > context_.max_ops) return best;
+      const Node& node = graph_.nodes[id];
+      for (int map : maps) {
+        if (trace::is_reduction(node.op)) {
+          if (auto inner = reduced_at(id, map)) want(node.inputs[0], intern(std::move(*inner)));
+        } else if (node.op == Op::gather) {
+          want(node.inputs[1], map);
+        } else if (node.op == Op::pad) {
+          Map below = maps_[map].map;
+          for (std::size_t k = 0; k < below.size(); ++k) below[k] = below[k] + IndexExpr::of(-node.ints[2 * k]);
+          want(node.inputs[0], intern(std::move(below)));
+          want(node.inputs[1], map);
+        } else {
+          for (int input : node.inputs) want(input, map);
+        }
+      }
+    }
+    return {};
   }
 
   int elementwise(int id, int map) {
@@ -410,41 +477,71 @@ class Builder {
     return add(std::move(value), map);
   }
 
+  // Each parallel point computes one chunk of the reduction.
+  bool chunk_here(const Node& node, int map) const {
+    const Map& at = maps_[map].map;
+    if (!kernel_.chunks.same({node.chunk, graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))]}) || maps_[map].row) return false;
+    const auto walked = one_to_one(at, kernel_.sizes);
+    return walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel) && at.back() == IndexExpr::of_axis(0) &&
+           (guard_ < 0 || !kernel_.values[guard_].row);
+  }
+
+  // Elements that a reduction combines to one.
+  Size extent_of(const Node& node) const {
+    Size extent = 1;
+    for (int axis : node.axes()) extent = extent * graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(axis)];
+    return extent;
+  }
+
+  // The points that a reduction combines, where it is computed by this kernel's rows; none where it is not.
+  std::optional<Map> reduced_at(int id, int map) const {
+    const Node& node = graph_.nodes[id];
+    const Sizes& input = graph_.nodes[node.inputs[0]].shape;
+    const Map& outer = maps_[map].map;
+    Map inner(input.size());
+    if (node.chunk > 0) {
+      if (!chunk_here(node, map)) return std::nullopt;
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < input.size(); ++k)
+        inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
+      return inner;
+    }
+    if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points()) return std::nullopt;
+    Sizes reduced;
+    for (int axis : node.axes()) reduced.push_back(input[static_cast<std::size_t>(axis)]);
+    const Map rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
+    std::size_t kept = 0, gone = 0;
+    for (std::size_t k = 0; k < input.size(); ++k) {
+      const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
+      inner[k] = is_reduced ? rows[gone++] : outer[kept++];
+    }
+    return inner;
+  }
+
   int reduction(int id, int map) {
     const Node& node = graph_.nodes[id];
     const Node& input = graph_.nodes[node.inputs[0]];
-    Sizes reduced;
-    Size extent = 1;
-    for (int axis : node.axes()) {
-      reduced.push_back(input.shape[axis]);
-      extent = extent * input.shape[axis];
-    }
-    Map inner(input.shape.size());
+    const auto reduced = [&] {
+      Sizes sizes;
+      for (int axis : node.axes()) sizes.push_back(input.shape[static_cast<std::size_t>(axis)]);
+      return to_string(sizes);
+    };
     if (node.chunk > 0) {
-      if (!computed_here(id, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
-      const Map& outer = maps_[map].map;
-      std::size_t kept = 0;
-      for (std::size_t k = 0; k < input.shape.size(); ++k)
-        inner[k] = static_cast<int>(k) == node.axis(0) ? outer.back() * node.chunk + row_dims_.back() : outer[kept++];
+      if (!chunk_here(node, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, CutReason::reduction_dependency,
                     fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
-                                trace::name(node.op), to_string(reduced), kernel_.row_points()));
+                                trace::name(node.op), reduced(), kernel_.row_points()));
       // Each parallel point computes one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
-      if (kernel_.row_axes() == 0 || extent != kernel_.row_points() || !once || chunked_)
+      if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
         return need(id, map, CutReason::reduction_dependency,
                     fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op),
-                                to_string(reduced), element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
-      const Map rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
-      std::size_t kept = 0, gone = 0;
-      for (std::size_t k = 0; k < input.shape.size(); ++k) {
-        const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
-        inner[k] = is_reduced ? rows[gone++] : maps_[map].map[kept++];
-      }
+                                reduced(), element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
     }
+    Map inner = *reduced_at(id, map);
     const int source = eval(node.inputs[0], intern(std::move(inner)));
     Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
@@ -530,16 +627,10 @@ class Builder {
   // The nodes that a row value reads at every row point.
   std::vector<int> row_loads(int value) const {
     std::vector<int> nodes;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
-      seen[v] = 1;
-      if (kernel_.values[v].kind == Value::Kind::load) nodes.push_back(kernel_.values[v].node);
-      for (int arg : kernel_.values[v].args) stack.push_back(arg);
-    }
+    each_below(value, [&](int, const Value& here) {
+      if (here.row && here.kind == Value::Kind::load) nodes.push_back(here.node);
+      return here.row;
+    });
     std::sort(nodes.begin(), nodes.end());
     return nodes;
   }
@@ -595,42 +686,46 @@ class Builder {
     return std::any_of(kernel_.roots.begin(), kernel_.roots.end(), [&](const Root& r) { return r.value == value; });
   }
 
+  // What a value needs, itself too, each once, until the visitor says that it wants nothing below.
+  template <class Visit> void each_below(int value, Visit visit) const {
+    ++walk_;
+    seen_.resize(kernel_.values.size());
+    stack_.assign(1, value);
+    while (!stack_.empty()) {
+      const int v = stack_.back();
+      stack_.pop_back();
+      if (v < 0 || seen_[v] == walk_) continue;
+      seen_[v] = walk_;
+      if (!visit(v, kernel_.values[v])) continue;
+      for (int arg : kernel_.values[v].args) stack_.push_back(arg);
+    }
+  }
+
   // Cost of computing a value from memory, each value it needs counted once.
   double cone_cost(int value) const {
     double cost = 0;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v]) continue;
-      seen[v] = 1;
-      const Value& here = kernel_.values[v];
-      if (here.kind == Value::Kind::reduced) continue;
+    each_below(value, [&](int, const Value& here) {
+      if (here.kind == Value::Kind::reduced) return false;
       cost += here.cost;
-      for (int arg : here.args) stack.push_back(arg);
-    }
+      return true;
+    });
     return cost;
   }
 
-  double elements_of(int node) const { return as_double(element_count(graph_.nodes[node].shape)); }
+  double elements_of(int node) const { return as_double(graph_.nodes[node].elements); }
 
   // The kernel that writes a node, by what one of its values here needs.
   double own_seconds(int value) const {
     const Value& here = kernel_.values[value];
     Work work{elements_of(here.node) * static_cast<double>(itemsize(here.dtype)), elements_of(here.node) * cone_cost(value)};
-    std::map<int, char> read;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v]) continue;
-      seen[v] = 1;
-      if (kernel_.values[v].kind == Value::Kind::load) read[kernel_.values[v].node] = 1;
-      for (int arg : kernel_.values[v].args) stack.push_back(arg);
-    }
-    for (const auto& [node, _] : read)
+    std::vector<int> read;
+    each_below(value, [&](int, const Value& below) {
+      if (below.kind == Value::Kind::load) read.push_back(below.node);
+      return true;
+    });
+    std::sort(read.begin(), read.end());
+    read.erase(std::unique(read.begin(), read.end()), read.end());
+    for (int node : read)
       work.bytes += std::min(elements_of(node), elements_of(here.node)) * static_cast<double>(itemsize(graph_.nodes[node].dtype));
     return limits_.launch_seconds + work.seconds(limits_);
   }
@@ -643,7 +738,7 @@ class Builder {
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<std::uint64_t> axes(count);
     std::vector<char> widened(count);  // somebody needs it at more points than it has
-    std::map<int, int> places;
+    FlatMap<int, int> places;
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
@@ -654,10 +749,12 @@ class Builder {
       if (value.kind == Value::Kind::op && value.node >= 0) ++places[value.node];
     }
     std::vector<std::pair<double, int>> candidates;
+    FlatMap<int, char> met;  // a node's places cost the same: the first one speaks for all
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
-      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.count(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.contains(value.node)) continue;
       if (!widened[v] && places[value.node] < 2) continue;
+      if (!met.try_emplace(value.node, 1).second) continue;
       if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
     }
     std::sort(candidates.begin(), candidates.end());
@@ -665,7 +762,9 @@ class Builder {
     int best = -1;
     double most = 0;
     for (const auto& [cost, v] : candidates) {
-      const double saved = now.seconds(limits_) - work_of(graph_, kernel_, limits_, {kernel_.values[v].node}).seconds(limits_) - own_seconds(v);
+      const double own = own_seconds(v);
+      if (now.seconds(limits_) - own <= most) continue;
+      const double saved = now.seconds(limits_) - work_of(graph_, kernel_, limits_, {kernel_.values[v].node}).seconds(limits_) - own;
       if (saved <= most) continue;
       most = saved;
       best = v;
@@ -734,51 +833,44 @@ class Builder {
     }
     Size bytes = 0;
     for (auto dtype : kernel_.slots) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
-    if (bytes <= limits_.row_bytes) {
-      if (!kernel_.kept.empty())
-        kernel_.notes.push_back(fmt::format("keeps {} value{} of a row between passes, in {} of at most {} bytes", kernel_.kept.size(),
-                                            kernel_.kept.size() == 1 ? "" : "s", bytes, limits_.row_bytes));
-      return true;
-    }
+    const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
+    if (has_place && bytes <= limits_.row_bytes) return true;
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
     kernel_.slots.clear();
     const Work now{bytes_moved(graph_, kernel_), work_of(graph_, kernel_, limits_).ops};
     for (const auto& keep : kept_values) {
       const Value& value = kernel_.values[keep.value];
-      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.count(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.contains(value.node)) continue;
       const Work with{now.bytes, now.ops + (passes - 1) * elements_of(value.node) * cone_cost(keep.value)};
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
       if (again <= trip) continue;
+      const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, limits_.row_bytes)
+                                         : fmt::format("columns of {}, of which nothing is kept", kernel_.row_points());
       read(value.node, {limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
-                        fmt::format("a row of {} needs {} bytes kept against {}; computing it again costs {:.1f} us, a round trip {:.1f} us",
-                                    kernel_.row_points(), bytes, limits_.row_bytes, again * 1e6, trip * 1e6)});
+                        fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes));
+    kernel_.notes.push_back(has_place ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes)
+                                      : std::string("nothing is kept of columns: every pass reads them again"));
     return true;
   }
 
   double row_cost(int value, const std::vector<char>& kept) const {
     double cost = 0;
-    std::vector<char> seen(kernel_.values.size());
-    std::vector<int> stack{value};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      if (v < 0 || seen[v] || !kernel_.values[v].row || (kept[v] && v != value)) continue;
-      seen[v] = 1;
-      cost += kernel_.values[v].cost;
-      for (int arg : kernel_.values[v].args) stack.push_back(arg);
-    }
+    each_below(value, [&](int v, const Value& here) {
+      if (!here.row || (kept[v] && v != value)) return false;
+      cost += here.cost;
+      return true;
+    });
     return cost;
   }
 
   bool within_limits() {
     const auto halve = [&](CutReason reason, std::string detail) {
       const int node = halving_node(kernel_);
-      if (node < 0 || root_maps_.count(node)) return true;
+      if (node < 0 || root_maps_.contains(node)) return true;
       read(node, {reason, std::move(detail)});
       return false;
     };
@@ -800,7 +892,7 @@ class Builder {
       if (value.kind != Value::Kind::load) continue;
       // What is at computed places is where no other kernel can be known to read it.
       if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
-      if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.count(value.node)) continue;
+      if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.contains(value.node)) continue;
       if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
     }
     for (auto& value : kernel_.values)
@@ -827,10 +919,13 @@ class Builder {
   int guard_ = -1;                   // what is met is read where this value holds
   bool gathered_ = false;            // what is met is wanted at computed places
   std::vector<MapInfo> maps_;
-  std::unordered_map<Map, int, MapHash> map_ids_;
-  std::unordered_map<Place, int, PlaceHash> memo_;
-  std::unordered_map<int, int> root_maps_;
-  std::unordered_map<int, int> occurrences_;
+  FlatMap<Map, int, MapHash> map_ids_;
+  FlatMap<Place, int, PlaceHash> memo_;
+  FlatMap<int, int> root_maps_;
+  FlatMap<int, int> occurrences_;
+  mutable std::vector<int> seen_, stack_;  // of each_below
+  mutable int walk_ = 0;
+  bool narrowed_ = false;       // too many places were met once
   std::map<int, Cut> reasons_;  // nodes that are read from memory, and why
   std::map<int, Cut> forced_;   // those without which the kernel would grow without end
 };
@@ -843,8 +938,8 @@ std::string two_stage_detail(const Graph& graph, const Node& node) {
                      element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape.back(), 1), node.chunk);
 }
 
-Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel) {
-  return Builder(context, std::move(requests), std::move(sizes), parallel).run();
+Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
+  return Builder(context, std::move(requests), std::move(sizes), parallel, chunks).run();
 }
 
 }  // namespace sinter::fuse

@@ -24,6 +24,7 @@ struct Domain {
   Sizes sizes;  // of the axes: parallel first, then row
   int parallel = 0;
   Map dims;
+  Chunks chunks{};
 };
 /// The axes in which a root is best computed: for a reduction its own; for another node those in which the reductions that it uses
 /// can be computed with it, each result once; else its own shape and no rows.
@@ -54,7 +55,7 @@ struct Built {
   std::vector<Materialize> needed;
 };
 /// The kernel that computes the requests over the given axes.
-Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel);
+Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks);
 
 /// The axes that the coordinates walk, as a bit each, if distinct points of these axes have distinct coordinates; none otherwise. Judged
 /// by form: every axis in one place, digits of a mixed radix.

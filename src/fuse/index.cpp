@@ -280,7 +280,7 @@ namespace {
 std::shared_ptr<IndexSpace>& current_space() { return per_thread<std::shared_ptr<IndexSpace>>(); }
 }
 
-IndexSpace::IndexSpace() { nodes_.emplace_back(); }
+IndexSpace::IndexSpace() { nodes_.emplace_back(); }  // order 0 is that of 0
 
 IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space())) { current_space() = std::move(space); }
 IndexSpace::Scope::~Scope() { current_space() = std::move(before_); }
@@ -292,7 +292,7 @@ const std::shared_ptr<IndexSpace>& IndexSpace::current() {
 }
 
 IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms) {
-  if (constant.same(0) && terms.empty()) return zero();
+  if (constant.same(0) && terms.empty()) return {};
   std::uint64_t hash = mix(0, identity(constant));
   for (const auto& term : terms) {
     hash = mix(hash, identity(term.coeff));
@@ -316,6 +316,7 @@ IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms)
     if (term.axis >= 64) throw InternalError(fmt::format("index: a kernel of more than 64 axes ({})", term.axis));
     if (term.axis >= 0) node.axes |= std::uint64_t{1} << term.axis;
     if (term.divides()) node.axes |= term.inner.node_->axes;
+    node.values |= term.value >= 0 || (term.divides() && term.inner.node_->values);
   }
   node.terms = std::move(terms);
   if (std::any_of(node.terms.begin(), node.terms.end(), [](const IndexTerm& t) { return t.divides(); })) {
@@ -330,7 +331,11 @@ IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms)
   return IndexExpr(&node);
 }
 
-IndexExpr::IndexExpr() : IndexExpr(IndexSpace::current()->zero()) {}
+// 0 belongs to every space: it is made all the time.
+IndexExpr::IndexExpr() {
+  static const IndexNode* const zero = new IndexNode;  // never destroyed
+  node_ = zero;
+}
 IndexExpr IndexExpr::of(const Size& constant) { return IndexSpace::current()->intern(constant, {}); }
 IndexExpr IndexExpr::of_axis(int axis) {
   IndexTerm term;
@@ -346,15 +351,20 @@ const Size& IndexExpr::constant() const { return node_->constant; }
 const std::vector<IndexTerm>& IndexExpr::terms() const { return node_->terms; }
 std::uint64_t IndexExpr::axes() const { return node_->axes; }
 int IndexExpr::divisions() const { return node_->divisions; }
+bool IndexExpr::has_values() const { return node_->values; }
 int IndexExpr::order() const { return node_->order; }
 
 IndexExpr operator+(const IndexExpr& a, const IndexExpr& b) {
+  if (b == IndexExpr()) return a;
+  if (a == IndexExpr()) return b;
+  if (b.terms().empty()) return IndexSpace::current()->intern(a.constant() + b.constant(), a.terms());
   std::vector<IndexTerm> terms = a.terms();
   terms.insert(terms.end(), b.terms().begin(), b.terms().end());
   return sum_of(a.constant() + b.constant(), std::move(terms));
 }
 
 IndexExpr operator*(const IndexExpr& a, const Size& factor) {
+  if (factor.same(1)) return a;
   std::vector<IndexTerm> terms = a.terms();
   for (auto& term : terms) term.coeff *= factor;
   return sum_of(a.constant() * factor, std::move(terms));
@@ -391,6 +401,7 @@ std::string to_string(const IndexExpr& expr) {
 bool depends_on(const IndexExpr& expr, int axis) { return expr.axes() >> axis & 1; }
 
 void each_value(const IndexExpr& expr, const std::function<void(int)>& visit) {
+  if (!expr.has_values()) return;
   std::set<int> values;
   each_inner(expr, [&](const IndexExpr& at) {
     for (const auto& term : at.terms())
@@ -456,6 +467,19 @@ int divisions(const Map& map) {
 // ---- views ----------------------------------------------------------------------------------------------------------------
 
 IndexExpr linear(const Map& map, const Sizes& shape) {
+  if (divisions(map) == 0) {  // nothing to be joined on the way
+    std::vector<IndexTerm> terms;
+    Size constant = 0, stride = 1;
+    for (std::size_t k = shape.size(); k-- > 0;) {
+      for (IndexTerm term : map[k].terms()) {
+        term.coeff *= stride;
+        terms.push_back(term);
+      }
+      constant += map[k].constant() * stride;
+      stride *= shape[k];
+    }
+    return sum_of(constant, std::move(terms));
+  }
   IndexExpr flat;
   Size stride = 1;
   for (int k = static_cast<int>(shape.size()) - 1; k >= 0; --k) {

@@ -37,6 +37,8 @@ class IndexExpr {
   std::uint64_t axes() const;
   /// Distinct divisions and remainders in it: what computing it costs.
   int divisions() const;
+  /// Whether there are computed values in it.
+  bool has_values() const;
   /// Number of creation in its space: an order that is the same from run to run.
   int order() const;
 
@@ -64,6 +66,7 @@ struct IndexNode {
   std::uint64_t axes = 0;  // a bit for each axis it depends on
   int divisions = 0;
   int order = 0;
+  bool values = false;     // there are computed values in it
 };
 
 /// Owns the expressions of one plan. New expressions go to the space of the innermost Scope of the thread.
@@ -72,7 +75,6 @@ class IndexSpace {
   IndexSpace();
   IndexSpace(const IndexSpace&) = delete;
   IndexSpace& operator=(const IndexSpace&) = delete;
-  IndexExpr zero() const { return IndexExpr(&nodes_.front()); }
   IndexExpr intern(const Size& constant, std::vector<IndexTerm> terms);
   std::size_t size() const { return nodes_.size(); }
 

@@ -1,7 +1,7 @@
 #include "fuse/kernel.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace sinter::fuse {
 namespace {
@@ -10,7 +10,7 @@ bool is_root(const Kernel& kernel, int value) {
   return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.value == value; });
 }
 
-double node_elements(const Graph& graph, int node) { return as_double(element_count(graph.nodes[node].shape)); }
+double node_elements(const Graph& graph, int node) { return as_double(graph.nodes[node].elements); }
 double node_bytes(const Graph& graph, int node) {
   return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype));
 }
@@ -178,27 +178,30 @@ int halving_node(const Kernel& kernel) {
 }
 
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
-  // How often the passes walk each value: what is not of the rows is read once.
-  std::vector<int> times(kernel.values.size());
-  for (std::size_t v = 0; v < times.size(); ++v) times[v] = kernel.values[v].row ? 0 : 1;
-  for (const auto& pass : row_passes(kernel))
-    for (int v : pass.computed) ++times[v];
+  // A pass over the rows reads an element once, however many of its values need it; what is not of the rows is read once.
   Points points(kernel);
-  std::map<int, std::vector<double>> read;  // node -> elements read by each reading of the rows
-  for (std::size_t v = 0; v < times.size(); ++v) {
-    const Value& value = kernel.values[v];
-    if (value.kind != Value::Kind::load) continue;
-    auto& readings = read[value.node];
-    if (static_cast<int>(readings.size()) < times[v]) readings.resize(times[v]);
+  struct Reading { int node, pass; double elements; };
+  std::vector<Reading> readings;
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
+  const auto reads = [&](const Value& value, int pass) {
+    if (value.kind != Value::Kind::load) return;
     // A computed place may be another one at every point.
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
     const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
-    for (int k = 0; k < times[v]; ++k) readings[k] += points.of(axes);
-  }
+    readings.push_back({value.node, pass, points.of(axes)});
+  };
+  for (const Value& value : kernel.values)
+    if (!value.row) reads(value, -1);
+  const auto passes = row_passes(kernel);
+  for (std::size_t pass = 0; pass < passes.size(); ++pass)
+    for (int v : passes[pass].computed) reads(kernel.values[v], static_cast<int>(pass));
+  std::sort(readings.begin(), readings.end(), [](const Reading& a, const Reading& b) { return std::pair(a.node, a.pass) < std::pair(b.node, b.pass); });
   double bytes = 0;
-  for (const auto& [node, readings] : read)
-    for (double elements : readings)
-      bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  for (auto reading = readings.begin(); reading != readings.end();) {
+    const auto [node, pass, _] = *reading;
+    double elements = 0;
+    for (; reading != readings.end() && reading->node == node && reading->pass == pass; ++reading) elements += reading->elements;
+    bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  }
   for (const auto& root : kernel.roots) bytes += node_bytes(graph, root.node);
   return bytes;
 }
@@ -214,7 +217,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
   for (int v = count - 1; v >= 0; --v) {
     if (!needed[v]) continue;
     const Value& value = kernel.values[v];
-    read[v] = value.kind == Value::Kind::load || std::find(loaded.begin(), loaded.end(), value.node) != loaded.end();
+    read[v] = value.kind == Value::Kind::load || (!loaded.empty() && std::find(loaded.begin(), loaded.end(), value.node) != loaded.end());
     if (read[v] && value.kind != Value::Kind::load) continue;
     for (int arg : value.args)
       if (arg >= 0) needed[arg] = 1;
@@ -222,7 +225,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
   const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
   Work work;
   Points points(kernel);
-  std::map<int, double> elements;
+  std::vector<std::pair<int, double>> reads;  // node, elements
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
     // The axes a value changes along: all of an index', of an operand's; a reduction's without the rows.
@@ -233,7 +236,7 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
     if (value.kind == Value::Kind::scan) axes[v] |= all & ~parallel;
     if (!needed[v]) continue;
     if (read[v]) {
-      elements[value.node] += points.of(axes[v]);
+      reads.push_back({value.node, points.of(axes[v])});
       continue;
     }
     if (value.kind == Value::Kind::scalar) continue;
@@ -244,10 +247,19 @@ Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, con
       for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
     work.ops += value.cost * points.of(computed);
   }
-  for (const auto& [node, times] : elements)
-    work.bytes += std::min(times, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  std::sort(reads.begin(), reads.end());
+  for (auto next = reads.begin(); next != reads.end();) {
+    const int node = next->first;
+    double elements = 0;
+    for (; next != reads.end() && next->first == node; ++next) elements += next->second;
+    work.bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  }
   for (const auto& root : kernel.roots) work.bytes += node_bytes(graph, root.node);
   return work;
+}
+
+double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits) {
+  return Work{bytes_moved(graph, kernel), work_of(graph, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
 }
 
 }  // namespace sinter::fuse

@@ -31,7 +31,7 @@ struct Value {
   trace::Op op{};       // op; reduced, scan: the reduction
   DType dtype{};        // of the value
   DType operand{};      // op: of the operands
-  // op: operands. reduced, scan: args[0] is what is combined. load: the guard where it is read and what it is elsewhere (-1: always
+  // op: operands. reduced, scan: args[0] is what is combined; scan: args[1] what it starts from. load: the guard where it is read and what it is elsewhere (-1: always
   // read; zero); load and index: from kIndexed on the computed values among the index' terms.
   Operands args;
   int node = -1;        // the graph node it came from (load: the node whose buffer is read); -1: it serves to find others
@@ -58,6 +58,13 @@ struct Kept {
   int value = -1, slot = -1;
 };
 
+/// Axis 0 counts chunks of `length` of an axis of `total`, the single row axis walks one of them; the last may be shorter. Length 0: no
+/// chunks.
+struct Chunks {
+  Size length = 0, total = 0;
+  bool same(const Chunks& other) const { return length == other.length && total == other.total; }
+};
+
 struct Kernel {
   std::shared_ptr<IndexSpace> space = IndexSpace::current();  // owns the expressions below
   Sizes sizes;  // of the axes: parallel first, then row
@@ -67,8 +74,7 @@ struct Kernel {
   std::vector<Kept> kept;           // values that a later pass reads from a slot instead of computing them again
   std::vector<DType> slots;         // what each slot holds, one element per row point
   std::vector<Check> checks;
-  // A two-stage reduction's first stage: axis 0 counts chunks, the single row axis walks one chunk.
-  Size chunk = 0, chunk_total = 0;
+  Chunks chunks;
   Cut cut;                          // why it ends where it does
   std::vector<std::string> notes;   // decisions inside: what is kept in slots, what is read again
   int row_axes() const { return static_cast<int>(sizes.size()) - parallel; }
@@ -102,6 +108,8 @@ struct Work {
   double bytes = 0, ops = 0;
   double seconds(const Limits& limits) const;
 };
+/// Of a kernel as it runs: its launch, its passes' traffic and its arithmetic.
+double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Of the whole kernel, as if the nodes in `loaded` were read from memory.
 Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded = {});
 

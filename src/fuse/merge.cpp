@@ -1,11 +1,15 @@
 #include "fuse/merge.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "fuse/align.hpp"
+#include "fuse/siblings.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
@@ -43,7 +47,7 @@ class Merger {
         describe(u);
       } else {
         const FixedStep& call = (*context.calls)[u - groups.size()];
-        unit.reads = {call.reads.begin(), call.reads.end()};
+        unit.reads = sorted(call.reads);
         unit.writes = {call.writes};
       }
       for (int node : unit.writes) writer_[node] = u;
@@ -75,11 +79,18 @@ class Merger {
 
  private:
   struct Unit {
-    std::set<int> reads, writes;  // nodes
-    std::vector<int> ops;         // nodes computed, sorted
+    std::vector<int> reads, writes;  // nodes, sorted
+    std::vector<int> ops;            // nodes computed, sorted
+    bool reads_node(int node) const { return std::binary_search(reads.begin(), reads.end(), node); }
     std::int64_t label = 0;       // place in an order that may be run
     mutable int into = -1;        // the unit it was merged into, or one that that was merged into
   };
+
+  static std::vector<int> sorted(std::vector<int> nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  }
 
   bool is_group(int u) const { return u < static_cast<int>(groups_.size()); }
 
@@ -92,16 +103,17 @@ class Merger {
   }
 
   void describe(int u) {
-    Unit& unit = units_[u];
-    unit.reads.clear();
-    unit.writes.clear();
-    unit.ops.clear();
+    std::vector<int> reads, writes, ops;
     for (const auto& value : groups_[u].kernel.values) {
-      if (value.kind == Value::Kind::load) unit.reads.insert(value.node);
-      if (computes_node(value)) unit.ops.push_back(value.node);
+      if (value.kind == Value::Kind::load) reads.push_back(value.node);
+      if (computes_node(value)) ops.push_back(value.node);
     }
-    for (const auto& root : groups_[u].kernel.roots) unit.writes.insert(root.node);
-    std::sort(unit.ops.begin(), unit.ops.end());
+    for (const auto& root : groups_[u].kernel.roots) writes.push_back(root.node);
+    Unit& unit = units_[u];
+    unit.reads = sorted(std::move(reads));
+    unit.writes = sorted(std::move(writes));
+    std::sort(ops.begin(), ops.end());
+    unit.ops = std::move(ops);
   }
 
   // Until the visitor says false. A unit that reads several of its nodes is met several times.
@@ -120,7 +132,7 @@ class Merger {
     const int count = static_cast<int>(units_.size());
     std::vector<int> waits(count);
     std::set<std::pair<int, int>> ready;  // by the first node written: the same order every time
-    const auto rank = [&](int u) { return std::pair(*units_[u].writes.begin(), u); };
+    const auto rank = [&](int u) { return std::pair(units_[u].writes.front(), u); };
     for (int u = 0; u < count; ++u) {
       for (int node : units_[u].reads) waits[u] += writer_[node] >= 0;
       if (waits[u] == 0) ready.insert(rank(u));
@@ -208,7 +220,7 @@ class Merger {
       for (int node : units_[u].reads)
         if (const auto seen = latest_.find(node); seen != latest_.end())
           for (auto s = seen->second.rbegin(); s != seen->second.rend(); ++s) consider(*s);
-      std::erase_if(others, [&](int other) { return tried_.count({std::min(u, other), std::max(u, other)}) > 0; });
+      std::erase_if(others, [&](int other) { return tried_.count(pair_of(u, other)) > 0; });
       for (int other : others) {
         const bool earlier = units_[other].label < units_[u].label;
         if (try_merge(earlier ? other : u, earlier ? u : other)) {
@@ -216,11 +228,13 @@ class Merger {
           merged = true;
           break;
         }
-        tried_.insert({std::min(u, other), std::max(u, other)});
+        tried_.insert(pair_of(u, other));
         if (++failures >= kMaxFailures) break;
       }
     }
   }
+
+  static std::uint64_t pair_of(int u, int v) { return static_cast<std::uint64_t>(std::min(u, v)) << 32 | static_cast<std::uint32_t>(std::max(u, v)); }
 
   bool try_merge(int a, int b) {
     const Group &x = groups_[a], &y = groups_[b];
@@ -229,11 +243,11 @@ class Merger {
     if (static_cast<int>(ops.size()) > context_.build.max_ops) return false;
     if (stays_cut(x.kernel.cut.reason))
       for (const auto& root : x.kernel.roots)
-        if (units_[b].reads.count(root.node)) return false;
+        if (units_[b].reads_node(root.node)) return false;
     const bool rows_in_y = y.kernel.row_axes() > 0;
-    const bool x_hosts = x.kernel.row_axes() > 0 || !rows_in_y;
-    auto aligned = x_hosts ? align(graph_, x, y) : align(graph_, y, x);
-    if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, y, x);
+    const Group* host = x.kernel.row_axes() > 0 || !rows_in_y ? &x : &y;
+    auto aligned = align(graph_, *host, host == &x ? y : x);
+    if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
     if (!aligned) return false;
     const auto moved = between(a, b);
     if (!moved) return false;
@@ -241,13 +255,15 @@ class Merger {
     // What only the two knew of need not be stored any more.
     std::vector<Request> requests;
     std::vector<int> hidden;
-    for (auto& request : aligned->requests) {
+    std::vector<Request> all = aligned->host ? std::move(*aligned->host) : host->requests;
+    std::move(aligned->guest.begin(), aligned->guest.end(), std::back_inserter(all));
+    for (auto& request : all) {
       if (std::any_of(requests.begin(), requests.end(), [&](const Request& r) { return r.node == request.node; })) continue;
       if ((*context_.wanted)[request.node] || read_by_others(request.node, a, b)) requests.push_back(std::move(request));
       else hidden.push_back(request.node);
     }
     for (int node : hidden) (*context_.in_memory)[node] = 0;
-    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel);
+    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     if (built.group.requests.empty() || !built.needed.empty() || !may_replace(built.group, a, b, *moved)) {
       for (int node : hidden) (*context_.in_memory)[node] = 1;
       return false;
@@ -270,7 +286,7 @@ class Merger {
     if (readers != readers_.end() && readers->second.size() > kMaxReads) return true;  // likely, and storing it is never wrong
     return readers != readers_.end() && std::any_of(readers->second.begin(), readers->second.end(), [&](int reader) {
       const int r = find(reader);
-      return r != a && r != b && units_[r].reads.count(node);
+      return r != a && r != b && units_[r].reads_node(node);
     });
   }
 
@@ -280,16 +296,13 @@ class Merger {
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
       if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return false;
-      if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads.count(value.node) || units_[b].reads.count(value.node)) continue;
+      if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads_node(value.node) || units_[b].reads_node(value.node)) continue;
       if (writer_[value.node] < 0) return false;
       const int w = find(writer_[value.node]);
       if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
     }
-    const Limits& limits = *context_.build.limits;
-    const auto seconds = [&](const Kernel& kernel) {
-      return Work{bytes_moved(graph_, kernel), work_of(graph_, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
-    };
-    return seconds(merged.kernel) <= seconds(groups_[a].kernel) + seconds(groups_[b].kernel);
+    const auto seconds = [&](const Group& group) { return launched_seconds(graph_, group.kernel, *context_.build.limits); };
+    return seconds(merged) <= seconds(groups_[a]) + seconds(groups_[b]);
   }
 
   const MergeContext& context_;
@@ -297,14 +310,17 @@ class Merger {
   std::vector<Group>& groups_;
   std::vector<Unit> units_;                      // groups, then library calls
   std::vector<int> writer_;                      // node -> unit
-  std::map<int, std::vector<int>> readers_;      // node -> units, some of them merged since
-  std::map<int, std::vector<int>> latest_;       // node -> the last groups that read it, of those looked at
+  std::unordered_map<int, std::vector<int>> readers_;  // node -> units, some of them merged since
+  std::unordered_map<int, std::vector<int>> latest_;   // node -> the last groups that read it, of those looked at
   std::map<std::int64_t, int> order_;            // label -> unit
-  std::set<std::pair<int, int>> tried_;
+  std::unordered_set<std::uint64_t> tried_;      // pairs
 };
 
 }  // namespace
 
-void merge_groups(const MergeContext& context, std::vector<Group>& groups) { Merger(context, groups).run(); }
+void merge_groups(const MergeContext& context, std::vector<Group>& groups) {
+  join_siblings(context.build, *context.calls, groups);
+  Merger(context, groups).run();
+}
 
 }  // namespace sinter::fuse

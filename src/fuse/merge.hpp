@@ -3,14 +3,9 @@
 #include <vector>
 
 #include "fuse/group.hpp"
+#include "fuse/siblings.hpp"
 
 namespace sinter::fuse {
-
-/// A step that is no group: a library call.
-struct FixedStep {
-  std::vector<int> reads;
-  int writes = -1;
-};
 
 struct MergeContext {
   BuildContext build;               // max_ops of a merged kernel

@@ -1,51 +1,28 @@
 #include "fuse/rewrite.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "fuse/rebuild.hpp"
 
 namespace sinter::fuse {
 namespace {
 
-using trace::Op;
-
-constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over before a second kernel would start
-constexpr std::int64_t kMinChunk = 16384;
 constexpr std::int64_t kMaxChunks = 1024;
 
-// Copies a graph node by node; `emit` may add further nodes and returns the number that stands for the old one.
-template <class Emit> Graph rebuild(const Graph& graph, Emit emit) {
-  Graph result;
-  result.leaves = graph.leaves;
-  result.space = graph.space;
-  std::vector<int> moved(graph.nodes.size());
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    Node node = graph.nodes[id];
-    for (int& input : node.inputs) input = moved[input];
-    moved[id] = emit(result, std::move(node));
-  }
-  for (int output : graph.outputs) result.outputs.push_back(moved[output]);
-  return result;
+// Up to kMaxChunks pieces of kMinChunk; then longer pieces.
+Size chunk_length(const Size& length) {
+  return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
 }
 
-int push(Graph& graph, Node node) {
-  graph.nodes.push_back(std::move(node));
-  return static_cast<int>(graph.nodes.size()) - 1;
-}
-
-int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where) {
-  Node view;
-  view.op = op;
-  view.dtype = graph.nodes[input].dtype;
-  view.shape = std::move(shape);
-  view.inputs = {input};
-  view.where = where;
-  return push(graph, std::move(view));
-}
+bool reduces_at_once(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
+bool scans_at_once(const Node& node) { return node.op == Op::scan && node.chunk == 0; }
 
 }  // namespace
 
-Graph drop_unit_reductions(const Graph& graph) {
-  return rebuild(graph, [](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+Graph drop_unit_reductions(Graph graph) {
+  return rebuild(std::move(graph), reduces_at_once, [](Graph& out, Node node) {
+    if (!reduces_at_once(node)) return push(out, std::move(node));
     const Sizes& shape = out.nodes[node.inputs[0]].shape;
     const auto axes = node.axes();
     if (!std::all_of(axes.begin(), axes.end(), [&](int axis) { return shape[axis] == 1; })) return push(out, std::move(node));
@@ -55,13 +32,13 @@ Graph drop_unit_reductions(const Graph& graph) {
   });
 }
 
-Graph split_reductions(const Graph& graph, const Limits& limits) {
-  return rebuild(graph, [&](Graph& out, Node node) {
-    if (!trace::is_reduction(node.op) || node.chunk != 0) return push(out, std::move(node));
+Graph split_reductions(Graph graph, const Limits& limits) {
+  return rebuild(std::move(graph), reduces_at_once, [&](Graph& out, Node node) {
+    if (!reduces_at_once(node)) return push(out, std::move(node));
     const int input = node.inputs[0];
     const Sizes shape = out.nodes[input].shape;
-    const Size results = element_count(node.shape);
-    const Size extent = results != 0 ? element_count(shape) / results : 0;
+    const Size results = node.elements;
+    const Size extent = results != 0 ? out.nodes[input].elements / results : 0;
     if (results >= limits.units || extent < kSplitFrom) return push(out, std::move(node));
 
     Node first = node;
@@ -76,14 +53,8 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
       if (shape[longest] < kMinChunk) return push(out, std::move(node));
       first.ints = {longest};
     }
-    const Sizes& from = out.nodes[first.inputs[0]].shape;
     const int cut_axis = first.axis(0);
-    const Size length = from[cut_axis];
-    // Up to kMaxChunks pieces of kMinChunk; then longer pieces.
-    first.chunk = length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
-    first.shape = from;
-    first.shape.erase(first.shape.begin() + cut_axis);
-    first.shape.push_back((length + first.chunk - 1) / first.chunk);
+    first = in_chunks(out, first, first.inputs[0], cut_axis, chunk_length(out.nodes[first.inputs[0]].shape[cut_axis]));
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
@@ -96,6 +67,51 @@ Graph split_reductions(const Graph& graph, const Limits& limits) {
         if (axis != cut_axis) second.ints.push_back(axis < cut_axis ? axis : axis - 1);
     second.ints.push_back(static_cast<std::int64_t>(rank) - 1);
     return push(out, std::move(second));
+  });
+}
+
+Graph split_scans(Graph graph, const Limits& limits) {
+  return rebuild(std::move(graph), scans_at_once, [&](Graph& out, Node node) {
+    if (!scans_at_once(node)) return push(out, std::move(node));
+    const int axis = node.axis(0), input = node.inputs[0];
+    const auto reduction = static_cast<Op>(node.axis(1));
+    const Size length = node.shape[axis];
+    if (length < kSplitFrom || node.elements / length >= limits.units) return push(out, std::move(node));
+    const DType carried = trace::scan_carry(reduction, node.dtype);
+    Node wide = node;  // what is carried
+    wide.op = Op::cast;
+    wide.dtype = carried;
+    wide.ints.clear();
+    const int values = carried == node.dtype ? input : push(out, std::move(wide));
+    Node total = node;
+    total.op = reduction;
+    total.dtype = carried;
+    total = in_chunks(out, std::move(total), values, axis, chunk_length(length));
+    node.chunk = total.chunk;
+    const std::int64_t last = static_cast<std::int64_t>(total.shape.size()) - 1;
+    const Sizes totals = total.shape;
+    // A chunk starts from the total of those before it: the scan moved on by one, the first from the neutral element.
+    Node scan = node;
+    scan.dtype = carried;
+    scan.shape = totals;
+    scan.chunk = 0;
+    scan.inputs = {push(out, std::move(total))};
+    scan.ints = {last, node.ints[1]};
+    Node before = scan;
+    before.op = Op::slice;
+    before.inputs = {push(out, std::move(scan))};
+    before.shape.back() -= 1;
+    before.ints.clear();
+    for (std::size_t k = 0; k < totals.size(); ++k) before.ints.insert(before.ints.end(), {0, 1});
+    Node start = before;
+    start.op = Op::pad;
+    start.shape = totals;
+    start.ints.assign(2 * totals.size(), 0);
+    start.ints[static_cast<std::size_t>(2 * last)] = 1;
+    const int shifted = push(out, std::move(before));
+    start.inputs = {shifted, push_view(out, Op::broadcast, push_constant(out, trace::neutral(reduction, carried), node.where), totals, node.where)};
+    node.inputs.push_back(push(out, std::move(start)));
+    return push(out, std::move(node));
   });
 }
 
@@ -141,6 +157,72 @@ int multiply_and_sum(Graph& out, const Node& node) {
   return push(out, sum);
 }
 
+/// Every element of the last axis goes where as many come before it: two kernels of n^2 comparisons a row. Equal elements keep their
+/// order, NaN comes last.
+int by_rank(Graph& out, const Node& node) {
+  const int x = node.inputs[0];
+  const Sizes shape = out.nodes[x].shape;
+  const Size n = shape.back();
+  Sizes square = shape, columns(shape.begin(), shape.end() - 1);
+  square.push_back(n);
+  columns.insert(columns.end(), {n, 1});
+  Sizes rows = columns;
+  std::swap(rows[rows.size() - 1], rows[rows.size() - 2]);
+  const auto spread = [&](int input, const Sizes& as) {
+    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.where), square, node.where);
+  };
+  const auto compute = [&](Op op, DType dtype, std::vector<int> inputs) {
+    Node made;
+    made.op = op;
+    made.dtype = dtype;
+    made.shape = square;
+    made.inputs = std::move(inputs);
+    made.where = node.where;
+    return push(out, std::move(made));
+  };
+  const auto reduced = [&](Op op, int input) {
+    Node made = node;
+    made.op = op;
+    made.dtype = out.nodes[input].dtype;
+    made.inputs = {input};
+    made.ints = {static_cast<std::int64_t>(square.size()) - 1};
+    return push(out, std::move(made));
+  };
+  Node count;
+  count.op = Op::iota;
+  count.dtype = DType::int64;
+  count.shape = {n};
+  count.where = node.where;
+  const int numbers = push(out, std::move(count));
+  Sizes one(square.size(), 1), other = one;
+  one[one.size() - 2] = other[other.size() - 1] = n;
+  const int i = spread(numbers, one), j = spread(numbers, other);
+
+  const int a = spread(x, columns), b = spread(x, rows);
+  int before = compute(Op::less, DType::bool_, {b, a}), same = compute(Op::equal, DType::bool_, {a, b});
+  if (is_floating(node.dtype)) {
+    const int last = compute(Op::isnan, DType::bool_, {a}), other_last = compute(Op::isnan, DType::bool_, {b});
+    const int overtaken = compute(Op::bitwise_and, DType::bool_, {last, compute(Op::bitwise_not, DType::bool_, {other_last})});
+    before = compute(Op::bitwise_or, DType::bool_, {before, overtaken});
+    same = compute(Op::bitwise_or, DType::bool_, {same, compute(Op::bitwise_and, DType::bool_, {last, other_last})});
+  }
+  const int earlier = compute(Op::bitwise_and, DType::bool_, {same, compute(Op::less, DType::bool_, {j, i})});
+  const int rank = reduced(Op::reduce_sum, compute(Op::cast, DType::int64, {compute(Op::bitwise_or, DType::bool_, {before, earlier})}));
+
+  Node least;
+  least.op = Op::constant;
+  least.dtype = node.dtype;
+  visit_storage(node.dtype, [&]<class T>() {
+    least.scalar = is_floating(node.dtype) ? trace::make_scalar(node.dtype, -std::numeric_limits<double>::infinity())
+                                           : trace::make_scalar_int(node.dtype, static_cast<std::int64_t>(std::numeric_limits<T>::lowest()));
+  });
+  least.shape = square;
+  least.where = node.where;
+  const int nothing = push(out, std::move(least));
+  const int here = compute(Op::equal, DType::bool_, {spread(rank, rows), i});
+  return reduced(Op::reduce_max, compute(Op::where, node.dtype, {here, spread(x, rows), nothing}));
+}
+
 int expanded(Graph& out, Node node) {
   switch (node.op) {
 #define SINTER_ELEMENTWISE(id, ...)
@@ -159,6 +241,8 @@ int expanded(Graph& out, Node node) {
 
 }  // namespace
 
-Graph expand_library_calls(const Graph& graph) { return rebuild(graph, expanded); }
+Graph expand_library_calls(Graph graph) {
+  return rebuild(std::move(graph), [](const Node& node) { return trace::is_library(node.op); }, expanded);
+}
 
 }  // namespace sinter::fuse

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <queue>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "fuse/group.hpp"
 #include "fuse/merge.hpp"
@@ -21,13 +23,6 @@ using trace::Op;
 constexpr int kMaxRounds = 3;  // of putting shared values in memory and scheduling again
 
 bool computes(const Node& node) { return trace::is_elementwise(node.op) || trace::is_reduction(node.op) || node.op == Op::scan; }
-
-std::set<int> loads_of(const Kernel& kernel) {
-  std::set<int> nodes;
-  for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load) nodes.insert(value.node);
-  return nodes;
-}
 
 class Scheduler {
  public:
@@ -103,8 +98,8 @@ class Scheduler {
       }
       Group group = grouped(id, work);
       in_memory_[id] = 1;
-      for (int read : loads_of(group.kernel))
-        if (node(read).op != Op::data && !done[read]) work.insert(read);
+      for (const auto& value : group.kernel.values)
+        if (value.kind == Value::Kind::load && node(value.node).op != Op::data && !done[value.node]) work.insert(value.node);
       group.kernel.cut = cut_of(id);
       groups_.push_back(std::move(group));
     }
@@ -114,7 +109,7 @@ class Scheduler {
     for (;;) {
       Domain domain = choose_domain(context(limits_.max_ops), id);
       const bool rows = static_cast<int>(domain.sizes.size()) > domain.parallel;
-      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel);
+      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
       for (const auto& needed : built.needed) {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
         put_in_memory(needed.node, needed.cut, work);
@@ -141,9 +136,15 @@ class Scheduler {
   }
 
   // A reshape (or a contiguous copy) of something that lies contiguous in memory is that memory.
-  int alias_base(int id) const {
-    while (node(id).op == Op::reshape || node(id).op == Op::contiguous) id = node(id).inputs[0];
-    return id;
+  int alias_base(int id) {
+    if (alias_.empty()) {
+      alias_.resize(graph().nodes.size());
+      for (std::size_t k = 0; k < alias_.size(); ++k) {
+        const Node& n = graph().nodes[k];
+        alias_[k] = n.op == Op::reshape || n.op == Op::contiguous ? alias_[n.inputs[0]] : static_cast<int>(k);
+      }
+    }
+    return alias_[id];
   }
 
   // ---- library calls ------------------------------------------------------------------------------------------------
@@ -212,47 +213,56 @@ class Scheduler {
   // A value that several kernels compute for themselves is put in memory when that is cheaper. Only the last of a row of such values
   // is looked at: those below it are then computed once.
   bool cut_repeated_work() {
-    std::map<int, std::vector<std::size_t>> computed;  // node -> groups that compute it and do not write it
+    struct Computed { int node; std::size_t group; };
+    std::vector<Computed> computed;  // what a group computes and does not write
+    std::vector<std::size_t> written(graph().nodes.size());  // by which group, last; from 1
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      std::set<int> nodes;
+      for (const auto& root : groups_[g].kernel.roots) written[root.node] = g + 1;
       for (const auto& value : groups_[g].kernel.values)
-        if (computes_node(value)) nodes.insert(value.node);
-      for (const auto& root : groups_[g].kernel.roots) nodes.erase(root.node);
-      for (int id : nodes) computed[id].push_back(g);
+        if (computes_node(value) && written[value.node] != g + 1) computed.push_back({value.node, g});
     }
-    std::erase_if(computed, [&](const auto& entry) { return entry.second.size() < 2 || cuts_.count(entry.first); });
-    std::set<int> last;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const auto& values = groups_[g].kernel.values;
-      const auto times = [&](int id) {
-        const auto found = computed.find(id);
-        return found == computed.end() ? std::size_t{0} : found->second.size();
-      };
-      for (const auto& value : values)
-        for (int arg : value.args)
-          if (arg >= 0 && times(values[arg].node) > times(value.node)) last.insert(values[arg].node);
-    }
+    const auto order = [](const Computed& c) { return std::pair(c.node, c.group); };
+    std::sort(computed.begin(), computed.end(), [&](const Computed& x, const Computed& y) { return order(x) < order(y); });
+    computed.erase(std::unique(computed.begin(), computed.end(), [&](const Computed& x, const Computed& y) { return order(x) == order(y); }), computed.end());
+    std::vector<int> times(graph().nodes.size());
+    for (const auto& [id, group] : computed) ++times[id];
+    for (int& count : times) count = count < 2 ? 0 : count;
+    for (const auto& [id, reason] : cuts_) times[id] = 0;
+    std::vector<char> last(graph().nodes.size());
+    for (const auto& group : groups_)
+      for (const auto& value : group.kernel.values)
+        for (int arg : value.args) {
+          const int below = arg < 0 ? -1 : group.kernel.values[arg].node;
+          if (below >= 0 && times[below] > (value.node < 0 ? 0 : times[value.node])) last[below] = 1;
+        }
     bool cut = false;
-    std::map<std::size_t, double> seconds;  // of a group
+    std::vector<double> seconds(groups_.size(), -1);
     const auto seconds_of = [&](std::size_t g) {
-      const auto [found, fresh] = seconds.try_emplace(g, 0);
-      if (fresh) found->second = work_of(graph(), groups_[g].kernel, limits_).seconds(limits_);
-      return found->second;
+      if (seconds[g] < 0) seconds[g] = work_of(graph(), groups_[g].kernel, limits_).seconds(limits_);
+      return seconds[g];
     };
-    for (auto id = last.rbegin(); id != last.rend(); ++id) {
-      const auto& users = computed.at(*id);
-      const double bytes = as_double(element_count(node(*id).shape)) * static_cast<double>(itemsize(node(*id).dtype));
+    for (auto end = computed.end(); end != computed.begin();) {  // the groups of a node, the last node first
+      const int id = std::prev(end)->node;
+      auto begin = end;
+      while (begin != computed.begin() && std::prev(begin)->node == id) --begin;
+      const auto users = std::span(begin, end);
+      end = begin;
+      if (!last[id]) continue;
+      const double bytes = as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype));
+      const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;
+      double most = 0;
+      for (const auto& user : users) most += seconds_of(user.group);
+      if (most <= trip) continue;
       double saved = 0, least = 0;
-      for (std::size_t g : users) {
-        const double here = seconds_of(g) - work_of(graph(), groups_[g].kernel, limits_, {*id}).seconds(limits_);
+      for (const auto& user : users) {
+        const double here = seconds_of(user.group) - work_of(graph(), groups_[user.group].kernel, limits_, {id}).seconds(limits_);
         saved += here;
-        least = g == users.front() ? here : std::min(least, here);
+        least = user.group == users.front().group ? here : std::min(least, here);
       }
       // One kernel goes on computing it, and a kernel may be more.
       saved -= least;
-      const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;
       if (saved <= trip) continue;
-      cuts_[*id] = {CutReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
+      cuts_[id] = {CutReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
                                                            users.size(), saved * 1e6, trip * 1e6)};
       cut = true;
     }
@@ -305,19 +315,31 @@ class Scheduler {
     plan_.steps = std::move(ordered);
   }
 
-  double unfused_bytes(int id) const {
+  double bytes_of(int id) const { return as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype)); }
+
+  // What one op alone would read: the memory behind the views, at most once per element.
+  struct Behind { int base = -1; double bytes = 0; };
+  Behind behind(int id) {
+    std::vector<int> views;
+    while (behind_[id].base < 0 && trace::is_view(node(id).op)) {
+      views.push_back(id);
+      id = node(id).inputs[0];
+    }
+    if (behind_[id].base < 0) behind_[id] = {id, bytes_of(id)};
+    Behind found = behind_[id];
+    for (auto view = views.rbegin(); view != views.rend(); ++view) {
+      found.bytes = std::min(found.bytes, bytes_of(*view));
+      behind_[*view] = found;
+    }
+    return found;
+  }
+
+  double unfused_bytes(int id) {
     const Node& n = node(id);
     if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return 0;
-    const auto bytes = [](const Node& of) { return as_double(element_count(of.shape)) * static_cast<double>(itemsize(of.dtype)); };
-    double total = bytes(n);
+    double total = bytes_of(id);
     for (int input : n.inputs) {
-      // What one op alone would read: the memory behind the views, at most once per element.
-      int base = input;
-      double distinct = bytes(node(input));
-      while (trace::is_view(node(base).op)) {
-        base = node(base).inputs[0];
-        distinct = std::min(distinct, bytes(node(base)));
-      }
+      const auto [base, distinct] = behind(input);
       if (node(base).op != Op::constant && node(base).op != Op::iota) total += distinct;
     }
     return total;
@@ -325,14 +347,15 @@ class Scheduler {
 
   void account() {
     plan_.last_use.assign(graph().nodes.size(), -1);
-    std::set<int> counted;
+    behind_.assign(graph().nodes.size(), {});
+    std::vector<char> counted(graph().nodes.size());
     for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
       Step& step = plan_.steps[s];
       for (int id : step.reads()) plan_.last_use[id] = s;
       if (step.kind == Step::Kind::kernel) {
         step.bytes_moved = bytes_moved(graph(), step.kernel);
         for (const auto& value : step.kernel.values)
-          if (value.kind != Value::Kind::load && value.node >= 0 && counted.insert(value.node).second) step.bytes_unfused += unfused_bytes(value.node);
+          if (value.kind != Value::Kind::load && value.node >= 0 && !std::exchange(counted[value.node], 1)) step.bytes_unfused += unfused_bytes(value.node);
         // A kernel of pure copies (a view made contiguous) moves what it moves.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {
@@ -348,6 +371,8 @@ class Scheduler {
   Forced cuts_;
   Plan plan_;
   std::vector<char> in_memory_, wanted_, reduces_;
+  std::vector<Behind> behind_;
+  std::vector<int> alias_;
   std::vector<Group> groups_;
   std::vector<PlannedCall> calls_;
 };
@@ -360,8 +385,10 @@ Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
 }
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
-  const Graph graph = symbolic(recorded);
-  return split_reductions(drop_unit_reductions(limits.library_calls ? graph : expand_library_calls(graph)), limits);
+  Graph graph = symbolic(recorded);
+  if (!limits.library_calls) graph = expand_library_calls(std::move(graph));
+  graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
+  return split_reductions(split_scans(std::move(graph), limits), limits);
 }
 
 std::vector<int> Step::writes() const {
@@ -372,12 +399,14 @@ std::vector<int> Step::writes() const {
 }
 
 std::vector<int> Step::reads() const {
-  std::set<int> nodes;
+  std::vector<int> nodes;
   if (kind == Kind::library)
-    for (const auto& operand : call.operands) nodes.insert(operand.node);
+    for (const auto& operand : call.operands) nodes.push_back(operand.node);
   for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load) nodes.insert(value.node);
-  return {nodes.begin(), nodes.end()};
+    if (value.kind == Value::Kind::load) nodes.push_back(value.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
 }
 
 }  // namespace sinter::fuse

@@ -15,13 +15,18 @@ using trace::Op;
 constexpr int kLightOps = 16;
 constexpr double kLightCost = 8;
 
+// A formula of more ops than the first that more kernels than the second would compute, each for itself, is put in memory before any
+// of them is built: else the work of planning would grow with both.
+constexpr int kLongFormula = 16;
+constexpr std::size_t kManyKernels = 4;
+
 using Ops = std::shared_ptr<const std::vector<int>>;  // sorted; what a node's kernel would hold
 
 class Segmenter {
  public:
   Segmenter(const Graph& graph, int max_ops, std::map<int, Cut>& cuts)
       : graph_(graph), max_ops_(max_ops), cuts_(cuts), cut_(graph.nodes.size()), base_(graph.nodes.size()), segment_(graph.nodes.size()),
-        users_(graph.nodes.size()), pending_(graph.nodes.size()), ops_(graph.nodes.size()) {
+        users_(graph.nodes.size()), pending_(graph.nodes.size()), length_(graph.nodes.size()), ops_(graph.nodes.size()) {
     for (const auto& [id, cut] : cuts) cut_[id] = 1;
     for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
       const auto& node = graph.nodes[id];
@@ -41,9 +46,36 @@ class Segmenter {
       for (int input : node.inputs)
         if (const int base = base_[input]; --pending_[base] == 0) ops_[base].reset();
     }
+    cut_shared();
   }
 
  private:
+  // From the users down: which kernels would compute each node. A reduction counts as one, whether it will be or not.
+  void cut_shared() {
+    std::vector<char> wanted(graph_.nodes.size());
+    for (int output : graph_.outputs) wanted[base_[output]] = 1;
+    std::vector<std::vector<int>> kernels(graph_.nodes.size());  // sorted; of those that matter
+    for (int id = static_cast<int>(graph_.nodes.size()); id-- > 0;) {
+      if (base_[id] != id) continue;
+      const Node& node = graph_.nodes[id];
+      std::vector<int> mine = std::move(kernels[id]);
+      kernels[id] = {};
+      if (mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
+        cut_[id] = 1;
+        cuts_.try_emplace(id, Cut{CutReason::recompute_cost, fmt::format("more than {} kernels would compute its {} ops", kManyKernels, length_[id])});
+      }
+      if (cut_[id] || wanted[id] || !trace::is_elementwise(node.op)) mine = {id};
+      for (int input : node.inputs) {
+        const int base = base_[input];
+        if (length_[base] == 0 || kernels[base] == mine) continue;
+        std::vector<int> both;
+        std::set_union(kernels[base].begin(), kernels[base].end(), mine.begin(), mine.end(), std::back_inserter(both));
+        if (both.size() > kManyKernels + 1) both.resize(kManyKernels + 1);
+        kernels[base] = std::move(both);
+      }
+    }
+  }
+
   // What would be computed along with a consumer of this node.
   bool open(int base) const {
     const Node& node = graph_.nodes[base];
@@ -63,6 +95,7 @@ class Segmenter {
     std::vector<int> inputs;
     for (int input : graph_.nodes[id].inputs)
       if (const int base = base_[input]; open(base) && std::find(inputs.begin(), inputs.end(), base) == inputs.end()) inputs.push_back(base);
+    if (graph_.nodes[id].op == Op::pad) put_piece_in_memory(id, inputs);
     int segment = 0;
     for (int input : inputs) segment = std::max(segment, segment_[input]);
     std::vector<int> ops = joined(inputs, [&](int input) { return segment_[input] == segment || light(input); });
@@ -79,8 +112,20 @@ class Segmenter {
                                                     : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
     }
     ops.push_back(id);  // the largest number so far: stays sorted
+    length_[id] = static_cast<int>(ops.size());
     segment_[id] = segment;
     ops_[id] = std::make_shared<const std::vector<int>>(std::move(ops));
+  }
+
+  // A piece of something joined of too many is read from memory, rather than all that was joined before it.
+  void put_piece_in_memory(int id, std::vector<int>& inputs) {
+    const int piece = base_[graph_.nodes[id].inputs[0]], rest = base_[graph_.nodes[id].inputs[1]];
+    if (inputs.size() < 2 || !(graph_.nodes[piece].elements < graph_.nodes[rest].elements)) return;
+    const auto all = joined(inputs, [](int) { return true; });
+    if (static_cast<int>(all.size()) < max_ops_ || static_cast<int>(ops_[rest]->size()) >= max_ops_) return;
+    cut_[piece] = 1;
+    cuts_.try_emplace(piece, Cut{CutReason::kernel_size, fmt::format("{} ops with what it is joined to against a limit of {}", all.size() + 1, max_ops_)});
+    std::erase(inputs, piece);
   }
 
   template <class Chosen> std::vector<int> joined(const std::vector<int>& inputs, Chosen chosen) const {
@@ -101,6 +146,7 @@ class Segmenter {
   std::vector<int> base_;     // the node below the views
   std::vector<int> segment_;
   std::vector<int> users_, pending_;  // of a base: nodes that compute with it; nodes not looked at yet
+  std::vector<int> length_;   // ops that a node's kernel would hold
   std::vector<Ops> ops_;      // of a base
 };
 

@@ -65,9 +65,9 @@ template <class Compute> Size answer(char operation, SizeSpace& space, const Siz
   const auto id = [](const Size& size) { return size.node() ? size.node()->id : -1; };
   const auto constant = [](const Size& size) { return size.node() ? 0 : size.hint(); };
   const SizeSpace::Asked asked{operation, id(a), id(b), constant(a), constant(b)};
-  if (const auto known = space.answers().find(asked); known != space.answers().end()) return known->second;
+  if (const Size* known = space.answered(asked)) return *known;
   const Size result = compute();
-  space.answers().emplace(asked, result);
+  space.remember(asked, result);
   return result;
 }
 
@@ -87,6 +87,16 @@ Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   if (a >= 0 && b > 0) atom.low = 0;  // from now on a guard
   atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
   return space->atom(std::move(atom));
+}
+
+// For all values of the symbols; only what the two operands' own bounds tell.
+bool surely_below(const Size& a, const Size& b) {
+  const auto high = a.node() ? a.node()->high : a.hint(), low = b.node() ? b.node()->low : b.hint();
+  return high && low && *high < *low;
+}
+bool surely_not_above(const Size& a, const Size& b) {
+  const auto high = a.node() ? a.node()->high : a.hint(), low = b.node() ? b.node()->low : b.hint();
+  return high && low && *high <= *low;
 }
 
 }  // namespace
@@ -143,6 +153,7 @@ bool operator==(const Size& a, const Size& b) {
   if (a.same(b)) return true;
   SizeSpace* space = space_of(a, b);
   if (!space) return false;
+  if (surely_below(a, b) || surely_below(b, a)) return false;
   return answer('=', *space, a, b, [&]() -> Size {
            const Size difference = a - b;
            if (difference.is_constant()) return difference.hint() == 0;
@@ -158,6 +169,8 @@ bool operator==(const Size& a, const Size& b) {
 bool operator<(const Size& a, const Size& b) {
   SizeSpace* space = space_of(a, b);
   if (!space) return a.hint() < b.hint();
+  if (surely_below(a, b)) return true;
+  if (surely_not_above(b, a)) return false;
   return answer('<', *space, a, b, [&]() -> Size {
            const Size difference = b - a;
            if (difference.is_constant()) return difference.hint() > 0;
@@ -172,7 +185,8 @@ bool operator<(const Size& a, const Size& b) {
 
 double as_double(const Size& size) {
   const std::int64_t value = size.hint();
-  if (!size.is_constant()) {
+  if (!size.is_constant() && !size.node()->estimated) {
+    size.node()->estimated = true;
     constexpr std::int64_t kFactor = 16;
     std::int64_t high = kFactor;
     while (high < value && high < INT64_MAX / kFactor) high *= kFactor;
@@ -255,11 +269,32 @@ std::string to_string(const Guard& guard) {
   return fmt::format("{} {} {}", to_string(left), sign, right);
 }
 
-std::size_t SizeSpace::AskedHash::operator()(const Asked& asked) const {
-  std::uint64_t hash = static_cast<std::uint64_t>(asked.operation);
-  for (const auto part : {static_cast<std::int64_t>(asked.a), static_cast<std::int64_t>(asked.b), asked.x, asked.y})
-    hash = mix(hash, static_cast<std::uint64_t>(part));
-  return static_cast<std::size_t>(hash);
+// Where it is, or where it would be put.
+std::size_t SizeSpace::place_of(const Asked& asked) const {
+  const auto bits = [](auto part) { return static_cast<std::uint64_t>(part); };
+  std::uint64_t hash = mix(bits(asked.operation) ^ bits(asked.y) << 8, (bits(asked.a) << 32) ^ (bits(asked.b) & 0xffffffffu));
+  hash = mix(hash, bits(asked.x));
+  const std::size_t last = answers_.size() - 1;
+  std::size_t place = static_cast<std::size_t>(hash) & last;
+  while (answers_[place].asked.operation && !(answers_[place].asked == asked)) place = (place + 1) & last;
+  return place;
+}
+
+const Size* SizeSpace::answered(const Asked& asked) const {
+  if (answers_.empty()) return nullptr;
+  const Answer& found = answers_[place_of(asked)];
+  return found.asked.operation ? &found.size : nullptr;
+}
+
+void SizeSpace::remember(const Asked& asked, const Size& answer) {
+  if (2 * answered_ >= answers_.size()) {
+    std::vector<Answer> before(std::max<std::size_t>(64, answers_.size() * 2));
+    before.swap(answers_);
+    for (const Answer& known : before)
+      if (known.asked.operation) answers_[place_of(known.asked)] = known;
+  }
+  answers_[place_of(asked)] = {asked, answer};
+  ++answered_;
 }
 
 // ---- the space ------------------------------------------------------------------------------------------------------------
@@ -338,8 +373,13 @@ Size SizeSpace::polynomial(Terms terms) {
   }
   const auto [known, fresh] = known_.try_emplace(terms, nullptr);
   if (fresh) {
-    nodes_.push_back({this, static_cast<int>(nodes_.size()), std::move(terms)});
-    known->second = &nodes_.back();
+    SizeNode& node = nodes_.emplace_back();
+    node.space = this;
+    node.id = static_cast<int>(nodes_.size()) - 1;
+    node.low = least(*this, terms);
+    if (const auto low = least(*this, negated(terms))) node.high = -*low;
+    node.terms = std::move(terms);
+    known->second = &node;
   }
   return Size(hint, known->second);
 }

@@ -15,7 +15,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 namespace sinter::fuse {
@@ -80,6 +79,8 @@ struct SizeNode {
   SizeSpace* space = nullptr;
   int id = -1;
   std::map<std::vector<int>, std::int64_t> terms;
+  std::optional<std::int64_t> low, high;  // bounds for all values of the symbols, where there are any
+  mutable bool estimated = false;         // its order of magnitude is guarded already
 };
 
 /// What a polynomial is made of: a symbol, or a quotient or remainder of two sizes.
@@ -131,10 +132,8 @@ class SizeSpace {
     std::int64_t x, y;     // the constants
     friend bool operator==(const Asked&, const Asked&) = default;
   };
-  struct AskedHash {
-    std::size_t operator()(const Asked& asked) const;
-  };
-  std::unordered_map<Asked, Size, AskedHash>& answers() { return answers_; }
+  const Size* answered(const Asked& asked) const;
+  void remember(const Asked& asked, const Size& answer);
 
  private:
   void cancel(Terms& terms) const;
@@ -142,7 +141,13 @@ class SizeSpace {
   std::vector<SizeAtom> atoms_;
   std::map<Terms, const SizeNode*> known_;
   std::map<std::tuple<int, int, std::int64_t, int, std::int64_t>, int> known_atoms_;
-  std::unordered_map<Asked, Size, AskedHash> answers_;
+  struct Answer {
+    Asked asked{};  // operation 0: none
+    Size size;
+  };
+  std::size_t place_of(const Asked& asked) const;
+  std::vector<Answer> answers_;  // open addressing: as many as a power of two
+  std::size_t answered_ = 0;
   std::vector<Guard> guards_;
   std::set<std::pair<int, int>> guarded_;
   int symbols_ = 0;

@@ -24,7 +24,8 @@ using CompilerPtr = std::shared_ptr<Compiler>;
 /// Finds libLLVM (16 and later): $SINTER_LLVM (a file), then the usual places. Null when there is none.
 CompilerPtr find_llvm();
 /// Finds libnvrtc: $SINTER_NVRTC (a file), $CUDA_HOME, /usr/local/cuda, then the usual places. Null when there is none.
-CompilerPtr find_nvrtc();
+/// `driver_major`: the CUDA version of the driver that is to load the kernels, 0 where there is none; a later NVRTC's would not load.
+CompilerPtr find_nvrtc(int driver_major = 0);
 
 /// The processor as LLVM sees it: "x86_64-…" triple, cpu name "generic-by-features" and the explicit feature list, found
 /// with no LLVM loaded (cpuid).

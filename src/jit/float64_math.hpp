@@ -438,6 +438,22 @@ auto cbrt_64(const X& x) {
   return select((a == 0.0) | (a == kInf) | isnan(x), x, copysign(result, x));
 }
 
+template <class X, class Y>
+auto hypot_64(const X& x, const Y& y) {
+  const auto ax = abs(x), ay = abs(y);
+  const auto steep = ax < ay;
+  const auto more = select(steep, ay, ax), less = select(steep, ax, ay);
+  // Scaled, so that no square overflows and none underflows that matters.
+  const auto large = more > 0x1p500, tiny = more < 0x1p-400;
+  const auto unit = select(large, 0x1p-600, select(tiny, 0x1p600, more.like(1.0)));
+  const auto back = select(large, 0x1p600, select(tiny, 0x1p-600, more.like(1.0)));
+  const auto a = select(more < kInf, more, 1.0) * unit, b = less * unit;
+  const auto p = exact_product(a, a), q = exact_product(b, b);
+  const auto sum = fast_sum(p.hi, q.hi);
+  const auto length = rounded(root(Pair<X>{sum.hi, sum.lo + (p.lo + q.lo)})) * back;
+  return select((ax == kInf) | (ay == kInf), kInf, select(isnan(x) | isnan(y), x + y, length));
+}
+
 // ---- parts of a number
 
 /// The next number after x towards y; of float32 too.

@@ -144,7 +144,7 @@ std::vector<std::string> matches_in(const std::string& dir, const std::vector<st
 }  // namespace
 
 std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs,
-                         int minimum) {
+                         int minimum, int maximum) {
   if (const char* file = env_var ? std::getenv(env_var) : nullptr; file && *file) {
     if (is_elf64(file)) return file;
     log().warn("{}={} is not a shared library that can be read; going on without it", env_var, file);
@@ -154,7 +154,8 @@ std::string find_library(const char* env_var, const std::vector<std::string>& pa
     std::string best;
     for (const std::string& file : matches_in(dir, patterns)) {
       const std::vector<int> version = version_of(file);
-      if ((version.empty() ? 0 : version[0]) < minimum) continue;
+      const int major = version.empty() ? 0 : version[0];
+      if (major < minimum || (maximum > 0 && major > maximum)) continue;
       const std::vector<int> best_version = version_of(best);
       const bool better = best.empty() || best_version < version || (best_version == version && file < best);
       if (better && is_elf64((fs::path(dir) / file).string())) best = file;

@@ -46,7 +46,7 @@ std::string instr_text(const LoopNest& nest, const Instr& instr) {
       if (instr.guard < 0) return text;
       return fmt::format("{} if {} else {}", text, nest.instrs[instr.guard].name, instr.fill < 0 ? "0" : nest.instrs[instr.fill].name);
     }
-    case Instr::Kind::scan: return fmt::format("scan {}({})", trace::name(instr.op), arg(0));
+    case Instr::Kind::scan: return fmt::format("scan {}({}{})", trace::name(instr.op), arg(0), instr.args[1] < 0 ? "" : " from " + arg(1));
     case Instr::Kind::scalar: return fmt::format("c{}", instr.input);
     case Instr::Kind::index: return to_string(nest, nest.indices[instr.input]);
     case Instr::Kind::slot: return fmt::format("slot{}", instr.input);
@@ -84,7 +84,7 @@ std::string to_string(const LoopNest& nest) {
   std::string axes;
   for (int axis = 0; axis < nest.parallel; ++axis)
     axes += fmt::format("{}{} < s{}", axis ? ", " : "", axis_name(nest, axis), axis);
-  text += fmt::format("  parallel {}   # lanes along {}\n", axes, axis_name(nest, nest.vector_axis));
+  text += fmt::format("  parallel {}   # lanes along {}\n", axes, axis_name(nest, nest.lane_axis()));
   axes.clear();
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) {
     axes += fmt::format("{}{} < s{}", axes.empty() ? "" : ", ", axis_name(nest, axis), axis);
@@ -118,7 +118,9 @@ void verify(const LoopNest& nest) {
   const int instrs = static_cast<int>(nest.instrs.size());
   if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
   if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
-  if (nest.vector_axis != nest.parallel - 1 && nest.vector_axis != nest.axes() - 1) broken(nest, "vector axis is not innermost");
+  const Form form = nest.schedule.form;
+  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels)) broken(nest, "is not of its schedule's form");
+  if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };
@@ -175,6 +177,9 @@ void verify(const LoopNest& nest) {
           if (!stage.row) broken(nest, instr.name + ": only row stages scan");
           if (!trace::is_reduction(instr.op)) broken(nest, instr.name + ": a scan combines as a reduction does");
           use_as(instr.args[0], instr.dtype, "a scan");
+          if (instr.args[1] < 0) break;
+          use_as(instr.args[1], trace::scan_carry(instr.op, instr.dtype), "what a scan starts from");
+          if (nest.instrs[instr.args[1]].row) broken(nest, instr.name + ": it starts from a value of its rows");
           break;
         case Instr::Kind::slot:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.slots.size()) || !kept[instr.input] || !stage.row)
@@ -253,6 +258,15 @@ int coefficient(const LoopNest& nest, int index, int axis) {
     found = found == kNone ? here : kIrregular;
   }
   return found;
+}
+
+bool lies_along_rows(const LoopNest& nest, const Access& output) {
+  const int number = static_cast<int>(&output - nest.outputs.data());
+  for (const Stage& stage : nest.stages)
+    for (const Store& store : stage.stores)
+      if (store.output == number && store.guard >= 0) return false;
+  return nest.rows > 0 && !nest.schedule.lanes_along_rows() && !is_bool(output.dtype) && nest.chunk_axis != nest.lane_axis() &&
+         coefficient(nest, output.index, nest.lane_axis()) >= 0 && coefficient(nest, output.index, nest.axes() - 1) == kOne;
 }
 
 bool uses_values(const LoopNest& nest, int index) {

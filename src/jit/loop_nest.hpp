@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/schedule.hpp"
 #include "sinter/dtype.hpp"
 #include "trace/primitives.hpp"
 
@@ -65,7 +66,8 @@ struct Instr {
     op,       // an elementwise op on args
     slot,     // row slot `input` at this row point
     reduced,  // the result of a reduction of an earlier row stage
-    scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order
+    scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; from
+              // args[1] on, where there is one: a value of trace::scan_carry's type, once per parallel point
   };
   Kind kind{};
   Op op{};
@@ -103,6 +105,7 @@ struct Stage {
   std::vector<SlotStore> keeps;
   std::vector<Store> stores;
   std::vector<Check> checks;
+  int lanes = 0;  // in which its reductions combine where lanes walk the row; 0: as reduction_order.hpp says for this body
 };
 
 struct Scalar { DType dtype{}; int node = -1; };  // node: the graph's constant it is bound from
@@ -121,22 +124,17 @@ struct LoopNest {
   std::vector<Stage> stages;
   int checks = 0;               // flags that a launch gets, two int64 each, as one more pointer after the outputs
   std::vector<DType> slots;     // one value per row point each, private to a parallel point
-  int vector_axis = 0;          // the axis that neighbouring lanes or threads walk: the last parallel axis
-                                // (parallel-1) or the last row axis (parallel+rows-1)
   // Two-stage reductions: the rows of chunk c (the value of axis chunk_axis) are cut off so that
   // c * (size of row axis chunk_row) + row < ints[chunk_total]. kNone: no such cut.
   int chunk_axis = -1;
   int chunk_row = -1;           // always the first row axis
   int chunk_total = kNone;
-  bool wide_index = true;       // CUDA: false when 32-bit integers hold every index
-  int vector = 1;               // CUDA: elements per thread and access (1, 2 or 4) along vector_axis; > 1 only where
-                                // layout and alignment allow it for every contiguous access and the axis size is a multiple
-  int row_threads = 256;        // CUDA: threads that share a row when rows are walked by threads: a multiple of 32 up to 1024;
-                                // 32 is a warp per row, several rows a block. Column form: 32 x (row_threads / 32) threads.
-  bool slots_in_shared = true;  // CUDA: slots live in dynamic shared memory of the block
   bool fast_math = false;
+  Schedule schedule;            // how it runs; of the above, only `slots` follow from it
 
   int axes() const { return parallel + rows; }
+  /// The axis that neighbouring lanes or threads walk: the last row axis, or the last parallel one.
+  int lane_axis() const { return (schedule.lanes_along_rows() ? axes() : parallel) - 1; }
 };
 
 /// The nest in readable form; deterministic, contains no parameter value.
@@ -149,6 +147,9 @@ bool depends_on(const LoopNest& nest, int index, int axis);
 /// under a division or remainder (or twice).
 inline constexpr int kIrregular = -3;
 int coefficient(const LoopNest& nest, int index, int axis);
+/// True of an output that lies along the last row axis and far apart along the parallel axis that lanes walk: squares of the two can be
+/// turned and stored along the row.
+bool lies_along_rows(const LoopNest& nest, const Access& output);
 /// True if the index has a computed value among its terms, or an inner one has.
 bool uses_values(const LoopNest& nest, int index);
 bool has_scan(const LoopNest& nest, const Stage& stage);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
+#include <set>
 
+#include "jit/choose.hpp"
+#include "jit/reduction_order.hpp"
 #include "jit/storage_types.hpp"
 #include "sinter/errors.hpp"
 
@@ -14,155 +16,29 @@ namespace {
 
 using fuse::IndexExpr;
 using fuse::Kernel;
-using fuse::Root;
 using fuse::Value;
-
-// ---- axes: order and merging, on a copy of the kernel ---------------------------------------------------------------------
-
-template <class Visit> void each_index(Kernel& kernel, Visit visit) {
-  for (auto& value : kernel.values)
-    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) visit(value.index);
-  for (auto& root : kernel.roots) visit(root.index);
-}
-
-using fuse::direct_coefficient;
-
-constexpr std::int64_t kLine = 64;   // bytes that memory moves at once
-constexpr std::int64_t kLanes = 16;  // an axis shorter than this leaves lanes idle
-
-// Elements between neighbouring points along the axis.
-fuse::Size stride_along(const IndexExpr& index, int axis) {
-  fuse::Size stride = 0;
-  for (const auto& term : index.terms()) {
-    if (term.axis == axis) stride += term.coeff;
-    if (term.divides()) stride += term.coeff * (stride_along(term.inner, axis) / term.div);
-  }
-  return stride;
-}
-
-fuse::Size magnitude(const fuse::Size& size) { return size < 0 ? -size : size; }
-
-// Bytes that the step along the axis moves: a line for a long one, nothing for none.
-std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
-  const auto size = static_cast<std::int64_t>(itemsize(dtype));
-  const fuse::Size stride = magnitude(stride_along(index, axis));
-  if (stride * size >= kLine) return kLine;
-  return exactly(stride) * size;
-}
-
-// What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
-// stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
-// that lanes along that other axis would make apart.
-std::int64_t cost_along(const fuse::Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
-  const bool rows = kernel.row_axes() > 0;
-  std::int64_t cost = 0;
-  const auto add = [&](const IndexExpr& index, DType dtype, int times) {
-    if (apart < 0 || step_bytes(index, apart, dtype) == kLine) cost += times * step_bytes(index, axis, dtype);
-  };
-  for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
-  for (const auto& root : kernel.roots)
-    if ((fuse::root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
-  const fuse::Size& size = kernel.sizes[axis];
-  std::int64_t lanes = kLanes;  // that the axis fills, to a power of two: every size by itself would be a plan by itself
-  while (lanes > 1 && size < lanes) lanes /= 2;
-  return cost * kLanes / lanes;
-}
-
-// What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.
-std::int64_t saved_by_squares(const fuse::Graph& graph, const Kernel& kernel, int axis, int last_row) {
-  std::int64_t saved = 0;
-  for (const auto& root : kernel.roots) {
-    const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
-    if (fuse::root_pass(kernel, root) >= 0 && stride_along(root.index, last_row) == 1)
-      saved += 2 * (step_bytes(root.index, axis, graph.nodes[root.node].dtype) - size);
-  }
-  return saved;
-}
-
-void move_axis(Kernel& kernel, int from, int to) {
-  if (from == to) return;
-  std::vector<int> order(kernel.sizes.size());
-  for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<int>(axis);
-  order.erase(order.begin() + from);
-  order.insert(order.begin() + to, from);
-  fuse::Sizes sizes(order.size());
-  std::vector<IndexExpr> by(order.size());
-  for (std::size_t axis = 0; axis < order.size(); ++axis) {
-    sizes[axis] = kernel.sizes[order[axis]];
-    by[order[axis]] = IndexExpr::of_axis(static_cast<int>(axis));
-  }
-  kernel.sizes = sizes;
-  each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
-}
-
-// Moves the axis that is cheapest for lanes to the end of [first, last); before it, where lanes then walk apart somewhere, the
-// axis along which those accesses lie side by side: a transpose goes by squares of the two.
-void order_axes(const fuse::Graph& graph, Kernel& kernel, int first, int last) {
-  const auto cheapest = [&](int end, int apart) {
-    int best = end - 1;
-    for (int axis = first; axis < end; ++axis)
-      if (cost_along(graph, kernel, axis, apart) < cost_along(graph, kernel, best, apart)) best = axis;
-    return best;
-  };
-  if (last - first < 2) return;
-  move_axis(kernel, cheapest(last, -1), last - 1);
-  if (kernel.row_axes() == 0 && last - first > 2) move_axis(kernel, cheapest(last - 1, last - 1), last - 2);
-}
-
-// Two neighbouring axes that every access walks as one become one.
-void merge_axes(Kernel& kernel) {
-  for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
-    if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
-    if (kernel.chunk > 0 && axis == 0) continue;          // the chunk axis stays itself
-    const fuse::Size inner = kernel.sizes[axis + 1];
-    bool all = true;
-    each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
-    if (!all) continue;
-    kernel.sizes[axis + 1] *= kernel.sizes[axis];
-    kernel.sizes.erase(kernel.sizes.begin() + axis);
-    if (axis < kernel.parallel) --kernel.parallel;
-    std::vector<IndexExpr> by;  // the merged axis takes the inner one's place
-    for (int old = 0; old <= static_cast<int>(kernel.sizes.size()); ++old)
-      by.push_back(old == axis ? IndexExpr::of(0) : IndexExpr::of_axis(old < axis ? old : old - 1));
-    each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
-  }
-}
 
 // ---- the nest -------------------------------------------------------------------------------------------------------------
 
 class Lowering {
  public:
-  Lowering(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options)
-      : graph_(graph), limits_(limits), kernel_(kernel) {
-    nest_.fast_math = options.fast_math;
+  Lowering(const fuse::Graph& graph, const Kernel& arranged, const Schedule& schedule) : graph_(graph), kernel_(arranged) {
+    nest_.schedule = schedule;
   }
 
   Lowered run() {
-    merge_axes(kernel_);
-    order_axes(graph_, kernel_, kernel_.chunk > 0 ? 1 : 0, kernel_.parallel);
-    if (!fuse::has_scan(kernel_)) order_axes(graph_, kernel_, kernel_.parallel, static_cast<int>(kernel_.sizes.size()));
-    merge_axes(kernel_);
     nest_.parallel = kernel_.parallel;
     nest_.rows = kernel_.row_axes();
     ints_ = kernel_.sizes;
-    if (kernel_.chunk > 0) {
+    if (kernel_.chunks.length > 0) {
       nest_.chunk_axis = 0;
       nest_.chunk_row = nest_.parallel;
-      nest_.chunk_total = parameter(kernel_.chunk_total);
-    }
-    choose_vector_axis();
-    if (column_form_on_cuda()) {  // its row points are spread over a block's threads, pass by pass differently
-      kernel_.kept.clear();
-      kernel_.slots.clear();
+      nest_.chunk_total = parameter(kernel_.chunks.total);
     }
     make_stages();
     compute_in_wider_types(nest_);
-    if (limits_.is_cuda()) choose_cuda_form();
     nest_.ints = hints(ints_);
-    verify(nest_);
-    name_it();
-    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_)};
+    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_), fuse::bytes_moved(graph_, kernel_)};
   }
 
  private:
@@ -221,22 +97,6 @@ class Lowering {
     return number;
   }
 
-  void choose_vector_axis() {
-    const int last_parallel = nest_.parallel - 1, last_row = nest_.axes() - 1;
-    nest_.vector_axis = last_parallel;
-    if (nest_.rows == 0) return;
-    auto parallel_cost = cost_along(graph_, kernel_, last_parallel);
-    const auto row_cost = cost_along(graph_, kernel_, last_row);
-    if (!limits_.is_cuda()) parallel_cost -= saved_by_squares(graph_, kernel_, last_parallel, last_row);
-    // Very short rows leave most lanes idle; neighbouring rows fill them.
-    const bool short_rows = kernel_.row_points() <= (limits_.is_cuda() ? 8 : 31) && kernel_.sizes[last_parallel] >= 64;
-    if (!short_rows && (row_cost <= parallel_cost || kernel_.sizes[last_parallel] < 8)) nest_.vector_axis = last_row;
-  }
-
-  bool column_form_on_cuda() const {
-    return limits_.is_cuda() && nest_.rows > 0 && nest_.vector_axis < nest_.parallel;
-  }
-
   std::string instr_name(const Value& value) {
     std::string base(value.kind == Value::Kind::load     ? "load"
                      : value.kind == Value::Kind::scalar ? "literal"
@@ -274,7 +134,7 @@ class Lowering {
       case Value::Kind::reduced: instr.kind = Instr::Kind::reduced; break;
       case Value::Kind::scan:
         instr.kind = Instr::Kind::scan;
-        instr.args[0] = at[value.args[0]];
+        for (int k = 0; k < 2; ++k) instr.args[k] = value.args[k] < 0 ? -1 : at[value.args[k]];
         break;
     }
     nest_.instrs.push_back(std::move(instr));
@@ -369,74 +229,8 @@ class Lowering {
     }
   }
 
-  // ---- CUDA: index width, vector accesses, threads per row ------------------------------------------------------------------
-
-  void choose_cuda_form() {
-    // A grid-stride loop may step past the end by one grid before it stops.
-    const fuse::Size limit = std::int64_t{1} << 30;
-    nest_.wide_index = kernel_.parallel_points() * kernel_.row_points() > limit;
-    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (const auto& a : *accesses) nest_.wide_index = nest_.wide_index || element_count(graph_.nodes[a.buffer].shape) > limit;
-    std::size_t widest = 1;
-    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
-    const int lanes = widest == 8 ? 2 : 4;
-    const bool scans = fuse::has_scan(kernel_);
-    nest_.vector = !scans && vector_fits(lanes) ? lanes : 1;
-    fuse::Size slot_bytes = 0;
-    for (auto dtype : nest_.slots) slot_bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
-    // A warp walks a short row alone; the columns form always shares its rows between several warps.
-    const bool warp = !column_form_on_cuda() && kernel_.row_points() <= 1024 && slot_bytes * 8 <= limits_.row_bytes;
-    nest_.row_threads = warp || (scans && column_form_on_cuda()) ? 32 : 256;
-  }
-
-  bool vector_fits(int lanes) const {
-    const int axis = nest_.vector_axis;
-    if (ints_[axis] % lanes != 0) return false;
-    // What has a guard, or is found by a value, is read element by element.
-    std::vector<char> by_element(nest_.inputs.size(), 1);
-    for (const auto& instr : nest_.instrs)
-      if (instr.kind == Instr::Kind::load && instr.guard < 0 && !jit::uses_values(nest_, nest_.inputs[instr.input].index))
-        by_element[instr.input] = 0;
-    for (const auto* accesses : {&nest_.inputs, &nest_.outputs})
-      for (std::size_t k = 0; k < accesses->size(); ++k) {
-        if (accesses == &nest_.inputs && by_element[k]) continue;
-        const Access& a = (*accesses)[k];
-        const fuse::Size& offset = (accesses == &nest_.inputs ? input_offsets_ : output_offsets_)[k];
-        const int c = coefficient(nest_, a.index, axis);
-        if (c == kNone) continue;
-        if (c != kOne || offset % lanes != 0) return false;
-        for (const auto& term : nest_.indices[a.index].terms) {
-          if (term.axis == axis) continue;
-          if (term.coeff == kOne || ints_[term.coeff] % lanes != 0) return false;
-        }
-      }
-    return true;
-  }
-
-  void name_it() {
-    std::vector<std::string> seen;
-    for (const auto& value : kernel_.values) {
-      if (value.kind != Value::Kind::op && value.kind != Value::Kind::reduced && value.kind != Value::Kind::scan) continue;
-      nest_.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
-      if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest_.ops.back()) == seen.end()) seen.push_back(nest_.ops.back());
-    }
-    const bool column = nest_.rows > 0 && nest_.vector_axis < nest_.parallel;
-    std::string name = nest_.rows == 0 ? "map" : kernel_.chunk > 0 ? "chunk" : column ? "column" : "row";
-    for (const auto& op : seen) name += "_" + op;
-    if (seen.empty()) name += "_copy";
-    nest_.name = name;
-    // Kernels of equal ops and different structure get different names; FNV-1a of the readable form.
-    std::uint32_t hash = 2166136261u;
-    for (unsigned char c : to_string(nest_) + (nest_.wide_index ? "w" : "") + std::to_string(nest_.vector) + std::to_string(nest_.row_threads) +
-                               (nest_.fast_math ? "f" : ""))
-      hash = (hash ^ c) * 16777619u;
-    nest_.name += fmt::format("_{:08x}", hash);
-  }
-
   const fuse::Graph& graph_;
-  const fuse::Limits& limits_;
-  Kernel kernel_;
+  const Kernel& kernel_;
   LoopNest nest_;
   fuse::Sizes ints_;     // as nest_.ints
   fuse::Sizes input_offsets_, output_offsets_;
@@ -444,11 +238,70 @@ class Lowering {
   std::map<std::pair<int, int>, int> inputs_;    // by node and expression
 };
 
+void name_it(LoopNest& nest, const Kernel& kernel) {
+  std::vector<std::string> seen;
+  for (const auto& value : kernel.values) {
+    if (value.kind != Value::Kind::op && value.kind != Value::Kind::reduced && value.kind != Value::Kind::scan) continue;
+    nest.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
+    if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest.ops.back()) == seen.end()) seen.push_back(nest.ops.back());
+  }
+  nest.name = nest.rows == 0 ? "map" : kernel.chunks.length > 0 ? "chunk" : nest.schedule.lanes_along_rows() ? "row" : "column";
+  for (const auto& op : seen) nest.name += "_" + op;
+  if (seen.empty()) nest.name += "_copy";
+  // Kernels of equal ops and different structure or schedule get different names; FNV-1a of the readable form.
+  Schedule schedule = nest.schedule;
+  schedule.axes.clear();  // the nest's axes have their order, wherever it came from
+  std::uint32_t hash = 2166136261u;
+  for (unsigned char c : to_string(nest) + to_string(schedule, true) + to_string(schedule, false) + (nest.fast_math ? "f" : ""))
+    hash = (hash ^ c) * 16777619u;
+  nest.name += fmt::format("_{:08x}", hash);
+}
+
+/// The lanes that reductions along a row combine in are part of what they compute: a schedule that keeps nothing, and so has longer
+/// bodies, does not change them.
+void fix_reduction_order(LoopNest& nest, const LoopNest& as_kept) {
+  auto from = as_kept.stages.begin();
+  for (Stage& stage : nest.stages) {
+    if (!stage.row) continue;
+    while (!from->row) ++from;
+    stage.lanes = row_lanes(as_kept, *from++);
+  }
+}
+
 }  // namespace
 
 Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   const fuse::IndexSpace::Scope scope(kernel.space);
-  return Lowering(graph, kernel, limits, options).run();
+  Arranged arranged = arrange(graph, kernel, limits, options.wish);
+  Kernel without_slots;
+  const bool drops = !arranged.schedule.keep && !arranged.kernel.slots.empty();
+  if (drops) {
+    without_slots = arranged.kernel;
+    without_slots.kept.clear();
+    without_slots.slots.clear();
+  }
+  const Kernel& run = drops ? without_slots : arranged.kernel;
+  Lowered lowered = Lowering(graph, run, arranged.schedule).run();
+  lowered.nest.fast_math = options.fast_math;
+  if (drops && lowered.nest.schedule.lanes_along_rows() && !limits.is_cuda())
+    fix_reduction_order(lowered.nest, Lowering(graph, arranged.kernel, arranged.schedule).run().nest);
+  lowered.nest.schedule = choose(graph, arranged, lowered, limits, options.wish);
+  verify(lowered.nest);
+  name_it(lowered.nest, run);
+  return lowered;
+}
+
+std::vector<Candidate> candidates(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
+  std::vector<Candidate> all;
+  all.push_back({options.wish, lower(graph, kernel, limits, options)});
+  std::set<std::string> seen{all[0].lowered.nest.name};  // a name says structure and schedule
+  for (const Wish& alternative : alternatives(all[0].lowered.nest, limits)) {
+    LowerOptions other = options;
+    other.wish = options.wish.with(alternative);
+    Lowered lowered = lower(graph, kernel, limits, other);
+    if (seen.insert(lowered.nest.name).second) all.push_back({other.wish, std::move(lowered)});
+  }
+  return all;
 }
 
 }  // namespace sinter::jit

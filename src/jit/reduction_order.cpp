@@ -34,6 +34,7 @@ int widest_element(const LoopNest& nest) {
 }
 
 int row_lanes(const LoopNest& nest, const Stage& stage) {
+  if (stage.lanes > 0) return stage.lanes;
   const int cost = cost_of(nest, stage);
   const int vectors = has_scan(nest, stage) || cost > 40 ? 1 : cost <= 8 ? 4 : 2;
   return std::min(64, vectors * 64 / widest_element(nest));

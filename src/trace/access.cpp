@@ -1,4 +1,6 @@
 // A handle's properties, and its contents.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sinter/tensor.hpp"
@@ -11,21 +13,55 @@ using namespace trace;
 
 const Shape& Tensor::shape() const { return node_of({"shape", {}}, *this)->shape; }
 DType Tensor::dtype() const { return node_of({"dtype", {}}, *this)->dtype; }
-std::int64_t Tensor::size(int axis) const {
-  return shape()[static_cast<std::size_t>(checked_axis({"size", {}}, axis, ndim()))];
+std::int64_t Tensor::size(int axis, Location where) const {
+  const Site site{"size", where};
+  const Shape& shape = node_of(site, *this)->shape;
+  return shape[static_cast<std::size_t>(checked_axis(site, axis, static_cast<std::int64_t>(shape.size())))];
 }
 
-const void* Tensor::host(DType wanted, const char* function) const {
-  const RecordedPtr& node = node_of({function, {}}, *this);
-  if (node->dtype != wanted) {
-    fail<DTypeError>({function, {}}, fmt::format("the tensor holds {}, not {}; convert it first with astype", name(node->dtype), name(wanted)));
-  }
-  return host_data(node);
+namespace {
+
+[[noreturn]] void refuse_type(const Site& site, DType held, DType wanted) {
+  fail<DTypeError>(site, fmt::format("the tensor holds {}, not {}; convert it first with astype", name(held), name(wanted)));
 }
 
-void Tensor::check_count(std::size_t count, const char* function) const {
-  if (static_cast<std::int64_t>(count) == size()) return;
-  fail<ShapeError>({function, {}}, fmt::format("shape {} has {} elements, not {}", to_string(shape()), size(), count));
+template <class To, class From> To converted(From value) {
+  if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(value);
+  else return To(static_cast<float>(value));  // from a bool or an integer of 8 bits
 }
 
+}  // namespace
+
+namespace detail {
+
+const void* host_address(const Tensor& tensor, DType wanted, const char* function, Location where) {
+  const Site site{function, where};
+  const RecordedPtr& node = node_of(site, tensor);
+  if (node->dtype != wanted) refuse_type(site, node->dtype, wanted);
+  return host_data(node, site);
+}
+
+void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where) {
+  const Site site{function, where};
+  const RecordedPtr& node = node_of(site, tensor);
+  if (element_count(node->shape) != count)
+    fail<ShapeError>(site, fmt::format("shape {} has {} elements, not {}", to_string(node->shape), element_count(node->shape), count));
+  if (!lossless(node->dtype, wanted)) refuse_type(site, node->dtype, wanted);
+  if (count == 0) return;
+  const void* elements = host_data(node, site);
+  visit_storage(node->dtype, [&]<class From>() {
+    visit_storage(wanted, [&]<class To>() {
+      const From* from = static_cast<const From*>(elements);
+      To* to = static_cast<To*>(out);
+      if constexpr (std::is_same_v<From, To>) std::copy(from, from + count, to);
+      else for (std::int64_t i = 0; i < count; ++i) to[i] = converted<To>(from[i]);
+    });
+  });
+}
+
+void refuse_shape(const Shape& shape, const char* why, const char* function, Location where) {
+  fail<ShapeError>({function, where}, fmt::format("shape {} {}", to_string(shape), why));
+}
+
+}  // namespace detail
 }  // namespace sinter

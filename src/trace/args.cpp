@@ -75,7 +75,7 @@ RecordedPtr as_node(const Site& site, const Arg& arg) {
   switch (arg.kind()) {
     case Arg::Kind::tensor: return node_of(site, arg.tensor());
     case Arg::Kind::boolean: return make_constant(site, literal(site, arg, DType::bool_), Shape());
-    case Arg::Kind::floating: return make_constant(site, literal(site, arg, DType::float64), Shape());
+    case Arg::Kind::floating: return make_constant(site, literal(site, arg, arg.native()), Shape());
     case Arg::Kind::too_large: return make_constant(site, literal(site, arg, DType::uint64), Shape());
     case Arg::Kind::integer: break;
   }
@@ -109,6 +109,36 @@ Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {
   }
   check_shape(site, result, DType::float64);
   return result;
+}
+
+Shape completed_shape(const Site& site, const Shape& from, Shape shape) {
+  const std::int64_t count = element_count(from);
+  std::int64_t known = 1;
+  std::int64_t* unknown = nullptr;
+  for (std::int64_t& size : shape) {
+    if (size == -1 && unknown == nullptr) {
+      unknown = &size;
+    } else if (size < 0) {
+      fail<ShapeError>(site, fmt::format("shape {}: {}", to_string(shape),
+                                         size == -1 ? "only one size may be -1" : "sizes are not negative (one may be -1)"));
+    } else if (size != 0 && known > (std::int64_t{1} << 62) / size) {
+      fail<ShapeError>(site, fmt::format("shape {} is too large", to_string(shape)));
+    } else {
+      known *= size;
+    }
+  }
+  if (unknown != nullptr && known != 0 && count % known == 0) {
+    *unknown = count / known;
+    known = count;
+  } else if (unknown != nullptr) {
+    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {}: the -1 has no size that fits", to_string(from),
+                                       count, to_string(shape)));
+  }
+  if (known != count) {
+    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {} ({} elements)", to_string(from), count,
+                                       to_string(shape), known));
+  }
+  return shape;
 }
 
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim) {

@@ -1,5 +1,6 @@
 #include "trace/build.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -29,6 +30,27 @@ RecordedPtr operand_of(const RecordedPtr& x, Op op) {
   if (x->op != op) return nullptr;
   const Operands inputs = x->inputs();
   return inputs.empty() ? nullptr : inputs.front();
+}
+
+/// What a slice of a pad reads where that is one of its operands alone: what the pad put there, or what it left. start_step becomes
+/// the slice of that. So a loop that assigns to one row of x after the other reads the row before and not all of x.
+RecordedPtr seen_through(RecordedPtr x, std::vector<std::int64_t>& start_step, const Shape& shape) {
+  while (x->op == Op::pad) {
+    const Operands inputs = x->inputs();
+    if (inputs.empty()) break;  // evaluated: it is in memory
+    bool within = true, apart = false;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      const std::int64_t first = start_step[2 * k], last = first + (shape[k] - 1) * start_step[2 * k + 1];
+      const std::int64_t begin = x->ints[2 * k], end = x->shape[k] - x->ints[2 * k + 1];
+      within &= std::min(first, last) >= begin && std::max(first, last) < end;
+      apart |= std::max(first, last) < begin || std::min(first, last) >= end;
+    }
+    if (!within && !apart) break;
+    if (within)
+      for (std::size_t k = 0; k < shape.size(); ++k) start_step[2 * k] -= x->ints[2 * k];
+    x = inputs[within ? 0 : 1];
+  }
+  return x;
 }
 
 /// Nothing is computed over nothing: a node without elements is a literal, so that no kernel has an empty operand.
@@ -175,6 +197,9 @@ RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::
   if (full) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
   if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
+  if (x->op == Op::pad) {
+    if (const RecordedPtr read = seen_through(x, start_step, shape); read != x) return make_slice(site, read, std::move(start_step), std::move(shape));
+  }
   if (const RecordedPtr inner = operand_of(x, Op::slice)) {
     for (std::size_t k = 0; k < shape.size(); ++k) {
       start_step[2 * k] = x->ints[2 * k] + start_step[2 * k] * x->ints[2 * k + 1];

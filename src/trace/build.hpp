@@ -57,12 +57,14 @@ Scalar literal(const Site& site, const Arg& arg, DType dtype);
 /// The argument cast to a type and broadcast to a shape.
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape);
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape);
-/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or float64.
+/// The argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or its own floating type.
 RecordedPtr as_node(const Site& site, const Arg& arg);
 /// The shape that operands broadcast to; ShapeError naming the axis where they do not.
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
 /// The axes, checked, ascending and counted from the front; `all` gives all of them.
 std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim);
+/// The shape with its -1 filled in so that it holds what `from` holds; ShapeError where it does not.
+Shape completed_shape(const Site& site, const Shape& from, Shape shape);
 /// One axis, checked and counted from the front.
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim);
 /// Throws ShapeError for a negative size or for a count of elements beyond 2^62 bytes.

@@ -1,5 +1,6 @@
 // Tensors from nothing and from memory.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -14,9 +15,13 @@ namespace {
 
 using namespace trace;
 
-StoragePtr host_storage(std::size_t bytes) {
+StoragePtr host_storage(const Site& site, std::size_t bytes) {
   auto storage = std::make_shared<Storage>();
-  storage->host = allocate_host(bytes);
+  try {
+    storage->host = allocate_host(bytes);
+  } catch (const DeviceError& error) {
+    fail<DeviceError>(site, error.what());
+  }
   storage->bytes = bytes;
   return storage;
 }
@@ -113,12 +118,18 @@ Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   return ranged(start, stop, step, dtype);
 }
 
-Tensor linspace(double start, double stop, std::int64_t count, bool endpoint, DType dtype, Location where) {
-  const Scope scope("linspace", where);
+Tensor linspace(const Arg& from, const Arg& to, std::int64_t count, bool endpoint, std::optional<DType> wanted) {
+  const Scope scope("linspace", from.where());
+  for (const Arg* x : {&from, &to}) {
+    if (x->is_tensor()) fail<ValueError>(scope.site(), "start and stop are C++ numbers; read one from a tensor with item<T>()");
+  }
+  const double start = from.as_double(), stop = to.as_double();
+  const std::array bounds{&from, &to};
+  const DType dtype = wanted.value_or(operand_type(Op::divide, scope.site(), bounds));
   if (count < 0) fail<ValueError>(scope.site(), fmt::format("the count {} is negative", count));
   check_shape(scope.site(), {count}, DType::float64);
   const std::int64_t intervals = endpoint ? count - 1 : count;
-  if (intervals <= 0) return filled(scope.site(), {count}, make_scalar(DType::float64, start)).astype(dtype, where);
+  if (intervals <= 0) return filled(scope.site(), {count}, make_scalar(DType::float64, start)).astype(dtype);
   const Tensor i = astype(Tensor(make_iota(scope.site(), count)), DType::float64);
   Tensor points = add(multiply(i, (stop - start) / static_cast<double>(intervals)), start);
   if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one exactly
@@ -139,7 +150,7 @@ Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std
   }
   const auto bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
   if (data == nullptr && bytes != 0) fail<ValueError>(site, "the pointer is null");
-  StoragePtr storage = host_storage(bytes);
+  StoragePtr storage = host_storage(site, bytes);
   if (strides.empty()) {
     if (bytes != 0) std::memcpy(storage->host.get(), data, bytes);
   } else {
@@ -148,9 +159,9 @@ Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std
   return Tensor(make_data(site, dtype, shape, std::move(storage)));
 }
 
-Tensor from_bytes(const void* data, DType dtype, std::size_t count, const std::optional<Shape>& shape, Location where) {
-  const Shape wanted = shape.value_or(Shape{static_cast<std::int64_t>(count)});
+Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where) {
   const Site site = site_of("from_span", where);
+  const Shape wanted = completed_shape(site, {static_cast<std::int64_t>(count)}, shape);
   check_shape(site, wanted, dtype);
   if (element_count(wanted) != static_cast<std::int64_t>(count)) {
     fail<ShapeError>(site, fmt::format("{} elements do not fill shape {}", count, to_string(wanted)));
@@ -160,13 +171,13 @@ Tensor from_bytes(const void* data, DType dtype, std::size_t count, const std::o
 
 namespace detail {
 
-ListReader::ListReader(DType dtype, int ndim) : dtype_(dtype), shape_(static_cast<std::size_t>(ndim), -1) {}
+ListReader::ListReader(DType dtype, int ndim, Location where) : dtype_(dtype), shape_(static_cast<std::size_t>(ndim), -1), where_(where) {}
 
 void ListReader::open(int level, std::size_t count) {
   std::int64_t& size = shape_[static_cast<std::size_t>(level)];
   if (size == -1) size = static_cast<std::int64_t>(count);
   if (size != static_cast<std::int64_t>(count)) {
-    throw ShapeError(fmt::format("Tensor: the nested lists are ragged: axis {} has {} items, then {}", level, size, count));
+    fail<ShapeError>({"Tensor", where_}, fmt::format("the nested lists are ragged: axis {} has {} items, then {}", level, size, count));
   }
 }
 void ListReader::append(const void* values, std::size_t count) {
@@ -175,8 +186,59 @@ void ListReader::append(const void* values, std::size_t count) {
 }
 Tensor ListReader::finish() {
   for (std::int64_t& size : shape_) size = size == -1 ? 0 : size;  // below an empty list
-  return from_pointer(bytes_.data(), dtype_, shape_, {}, Location{});
+  return from_pointer(bytes_.data(), dtype_, shape_, {}, where_);
 }
 
+Tensor from_number(const Arg& value) { return full({}, value); }
+
 }  // namespace detail
+
+namespace {
+
+/// Numbers of several C++ types, in the one that they promote to.
+class MixedReader {
+ public:
+  MixedReader(std::size_t rows, Location where) : site_{"Tensor", where}, rows_(rows) {}
+
+  void row(std::initializer_list<detail::Number> numbers) {
+    if (columns_ == kUnknown) columns_ = numbers.size();
+    if (columns_ != numbers.size())
+      fail<ShapeError>(site_, fmt::format("the nested lists are ragged: axis 1 has {} items, then {}", columns_, numbers.size()));
+    for (const detail::Number& number : numbers) values_.push_back(&number.value);
+  }
+  Tensor finish(bool nested) const {
+    DType dtype = values_.empty() ? DType::float64 : values_.front()->native();
+    for (const Arg* value : values_) dtype = promote(dtype, value->native());
+    std::vector<std::byte> bytes(values_.size() * itemsize(dtype));
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::uint64_t bits = literal(site_, *values_[i], dtype).bits();
+      std::memcpy(bytes.data() + i * itemsize(dtype), &bits, itemsize(dtype));
+    }
+    const auto columns = static_cast<std::int64_t>(columns_ == kUnknown ? 0 : columns_);
+    return from_pointer(bytes.data(), dtype, nested ? Shape{static_cast<std::int64_t>(rows_), columns} : Shape{columns}, {}, site_.where);
+  }
+
+ private:
+  static constexpr std::size_t kUnknown = ~std::size_t{0};
+  Site site_;
+  std::size_t rows_, columns_ = kUnknown;
+  std::vector<const Arg*> values_;
+};
+
+Tensor mixed_list(std::initializer_list<detail::Number> values, Location where) {
+  MixedReader reader(1, where);
+  reader.row(values);
+  return reader.finish(false);
+}
+Tensor mixed_lists(std::initializer_list<std::initializer_list<detail::Number>> values, Location where) {
+  MixedReader reader(values.size(), where);
+  for (const auto& row : values) reader.row(row);
+  return reader.finish(true);
+}
+
+}  // namespace
+
+Tensor::Tensor(std::initializer_list<detail::Number> values, Location where) : Tensor(mixed_list(values, where)) {}
+Tensor::Tensor(std::initializer_list<std::initializer_list<detail::Number>> values, Location where) : Tensor(mixed_lists(values, where)) {}
+
 }  // namespace sinter

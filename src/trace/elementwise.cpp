@@ -92,6 +92,13 @@ Tensor logical(Op op, const char* name, const Arg& a, const Arg& b) {
   return binary(op, name, Arg(x, a.where()), Arg(y, b.where()));
 }
 
+/// bool as int8, where NumPy has no arithmetic on bool.
+Tensor number_of(const char* name, const Arg& x) {
+  const Site site = site_of(name, x.where());
+  const RecordedPtr node = as_node(site, x);
+  return Tensor(is_bool(node->dtype) ? make_cast(site, node, DType::int8) : node);
+}
+
 /// NumPy refuses negative integer powers of integers where it sees them; sinter sees literals.
 void check_power(const Site& site, DType type, const Arg& exponent) {
   if (is_floating(type)) return;
@@ -135,6 +142,7 @@ Tensor remainder(const Arg& a, const Arg& b) { return binary(Op::remainder, "rem
 Tensor minimum(const Arg& a, const Arg& b) { return binary(Op::minimum, "minimum", a, b); }
 Tensor maximum(const Arg& a, const Arg& b) { return binary(Op::maximum, "maximum", a, b); }
 Tensor atan2(const Arg& y, const Arg& x) { return binary(Op::atan2, "atan2", y, x); }
+Tensor hypot(const Arg& a, const Arg& b) { return binary(Op::hypot, "hypot", a, b); }
 Tensor copysign(const Arg& a, const Arg& b) { return binary(Op::copysign, "copysign", a, b); }
 Tensor gcd(const Arg& a, const Arg& b) { return binary(Op::gcd, "gcd", a, b); }
 Tensor bitwise_and(const Arg& a, const Arg& b) { return binary(Op::bitwise_and, "bitwise_and", a, b); }
@@ -159,6 +167,12 @@ Tensor logical_not(const Arg& x) {
 }
 
 Tensor negative(const Arg& x) { return unary(Op::negative, "negative", x); }
+Tensor positive(const Arg& x) {
+  const Site site = site_of("positive", x.where());
+  const RecordedPtr node = as_node(site, x);
+  if (is_bool(node->dtype)) fail<DTypeError>(site, "not supported for bool; convert with astype(DType::int32) or another type first");
+  return Tensor(node);
+}
 Tensor absolute(const Arg& x) { return unary(Op::absolute, "absolute", x); }
 Tensor abs(const Arg& x) { return unary(Op::absolute, "absolute", x); }
 Tensor sign(const Arg& x) { return unary(Op::sign, "sign", x); }
@@ -202,8 +216,16 @@ Tensor isnan(const Arg& x) { return classify(Op::isnan, "isnan", x, false); }
 Tensor isinf(const Arg& x) { return classify(Op::isinf, "isinf", x, false); }
 Tensor isfinite(const Arg& x) { return classify(Op::isfinite, "isfinite", x, true); }
 
-Tensor square(const Arg& x) { return binary(Op::multiply, "square", x, x); }
-Tensor reciprocal(const Arg& x) { return binary(Op::divide, "reciprocal", Arg(1, x.where()), x); }
+// Of bool, NumPy computes both in int8; of an integer, the reciprocal is truncated to its type again.
+Tensor square(const Arg& x) {
+  const Tensor widened = number_of("square", x);
+  return binary(Op::multiply, "square", Arg(widened, x.where()), Arg(widened, x.where()));
+}
+Tensor reciprocal(const Arg& x) {
+  const Tensor widened = number_of("reciprocal", x);
+  const Tensor inverse = binary(Op::divide, "reciprocal", Arg(1, x.where()), Arg(widened, x.where()));
+  return is_floating(widened.dtype()) ? inverse : Tensor(make_cast(site_of("reciprocal", x.where()), inverse.node(), widened.dtype()));
+}
 
 Tensor clip(const Arg& x, const Arg& low, const Arg& high) {
   const Scope scope("clip", x.where());
@@ -250,21 +272,9 @@ Tensor operator<(const Arg& a, const Arg& b) { return less(a, b); }
 Tensor operator<=(const Arg& a, const Arg& b) { return less_equal(a, b); }
 Tensor operator>(const Arg& a, const Arg& b) { return greater(a, b); }
 Tensor operator>=(const Arg& a, const Arg& b) { return greater_equal(a, b); }
+Tensor operator+(const Arg& x) { return positive(x); }
 Tensor operator-(const Arg& x) { return negative(x); }
 Tensor operator~(const Arg& x) { return bitwise_not(x); }
 Tensor operator!(const Arg& x) { return logical_not(x); }
-
-Tensor& Tensor::operator+=(const Arg& other) & { return *this = add(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator-=(const Arg& other) & { return *this = subtract(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator*=(const Arg& other) & { return *this = multiply(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator/=(const Arg& other) & { return *this = divide(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator%=(const Arg& other) & { return *this = remainder(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator&=(const Arg& other) & { return *this = bitwise_and(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator|=(const Arg& other) & { return *this = bitwise_or(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator^=(const Arg& other) & { return *this = bitwise_xor(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator<<=(const Arg& other) & { return *this = left_shift(Arg(*this, other.where()), other); }
-Tensor& Tensor::operator>>=(const Arg& other) & { return *this = right_shift(Arg(*this, other.where()), other); }
-
-Tensor Tensor::astype(DType dtype, Location where) const { return sinter::astype(Arg(*this, where), dtype); }
 
 }  // namespace sinter

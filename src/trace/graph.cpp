@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -59,6 +60,18 @@ Scalar make_scalar_int(DType dtype, std::int64_t i) {
   return {dtype, 0, i};
 }
 
+Scalar neutral(Op reduction, DType dtype) {
+  if (reduction == Op::reduce_sum || reduction == Op::reduce_prod) return make_scalar_int(dtype, reduction == Op::reduce_prod);
+  const bool least = reduction == Op::reduce_min;  // starts from the largest
+  if (is_floating(dtype)) return make_scalar(dtype, least ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  Scalar scalar{dtype, 0, 0};
+  visit_storage(dtype, [&]<class T>() {
+    using limits = std::numeric_limits<T>;
+    scalar.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(least ? limits::max() : limits::lowest()));
+  });
+  return scalar;
+}
+
 std::string to_string(const Graph& graph) {
   std::string text;
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
@@ -76,52 +89,6 @@ std::string to_string(const Graph& graph) {
   text += "return";
   for (const int output : graph.outputs) text += fmt::format(" %{}", output);
   return text + '\n';
-}
-
-namespace {
-
-/// Small numbers take one byte: seven bits at a time, zigzag for the sign.
-void put(std::string& key, std::int64_t value) {
-  auto bits = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-  while (bits >= 128) {
-    key += static_cast<char>(bits | 128);
-    bits >>= 7;
-  }
-  key += static_cast<char>(bits);
-}
-template <class List> void put_list(std::string& key, const List& list) {
-  put(key, static_cast<std::int64_t>(list.size()));
-  for (const auto value : list) put(key, value);
-}
-
-}  // namespace
-
-std::string structure_key(const Graph& graph) {
-  std::string key;
-  key.reserve(graph.nodes.size() * 12);
-  put(key, static_cast<std::int64_t>(graph.nodes.size()));
-  for (const Node& n : graph.nodes) {
-    key += static_cast<char>(n.op);
-    key += static_cast<char>(n.dtype);
-    put_list(key, n.shape);
-    put_list(key, n.inputs);
-    put_list(key, n.ints);
-    put(key, n.leaf);
-    put(key, n.chunk);
-  }
-  put_list(key, graph.outputs);
-  return key;
-}
-
-std::vector<std::vector<int>> consumers(const Graph& graph) {
-  std::vector<std::vector<int>> users(graph.nodes.size());
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    for (const int input : graph.nodes[id].inputs) {
-      auto& list = users[static_cast<std::size_t>(input)];
-      if (list.empty() || list.back() != static_cast<int>(id)) list.push_back(static_cast<int>(id));  // x * x uses x once
-    }
-  }
-  return users;
 }
 
 }  // namespace sinter::trace

@@ -24,6 +24,8 @@ struct Scalar {
 };
 Scalar make_scalar(DType dtype, double f);
 Scalar make_scalar_int(DType dtype, std::int64_t i);
+/// What a reduction starts from: combined with any value it gives that value.
+Scalar neutral(Op reduction, DType dtype);
 
 /// One recorded operation. Elementwise ops take operands of their own shape (broadcasts are nodes) and of one dtype
 /// (casts are nodes). Attributes by op, in `ints`:
@@ -35,7 +37,8 @@ Scalar make_scalar_int(DType dtype, std::int64_t i);
 ///   pad: ints[2k] before and ints[2k+1] after axis k; the first operand in the midst of the second, which has the result's shape
 ///   gather: the axis; result[.., i, ..] = x[.., index[.., i, ..], ..], x the first operand, index the second: int64, of the
 ///     result's shape; along the other axes x has the result's sizes. An index out of range is an IndexError when it is computed.
-///   scan: the axis, and the reduction (an Op) that combines all elements up to each
+///   scan: the axis, and the reduction (an Op) that combines all elements up to each. With chunk > 0 (made by fuse/) each piece of that
+///     length is scanned by itself, from a value of the second operand on: of shape (other axes.., pieces), of type scan_carry
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
 ///   library ops: none; their operands are of one dtype and of shapes that need no broadcast
@@ -48,7 +51,7 @@ struct Node {
   Scalar scalar;           // constant: every element's value
   int leaf = -1;           // data: index of the buffer
   std::int64_t chunk = 0;  // reduce_*: the single reduced axis is cut in chunks of this length, one partial result
-                           // each; the result has the chunk number as its last axis
+                           // each; the result has the chunk number as its last axis. scan: see there
   const char* called = "";  // the function that recorded it
   Location where;
 };
@@ -62,10 +65,5 @@ struct Graph {
 using sinter::to_string;  // of shapes
 /// One line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);
-/// Everything but the literals' values and source lines: equal keys mean the same plan serves.
-std::string structure_key(const Graph& graph);
-
-/// Consumers of each node, by number.
-std::vector<std::vector<int>> consumers(const Graph& graph);
 
 }  // namespace sinter::trace

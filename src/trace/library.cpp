@@ -14,6 +14,8 @@ Shape contraction(std::span<const Shape> operands) {
   return shape;
 }
 
+Shape as_operand(std::span<const Shape> operands) { return operands[0]; }
+
 }  // namespace
 
 Shape library_shape(Op op, std::span<const Shape> operands) {

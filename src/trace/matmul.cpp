@@ -61,4 +61,20 @@ Tensor matmul(const Arg& a, const Arg& b) {
   return Tensor(make_cast(site, product, result));
 }
 
+Tensor dot(const Arg& a, const Arg& b) {
+  const Scope scope("dot", a.where());
+  const Shape sa = shape_of(scope.site(), a), sb = shape_of(scope.site(), b);
+  if (sa.empty() || sb.empty()) return multiply(a, b);
+  if (sb.size() <= 2) return matmul(a, b);
+  // a's rows with all matrices of b side by side
+  std::vector<std::int64_t> front{static_cast<std::int64_t>(sb.size()) - 2};
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(sb.size()); ++k)
+    if (k != front[0]) front.push_back(k);
+  Shape result(sa.begin(), sa.end() - 1);
+  result.insert(result.end(), sb.begin(), sb.end() - 2);
+  result.push_back(sb.back());
+  const Shape side_by_side{sb[sb.size() - 2], element_count(Shape(sb.begin(), sb.end() - 2)) * sb.back()};
+  return reshape(matmul(a, reshape(permute(b, front), side_by_side)), result);
+}
+
 }  // namespace sinter

@@ -3,19 +3,13 @@
 #include "sinter/npy.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/file.hpp"
 #include "trace/host_access.hpp"
 #include "trace/npy_header.hpp"
 
@@ -23,40 +17,6 @@ namespace sinter {
 namespace {
 
 using namespace trace;
-namespace fs = std::filesystem;
-
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, FileCloser>;
-
-std::string system_message(int code) { return std::generic_category().message(code); }
-
-class Reader {
- public:
-  Reader(const Site& site, const std::string& path) : site_(site), path_(path), file_(std::fopen(path.c_str(), "rb")) {
-    if (file_ == nullptr) refuse(system_message(errno));
-    std::error_code error;
-    if (!fs::is_regular_file(path, error)) refuse("not a regular file");
-    left_ = fs::file_size(path, error);
-    if (error) refuse(error.message());
-  }
-
-  [[noreturn]] void refuse(const std::string& why) const { fail<IoError>(site_, fmt::format("{}: {}", path_, why)); }
-
-  void read(void* to, std::uint64_t bytes, const char* what) {
-    if (bytes > left_) refuse(fmt::format("truncated: {} takes {} bytes, {} are left", what, bytes, left_));
-    if (std::fread(to, 1, bytes, file_.get()) != bytes) refuse(fmt::format("reading {} failed", what));
-    left_ -= bytes;
-  }
-  std::uint64_t left() const { return left_; }
-
- private:
-  const Site& site_;
-  const std::string& path_;
-  File file_;
-  std::uint64_t left_ = 0;
-};
 
 NpyHeader read_header(Reader& reader) {
   unsigned char start[8];
@@ -86,54 +46,8 @@ void swap_bytes(unsigned char* data, std::uint64_t count, std::size_t item) {
   for (std::uint64_t i = 0; i < count; ++i, data += item) std::reverse(data, data + item);
 }
 
-/// A file that appears under its name when it is complete.
-class Writer {
- public:
-  Writer(const Site& site, const std::string& path) : site_(site), path_(path) {
-    static std::atomic<unsigned> counter{0};
-    std::error_code error;
-    const fs::path target = fs::weakly_canonical(path, error);  // a link is written through
-    target_ = error ? path : target.string();
-    // A device or a pipe is written to, never replaced.
-    direct_ = fs::exists(target_, error) && !fs::is_regular_file(target_, error);
-    temporary_ = direct_ ? target_ : fmt::format("{}.{}.{}.tmp", target_, ::getpid(), counter++);
-    file_.reset(std::fopen(temporary_.c_str(), "wb"));
-    if (file_ == nullptr) refuse(system_message(errno));
-  }
-  ~Writer() {
-    if (!done_ && !direct_) std::remove(temporary_.c_str());
-  }
-  Writer(const Writer&) = delete;
-
-  void write(const void* from, std::size_t bytes) {
-    if (bytes != 0 && std::fwrite(from, 1, bytes, file_.get()) != bytes) refuse(system_message(errno));
-  }
-  void finish() {
-    if (std::fclose(file_.release()) != 0) refuse(system_message(errno));
-    if (!direct_ && std::rename(temporary_.c_str(), target_.c_str()) != 0) refuse(system_message(errno));
-    done_ = true;
-  }
-
- private:
-  [[noreturn]] void refuse(const std::string& why) {
-    const std::string text = message(site_, fmt::format("{}: {}", path_, why));
-    if (!direct_) std::remove(temporary_.c_str());
-    throw IoError(text);
-  }
-
-  const Site& site_;
-  const std::string& path_;
-  std::string target_, temporary_;
-  bool direct_ = false, done_ = false;
-  File file_;
-};
-
-}  // namespace
-
-Tensor load_npy(const std::string& path, Location where) {
-  const Site site = site_of("load_npy", where);
-  Reader reader(site, path);
-  const NpyHeader header = read_header(reader);
+/// How many elements there are, all of them in the file.
+std::uint64_t count_of(const Reader& reader, const NpyHeader& header) {
   const std::size_t item = itemsize(header.dtype);
   std::uint64_t count = 1;
   for (const std::int64_t size : header.shape) {
@@ -146,9 +60,20 @@ Tensor load_npy(const std::string& path, Location where) {
     reader.refuse(fmt::format("truncated: shape {} of {} takes {} bytes, {} are left", to_string(header.shape),
                               name(header.dtype), count * item, reader.left()));
   }
+  return count;
+}
+
+}  // namespace
+
+Tensor load_npy(const std::string& path, Location where) {
+  const Site site = site_of("load_npy", where);
+  Reader reader(site, path);
+  const NpyHeader header = read_header(reader);
+  const std::size_t item = itemsize(header.dtype);
+  const std::uint64_t count = count_of(reader, header);
   auto storage = std::make_shared<Storage>();
   storage->bytes = count * item;
-  storage->host = allocate_host(storage->bytes);
+  storage->host = reader.allocate(storage->bytes);
   auto* elements = static_cast<unsigned char*>(storage->host.get());
   reader.read(elements, storage->bytes, "the elements");
   if (header.swap) swap_bytes(elements, count, item);
@@ -163,14 +88,30 @@ Tensor load_npy(const std::string& path, Location where) {
   return from_pointer(elements, header.dtype, header.shape, strides, where);
 }
 
-void save_npy(const std::string& path, const Tensor& tensor) {
-  const Site site{"save_npy", {}};
+Tensor map_npy(const std::string& path, Location where) {
+  const Site site = site_of("map_npy", where);
+  Reader reader(site, path);
+  const NpyHeader header = read_header(reader);
+  if (header.swap || is_bool(header.dtype)) reader.refuse(header.swap ? "elements in the other byte order are not used in place; load_npy() converts them"
+                                                                      : "bool elements are not used in place; load_npy() makes sure that each is 0 or 1");
+  auto storage = std::make_shared<Storage>();
+  storage->bytes = count_of(reader, header) * itemsize(header.dtype);
+  if (storage->bytes == 0) return load_npy(path, where);
+  storage->host = reader.map(storage->bytes);
+  if (!storage->host) reader.refuse("the elements do not start at a multiple of 64 bytes; load_npy() copies them");
+  if (!header.fortran_order) return Tensor(make_data(site, header.dtype, header.shape, std::move(storage)));
+  const Shape reversed(header.shape.rbegin(), header.shape.rend());
+  return transpose(Tensor(make_data(site, header.dtype, reversed, std::move(storage))));
+}
+
+void save_npy(const std::string& path, const Tensor& tensor, Location where) {
+  const Site site{"save_npy", where};
   const RecordedPtr& node = node_of(site, tensor);
   if (traits(node->dtype).npy.empty()) {
     fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
   }
   const auto count = static_cast<std::size_t>(element_count(node->shape));
-  const void* elements = count != 0 ? host_data(node) : nullptr;
+  const void* elements = count != 0 ? host_data(node, site) : nullptr;
   const std::string header = npy_header_bytes({node->dtype, node->shape});
   Writer writer(site, path);
   writer.write(header.data(), header.size());

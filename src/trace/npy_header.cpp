@@ -5,21 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "trace/file.hpp"
+
 namespace sinter::trace {
 namespace {
 
 constexpr bool kLittle = std::endian::native == std::endian::little;
-
-/// What the file says, as a message may show it: a few bytes, those that are no plain text as \x1b. A terminal would obey them.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  std::string out;
-  for (const char c : text.substr(0, kMost)) {
-    const bool plain = c >= ' ' && c <= '~' && c != '\\';
-    out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text.size() > kMost ? out + "..." : out;
-}
 
 [[noreturn]] void malformed(const std::string& why) { throw IoError("malformed header: " + why); }
 
@@ -35,7 +26,7 @@ void read_descr(std::string_view descr, NpyHeader& header) {
       return;
     }
   }
-  throw IoError(fmt::format("elements of type '{}' are not supported (bool, integers and floats to 64 bits are)", shown(descr)));
+  throw IoError(fmt::format("elements of type '{}' are not supported (bool, integers and floats to 64 bits are)", printable(descr)));
 }
 
 /// The literals that NumPy writes: a dict of a string, a bool and a tuple of integers.
@@ -62,7 +53,7 @@ class Parser {
         shape = true;
         header.shape = tuple();
       } else {
-        malformed(fmt::format("unexpected or repeated key '{}'", shown(key)));
+        malformed(fmt::format("unexpected or repeated key '{}'", printable(key)));
       }
       if (!accept(',')) {
         expect('}');

@@ -66,6 +66,10 @@ inline std::string_view name(Op op) { return primitive(op).name; }
 inline bool is_elementwise(Op op) { return primitive(op).kind == OpKind::elementwise; }
 inline bool is_reduction(Op op) { return primitive(op).kind == OpKind::reduction; }
 inline bool is_library(Op op) { return primitive(op).kind == OpKind::library; }
+/// What a scan carries from element to element: a long float32 sum keeps its digits.
+constexpr DType scan_carry(Op reduction, DType dtype) {
+  return (reduction == Op::reduce_sum || reduction == Op::reduce_prod) && dtype == DType::float32 ? DType::float64 : dtype;
+}
 inline bool is_view(Op op) {
   return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast;
 }

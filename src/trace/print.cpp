@@ -5,18 +5,24 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <ostream>
 
-#include "sinter/ops.hpp"
+#include "sinter/print.hpp"
 #include "trace/build.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
 namespace {
 
-constexpr int kPrecision = 8;
-constexpr std::int64_t kThreshold = 1000, kEdge = 3;
-constexpr std::size_t kLineWidth = 75;
+std::mutex options_mutex;
+constinit PrintOptions current_options;  // guarded by it
+
+void check(const trace::Site& site, const PrintOptions& options) {
+  if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1)
+    trace::fail<ValueError>(site, "precision and threshold are not negative, edgeitems and linewidth at least 1");
+}
 
 /// What is printed: elements by their row-major position.
 struct Contents {
@@ -114,8 +120,8 @@ std::string nonfinite(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" 
 /// How the elements of one array are written: chosen from all that will be shown, so that columns align.
 class Format {
  public:
-  Format(const Contents& contents, const std::vector<std::int64_t>& shown)
-      : contents_(contents), number_(contents.dtype) {
+  Format(const Contents& contents, const std::vector<std::int64_t>& shown, const PrintOptions& options)
+      : contents_(contents), number_(contents.dtype), options_(options) {
     if (is_floating(contents.dtype)) {
       fit_floats(shown);
     } else if (is_bool(contents.dtype)) {
@@ -134,7 +140,7 @@ class Format {
       d.exponent.insert(1, exponent_ - (d.exponent.size() - 1), '0');
       return right(d.whole, left_) + '.' + d.fraction + 'e' + d.exponent;
     }
-    Digits d = number_.shortest(x, std::chars_format::fixed, kPrecision);
+    Digits d = number_.shortest(x, std::chars_format::fixed, options_.precision);
     d.fraction.resize(right_, ' ');
     return right(d.whole, left_) + '.' + d.fraction;
   }
@@ -155,7 +161,8 @@ class Format {
     const double ratio = visit_storage(contents_.dtype, [&]<class T>() {
       return static_cast<double>(static_cast<T>(high / low));
     });
-    scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || low < 0.0001 || ratio > 1000);
+    const bool small = !options_.suppress && (low < 0.0001 || ratio > 1000);
+    scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || small);
     const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
     bool negative_infinity = false, all_finite = true;
     for (const std::int64_t i : shown) {
@@ -165,7 +172,7 @@ class Format {
         negative_infinity |= x < 0;
         continue;
       }
-      const Digits d = number_.shortest(x, format, kPrecision);
+      const Digits d = number_.shortest(x, format, options_.precision);
       left_ = std::max(left_, d.whole.size());
       right_ = std::max(right_, d.fraction.size());
       if (scientific_) exponent_ = std::max(exponent_, d.exponent.size() - 1);
@@ -181,6 +188,7 @@ class Format {
 
   const Contents& contents_;
   Number number_;
+  const PrintOptions& options_;
   std::size_t width_ = 0;                            // integers and bool
   std::size_t left_ = 0, right_ = 0, exponent_ = 0;  // floats: characters before and after the point, of the exponent
   int precision_ = 0;
@@ -188,22 +196,23 @@ class Format {
 };
 
 /// The positions that are printed, all or the corners only.
-void collect(const Shape& shape, std::size_t axis, std::int64_t base, bool summary, std::vector<std::int64_t>& shown) {
+void collect(const Shape& shape, std::size_t axis, std::int64_t base, std::optional<std::int64_t> edge, std::vector<std::int64_t>& shown) {
   if (axis == shape.size()) {
     shown.push_back(base);
     return;
   }
   const std::int64_t size = shape[axis];
   for (std::int64_t i = 0; i < size; ++i) {
-    if (summary && size > 2 * kEdge && i == kEdge) i = size - kEdge;
-    collect(shape, axis + 1, base * size + i, summary, shown);
+    if (edge && size > 2 * *edge && i == *edge) i = size - *edge;
+    collect(shape, axis + 1, base * size + i, edge, shown);
   }
 }
 
 class Layout {
  public:
-  Layout(const Contents& contents, const Format& format, bool summary)
-      : shape_(contents.shape), format_(format), summary_(summary) {}
+  /// `edge`: how many elements are shown at each end of an axis; none: all of them.
+  Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge)
+      : shape_(contents.shape), format_(format), edge_(edge) {}
 
   std::string nested(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     if (axis == shape_.size()) return format_(base);
@@ -212,7 +221,7 @@ class Layout {
   }
 
  private:
-  bool summarised(std::size_t axis) const { return summary_ && shape_[axis] > 2 * kEdge; }
+  bool summarised(std::size_t axis) const { return edge_ && shape_[axis] > 2 * *edge_; }
 
   std::string row(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     std::string text, line = indent;
@@ -226,10 +235,10 @@ class Layout {
     };
     const std::int64_t size = shape_[axis];
     for (std::int64_t i = 0; i < size; ++i) {
-      if (summarised(axis) && i == kEdge) {
+      if (summarised(axis) && i == *edge_) {
         extend("...");
         line += ' ';
-        i = size - kEdge;
+        i = size - *edge_;
       }
       extend(format_(base * size + i));
       if (i + 1 < size) line += ' ';
@@ -242,9 +251,9 @@ class Layout {
     const std::int64_t size = shape_[axis];
     std::string text;
     for (std::int64_t i = 0; i < size; ++i) {
-      if (summarised(axis) && i == kEdge) {
+      if (summarised(axis) && i == *edge_) {
         text += indent + "..." + separator;
-        i = size - kEdge;
+        i = size - *edge_;
       }
       text += indent + nested(axis + 1, base * size + i, indent + ' ', width - 1);
       if (i + 1 < size) text += separator;
@@ -254,7 +263,7 @@ class Layout {
 
   const Shape& shape_;
   const Format& format_;
-  bool summary_;
+  std::optional<std::int64_t> edge_;
 };
 
 /// A 0-d tensor prints as a scalar: all its digits.
@@ -274,20 +283,32 @@ std::string scalar(const Contents& contents) {
 
 }  // namespace
 
-std::string to_string(const Tensor& tensor) {
-  const trace::Site site{"to_string", {}};
+PrintOptions printoptions() {
+  const std::lock_guard lock(options_mutex);
+  return current_options;
+}
+void set_printoptions(const PrintOptions& options, Location where) {
+  check({"set_printoptions", where}, options);
+  const std::lock_guard lock(options_mutex);
+  current_options = options;
+}
+
+std::string to_string(const Tensor& tensor, Location where) { return to_string(tensor, printoptions(), where); }
+std::string to_string(const Tensor& tensor, const PrintOptions& options, Location where) {
+  const trace::Site site{"to_string", where};
+  check(site, options);
   const trace::RecordedPtr& node = trace::node_of(site, tensor);
   const std::int64_t count = element_count(node->shape);
   if (count == 0) return "[]";
-  const Contents contents{static_cast<const unsigned char*>(trace::host_data(node)), node->dtype, node->shape};
+  const Contents contents{static_cast<const unsigned char*>(trace::host_data(node, site)), node->dtype, node->shape};
   if (node->shape.empty()) return scalar(contents);
-  const bool summary = count > kThreshold;
+  const auto edge = count > options.threshold ? std::optional(options.edgeitems) : std::nullopt;
   std::vector<std::int64_t> shown;
-  collect(contents.shape, 0, 0, summary, shown);
-  const Format format(contents, shown);
-  return Layout(contents, format, summary).nested(0, 0, " ", kLineWidth);
+  collect(contents.shape, 0, 0, edge, shown);
+  const Format format(contents, shown, options);
+  return Layout(contents, format, edge).nested(0, 0, " ", static_cast<std::size_t>(options.linewidth));
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor, Location{}); }
 
 }  // namespace sinter

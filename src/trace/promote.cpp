@@ -72,10 +72,17 @@ DType promote(DType a, DType b) {
   return f == DType::bfloat16 ? f : promote_floats(f, traits(i).real);
 }
 
+bool same_kind(DType from, DType to) {
+  if (is_bool(from) || is_bool(to)) return is_bool(from);
+  if (is_floating(from) || is_floating(to)) return is_floating(to);
+  return is_unsigned(from) || !is_unsigned(to);
+}
+
 DType common_type(std::span<const Arg* const> operands) {
   bool any_tensor = false;
   DType strong = DType::bool_;
   int weak = 0;  // 1 bool, 2 integer, 3 integer beyond int64, 4 floating
+  DType floating = DType::bool_;  // what the floating scalars promote to
   for (const Arg* a : operands) {
     if (a->is_tensor()) {
       const DType t = a->tensor().dtype();
@@ -83,10 +90,11 @@ DType common_type(std::span<const Arg* const> operands) {
       any_tensor = true;
     } else {
       const Arg::Kind kind = a->kind();
+      if (kind == Arg::Kind::floating) floating = promote(floating, a->native());
       weak = std::max(weak, kind == Arg::Kind::floating ? 4 : kind == Arg::Kind::too_large ? 3 : kind == Arg::Kind::boolean ? 1 : 2);
     }
   }
-  if (weak == 4) return is_floating(strong) ? strong : DType::float64;
+  if (weak == 4) return is_floating(strong) ? strong : floating;
   if (weak >= 2 && is_bool(strong)) return weak == 3 ? DType::uint64 : DType::int64;
   return strong;
 }

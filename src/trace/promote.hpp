@@ -12,9 +12,11 @@ namespace sinter::trace {
 /// gives float32, with a wider floating type that one.
 DType promote(DType a, DType b);
 
+/// NumPy's same_kind: whether a value of the one type may be stored as the other, of its kind or a higher one, though not exactly.
+bool same_kind(DType from, DType to);
+
 /// The common type of operands of which some may be weak scalars: a scalar alone is bool, int64 (uint64 where
-/// only that holds it) or float64, beside a tensor
-/// it takes the tensor's type unless its kind is higher.
+/// only that holds it) or its own floating type, beside a tensor it takes the tensor's type unless its kind is higher.
 DType common_type(std::span<const Arg* const> operands);
 
 /// The type an op computes its operands in (they are cast to it). Throws DTypeError for types the op does not take.

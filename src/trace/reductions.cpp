@@ -152,6 +152,7 @@ Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
 Tensor softmax(const Arg& x, const Axes& axes) {
   const Scope scope("softmax", x.where());
   const Composed softmax = floating(scope.site(), x);
+  if (count_of(scope.site(), softmax.values, axes) == 0) return softmax(softmax.values);  // of nothing: nothing
   const Tensor e = exp(softmax.values - max(softmax.values, axes, true));
   return softmax(e / sum(e, axes, true));
 }
@@ -159,6 +160,7 @@ Tensor softmax(const Arg& x, const Axes& axes) {
 Tensor log_softmax(const Arg& x, const Axes& axes) {
   const Scope scope("log_softmax", x.where());
   const Composed log_softmax = floating(scope.site(), x);
+  if (count_of(scope.site(), log_softmax.values, axes) == 0) return log_softmax(log_softmax.values);  // of nothing: nothing
   const Tensor shifted = log_softmax.values - max(log_softmax.values, axes, true);
   return log_softmax(shifted - log(sum(exp(shifted), axes, true)));
 }

@@ -1,6 +1,7 @@
 // Views: reshape, permute, broadcast, flip and indexing, down to the four view primitives.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -8,41 +9,12 @@
 #include "trace/build.hpp"
 #include "trace/gathers.hpp"
 #include "trace/promote.hpp"
+#include "trace/selection.hpp"
 
 namespace sinter {
 namespace {
 
 using namespace trace;
-
-Shape completed(const Site& site, const Shape& from, Shape shape) {
-  const std::int64_t count = element_count(from);
-  std::int64_t known = 1;
-  std::int64_t* unknown = nullptr;
-  for (std::int64_t& size : shape) {
-    if (size == -1 && unknown == nullptr) {
-      unknown = &size;
-    } else if (size < 0) {
-      fail<ShapeError>(site, fmt::format("shape {}: {}", to_string(shape),
-                                         size == -1 ? "only one size may be -1" : "sizes are not negative (one may be -1)"));
-    } else if (size != 0 && known > (std::int64_t{1} << 62) / size) {
-      fail<ShapeError>(site, fmt::format("shape {} is too large", to_string(shape)));
-    } else {
-      known *= size;
-    }
-  }
-  if (unknown != nullptr && known != 0 && count % known == 0) {
-    *unknown = count / known;
-    known = count;
-  } else if (unknown != nullptr) {
-    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {}: the -1 has no size that fits", to_string(from),
-                                       count, to_string(shape)));
-  }
-  if (known != count) {
-    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {} ({} elements)", to_string(from), count,
-                                       to_string(shape), known));
-  }
-  return shape;
-}
 
 Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>& axes) {
   const RecordedPtr node = as_node(site, x);
@@ -56,84 +28,18 @@ Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>&
   return Tensor(make_permute(site, node, order));
 }
 
-/// Python's slice.indices(): start, step and count for an axis of `size` elements.
-struct Range {
-  std::int64_t start, step, count;
-};
-Range clamped(const Site& site, const Slice& slice, std::int64_t size) {
-  const std::int64_t step = slice.step.value_or(1);
-  if (step == 0) fail<ValueError>(site, "a slice step cannot be zero");
-  const std::int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
-  const auto clamp = [&](std::int64_t i) { return std::clamp(i < 0 ? i + size : i, low, high); };
-  const std::int64_t start = slice.start ? clamp(*slice.start) : (step < 0 ? high : low);
-  const std::int64_t stop = slice.stop ? clamp(*slice.stop) : (step < 0 ? low : high);
-  const std::int64_t length = step < 0 ? start - stop : stop - start;
-  if (length <= 0) return {0, 1, 0};
-  // |step| beyond the length takes one element; this way -step cannot overflow either.
-  if (step >= length || step <= -length) return {start, 1, 1};
-  return {start, step, (length - 1) / (step < 0 ? -step : step) + 1};
-}
-
 Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> index) {
-  const RecordedPtr node = as_node(site, x);
-  const Shape& shape = node->shape;
-  std::size_t used = 0, ellipses = 0;
-  for (const Index* i : index) {
-    used += i->kind() == Index::Kind::integer || i->kind() == Index::Kind::slice || i->kind() == Index::Kind::places;
-    ellipses += i->kind() == Index::Kind::rest;
-  }
-  if (used > shape.size()) {
-    fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(shape), shape.size()));
-  }
-  if (ellipses > 1) fail<AxisError>(site, "only one ellipsis may be used");
-
-  std::vector<std::int64_t> start_step;
-  Shape sliced, result;  // after slicing; after dropping and inserting axes
-  const auto keep = [&](Range r) {
-    start_step.insert(start_step.end(), {r.start, r.step});
-    sliced.push_back(r.count);
-  };
-  const auto whole = [&](std::size_t count) {
-    for (; count > 0; --count) {
-      result.push_back(shape[sliced.size()]);
-      keep({0, 1, shape[sliced.size()]});
-    }
-  };
-  const Index* looked_up = nullptr;  // by a tensor, once the rest is done
-  std::size_t looked_up_axis = 0;
-  for (const Index* i : index) {
-    switch (i->kind()) {
-      case Index::Kind::places:
-        if (looked_up) fail<ValueError>(site, "one position of an index may be a tensor; look up one axis after the other, or use take_along_axis()");
-        looked_up = i;
-        looked_up_axis = result.size();
-        whole(1);
-        break;
-      case Index::Kind::inserted: result.push_back(1); break;
-      case Index::Kind::rest: whole(shape.size() - used); break;
-      case Index::Kind::slice:
-        keep(clamped(site, i->slice(), shape[sliced.size()]));
-        result.push_back(sliced.back());
-        break;
-      case Index::Kind::integer: {
-        const std::int64_t size = shape[sliced.size()], at = i->integer();
-        if (at < -size || at >= size) {
-          fail<AxisError>(site, fmt::format("index {} is out of bounds for axis {} with size {}", at, sliced.size(), size));
-        }
-        keep({at < 0 ? at + size : at, 1, 1});
-        break;
-      }
-    }
-  }
-  whole(shape.size() - sliced.size());
-  const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(start_step), std::move(sliced)), result);
-  if (!looked_up) return Tensor(view);
-  // NumPy takes an integer beside a tensor for a place too, and moves the axes of both to the front where a slice lies between.
-  if (std::any_of(index.begin(), index.end(), [](const Index* i) { return i->kind() == Index::Kind::integer; }))
-    fail<ValueError>(site, "an integer and a tensor in one index: index with the one, then with the other");
-  const auto axis = static_cast<std::int64_t>(looked_up_axis);
-  node_of(site, looked_up->places());
-  return Tensor(make_take(site, view, checked_places(site, looked_up->places(), result[looked_up_axis], axis), axis));
+  const RecordedPtr& node = node_of(site, x);
+  Selection selection = selected(site, node->shape, index);
+  const Shape& result = selection.result;
+  const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(selection.start_step), std::move(selection.sliced)), result);
+  if (selection.places.empty()) return Tensor(view);
+  const std::vector<std::int64_t>& axes = selection.places_axes;
+  if (!selection.places_in_front) return Tensor(make_lookup(site, view, selection.places, axes.front()));
+  std::vector<std::int64_t> order = axes;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(result.size()); ++axis)
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) order.push_back(axis);
+  return Tensor(make_lookup(site, make_permute(site, view, order), selection.places, 0));
 }
 
 template <class... I> Tensor indexed_by(const Tensor& x, const I&... index) {
@@ -152,7 +58,7 @@ Tensor indexed_by(const Site& site, const Tensor& x, const std::vector<Index>& i
 Tensor reshape(const Arg& x, const Shape& shape) {
   const Site site = site_of("reshape", x.where());
   const RecordedPtr node = as_node(site, x);
-  return Tensor(make_reshape(site, node, completed(site, node->shape, shape)));
+  return Tensor(make_reshape(site, node, completed_shape(site, node->shape, shape)));
 }
 
 Tensor transpose(const Arg& x) {
@@ -166,6 +72,16 @@ Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes) {
   return permuted(site_of("transpose", x.where()), x, axes);
 }
 Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes) { return permuted(site_of("permute", x.where()), x, axes); }
+
+Tensor swapaxes(const Arg& x, std::int64_t axis1, std::int64_t axis2) {
+  const Site site = site_of("swapaxes", x.where());
+  const RecordedPtr node = as_node(site, x);
+  const auto rank = static_cast<std::int64_t>(node->shape.size());
+  std::vector<std::int64_t> axes(node->shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[static_cast<std::size_t>(checked_axis(site, axis1, rank))], axes[static_cast<std::size_t>(checked_axis(site, axis2, rank))]);
+  return Tensor(make_permute(site, node, axes));
+}
 
 Tensor expand_dims(const Arg& x, const Axes& axes) {
   const Site site = site_of("expand_dims", x.where());
@@ -234,20 +150,26 @@ Tensor contiguous(const Arg& x) {
   return Tensor(make_contiguous(site, as_node(site, x)));
 }
 
-Tensor Tensor::operator()(const Index& a) const { return indexed_by(*this, a); }
-Tensor Tensor::operator()(const Index& a, const Index& b) const { return indexed_by(*this, a, b); }
-Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c) const { return indexed_by(*this, a, b, c); }
-Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d) const {
+Tensor Tensor::operator()(const Index& a) const& { return indexed_by(*this, a); }
+Tensor Tensor::operator()(const Index& a, const Index& b) const& { return indexed_by(*this, a, b); }
+Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c) const& { return indexed_by(*this, a, b, c); }
+Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d) const& {
   return indexed_by(*this, a, b, c, d);
 }
-Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) const {
+Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) const& {
   return indexed_by(*this, a, b, c, d, e);
 }
-Tensor Tensor::at(const std::vector<Index>& index, Location where) const {
+Tensor Tensor::operator[](const Index& a) const& { return indexed_by(*this, a); }
+Tensor Tensor::at(const std::vector<Index>& index, Location where) const& {
   return indexed_by(site_of("index", where), *this, index);
 }
 
-Tensor Tensor::T(Location where) const { return transpose(Arg(*this, where)); }
-Tensor Tensor::reshape(const Shape& shape, Location where) const { return sinter::reshape(Arg(*this, where), shape); }
+Rows Tensor::begin() const { return {*this, 0}; }
+Rows Tensor::end() const {
+  const Site site = site_of("begin", {});
+  const Shape& shape = node_of(site, *this)->shape;
+  if (shape.empty()) fail<ShapeError>(site, "a 0-d tensor has no axis to go along");
+  return {{}, shape.front()};
+}
 
 }  // namespace sinter

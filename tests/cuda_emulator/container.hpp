@@ -11,6 +11,9 @@ namespace cuda_emulator {
 struct Container {
   int sm = 0;
   int registers = -1, stack_bytes = -1, shared_bytes = -1;
+  int launch_bounds = 0;     // threads a block may have, 0: none told
+  int is_ptx = 0;            // for the driver to compile, from its architecture on
+  int compiler_version = 0;  // 13000
   std::string entry, source, cubin;
 };
 
@@ -22,10 +25,10 @@ inline void put(std::string& to, const std::string& text) {
   to += text;
 }
 
-/// Magic, whole size, five numbers and three texts.
+/// Magic, whole size, seven numbers and three texts.
 inline std::string pack(const Container& c) {
   std::string body;
-  for (std::int64_t number : {c.sm, c.registers, c.stack_bytes, c.shared_bytes})
+  for (std::int64_t number : {c.sm, c.registers, c.stack_bytes, c.shared_bytes, c.launch_bounds, c.is_ptx, c.compiler_version})
     body.append(reinterpret_cast<const char*>(&number), sizeof(number));
   for (const std::string* text : {&c.entry, &c.source, &c.cubin}) put(body, *text);
   const std::uint64_t size = sizeof(kMagic) + sizeof(std::uint64_t) + body.size();
@@ -43,7 +46,7 @@ inline std::optional<Container> unpack(const void* image) {
   const char* const end = p + size;
   p += sizeof(kMagic) + sizeof(size);
   Container c;
-  for (int* number : {&c.sm, &c.registers, &c.stack_bytes, &c.shared_bytes}) {
+  for (int* number : {&c.sm, &c.registers, &c.stack_bytes, &c.shared_bytes, &c.launch_bounds, &c.is_ptx, &c.compiler_version}) {
     std::int64_t value;
     if (end - p < static_cast<std::ptrdiff_t>(sizeof(value))) return {};
     std::memcpy(&value, p, sizeof(value));

@@ -1,6 +1,9 @@
-// A stand-in for libcuda: one device, whose kernels run on the host at once. Errors appear as on a GPU: what goes wrong
-// in a launch is told by the calls after it, and stays.
-//   SINTER_EMULATOR_SM      architecture, 90 unless set; "none" for a machine with no GPU
+// A stand-in for libcuda: one device, whose kernels run on the host when somebody waits for them. Errors appear as on a GPU:
+// what goes wrong in a launch is told by the calls that wait for it, and stays.
+//   SINTER_EMULATOR_GPU     T4, A100, L4, H100 (unless set), B200 and the others of gpus.hpp, or an architecture (sm_80);
+//                           "none" for a machine with no GPU
+//   SINTER_EMULATOR_DRIVER  the CUDA version that the driver serves, 13000 unless set
+//   SINTER_EMULATOR_LOSE    n: the n-th kernel that runs loses the device
 //   SINTER_EMULATOR_MEMORY  bytes of device memory, 2 GiB unless set
 //   SINTER_EMULATOR_POOLS   0: no stream-ordered memory
 //   SINTER_EMULATOR_CHECKS  off: accesses of memory are not checked (wild ones still meet closed pages)
@@ -16,11 +19,15 @@
 #include <string>
 #include <vector>
 
+#include "gpus.hpp"
 #include "host_module.hpp"
 #include "launch.hpp"
 #include "memory.hpp"
+#include "streams.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
+
+struct CUctx_st {};
 
 namespace {
 
@@ -37,10 +44,14 @@ enum Result {
   kInvalidImage = 200,
   kInvalidContext = 201,
   kNoBinaryForGpu = 209,
+  kInvalidPtx = 218,
+  kUnsupportedPtxVersion = 222,
   kNotFound = 500,
   kIllegalAddress = 700,
   kOutOfResources = 701,
+  kMisalignedAddress = 716,
   kLaunchFailed = 719,
+  kNotReady = 600,
   kNotSupported = 801,
 };
 struct ErrorText {
@@ -57,18 +68,17 @@ constexpr ErrorText kErrors[] = {
     {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {kNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {kInvalidPtx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {kUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {kNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {kOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {kMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {kNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     {kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 };
 
-struct Architecture {
-  int sm, multiprocessors, shared_opt_in;
-};
-constexpr Architecture kArchitectures[] = {{75, 40, 65536},   {80, 108, 166912},  {86, 84, 101376},  {89, 128, 101376},
-                                           {90, 132, 232448}, {100, 148, 232448}, {120, 170, 101376}};
 constexpr int kSharedWithoutAsking = 48 << 10;
 constexpr int kRegisters = 65536, kMostThreads = 1024;
 
@@ -78,11 +88,13 @@ std::string setting(const char* name, const char* otherwise) {
 }
 
 struct Device {
-  Architecture architecture{};
+  const GpuModel& model;
   Memory memory;
+  Streams streams{seed()};
   int sticky = kSuccess;  // what a launch came to: every later call says it again
   int contexts = 0;
-  Device(Architecture a, std::size_t bytes) : architecture(a), memory(bytes) {}
+  std::int64_t until_lost = std::atoll(setting("SINTER_EMULATOR_LOSE", "0").c_str());
+  Device(const GpuModel& m, std::size_t bytes) : model(m), memory(bytes) {}
 };
 
 std::recursive_mutex mutex;
@@ -90,16 +102,22 @@ bool initialised = false;
 // Nothing is destroyed at exit: the destructors of static objects may still compute.
 Device* device = nullptr;  // null: a machine with no GPU
 
-thread_local std::vector<void*>& contexts = *new std::vector<void*>;  // the one context, as often as it was pushed
+thread_local CUctx_st* current = nullptr;  // null or the one context
 
-std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+int driver_version() { return std::atoi(setting("SINTER_EMULATOR_DRIVER", "13000").c_str()); }
 
 bool is_gpu(int ordinal) { return device && ordinal == 0; }
+
+/// Threads a block of the kernel may have.
+int most_threads(const Container& c) {
+  const int by_registers = c.registers > 0 ? std::min(kMostThreads, kRegisters / c.registers / 32 * 32) : kMostThreads;
+  return c.launch_bounds > 0 ? std::min(by_registers, c.launch_bounds) : by_registers;
+}
 
 /// The state every call on a context needs.
 int ready() {
   if (!initialised) return kNotInitialized;
-  if (contexts.empty()) return kInvalidContext;
+  if (!current) return kInvalidContext;
   return device->sticky;
 }
 
@@ -110,39 +128,40 @@ int ready() {
   LOCKED;            \
   if (int r = ready()) return r
 
-struct CUctx_st {};
-struct CUstream_st {};
-struct CUmemPoolHandle_st {};
+struct CUstream_st : Stream {};
+struct CUmemPoolHandle_st {
+  std::uint64_t threshold = 0;
+};
 struct CUevent_st {
-  std::chrono::steady_clock::time_point at{};
+  EventPtr event = std::make_shared<Event>();
 };
 struct CUfunc_st {
-  HostModule* module;
-  int dynamic_shared = kSharedWithoutAsking;
+  std::shared_ptr<HostModule> module;
+  int dynamic_shared;  // that a launch may ask for
 };
 struct CUmod_st {
-  std::unique_ptr<HostModule> host;
+  std::shared_ptr<HostModule> host;
   CUfunc_st function;
 };
 
 namespace {
 CUctx_st the_context;
-CUmemPoolHandle_st the_pool;
+CUmemPoolHandle_st the_default_pool;
 }  // namespace
 
 EXPORT int cuInit(unsigned) {
   LOCKED;
   if (initialised) return device ? kSuccess : kNoDevice;
   initialised = true;
-  const std::string sm = setting("SINTER_EMULATOR_SM", "90");
-  for (const Architecture& a : kArchitectures)
-    if (std::to_string(a.sm) == sm)
-      device = new Device(a, std::strtoull(setting("SINTER_EMULATOR_MEMORY", "2147483648").c_str(), nullptr, 10));
-  if (!device && sm != "none") std::fprintf(stderr, "cuda emulator: no architecture sm_%s\n", sm.c_str());
+  const std::string wanted = setting("SINTER_EMULATOR_GPU", "H100");
+  for (const GpuModel& model : kGpuModels)
+    if (!device && (model.name == wanted || "sm_" + std::to_string(model.sm) == wanted))
+      device = new Device(model, std::strtoull(setting("SINTER_EMULATOR_MEMORY", "2147483648").c_str(), nullptr, 10));
+  if (!device && wanted != "none") std::fprintf(stderr, "cuda emulator: no GPU %s\n", wanted.c_str());
   return device ? kSuccess : kNoDevice;
 }
 EXPORT int cuDriverGetVersion(int* version) {
-  *version = 13000;
+  *version = driver_version();
   return kSuccess;
 }
 EXPORT int cuGetErrorName(int result, const char** name) {
@@ -169,7 +188,7 @@ EXPORT int cuDeviceGet(int* ordinal, int number) {
 EXPORT int cuDeviceGetName(char* name, int size, int ordinal) {
   LOCKED;
   if (!is_gpu(ordinal)) return kInvalidDevice;
-  std::snprintf(name, size, "emulated sm_%d", device->architecture.sm);
+  std::snprintf(name, size, "emulated %s", device->model.name.data());
   return kSuccess;
 }
 EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int ordinal) {
@@ -181,7 +200,7 @@ EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int ordinal) {
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int ordinal) {
   LOCKED;
   if (!is_gpu(ordinal)) return kInvalidDevice;
-  const Architecture& a = device->architecture;
+  const GpuModel& gpu = device->model;
   switch (attribute) {
     case 1:
       *value = kMostThreads;
@@ -196,16 +215,25 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int ordinal) {
       *value = kRegisters;
       break;
     case 16:
-      *value = a.multiprocessors;
+      *value = gpu.multiprocessors;
+      break;
+    case 39:
+      *value = gpu.threads_sm;
+      break;
+    case 81:
+      *value = gpu.shared_sm;
+      break;
+    case 82:
+      *value = kRegisters;
       break;
     case 75:
-      *value = a.sm / 10;
+      *value = gpu.sm / 10;
       break;
     case 76:
-      *value = a.sm % 10;
+      *value = gpu.sm % 10;
       break;
     case 97:
-      *value = a.shared_opt_in;
+      *value = gpu.shared_opt_in;
       break;
     case 115:
       *value = setting("SINTER_EMULATOR_POOLS", "1") == "1";
@@ -231,33 +259,37 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int ordinal) {
   --device->contexts;
   return kSuccess;
 }
-EXPORT int cuCtxPushCurrent_v2(CUctx_st* context) {
+EXPORT int cuCtxSetCurrent(CUctx_st* context) {
   LOCKED;
-  if (!context || !device || device->contexts == 0) return kInvalidContext;
-  contexts.push_back(context);
-  return kSuccess;
-}
-EXPORT int cuCtxPopCurrent_v2(CUctx_st** context) {
-  LOCKED;
-  if (contexts.empty()) return kInvalidContext;
-  *context = static_cast<CUctx_st*>(contexts.back());
-  contexts.pop_back();
+  if (context && (!device || device->contexts == 0)) return kInvalidContext;
+  current = context;
   return kSuccess;
 }
 
 EXPORT int cuStreamCreate(CUstream_st** stream, unsigned) {
   NEED_CONTEXT;
-  *stream = new CUstream_st;
+  *stream = static_cast<CUstream_st*>(device->streams.open());
   return kSuccess;
 }
 EXPORT int cuStreamDestroy_v2(CUstream_st* stream) {
   LOCKED;
-  delete stream;
+  device->streams.close(stream);
   return kSuccess;
 }
-EXPORT int cuStreamSynchronize(CUstream_st*) {
+EXPORT int cuStreamSynchronize(CUstream_st* stream) {
   NEED_CONTEXT;
+  device->streams.drain(*stream);
+  return device->sticky;
+}
+EXPORT int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
+  NEED_CONTEXT;
+  device->streams.wait(*stream, event->event);
   return kSuccess;
+}
+EXPORT int cuCtxSynchronize() {
+  NEED_CONTEXT;
+  device->streams.drain();
+  return device->sticky;
 }
 
 EXPORT int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
@@ -268,43 +300,84 @@ EXPORT int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
 }
 EXPORT int cuMemFree_v2(unsigned long long address) {
   NEED_CONTEXT;
+  device->streams.drain();  // it waits for all that may use the memory
   return device->memory.release(address) ? kSuccess : kInvalidValue;
 }
 EXPORT int cuDeviceGetDefaultMemPool(CUmemPoolHandle_st** pool, int ordinal) {
   LOCKED;
   if (!is_gpu(ordinal)) return kInvalidDevice;
-  *pool = &the_pool;
+  *pool = &the_default_pool;
   return kSuccess;
 }
-EXPORT int cuMemPoolSetAttribute(CUmemPoolHandle_st* pool, int attribute, void*) {
-  return pool == &the_pool && attribute == 4 ? kSuccess : kInvalidValue;
+EXPORT int cuMemPoolCreate(CUmemPoolHandle_st** pool, const void*) {
+  NEED_CONTEXT;
+  *pool = new CUmemPoolHandle_st;
+  return kSuccess;
 }
-EXPORT int cuMemPoolTrimTo(CUmemPoolHandle_st* pool, std::size_t) { return pool == &the_pool ? kSuccess : kInvalidValue; }
-EXPORT int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, CUstream_st*) {
+EXPORT int cuMemPoolDestroy(CUmemPoolHandle_st* pool) {
+  LOCKED;
+  if (pool == &the_default_pool) return kInvalidValue;
+  delete pool;
+  return kSuccess;
+}
+EXPORT int cuMemPoolSetAttribute(CUmemPoolHandle_st* pool, int attribute, void* value) {
+  if (attribute != 4) return kInvalidValue;
+  std::memcpy(&pool->threshold, value, sizeof(pool->threshold));
+  return kSuccess;
+}
+EXPORT int cuMemPoolGetAttribute(CUmemPoolHandle_st* pool, int attribute, void* value) {
+  if (attribute != 4) return kInvalidValue;
+  std::memcpy(value, &pool->threshold, sizeof(pool->threshold));
+  return kSuccess;
+}
+EXPORT int cuMemPoolTrimTo(CUmemPoolHandle_st*, std::size_t) { return kSuccess; }
+EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t bytes, CUmemPoolHandle_st*, CUstream_st* stream) {
+  NEED_CONTEXT;
   if (setting("SINTER_EMULATOR_POOLS", "1") != "1") return kNotSupported;
-  return cuMemAlloc_v2(address, bytes);
+  if (bytes == 0) return kInvalidValue;
+  *address = device->memory.allocate(bytes);
+  if (!*address) {  // what the stream frees before is there for it
+    device->streams.drain(*stream);
+    *address = device->memory.allocate(bytes);
+  }
+  return *address ? kSuccess : kOutOfMemory;
 }
-EXPORT int cuMemFreeAsync(unsigned long long address, CUstream_st*) { return cuMemFree_v2(address); }
+EXPORT int cuMemFreeAsync(unsigned long long address, CUstream_st* stream) {
+  NEED_CONTEXT;
+  if (!device->memory.contains(address, 1)) return kInvalidValue;
+  device->streams.put(*stream, [address] { device->memory.release(address); });
+  return kSuccess;
+}
 
-EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, CUstream_st*) {
+EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, CUstream_st* stream) {
   NEED_CONTEXT;
   if (!device->memory.contains(to, bytes)) return kInvalidValue;
-  const Memory::Open open(device->memory, to);
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  // From memory that is not pinned the driver takes a copy before it returns.
+  const auto* begin = static_cast<const char*>(from);
+  device->streams.put(*stream, [to, staged = std::vector<char>(begin, begin + bytes)] {
+    const Memory::Open open(device->memory, to);
+    std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
+    device->memory.fill(to, staged.size());
+  });
   return kSuccess;
 }
-EXPORT int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, CUstream_st*) {
+EXPORT int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, CUstream_st* stream) {
   NEED_CONTEXT;
   if (!device->memory.contains(from, bytes)) return kInvalidValue;
-  const Memory::Open open(device->memory, from);
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  device->streams.put(*stream, [=] {
+    const Memory::Open open(device->memory, from);
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  });
   return kSuccess;
 }
-EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, CUstream_st*) {
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, CUstream_st* stream) {
   NEED_CONTEXT;
   if (!device->memory.contains(to, bytes) || !device->memory.contains(from, bytes)) return kInvalidValue;
-  const Memory::Open open(device->memory);
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  device->streams.put(*stream, [=] {
+    const Memory::Open open(device->memory);
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    device->memory.fill(to, bytes);
+  });
   return kSuccess;
 }
 
@@ -312,17 +385,22 @@ EXPORT int cuModuleLoadData(CUmod_st** module, const void* image) {
   NEED_CONTEXT;
   const auto container = unpack(image);
   if (!container) return kInvalidImage;
-  // A cubin runs on GPUs of its own major version and no lower minor one.
-  const int sm = device->architecture.sm;
-  if (container->sm / 10 != sm / 10 || container->sm > sm) return kNoBinaryForGpu;
+  const int sm = device->model.sm;
+  if (container->is_ptx) {  // the driver compiles it, unless it is of a later language or for a later GPU
+    if (container->compiler_version > driver_version()) return kUnsupportedPtxVersion;
+    if (container->sm > sm) return kInvalidPtx;
+  } else {
+    // A cubin runs on GPUs of its own major version and no lower minor one, with drivers of the compiler's major version on.
+    if (container->sm / 10 != sm / 10 || container->sm > sm) return kNoBinaryForGpu;
+    if (container->compiler_version / 1000 > driver_version() / 1000) return kInvalidImage;
+  }
   std::string why_not;
-  auto host = HostModule::load(*container, hooks(), &why_not);
+  std::shared_ptr<HostModule> host = HostModule::load(*container, hooks(), &why_not);
   if (!host) {
     std::fprintf(stderr, "cuda emulator: %s\n", why_not.c_str());
     return kInvalidImage;
   }
-  HostModule* const loaded = host.get();
-  *module = new CUmod_st{std::move(host), {loaded}};
+  *module = new CUmod_st{host, {host, kSharedWithoutAsking - std::max(container->shared_bytes, 0)}};
   return kSuccess;
 }
 EXPORT int cuModuleUnload(CUmod_st* module) {
@@ -342,7 +420,7 @@ EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
   const Container& c = function->module->container();
   switch (attribute) {
     case 0:
-      *value = c.registers > 0 ? std::min(kMostThreads, kRegisters / c.registers / 32 * 32) : kMostThreads;
+      *value = most_threads(c);
       break;
     case 1:
       *value = std::max(c.shared_bytes, 0);
@@ -364,29 +442,68 @@ EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
 EXPORT int cuFuncSetAttribute(CUfunc_st* function, int attribute, int value) {
   NEED_CONTEXT;
   const int fixed = std::max(function->module->container().shared_bytes, 0);
-  if (attribute != 8 || value < 0 || value + fixed > device->architecture.shared_opt_in) return kInvalidValue;
+  if (attribute != 8 || value < 0 || value + fixed > device->model.shared_opt_in) return kInvalidValue;
   function->dynamic_shared = value;
   return kSuccess;
 }
 
-EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                          unsigned block_z, unsigned dynamic_shared, CUstream_st*, void** parameters, void** extra) {
-  NEED_CONTEXT;
-  const Container& c = function->module->container();
-  const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
-  if (extra || threads == 0 || threads > kMostThreads || grid_x == 0 || grid_x > 0x7fffffffu || grid_y == 0 || grid_y > 65535 ||
-      grid_z == 0 || grid_z > 65535)
-    return kInvalidValue;
-  if (static_cast<int>(dynamic_shared) > function->dynamic_shared) return kInvalidValue;
-  if (c.registers > 0 && c.registers * threads > kRegisters) return kOutOfResources;
+namespace {
 
-  const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared};
-  std::string message;
-  const Outcome outcome = run_launch(*function->module, shape, parameters, device->memory, &message);
-  if (outcome == Outcome::done) return kSuccess;
-  std::fprintf(stderr, "cuda emulator: kernel %s: %s\n", c.entry.c_str(), message.c_str());
-  device->sticky = outcome == Outcome::illegal_address ? kIllegalAddress : kLaunchFailed;
+/// Why a GPU would refuse the launch, told with what it would not tell.
+int refused(const CUfunc_st& function, const LaunchShape& shape) {
+  const Container& c = function.module->container();
+  const auto why = [&](const std::string& text) {
+    std::fprintf(stderr, "cuda emulator: kernel %s: the launch is refused: %s\n", c.entry.c_str(), text.c_str());
+  };
+  const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
+  const Index3 &grid = shape.grid, &block = shape.block;
+  if (threads == 0 || threads > kMostThreads || block.z > 64 || grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 ||
+      grid.z == 0 || grid.z > 65535)
+    return why(to_string("a grid of", grid) + " blocks of" + to_string("", block) + " threads"), kInvalidValue;
+  if (c.launch_bounds > 0 && threads > static_cast<std::uint64_t>(c.launch_bounds))
+    return why(std::to_string(threads) + " threads a block, its launch bounds promise at most " + std::to_string(c.launch_bounds)),
+           kInvalidValue;
+  const int fixed = std::max(c.shared_bytes, 0);
+  if (shape.dynamic_shared > static_cast<std::size_t>(function.dynamic_shared))
+    return why(std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory beside " + std::to_string(fixed) +
+               " static ones, the kernel may have " + std::to_string(function.dynamic_shared) + " unless its attribute is set"),
+           kInvalidValue;
+  // Registers are given to warps, in pieces of 256.
+  const std::uint64_t warp_registers = (std::max(c.registers, 0) * 32 + 255) / 256 * 256, warps = (threads + 31) / 32;
+  if (warp_registers * warps > kRegisters)
+    return why(std::to_string(c.registers) + " registers in each of " + std::to_string(threads) + " threads"), kOutOfResources;
   return kSuccess;
+}
+
+void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, std::vector<std::uint64_t> cells) {
+  if (device->sticky) return;
+  std::vector<void*> parameters;
+  for (std::uint64_t& cell : cells) parameters.push_back(&cell);
+  std::string message;
+  Outcome outcome = run_launch(*module, shape, parameters.data(), device->memory, &message);
+  if (device->until_lost > 0 && --device->until_lost == 0) outcome = Outcome::illegal_address, message = "it loses the device, as it was asked to";
+  if (outcome == Outcome::done) return;
+  std::fprintf(stderr, "cuda emulator: kernel %s: %s\n", module->container().entry.c_str(), message.c_str());
+  device->sticky = outcome == Outcome::illegal_address      ? kIllegalAddress
+                   : outcome == Outcome::misaligned_address ? kMisalignedAddress
+                                                            : kLaunchFailed;
+}
+
+}  // namespace
+
+EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                          unsigned block_z, unsigned dynamic_shared, CUstream_st* stream, void** parameters, void** extra) {
+  NEED_CONTEXT;
+  if (extra) return kInvalidValue;
+  const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared};
+  if (const int r = refused(*function, shape)) return r;
+  // The parameters are read now, the kernel runs when its turn comes.
+  const std::vector<unsigned>& sizes = function->module->parameter_sizes();
+  std::vector<std::uint64_t> cells(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(&cells[i], parameters[i], sizes[i]);
+  device->streams.put(*stream, [module = function->module, shape, cells = std::move(cells)] { run(module, shape, cells); });
+  if (setting("CUDA_LAUNCH_BLOCKING", "0") == "1") device->streams.drain(*stream);
+  return device->sticky;
 }
 
 EXPORT int cuEventCreate(CUevent_st** event, unsigned) {
@@ -399,17 +516,19 @@ EXPORT int cuEventDestroy_v2(CUevent_st* event) {
   delete event;
   return kSuccess;
 }
-EXPORT int cuEventRecord(CUevent_st* event, CUstream_st*) {
+EXPORT int cuEventRecord(CUevent_st* event, CUstream_st* stream) {
   NEED_CONTEXT;
-  event->at = now();
+  device->streams.record(*stream, event->event);
   return kSuccess;
 }
-EXPORT int cuEventSynchronize(CUevent_st*) {
+EXPORT int cuEventSynchronize(CUevent_st* event) {
   NEED_CONTEXT;
-  return kSuccess;
+  device->streams.drain(*event->event);
+  return device->sticky;
 }
 EXPORT int cuEventElapsedTime(float* ms, CUevent_st* begin, CUevent_st* end) {
   NEED_CONTEXT;
-  *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
+  if (begin->event->done < begin->event->recorded || end->event->done < end->event->recorded) return kNotReady;
+  *ms = std::chrono::duration<float, std::milli>(end->event->at - begin->event->at).count();
   return kSuccess;
 }

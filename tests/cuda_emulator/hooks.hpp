@@ -10,12 +10,18 @@ struct Index3 {
 
 struct Hooks {
   Index3 thread, block, block_size, grid_size;  // of the thread that runs now
-  void (*barrier)();
+  void (*barrier)(unsigned line);
   void (*warp_barrier)(unsigned mask);
   /// Every lane of the mask gives a value; each gets the value of the lane it asks for.
   unsigned long long (*shuffle)(unsigned mask, unsigned long long value, int source_lane);
   /// Before each access of memory, where the kernel was compiled with checks.
   void (*access)(const void* address, unsigned long bytes, bool write);
+  /// Before an atomic's one reading and writing of its word.
+  void (*atomic)(const void* address, unsigned long bytes);
+  void (*fence)();
+  /// An access that breaks the alignment of its type; an element that an array of known size has not. Neither returns.
+  void (*misaligned)(const void* address, unsigned long alignment, const char* type, bool write, unsigned line);
+  void (*out_of_bounds)(const char* type, long long index, unsigned line);
 };
 
 }  // namespace cuda_emulator

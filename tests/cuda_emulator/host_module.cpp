@@ -78,6 +78,8 @@ std::string host_source(const Container& c) {
   if (has_dynamic)
     text += "__attribute__((aligned(1024))) thread_local unsigned char " + name + "[" + std::to_string(kLargestDynamicShared) + "];\n";
   text += "extern \"C\" unsigned char* cuda_emulator_dynamic() { return " + (has_dynamic ? name : "nullptr") + "; }\n";
+  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) unsigned cuda_emulator_parameters(unsigned* sizes) { return "
+          "cuda_emulator::parameter_sizes(&" + c.entry + ", sizes); }\n";
   text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) void cuda_emulator_call(void** p) { cuda_emulator::call(&" + c.entry +
           ", p); }\n";
   return text;
@@ -116,7 +118,7 @@ fs::path compile(const Container& c, std::string* why_not) {
                                    "c++",
                                    "-include",
                                    CUDA_EMULATOR_PRELUDE};
-  if (checks_wanted()) command.insert(command.end(), {"-fsanitize=thread", "-DCUDA_EMULATOR_CHECKS"});
+  if (checks_wanted()) command.insert(command.end(), {"-fsanitize=thread", "-fsanitize=alignment,bounds", "-DCUDA_EMULATOR_CHECKS"});
   const std::string text = host_source(c);
   std::string identity = text + read_file(CUDA_EMULATOR_PRELUDE);
   for (const std::string& word : command) identity += "\n" + word;
@@ -154,11 +156,14 @@ std::unique_ptr<HostModule> HostModule::load(const Container& container, Hooks* 
   module->call_ = reinterpret_cast<void (*)(void**)>(dlsym(module->library_, "cuda_emulator_call"));
   module->dynamic_ = reinterpret_cast<unsigned char* (*)()>(dlsym(module->library_, "cuda_emulator_dynamic"));
   auto** slot = static_cast<Hooks**>(dlsym(module->library_, "cuda_emulator_hooks"));
-  if (!module->call_ || !module->dynamic_ || !slot) {
+  const auto parameters = reinterpret_cast<unsigned (*)(unsigned*)>(dlsym(module->library_, "cuda_emulator_parameters"));
+  if (!module->call_ || !module->dynamic_ || !parameters || !slot) {
     *why_not = "the compiled kernel lacks the emulator's functions";
     return nullptr;
   }
   *slot = hooks;
+  module->parameter_sizes_.resize(parameters(nullptr));
+  parameters(module->parameter_sizes_.data());
   const std::string& text = container.source;
   for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_"}) module->synchronises_ |= text.find(word) != std::string::npos;
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "container.hpp"
 #include "hooks.hpp"
@@ -19,6 +20,7 @@ class HostModule {
 
   const Container& container() const { return container_; }
   void call(void** parameters) const { call_(parameters); }
+  const std::vector<unsigned>& parameter_sizes() const { return parameter_sizes_; }
   /// Whether its threads wait for each other: otherwise they can run one after the other.
   bool synchronises() const { return synchronises_; }
 
@@ -36,6 +38,7 @@ class HostModule {
   void* library_ = nullptr;
   void (*call_)(void**) = nullptr;
   unsigned char* (*dynamic_)() = nullptr;
+  std::vector<unsigned> parameter_sizes_;
   bool synchronises_ = false;
   const char *image_begin_ = nullptr, *image_end_ = nullptr;
   std::size_t tls_module_ = 0, tls_bytes_ = 0;

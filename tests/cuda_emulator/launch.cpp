@@ -10,11 +10,15 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <random>
 #include <vector>
 
-#include "races.hpp"
+#include "book.hpp"
 
 namespace cuda_emulator {
 namespace {
@@ -48,6 +52,7 @@ struct Fiber {
   Index3 thread{};
   unsigned number = 0;
   unsigned mask = 0;  // at_warp: the lanes waited for
+  unsigned line = 0;  // at_barrier: where, in the kernel's text
 };
 
 struct Warp {
@@ -55,6 +60,52 @@ struct Warp {
   unsigned turn[kWarp] = {};
   unsigned arrived = 0;
   unsigned epoch = 0;  // warp barriers passed
+};
+
+/// Epochs of all launches: each block and each barrier of a block begins one.
+std::uint64_t epochs = 0;
+std::uint64_t launches = 0;
+
+/// What orders blocks of one launch: a fence and then an atomic in one, an atomic on the same word and then a fence in another.
+class Ordering {
+ public:
+  void start_block() { fences_ = std::make_shared<std::vector<Use>>(), acquired_.clear(); }
+  void fence(const Use& by) { fences_->push_back(by); }
+  void atomic(std::uintptr_t word, const Use& by) {
+    auto& releases = released_[word];
+    for (const Release& release : releases) acquired_.push_back({release, by});
+    releases.push_back({fences_, fences_->size(), by});
+  }
+  /// Whether a use by an earlier block comes before what is done now.
+  bool before(const Use& earlier, const Use& now) const {
+    for (const Acquire& acquire : acquired_) {
+      const bool seen = std::any_of(fences_->begin(), fences_->end(), [&](const Use& f) { return sequenced(acquire.by, f) && sequenced(f, now); });
+      const Release& release = acquire.from;
+      const auto released = [&](const Use& f) { return sequenced(earlier, f) && sequenced(f, release.by); };
+      if (seen && std::any_of(release.fences->begin(), release.fences->begin() + static_cast<std::ptrdiff_t>(release.count), released)) return true;
+    }
+    return false;
+  }
+
+ private:
+  using Fences = std::shared_ptr<std::vector<Use>>;
+  struct Release {
+    Fences fences;      // of its block
+    std::size_t count;  // those before it
+    Use by;
+  };
+  struct Acquire {
+    Release from;
+    Use by;
+  };
+  /// Two uses by one block, the first noted before the second.
+  static bool sequenced(const Use& first, const Use& second) {
+    return first.epoch() < second.epoch() || (first.epoch() == second.epoch() && first.thread() == second.thread());
+  }
+
+  Fences fences_;
+  std::vector<Acquire> acquired_;
+  std::map<std::uintptr_t, std::vector<Release>> released_;
 };
 
 class Launch {
@@ -69,13 +120,21 @@ class Launch {
     message_ = what;
     siglongjmp(escape_, 1);
   }
-  void barrier();
+  void barrier(unsigned line);
   void warp_barrier(unsigned mask);
   unsigned long long shuffle(unsigned mask, unsigned long long value, int source);
   void access(const void* address, std::size_t bytes, bool write);
+  void atomic(const void* address, std::size_t bytes);
+  void fence() { ordering_.fence(use()); }
+  void misaligned(const void* address, std::size_t alignment, const char* type, bool write, unsigned line);
   std::string place() const;
 
  private:
+  Use use(bool atomic = false) const { return {epochs, number_, current_ ? warps_[number_ / kWarp].epoch : 0, atomic}; }
+  std::string name_of(const Use& use) const;
+  void begin_block(std::uint64_t number);
+  void global_access(std::uintptr_t at, std::size_t bytes, bool write, bool atomic);
+  void shared_access(const unsigned char* p, std::size_t bytes, bool write, bool atomic);
   void run_plain_block();
   void run_block();
   void poison_shared();
@@ -87,8 +146,10 @@ class Launch {
   static void body(context::transfer_t from);
 
   unsigned threads() const { return shape_.block.x * shape_.block.y * shape_.block.z; }
-  Index3 coordinates(unsigned number) const {
-    return {number % shape_.block.x, number / shape_.block.x % shape_.block.y, number / shape_.block.x / shape_.block.y};
+  Index3 coordinates(unsigned number) const { return unflatten(number, shape_.block); }
+  static Index3 unflatten(std::uint64_t number, const Index3& size) {
+    return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
+            static_cast<unsigned>(number / size.x / size.y)};
   }
 
   const HostModule& module_;
@@ -101,8 +162,13 @@ class Launch {
   Fiber* current_ = nullptr;
   context::fcontext_t scheduler_ = nullptr;
   unsigned at_barrier_ = 0;
-  std::uint64_t barriers_ = 0;  // passed by the block
-  Races races_;
+  unsigned barriers_ = 0;  // passed by the block
+  unsigned number_ = 0;    // of the thread that runs now
+  std::uint64_t seed_ = 0;  // of the block
+  std::uint64_t launch_begin_ = 0, block_begin_ = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // first epoch and number, in the order they ran
+  Ordering ordering_;
+  std::unique_ptr<Book> shared_book_;
   sigjmp_buf escape_;
   Outcome outcome_ = Outcome::done;
   std::string message_;
@@ -127,6 +193,9 @@ void on_signal(int number, siginfo_t* info, void*) {
   running->fail(number == SIGFPE ? Outcome::failed : Outcome::illegal_address, text);
 }
 
+/// Another order at each launch of the process, the same in each run with this seed.
+std::uint64_t launch_seed() { return seed() * 0x9e3779b97f4a7c15u + launches; }
+
 /// Catches the signals of a wild kernel while it runs.
 class Signals {
  public:
@@ -146,11 +215,20 @@ class Signals {
   struct sigaction old_[3];
 };
 
-std::string Launch::place() const {
-  const Hooks& h = *hooks();
-  char text[128];
-  std::snprintf(text, sizeof(text), "block (%u, %u), thread (%u, %u)", h.block.x, h.block.y, h.thread.x, h.thread.y);
+std::string hexadecimal(std::uintptr_t address) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "0x%zx", static_cast<std::size_t>(address));
   return text;
+}
+
+std::string Launch::place() const { return to_string("block", hooks()->block) + ", " + to_string("thread", hooks()->thread); }
+
+/// "thread (3, 0, 0)", and its block where that is another.
+std::string Launch::name_of(const Use& use) const {
+  const std::string thread = to_string("thread", coordinates(use.thread()));
+  if (use.epoch() >= block_begin_) return thread;
+  auto at = std::upper_bound(blocks_.begin(), blocks_.end(), std::pair{use.epoch(), ~std::uint64_t{0}});
+  return to_string("block", unflatten((--at)->second, shape_.grid)) + ", " + thread;
 }
 
 void Launch::poison_shared() {
@@ -174,33 +252,76 @@ void Launch::check_shared_end() {
 }
 
 void Launch::access(const void* address, std::size_t bytes, bool write) {
-  // The likely places first: threadIdx and its like, shared memory, the kernel's arrays.
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const auto* p = static_cast<const unsigned char*>(address);
+  if (memory_.is_device(at)) return global_access(at, bytes, write, false);
+  if (p >= shared_.begin && p < shared_.end) return shared_access(p, bytes, write, false);
+  // threadIdx and its like; a thread's own variables: on its fiber's stack, or above this call on the launch's.
   const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
   if (p >= hook && p < hook + sizeof(Hooks)) return;
-  if (p >= shared_.begin && p < shared_.end) {
-    const bool dynamic = shared_.dynamic && p >= shared_.dynamic && p < shared_.dynamic + kLargestDynamicShared;
-    if (dynamic && p + bytes > shared_.dynamic + shape_.dynamic_shared)
-      fail(Outcome::illegal_address, place() + (write ? " writes" : " reads") + " past the " + std::to_string(shape_.dynamic_shared) +
-                                         " bytes of dynamic shared memory");
-    if (!current_) return;  // no thread waits for another: nothing is shared
-    const Races::Actor actor{current_->number, barriers_, warps_[current_->number / kWarp].epoch};
-    // What the launch did not ask for is left out of the count, so that the book of accesses stays small.
-    const bool behind = shared_.dynamic && p >= shared_.dynamic + kLargestDynamicShared;
-    const std::size_t offset = p - shared_.begin - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
-    const std::string race = races_.access(offset, bytes, write, actor);
-    if (!race.empty()) fail(Outcome::failed, place() + race);
-    return;
-  }
-  // A thread's own variables: on its fiber's stack, or above this call on the launch's.
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (current_ ? stacks()[current_->number].owns(address) : at >= here && at - here < kStackBytes) return;
-  if (memory_.contains(at, bytes) || module_.owns(address)) return;
-  char text[128];
-  std::snprintf(text, sizeof(text), " %s %zu bytes at %p, outside every allocation of the device", write ? "writes" : "reads", bytes,
-                address);
-  fail(Outcome::illegal_address, place() + text);
+  if (current_ ? stacks()[number_].owns(address) : at >= here && at - here < kStackBytes) return;
+  if (module_.owns(address)) return;
+  global_access(at, bytes, write, false);
+}
+
+void Launch::atomic(const void* address, std::size_t bytes) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at % bytes != 0) misaligned(address, bytes, "an atomic's word", true, 0);
+  const auto* p = static_cast<const unsigned char*>(address);
+  for (bool write : {false, true})
+    if (p >= shared_.begin && p < shared_.end) shared_access(p, bytes, write, true);
+    else global_access(at, bytes, write, true);
+  ordering_.atomic(at, use(true));
+}
+
+void Launch::misaligned(const void* address, std::size_t alignment, const char* type, bool write, unsigned line) {
+  fail(Outcome::misaligned_address, place() + (write ? " writes " : " reads ") + type + " at " +
+                                        hexadecimal(reinterpret_cast<std::uintptr_t>(address)) + ", which is no multiple of " +
+                                        std::to_string(alignment) + " bytes" + (line ? " (line " + std::to_string(line) + ")" : ""));
+}
+
+void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, bool atomic) {
+  const auto told = [&](const std::string& more) {
+    return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes at " + hexadecimal(at) + more;
+  };
+  Memory::Block* const block = memory_.find(at, bytes);
+  if (!block) fail(Outcome::illegal_address, told(", outside every allocation of the device" + memory_.nearest(at)));
+  const std::size_t offset = at - block->address;
+  if (!block->book) block->book = std::make_unique<Book>(block->bytes);
+  const Now now{launch_begin_, block_begin_, use(atomic)};
+  const auto conflict = block->book->note(offset, bytes, write, now, [&](const Use& earlier) { return ordering_.before(earlier, now.use); });
+  const auto byte = [&](std::size_t i) { return "byte " + std::to_string(i) + " of an array of " + std::to_string(block->bytes); };
+  if (conflict.with.known())
+    fail(Outcome::failed, told(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
+                               (conflict.with.epoch() < block_begin_ ? " of the same launch" : " with no barrier between")));
+  if (write) return;
+  const std::size_t unwritten = block->book->unwritten(offset, bytes, 0);
+  if (unwritten == offset + bytes) return;
+  for (const auto& [begin, end] : block->filled)
+    if (offset >= begin && offset + bytes <= end) return;
+  fail(Outcome::failed, told(": " + byte(unwritten) + ", which nobody has written"));
+}
+
+void Launch::shared_access(const unsigned char* p, std::size_t bytes, bool write, bool atomic) {
+  const auto told = [&](const std::string& more) {
+    return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes at " + hexadecimal(reinterpret_cast<std::uintptr_t>(p)) + more;
+  };
+  const bool dynamic = shared_.dynamic && p >= shared_.dynamic && p < shared_.dynamic + kLargestDynamicShared;
+  if (dynamic && p + bytes > shared_.dynamic + shape_.dynamic_shared)
+    fail(Outcome::illegal_address, told(", past the " + std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory"));
+  // What the launch did not ask for is left out of the count, so that the book stays small.
+  const bool behind = shared_.dynamic && p >= shared_.dynamic + kLargestDynamicShared;
+  const std::size_t offset = static_cast<std::size_t>(p - shared_.begin) - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
+  const Now now{launch_begin_, block_begin_, use(atomic)};
+  // Another block's shared memory is another memory: what it did there is as good as ordered.
+  const auto conflict = shared_book_->note(offset, bytes, write, now, [](const Use&) { return true; });
+  if (conflict.with.known())
+    fail(Outcome::failed, told(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " +
+                               name_of(conflict.with) + " with no barrier between"));
+  if (write) return;
+  if (const std::size_t unwritten = shared_book_->unwritten(offset, bytes, block_begin_); unwritten < offset + bytes)
+    fail(Outcome::failed, told(": shared byte " + std::to_string(unwritten) + ", which no thread of the block has written"));
 }
 
 void Launch::body(context::transfer_t from) {
@@ -215,9 +336,10 @@ void Launch::body(context::transfer_t from) {
 /// Gives the turn back to the scheduler; returns when this fiber is resumed, maybe for another block.
 void Launch::wait() { scheduler_ = context::jump_fcontext(scheduler_, nullptr).fctx; }
 
-void Launch::barrier() {
+void Launch::barrier(unsigned line) {
   if (!current_) return;
   current_->state = Fiber::State::at_barrier;
+  current_->line = line;
   ++at_barrier_;
   wait();
 }
@@ -264,14 +386,17 @@ unsigned long long Launch::shuffle(unsigned mask, unsigned long long value, int 
 
 void Launch::deadlock() {
   unsigned waiting = 0, shuffling = 0, done = 0;
+  const Fiber* missing = nullptr;
   for (const Fiber& fiber : fibers_) {
     waiting += fiber.state == Fiber::State::at_barrier;
     shuffling += fiber.state == Fiber::State::at_warp;
     done += fiber.state == Fiber::State::done;
+    if (!missing && fiber.state != Fiber::State::at_barrier) missing = &fiber;
   }
-  fail(Outcome::failed, "block (" + std::to_string(hooks()->block.x) + "): barrier " + std::to_string(barriers_ + 1) + " is reached by " +
-                            std::to_string(waiting) + " of " + std::to_string(threads()) + " threads; " + std::to_string(shuffling) +
-                            " wait in a shuffle, " + std::to_string(done) + " have ended");
+  fail(Outcome::failed, to_string("block", hooks()->block) + ": barrier " + std::to_string(barriers_ + 1) + " is reached by " +
+                            std::to_string(waiting) + " of " + std::to_string(threads()) + " threads, not by " +
+                            to_string("thread", missing->thread) + "; " + std::to_string(shuffling) + " wait in a shuffle, " +
+                            std::to_string(done) + " have ended");
 }
 
 /// One turn for each thread that can go on, in an order drawn from the seed. False when there was none.
@@ -286,6 +411,7 @@ bool Launch::pass(unsigned count, std::uint64_t seed) {
     if (fiber.state != Fiber::State::ready) continue;
     progress = true;
     current_ = &fiber;
+    number_ = fiber.number;
     hooks()->thread = fiber.thread;
     if (!fiber.where) fiber.where = context::make_fcontext(stacks()[fiber.number].top(), kStackBytes, &Launch::body);
     fiber.where = context::jump_fcontext(fiber.where, nullptr).fctx;
@@ -294,30 +420,44 @@ bool Launch::pass(unsigned count, std::uint64_t seed) {
   return progress;
 }
 
+void Launch::begin_block(std::uint64_t number) {
+  hooks()->block = unflatten(number, shape_.grid);
+  seed_ = number * 977 + launch_seed();
+  block_begin_ = ++epochs;
+  blocks_.emplace_back(block_begin_, number);
+  ordering_.start_block();
+  poison_shared();
+}
+
 void Launch::run_block() {
   const unsigned count = threads();
-  poison_shared();
   for (Fiber& fiber : fibers_) fiber.state = Fiber::State::ready;
   for (Warp& warp : warps_) warp.arrived = 0;
-  at_barrier_ = 0;
+  at_barrier_ = barriers_ = 0;
   for (std::uint64_t turn = 0;; ++turn) {
-    const bool progress = pass(count, hooks()->block.x * 977 + turn);
+    const bool progress = pass(count, seed_ + turn);
     if (at_barrier_ == count) {
-      for (Fiber& fiber : fibers_) fiber.state = Fiber::State::ready;
+      for (Fiber& fiber : fibers_) {
+        if (fiber.line != fibers_[0].line)
+          fail(Outcome::failed, to_string("block", hooks()->block) + ": " + to_string("thread", fiber.thread) + " waits at the barrier of line " +
+                                    std::to_string(fiber.line) + ", " + to_string("thread", fibers_[0].thread) + " at that of line " +
+                                    std::to_string(fibers_[0].line));
+        fiber.state = Fiber::State::ready;
+      }
       at_barrier_ = 0;
       ++barriers_;
+      ++epochs;
     } else if (!progress) {
       if (std::all_of(fibers_.begin(), fibers_.end(), [](const Fiber& f) { return f.state == Fiber::State::done; })) break;
       deadlock();
     }
   }
-  ++barriers_;  // nothing is shared from block to block
   check_shared_end();
 }
 
 void Launch::run_plain_block() {
-  poison_shared();
   for (unsigned i = 0; i < threads(); ++i) {
+    number_ = i;
     hooks()->thread = coordinates(i);
     module_.call(parameters_);
   }
@@ -338,42 +478,68 @@ Outcome Launch::run(std::string* message) {
   hooks()->block_size = shape_.block;
   hooks()->grid_size = shape_.grid;
   shared_ = module_.shared();
-  races_.reset(shared_.end - shared_.begin - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
+  shared_book_ = std::make_unique<Book>(shared_.end - shared_.begin - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
+  launch_begin_ = epochs + 1;
+  // Blocks come in any order on a GPU.
+  std::vector<std::uint64_t> order(std::uint64_t{shape_.grid.x} * shape_.grid.y * shape_.grid.z);
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(launch_seed()));
 
   const Memory::Open open(memory_);
   const Signals signals;
   running = this;
   launching = true;
   if (sigsetjmp(escape_, 1) == 0) {
-    for (unsigned z = 0; z < shape_.grid.z; ++z)
-      for (unsigned y = 0; y < shape_.grid.y; ++y)
-        for (unsigned x = 0; x < shape_.grid.x; ++x) {
-          hooks()->block = {x, y, z};
-          if (fibers) run_block();
-          else run_plain_block();
-        }
+    for (std::uint64_t number : order) {
+      begin_block(number);
+      if (fibers) run_block();
+      else run_plain_block();
+    }
   }
   running = nullptr;
   launching = false;
   *message = message_;
+  if (outcome_ != Outcome::done) *message += " [SINTER_EMULATOR_SEED=" + std::to_string(seed()) + "]";
   return outcome_;
 }
 
 }  // namespace
+
+std::string to_string(const char* what, const Index3& i) {
+  return std::string(what) + " (" + std::to_string(i.x) + ", " + std::to_string(i.y) + ", " + std::to_string(i.z) + ")";
+}
+
+std::uint64_t seed() {
+  static const std::uint64_t chosen = [] {
+    const char* given = std::getenv("SINTER_EMULATOR_SEED");
+    return given && *given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  }();
+  return chosen;
+}
 
 Hooks* hooks() {
   static Hooks only{{},
                     {},
                     {},
                     {},
-                    [] { running->barrier(); },
+                    [](unsigned line) { running->barrier(line); },
                     [](unsigned mask) { running->warp_barrier(mask); },
                     [](unsigned mask, unsigned long long value, int source) { return running->shuffle(mask, value, source); },
-                    [](const void* address, unsigned long bytes, bool write) { running->access(address, bytes, write); }};
+                    [](const void* address, unsigned long bytes, bool write) { running->access(address, bytes, write); },
+                    [](const void* address, unsigned long bytes) { running->atomic(address, bytes); },
+                    [] { running->fence(); },
+                    [](const void* address, unsigned long alignment, const char* type, bool write, unsigned line) {
+                      running->misaligned(address, alignment, type, write, line);
+                    },
+                    [](const char* type, long long index, unsigned line) {
+                      running->fail(Outcome::illegal_address, running->place() + " takes element " + std::to_string(index) + " of an array " +
+                                                                  type + " (line " + std::to_string(line) + ")");
+                    }};
   return &only;
 }
 
 Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory, std::string* message) {
+  ++launches;
   Launch launch(module, shape, parameters, memory);
   return launch.run(message);
 }

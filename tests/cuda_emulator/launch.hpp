@@ -1,6 +1,9 @@
-// Running a kernel: blocks one after another, the threads of a block as fibers that change places at barriers and
-// shuffles, in an order that differs from one stretch to the next, so that a missing barrier shows.
+// Running a kernel: blocks one after another in any order, the threads of a block as fibers that change places at barriers
+// and shuffles, in an order that differs from one stretch to the next, so that a missing barrier shows. Every access is
+// checked against the allocations and noted in their books (book.hpp).
+//   SINTER_EMULATOR_SEED  of the orders; a fresh one for each process unless set, told with each fault
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "hooks.hpp"
@@ -14,15 +17,22 @@ struct LaunchShape {
   std::size_t dynamic_shared = 0;
 };
 
-enum class Outcome { done, illegal_address, failed };
+enum class Outcome { done, illegal_address, misaligned_address, failed };
+
+/// "block (1, 0, 0)".
+std::string to_string(const char* what, const Index3& i);
+/// SINTER_EMULATOR_SEED, or a fresh one for each process.
+std::uint64_t seed();
 
 /// The hooks that modules are loaded with: there is one device, and one launch at a time.
 Hooks* hooks();
 
 /// Runs it to the end. What goes wrong is told in `message`:
-///   illegal_address  an access outside the device's memory, or outside the block's shared memory
-///   failed           a barrier or shuffle that not all threads reach; threads that use the same shared memory with no
-///                    barrier between
+///   illegal_address     an access outside the device's memory, the block's shared memory or an array of the kernel
+///   misaligned_address  an access at an address that is no multiple of what its type asks for
+///   failed              a barrier or shuffle that not all threads reach; memory that two threads use, one of them writing,
+///                       with no barrier between, or in two blocks that no fence and atomic order; memory that is read and
+///                       that nobody wrote
 Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory, std::string* message);
 
 }  // namespace cuda_emulator

@@ -20,7 +20,7 @@ std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to *
 Memory::Memory(std::size_t capacity) : capacity_(capacity) {
   void* p = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
-  next_ = reinterpret_cast<std::uintptr_t>(p);
+  begin_ = next_ = reinterpret_cast<std::uintptr_t>(p);
   end_ = next_ + kReserved;
 }
 
@@ -38,7 +38,11 @@ std::uintptr_t Memory::allocate(std::size_t bytes) {
   }
   // At the end of its pages, so that a step past the end meets the closed page that follows.
   const std::uintptr_t address = base + pages - round_up(bytes, kAlignment);
-  live_[address] = {bytes, base, pages};
+  Block& block = live_[address];
+  block.address = address;
+  block.bytes = bytes;
+  block.base = base;
+  block.pages_bytes = pages;
   used_ += bytes;
   const Open open(*this, address);
   std::memset(reinterpret_cast<void*>(address), kPoison, bytes);
@@ -56,15 +60,39 @@ bool Memory::release(std::uintptr_t address) {
   return true;
 }
 
-bool Memory::contains(std::uintptr_t address, std::size_t bytes) const {
-  for (const Range& range : recent_)
-    if (address >= range.begin && address <= range.end && bytes <= range.end - address) return true;
+Memory::Block* Memory::find(std::uintptr_t address, std::size_t bytes) {
+  const auto holds = [&](const Block& b) { return address >= b.address && address - b.address <= b.bytes && bytes <= b.bytes - (address - b.address); };
+  for (Block* block : recent_)
+    if (block && holds(*block)) return block;
   auto it = live_.upper_bound(address);
-  if (it == live_.begin()) return false;
-  --it;
-  if (address - it->first > it->second.bytes || bytes > it->second.bytes - (address - it->first)) return false;
-  recent_[oldest_++ % recent_.size()] = {it->first, it->first + it->second.bytes};
-  return true;
+  if (it == live_.begin() || !holds((--it)->second)) return nullptr;
+  return recent_[oldest_++ % recent_.size()] = &it->second;
+}
+
+std::string Memory::nearest(std::uintptr_t address) const {
+  constexpr std::ptrdiff_t kNear = 1 << 20;
+  std::ptrdiff_t best = kNear;
+  std::string text;
+  for (const auto& [start, block] : live_) {
+    const auto offset = static_cast<std::ptrdiff_t>(address - start), past = offset - static_cast<std::ptrdiff_t>(block.bytes);
+    const std::ptrdiff_t away = offset < 0 ? -offset : past;
+    if (away < 0 || away >= best) continue;
+    best = away;
+    text = ": byte " + std::to_string(offset) + " of an array of " + std::to_string(block.bytes);
+  }
+  return text;
+}
+
+void Memory::fill(std::uintptr_t address, std::size_t bytes) {
+  Block* const block = find(address, bytes);
+  if (!block || bytes == 0) return;
+  std::pair<std::size_t, std::size_t> whole{address - block->address, address - block->address + bytes};
+  std::erase_if(block->filled, [&](const auto& part) {
+    if (part.second < whole.first || part.first > whole.second) return false;
+    whole = {std::min(whole.first, part.first), std::max(whole.second, part.second)};
+    return true;
+  });
+  block->filled.push_back(whole);
 }
 
 Memory::Open::Open(Memory& memory) : memory_(memory) {

@@ -4,8 +4,10 @@
 #include <dlfcn.h>
 #include <glob.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <regex>
 #include <string>
@@ -18,6 +20,14 @@ namespace {
 
 using cuda_emulator::Container;
 
+/// __launch_bounds__(threads[, blocks]) of the entry, 0 without.
+int launch_bounds_of(const std::string& source) {
+  static const std::regex& pattern = *new std::regex(R"(__launch_bounds__\s*\(\s*(\d+))");
+  std::smatch match;
+  return std::regex_search(source, match, pattern) ? std::atoi(match[1].str().c_str()) : 0;
+}
+
+constexpr int kKnown[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};  // by NVRTC 13.0
 constexpr int kInvalidInput = 3, kInvalidOption = 5, kCompilation = 6;  // nvrtcResult
 
 struct Real {
@@ -28,6 +38,10 @@ struct Real {
   int (*compile)(void*, int, const char* const*) = nullptr;
   int (*cubin_size)(void*, std::size_t*) = nullptr;
   int (*cubin)(void*, char*) = nullptr;
+  int (*ptx_size)(void*, std::size_t*) = nullptr;
+  int (*ptx)(void*, char*) = nullptr;
+  int (*arch_count)(int*) = nullptr;
+  int (*archs)(int*) = nullptr;
   int (*log_size)(void*, std::size_t*) = nullptr;
   int (*log)(void*, char*) = nullptr;
 };
@@ -57,7 +71,9 @@ const Real* real() {
     const bool complete =
         find(api.version, "nvrtcVersion") && find(api.error_string, "nvrtcGetErrorString") && find(api.create, "nvrtcCreateProgram") &&
         find(api.destroy, "nvrtcDestroyProgram") && find(api.compile, "nvrtcCompileProgram") && find(api.cubin_size, "nvrtcGetCUBINSize") &&
-        find(api.cubin, "nvrtcGetCUBIN") && find(api.log_size, "nvrtcGetProgramLogSize") && find(api.log, "nvrtcGetProgramLog");
+        find(api.cubin, "nvrtcGetCUBIN") && find(api.ptx_size, "nvrtcGetPTXSize") && find(api.ptx, "nvrtcGetPTX") &&
+        find(api.arch_count, "nvrtcGetNumSupportedArchs") && find(api.archs, "nvrtcGetSupportedArchs") &&
+        find(api.log_size, "nvrtcGetProgramLogSize") && find(api.log, "nvrtcGetProgramLog");
     return complete ? &api : nullptr;
   }();
   return opened;
@@ -94,6 +110,7 @@ int figure(const std::string& log, const char* pattern) {
 
 struct _nvrtcProgram {
   std::string source, name, log, image;
+  bool is_ptx = false;
 };
 
 EXPORT int nvrtcVersion(int* major, int* minor) {
@@ -111,7 +128,7 @@ EXPORT const char* nvrtcGetErrorString(int result) {
 EXPORT int nvrtcCreateProgram(_nvrtcProgram** program, const char* source, const char* name, int headers, const char* const*,
                               const char* const*) {
   if (!program || !source || headers != 0) return kInvalidInput;
-  *program = new _nvrtcProgram{source, name ? name : "default_program", {}, {}};
+  *program = new _nvrtcProgram{source, name ? name : "default_program", {}, {}, false};
   return 0;
 }
 
@@ -126,10 +143,12 @@ EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* co
   for (int i = 0; i < count; ++i) {
     std::smatch match;
     const std::string option = options[i];
-    if (std::regex_search(option, match, std::regex(R"(^--gpu-architecture=sm_(\d+)$)"))) c.sm = std::atoi(match[1].str().c_str());
+    if (!std::regex_search(option, match, std::regex(R"(^--gpu-architecture=(sm|compute)_(\d+)$)"))) continue;
+    c.sm = std::atoi(match[2].str().c_str());
+    c.is_ptx = match[1] == "compute";
   }
   if (c.sm == 0) {
-    program->log = "the emulator needs a real architecture, --gpu-architecture=sm_XX\n";
+    program->log = "the emulator needs an architecture, --gpu-architecture=sm_XX or compute_XX\n";
     return kInvalidOption;
   }
   if (const Real* api = real()) {
@@ -142,9 +161,10 @@ EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* co
       api->log(actual, program->log.data());
       program->log.resize(size - 1);
     }
-    if (result == 0 && api->cubin_size(actual, &size) == 0) {
+    const auto image_size = c.is_ptx ? api->ptx_size : api->cubin_size;
+    if (result == 0 && image_size(actual, &size) == 0) {
       c.cubin.resize(size);
-      api->cubin(actual, c.cubin.data());
+      (c.is_ptx ? api->ptx : api->cubin)(actual, c.cubin.data());
     }
     api->destroy(&actual);
     if (result != 0) return result;
@@ -154,22 +174,43 @@ EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* co
   c.registers = figure(program->log, R"(Used (\d+) registers)");
   c.stack_bytes = figure(program->log, R"((\d+) bytes stack frame)");
   c.shared_bytes = figure(program->log, R"((\d+) bytes smem)");
+  int major = 0, minor = 0;
+  nvrtcVersion(&major, &minor);
+  c.compiler_version = 1000 * major + 10 * minor;
+  c.launch_bounds = launch_bounds_of(program->source);
   c.entry = entry_of(program->source);
   c.source = without_ptx(program->source);
   if (c.entry.empty()) {
     program->log += "emulator: the source has no __global__ entry\n";
     return kCompilation;
   }
+  program->is_ptx = c.is_ptx;
   program->image = cuda_emulator::pack(c);
   return 0;
 }
 
+// As the real ones: a cubin for a real architecture, PTX for a virtual one.
 EXPORT int nvrtcGetCUBINSize(_nvrtcProgram* program, std::size_t* size) {
-  *size = program->image.size();
+  *size = program->is_ptx ? 0 : program->image.size();
   return 0;
 }
 EXPORT int nvrtcGetCUBIN(_nvrtcProgram* program, char* image) {
   std::memcpy(image, program->image.data(), program->image.size());
+  return 0;
+}
+EXPORT int nvrtcGetPTXSize(_nvrtcProgram* program, std::size_t* size) {
+  *size = program->is_ptx ? program->image.size() : 0;
+  return 0;
+}
+EXPORT int nvrtcGetPTX(_nvrtcProgram* program, char* image) { return nvrtcGetCUBIN(program, image); }
+EXPORT int nvrtcGetNumSupportedArchs(int* count) {
+  if (real()) return real()->arch_count(count);
+  *count = std::size(kKnown);
+  return 0;
+}
+EXPORT int nvrtcGetSupportedArchs(int* archs) {
+  if (real()) return real()->archs(archs);
+  std::copy(std::begin(kKnown), std::end(kKnown), archs);
   return 0;
 }
 EXPORT int nvrtcGetProgramLogSize(_nvrtcProgram* program, std::size_t* size) {

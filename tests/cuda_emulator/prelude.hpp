@@ -9,12 +9,12 @@ __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emulator_hooks
 double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double), expm1(double),
     log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
     atan(double), sinh(double), cosh(double), tanh(double), asinh(double), acosh(double), atanh(double),
-    cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double), atan2(double, double), fmod(double, double),
+    cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double), atan2(double, double), hypot(double, double), fmod(double, double),
     copysign(double, double), nextafter(double, double), ldexp(double, int);
 float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
     logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
     atanf(float), sinhf(float), coshf(float), tanhf(float), asinhf(float), acoshf(float), atanhf(float),
-    cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), fmodf(float, float),
+    cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), hypotf(float, float), fmodf(float, float),
     copysignf(float, float), nextafterf(float, float), ldexpf(float, int);
 }
 
@@ -51,7 +51,7 @@ inline float normcdff(float x) { return (float)normcdf((double)x); }
 #define blockDim (cuda_emulator_hooks->block_size)
 #define gridDim (cuda_emulator_hooks->grid_size)
 
-inline void __syncthreads() { cuda_emulator_hooks->barrier(); }
+inline void __syncthreads(unsigned line = __builtin_LINE()) { cuda_emulator_hooks->barrier(line); }
 inline void __syncwarp(unsigned mask = 0xffffffffu) { cuda_emulator_hooks->warp_barrier(mask); }
 
 namespace cuda_emulator {
@@ -102,6 +102,42 @@ T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
   return cuda_emulator::shuffle(mask, value, static_cast<int>(lane + distance < 32 ? lane + distance : lane));
 }
 
+inline void __threadfence() { cuda_emulator_hooks->fence(); }
+inline void __threadfence_block() {}
+
+namespace cuda_emulator {
+template <class T, class Change>
+__attribute__((no_sanitize("thread"))) T atomic(T* address, Change change) {
+  cuda_emulator_hooks->atomic(address, sizeof(T));
+  const T old = *address;
+  *address = change(old);
+  return old;
+}
+}  // namespace cuda_emulator
+template <class T>
+T atomicAdd(T* address, T value) {
+  return cuda_emulator::atomic(address, [&](T old) { return static_cast<T>(old + value); });
+}
+template <class T>
+T atomicExch(T* address, T value) {
+  return cuda_emulator::atomic(address, [&](T) { return value; });
+}
+template <class T>
+T atomicCAS(T* address, T expected, T value) {
+  return cuda_emulator::atomic(address, [&](T old) { return old == expected ? value : old; });
+}
+template <class T>
+T atomicMin(T* address, T value) {
+  return cuda_emulator::atomic(address, [&](T old) { return value < old ? value : old; });
+}
+template <class T>
+T atomicMax(T* address, T value) {
+  return cuda_emulator::atomic(address, [&](T old) { return old < value ? value : old; });
+}
+inline unsigned atomicInc(unsigned* address, unsigned last) {
+  return cuda_emulator::atomic(address, [&](unsigned old) { return old >= last ? 0u : old + 1; });
+}
+
 inline float __int_as_float(int bits) {
   float value;
   __builtin_memcpy(&value, &bits, 4);
@@ -136,13 +172,11 @@ template <class... Types>
 __attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters) {
   call(entry, parameters, typename Count<sizeof...(Types)>::Type());
 }
+/// How many the entry takes; each one's size where `sizes` is given.
 template <class... Types>
-constexpr unsigned parameter_count(void (*)(Types...)) {
+__attribute__((no_sanitize("thread"))) unsigned parameter_sizes(void (*)(Types...), unsigned* sizes) {
+  if (sizes) ((*sizes++ = sizeof(Types)), ...);
   return sizeof...(Types);
-}
-template <class... Types>
-void parameter_sizes(void (*)(Types...), unsigned* sizes) {
-  ((*sizes++ = sizeof(Types)), ...);
 }
 }  // namespace cuda_emulator
 
@@ -182,5 +216,35 @@ extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) vo
 extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void* __tsan_memset(void* to, int byte, unsigned long n) {
   cuda_emulator_hooks->access(to, n, true);
   return __builtin_memset(to, byte, n);
+}
+
+// With -fsanitize=alignment,bounds the compiler calls these where a type's alignment or an array's size is broken.
+namespace cuda_emulator {
+struct SourcePlace {
+  const char* file;
+  unsigned line, column;
+};
+struct TypeName {
+  unsigned short kind, info;
+  char name[1];
+};
+struct Mismatch {
+  SourcePlace where;
+  const TypeName* type;
+  unsigned char log_alignment, kind;  // of the access: 0 reads, 1 writes
+};
+struct OutOfBounds {
+  SourcePlace where;
+  const TypeName *array, *index;
+};
+}  // namespace cuda_emulator
+extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void __ubsan_handle_type_mismatch_v1(
+    cuda_emulator::Mismatch* what, unsigned long address) {
+  cuda_emulator_hooks->misaligned(reinterpret_cast<const void*>(address), 1ul << what->log_alignment, what->type->name, what->kind == 1,
+                                  what->where.line);
+}
+extern "C" __attribute__((no_sanitize("thread"), visibility("hidden"), used)) void __ubsan_handle_out_of_bounds(
+    cuda_emulator::OutOfBounds* what, unsigned long index) {
+  cuda_emulator_hooks->out_of_bounds(what->array->name, static_cast<long long>(index), what->where.line);
 }
 #endif

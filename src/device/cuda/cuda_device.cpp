@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <vector>
 
 #include "device/cuda/gpu.hpp"
@@ -14,7 +16,7 @@ namespace sinter::device {
 namespace cuda {
 namespace {
 
-/// Dynamic shared memory that a kernel may have without asking for it.
+/// Shared memory, static and dynamic, that a block may have without asking for it.
 constexpr std::size_t kSharedWithoutAsking = 48 << 10;
 
 class CudaBuffer : public Buffer {
@@ -36,85 +38,91 @@ class CudaBuffer : public Buffer {
 class CudaKernel : public Kernel {
  public:
   CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, const jit::Binary& binary)
-      : gpu_(std::move(gpu)), name_(binary.entry), used_ints_(jit::cuda::used_ints(nest)) {
-    const Gpu::Current current(*gpu_);
+      : gpu_(std::move(gpu)), name_(std::make_shared<std::string>(binary.entry)), used_ints_(jit::cuda::used_ints(nest)) {
+    gpu_->use();
     const Driver& api = gpu_->api();
     check_binary(api.module_load(&module_, binary.image.data()), "cannot be loaded");
     try {
-      check_binary(api.module_function(&function_, module_, name_.c_str()), "is not in its module");
+      check_binary(api.module_function(&function_, module_, name_->c_str()), "is not in its module");
+      static_shared_ = static_cast<std::size_t>(attribute(function_attribute::static_shared));
+      shared_allowed_ = kSharedWithoutAsking - std::min(static_shared_, kSharedWithoutAsking);
     } catch (...) {
       api.module_unload(module_);
       throw;
     }
   }
   ~CudaKernel() override {
-    Context old = nullptr;
-    const Driver& api = gpu_->api();
-    if (!gpu_->enter()) return;
-    api.module_unload(module_);
-    api.context_pop(&old);
+    if (gpu_->enter()) gpu_->api().module_unload(module_);
   }
   CudaKernel(const CudaKernel&) = delete;
   CudaKernel& operator=(const CudaKernel&) = delete;
 
   CudaFunctionInfo info() const {
-    const Gpu::Current current(*gpu_);
-    const auto get = [&](int what) {
-      int value = 0;
-      gpu_->check(gpu_->api().function_attribute(&value, what, function_), fmt::format("asking for kernel {}'s resources", name_));
-      return value;
-    };
-    return {get(function_attribute::registers), get(function_attribute::local_bytes), get(function_attribute::static_shared),
-            get(function_attribute::max_threads)};
+    gpu_->use();
+    return {attribute(function_attribute::registers), attribute(function_attribute::local_bytes), attribute(function_attribute::static_shared),
+            attribute(function_attribute::max_threads)};
   }
 
   void launch(const jit::LoopNest& nest, const Arguments& arguments) {
     const jit::cuda::Geometry g = jit::cuda::geometry(nest, arguments.ints, gpu_->info().sm_count);
     if (g.grid == 0) return;
-    const Gpu::Current current(*gpu_);
-    ask_for_shared(g.shared);
+    gpu_->use();
+    if (g.shared > shared_allowed_) ask_for_shared(g.shared);
 
-    // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has.
-    std::vector<std::uint64_t> cells;
-    cells.reserve(arguments.pointers.size() + used_ints_.size() + arguments.scalars.size());
+    // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has. The thread keeps the room for them.
+    thread_local std::vector<std::uint64_t> cells;
+    thread_local std::vector<void*> parameters;
+    cells.clear();
     for (void* pointer : arguments.pointers) cells.push_back(reinterpret_cast<std::uint64_t>(pointer));
     for (int i : used_ints_) cells.push_back(static_cast<std::uint64_t>(arguments.ints[i]));
     cells.insert(cells.end(), arguments.scalars.begin(), arguments.scalars.end());
-    std::vector<void*> parameters(cells.size());
-    std::transform(cells.begin(), cells.end(), parameters.begin(), [](std::uint64_t& cell) { return &cell; });
+    parameters.clear();
+    for (std::uint64_t& cell : cells) parameters.push_back(&cell);
 
     gpu_->note_launch(name_);
     gpu_->check(gpu_->api().launch(function_, g.grid, 1, 1, g.block_x, g.block_y, 1, static_cast<unsigned>(g.shared), gpu_->stream(),
                                    parameters.data(), nullptr),
-                fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", name_, g.grid, g.block_x,
-                            g.block_y, g.shared));
+                [&] {
+                  return fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", *name_, g.grid,
+                                     g.block_x, g.block_y, g.shared);
+                });
   }
 
  private:
+  int attribute(int what) const {
+    int value = 0;
+    gpu_->check(gpu_->api().function_attribute(&value, what, function_), [&] { return fmt::format("asking for kernel {}'s resources", *name_); });
+    return value;
+  }
   /// Tells a binary that is at fault from a device that is.
   void check_binary(Result r, const char* what) {
-    if (r == result::invalid_image || r == result::no_binary_for_gpu || r == result::not_found)
-      throw CompileError(fmt::format("kernel {} {}: {}", name_, what, gpu_->api().describe(r)));
-    gpu_->check(r, fmt::format("loading kernel {}", name_));
+    if (is_of_binary(r)) {
+      const std::string_view advice = advice_for(r);
+      throw CompileError(fmt::format("kernel {} {}: {}{}{}", *name_, what, gpu_->api().describe(r), advice.empty() ? "" : "; ", advice));
+    }
+    gpu_->check(r, [&] { return fmt::format("loading kernel {}", *name_); });
   }
+  /// Static and dynamic shared memory together are what a block may have, and what it must ask for.
   void ask_for_shared(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
     if (bytes <= shared_allowed_) return;
-    if (bytes > static_cast<std::size_t>(gpu_->info().shared_bytes))
-      throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of shared memory for a row, a block has at most {}", gpu_->name(), name_,
-                                    bytes, gpu_->info().shared_bytes));
+    if (bytes + static_shared_ > static_cast<std::size_t>(gpu_->info().shared_bytes))
+      throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of shared memory for a row{}, a block has at most {}", gpu_->name(), *name_,
+                                    bytes, static_shared_ ? fmt::format(" and {} for its threads' parts", static_shared_) : "",
+                                    gpu_->info().shared_bytes));
     gpu_->check(gpu_->api().function_set_attribute(function_, function_attribute::max_dynamic_shared, static_cast<int>(bytes)),
-                fmt::format("asking for {} bytes of shared memory for kernel {}", bytes, name_));
+                [&] { return fmt::format("asking for {} bytes of shared memory for kernel {}", bytes, *name_); });
     shared_allowed_ = bytes;
   }
 
   std::shared_ptr<Gpu> gpu_;
-  std::string name_;
+  std::shared_ptr<const std::string> name_;
   std::vector<int> used_ints_;
   Module module_ = nullptr;
   Function function_ = nullptr;
+  std::size_t static_shared_ = 0;
   std::mutex mutex_;
-  std::size_t shared_allowed_ = kSharedWithoutAsking;
+  std::atomic<std::size_t> shared_allowed_{0};  // dynamic, that a launch may have as things are
 };
 
 /// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
@@ -136,10 +144,14 @@ class CudaDeviceImpl : public CudaDevice {
   explicit CudaDeviceImpl(int ordinal) : gpu_(std::make_shared<Gpu>(ordinal)) {}
 
   std::string name() const override { return gpu_->name(); }
+  std::string model() const override {
+    return fmt::format("{}, sm_{}, {} multiprocessors", gpu_->info().name, gpu_->info().sm, gpu_->info().sm_count);
+  }
   const CudaInfo& info() const override { return gpu_->info(); }
   MemoryUse memory() const override { return gpu_->memory(); }
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
+  bool lost() const override { return gpu_->lost(); }
   fuse::Limits limits() const override { return cuda::limits_of(gpu_->info()); }
   BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }
   std::shared_ptr<void> host_memory(const BufferPtr&) override { return nullptr; }
@@ -151,25 +163,23 @@ class CudaDeviceImpl : public CudaDevice {
 
   void upload(Buffer& to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    const Gpu::Current current(*gpu_);
-    gpu_->check(gpu_->api().copy_to_device(address(to, bytes), from, bytes, gpu_->stream()), fmt::format("copying {} bytes to it", bytes));
+    gpu_->use();
+    gpu_->check(gpu_->api().copy_to_device(address(to, bytes), from, bytes, gpu_->stream()), [&] { return fmt::format("copying {} bytes to it", bytes); });
   }
   void download(void* to, Buffer& from, std::size_t bytes) override {
     if (bytes == 0) return;
-    const Gpu::Current current(*gpu_);
-    gpu_->check(gpu_->api().copy_to_host(to, address(from, bytes), bytes, gpu_->stream()), fmt::format("copying {} bytes from it", bytes));
-    gpu_->check(gpu_->api().stream_synchronize(gpu_->stream()), "waiting for its results");
+    gpu_->use();
+    gpu_->check(gpu_->api().copy_to_host(to, address(from, bytes), bytes, gpu_->stream()),
+                [&] { return fmt::format("copying {} bytes from it", bytes); });
+    gpu_->synchronize("waiting for its results");
   }
   void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
     if (bytes == 0) return;
-    const Gpu::Current current(*gpu_);
+    gpu_->use();
     gpu_->check(gpu_->api().copy_on_device(address(to, bytes), address(from, bytes), bytes, gpu_->stream()),
-                fmt::format("copying {} bytes within it", bytes));
+                [&] { return fmt::format("copying {} bytes within it", bytes); });
   }
-  void synchronize() override {
-    const Gpu::Current current(*gpu_);
-    gpu_->check(gpu_->api().stream_synchronize(gpu_->stream()), "waiting for it");
-  }
+  void synchronize() override { gpu_->synchronize(); }
 
   KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
     if (binary.image.empty()) throw DeviceError(fmt::format("{}: kernel {} has no binary", name(), binary.entry));
@@ -210,6 +220,8 @@ std::vector<CudaInfo> list_cuda(std::string* why_none) {
   return list;
 }
 
+int cuda_driver_version() noexcept { return cuda::driver_version(); }
+
 std::shared_ptr<CudaDevice> open_cuda(int ordinal) { return std::make_shared<cuda::CudaDeviceImpl>(ordinal); }
 
 struct EventTimer::State {
@@ -217,15 +229,13 @@ struct EventTimer::State {
   cuda::Event begin = nullptr, end = nullptr;
 
   explicit State(std::shared_ptr<cuda::Gpu> on) : gpu(std::move(on)) {
-    const cuda::Gpu::Current current(*gpu);
+    gpu->use();
     for (cuda::Event* event : {&begin, &end}) gpu->check(gpu->api().event_create(event, 0), "making a timer");
   }
   ~State() {
-    cuda::Context old = nullptr;
     if (!gpu->enter()) return;
     for (cuda::Event event : {begin, end})
       if (event) gpu->api().event_destroy(event);
-    gpu->api().context_pop(&old);
   }
 };
 
@@ -234,13 +244,13 @@ EventTimer::~EventTimer() = default;
 
 void EventTimer::start() {
   cuda::Gpu& gpu = *state_->gpu;
-  const cuda::Gpu::Current current(gpu);
+  gpu.use();
   gpu.check(gpu.api().event_record(state_->begin, gpu.stream()), "starting a timer");
 }
 
 double EventTimer::stop() {
   cuda::Gpu& gpu = *state_->gpu;
-  const cuda::Gpu::Current current(gpu);
+  gpu.use();
   gpu.check(gpu.api().event_record(state_->end, gpu.stream()), "stopping a timer");
   gpu.check(gpu.api().event_synchronize(state_->end), "waiting for it");
   float ms = 0;

@@ -29,6 +29,9 @@ struct CudaFunctionInfo {
 /// The GPUs of this machine, by ordinal. Never throws; `why_none` receives the reason when the list is empty.
 std::vector<CudaInfo> list_cuda(std::string* why_none = nullptr);
 
+/// The CUDA version that the driver serves (13000), 0 without a driver. No GPU is touched.
+int cuda_driver_version() noexcept;
+
 class CudaDevice : public Device {
  public:
   virtual const CudaInfo& info() const = 0;

@@ -3,6 +3,7 @@
 
 #include "device/cuda/cuda_device.hpp"
 #include "device/kind.hpp"
+#include "jit/cuda/geometry.hpp"
 
 namespace sinter::device {
 namespace {
@@ -30,9 +31,10 @@ std::vector<std::string> describe() {
     .compiler_advice = "Install the CUDA toolkit's libnvrtc or set SINTER_NVRTC",
     .has_limits = [](const fuse::Limits& limits) { return limits.sm != 0; },
     .open = [](int ordinal) { return open_cuda(ordinal); },
-    .find_compiler = jit::find_nvrtc,
+    .find_compiler = [] { return jit::find_nvrtc(cuda_driver_version() / 1000); },
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
     .same_bits = [](const jit::LoopNest&) { return false; },
+    .dynamic_shared = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::cuda::geometry(nest, nest.ints, limits.units).shared; },
     .strings = strings,
     .describe = describe,
 });

@@ -12,7 +12,7 @@
 namespace sinter::device::cuda {
 namespace {
 
-std::vector<std::string> candidates() {
+std::vector<const char*> candidates() {
   if (const char* file = std::getenv("SINTER_CUDA_DRIVER"); file && *file) return {file};
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
@@ -22,7 +22,8 @@ void find_functions(Driver& api, void* library) {
 #define SINTER_DRIVER_REQUIRE(member, symbol, parameters) \
   SINTER_DRIVER_FIND(member, symbol, parameters)          \
   if (!api.member) throw DeviceError(fmt::format("{} has no {}: not a CUDA driver, or one before CUDA 11", api.path, symbol));
-  SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_REQUIRE, SINTER_DRIVER_FIND)
+  SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_REQUIRE)
+  SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_FIND)
 #undef SINTER_DRIVER_REQUIRE
 #undef SINTER_DRIVER_FIND
 }
@@ -30,8 +31,8 @@ void find_functions(Driver& api, void* library) {
 /// The library stays open for the life of the process: a driver does not survive being unloaded and opened again.
 Driver open_driver() {
   std::string tried;
-  for (const std::string& path : candidates()) {
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  for (const char* path : candidates()) {
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       const char* why = dlerror();
       tried += fmt::format("{}{}", tried.empty() ? "" : "; ", why ? why : path);
@@ -55,6 +56,15 @@ std::string Driver::describe(Result r) const {
   error_name(r, &name);
   error_string(r, &text);
   return fmt::format("{} ({}): {}", name ? name : "CUDA error", r, text ? text : "unknown error");
+}
+
+int driver_version() noexcept {
+  for (const char* path : candidates()) {
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const auto ask = library ? reinterpret_cast<Result (*)(int*)>(dlsym(library, "cuDriverGetVersion")) : nullptr;
+    if (int version = 0; ask && ask(&version) == result::success) return version;
+  }
+  return 0;
 }
 
 const Driver& driver() {

@@ -28,8 +28,9 @@ using Address = unsigned long long;  // CUdeviceptr
 
 // Values of the API's enumerations, from the CUDA Driver API reference.
 namespace result {
-inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200, no_binary_for_gpu = 209, not_found = 500,
-                        illegal_address = 700, launch_out_of_resources = 701, launch_timeout = 702, illegal_instruction = 715,
+inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200, invalid_context = 201,
+                        no_binary_for_gpu = 209, invalid_ptx = 218, jit_compiler_not_found = 221, unsupported_ptx_version = 222,
+                        jit_compilation_disabled = 223, not_found = 500, illegal_address = 700, launch_out_of_resources = 701, launch_timeout = 702, illegal_instruction = 715,
                         misaligned_address = 716, launch_failed = 719, not_supported = 801, unknown = 999;
 }
 namespace attribute {  // CUdevice_attribute
@@ -41,44 +42,66 @@ inline constexpr int max_threads = 0, static_shared = 1, local_bytes = 3, regist
 inline constexpr int kPoolReleaseThreshold = 4;    // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
-// SINTER_DRIVER(member, exported symbol, parameters): every function is required but those marked optional below.
-#define SINTER_DRIVER_FUNCTIONS(required, optional)                                                                                        \
-  required(init, "cuInit", (unsigned)) required(driver_version, "cuDriverGetVersion", (int*)) required(                                    \
-      error_name, "cuGetErrorName", (Result, const char**)) required(error_string, "cuGetErrorString", (Result, const char**))             \
-      required(device_count, "cuDeviceGetCount", (int*)) required(device_get, "cuDeviceGet", (Ordinal*, int)) required(                    \
-          device_name, "cuDeviceGetName", (char*, int, Ordinal)) required(device_memory, "cuDeviceTotalMem_v2", (std::size_t*, Ordinal))   \
-          required(device_attribute, "cuDeviceGetAttribute", (int*, int, Ordinal))                                                         \
-              required(context_retain, "cuDevicePrimaryCtxRetain", (Context*, Ordinal)) required(                                          \
-                  context_release, "cuDevicePrimaryCtxRelease_v2", (Ordinal)) required(context_push, "cuCtxPushCurrent_v2", (Context))     \
-                  required(context_pop, "cuCtxPopCurrent_v2", (Context*)) required(stream_create, "cuStreamCreate", (Stream*, unsigned))   \
-                      required(stream_destroy, "cuStreamDestroy_v2", (Stream))                                                             \
-                          required(stream_synchronize, "cuStreamSynchronize", (Stream)) required(                                          \
-                              memory_allocate, "cuMemAlloc_v2", (Address*, std::size_t)) required(memory_free, "cuMemFree_v2", (Address))  \
-                              required(copy_to_device, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))                \
-                                  required(copy_to_host, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))                    \
-                                      required(copy_on_device, "cuMemcpyDtoDAsync_v2", (Address, Address, std::size_t, Stream)) required(  \
-                                          module_load, "cuModuleLoadData", (Module*, const void*)) required(module_unload,                 \
-                                                                                                            "cuModuleUnload", (Module))    \
-                                          required(module_function, "cuModuleGetFunction", (Function*, Module, const char*)) required(     \
-                                              function_attribute, "cuFuncGetAttribute", (int*, int, Function))                             \
-                                              required(function_set_attribute, "cuFuncSetAttribute", (Function, int, int)) required(       \
-                                                  launch, "cuLaunchKernel",                                                                \
-                                                  (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
-                                                   void**, void**)) required(event_create, "cuEventCreate", (Event*, unsigned))            \
-                                                  required(event_destroy, "cuEventDestroy_v2", (Event))                                    \
-                                                      required(event_record, "cuEventRecord", (Event, Stream))                             \
-                                                          required(event_synchronize, "cuEventSynchronize", (Event))                       \
-                                                              required(event_elapsed, "cuEventElapsedTime", (float*, Event, Event))        \
-                                                                  optional(pool_default, "cuDeviceGetDefaultMemPool", (Pool*, Ordinal))    \
-                                                                      optional(pool_set, "cuMemPoolSetAttribute", (Pool, int, void*))      \
-                                                                          optional(pool_trim, "cuMemPoolTrimTo", (Pool, std::size_t))      \
-                                                                              optional(pool_allocate, "cuMemAllocAsync",                   \
-                                                                                       (Address*, std::size_t, Stream))                    \
-                                                                                  optional(pool_free, "cuMemFreeAsync", (Address, Stream))
+// row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2.
+// clang-format off
+#define SINTER_DRIVER_FUNCTIONS(row) \
+  row(init, "cuInit", (unsigned))                                                                                                         \
+  row(driver_version, "cuDriverGetVersion", (int*))                                                                                       \
+  row(error_name, "cuGetErrorName", (Result, const char**))                                                                               \
+  row(error_string, "cuGetErrorString", (Result, const char**))                                                                           \
+  row(device_count, "cuDeviceGetCount", (int*))                                                                                           \
+  row(device_get, "cuDeviceGet", (Ordinal*, int))                                                                                         \
+  row(device_name, "cuDeviceGetName", (char*, int, Ordinal))                                                                              \
+  row(device_memory, "cuDeviceTotalMem_v2", (std::size_t*, Ordinal))                                                                      \
+  row(device_attribute, "cuDeviceGetAttribute", (int*, int, Ordinal))                                                                     \
+  row(context_retain, "cuDevicePrimaryCtxRetain", (Context*, Ordinal))                                                                    \
+  row(context_release, "cuDevicePrimaryCtxRelease_v2", (Ordinal))                                                                         \
+  row(context_set, "cuCtxSetCurrent", (Context))                                                                                          \
+  row(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                                               \
+  row(stream_destroy, "cuStreamDestroy_v2", (Stream))                                                                                     \
+  row(stream_synchronize, "cuStreamSynchronize", (Stream))                                                                                \
+  row(stream_wait, "cuStreamWaitEvent", (Stream, Event, unsigned))                                                                        \
+  row(memory_allocate, "cuMemAlloc_v2", (Address*, std::size_t))                                                                          \
+  row(memory_free, "cuMemFree_v2", (Address))                                                                                             \
+  row(copy_to_device, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))                                                \
+  row(copy_to_host, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))                                                        \
+  row(copy_on_device, "cuMemcpyDtoDAsync_v2", (Address, Address, std::size_t, Stream))                                                    \
+  row(module_load, "cuModuleLoadData", (Module*, const void*))                                                                            \
+  row(module_unload, "cuModuleUnload", (Module))                                                                                          \
+  row(module_function, "cuModuleGetFunction", (Function*, Module, const char*))                                                           \
+  row(function_attribute, "cuFuncGetAttribute", (int*, int, Function))                                                                    \
+  row(function_set_attribute, "cuFuncSetAttribute", (Function, int, int))                                                                 \
+  row(launch, "cuLaunchKernel", (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
+  row(event_create, "cuEventCreate", (Event*, unsigned))                                                                                  \
+  row(event_destroy, "cuEventDestroy_v2", (Event))                                                                                        \
+  row(event_record, "cuEventRecord", (Event, Stream))                                                                                     \
+  row(event_synchronize, "cuEventSynchronize", (Event))                                                                                   \
+  row(event_elapsed, "cuEventElapsedTime", (float*, Event, Event))                                                                        
+#define SINTER_DRIVER_POOL_FUNCTIONS(row) \
+  row(pool_create, "cuMemPoolCreate", (Pool*, const PoolProperties*))                  \
+  row(pool_destroy, "cuMemPoolDestroy", (Pool))                                        \
+  row(pool_set, "cuMemPoolSetAttribute", (Pool, int, void*))                           \
+  row(pool_trim, "cuMemPoolTrimTo", (Pool, std::size_t))                               \
+  row(pool_allocate, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
+  row(pool_free, "cuMemFreeAsync", (Address, Stream))                                  
+// clang-format on
+
+/// CUmemPoolProps.
+struct PoolProperties {
+  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED: on the device
+  int handle_types = 0;
+  int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  Ordinal location = 0;
+  void* security_attributes = nullptr;
+  std::size_t max_bytes = 0;  // no limit but the device's
+  unsigned short usage = 0;
+  unsigned char reserved[54] = {};
+};
 
 struct Driver {
 #define SINTER_DRIVER_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
-  SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_MEMBER, SINTER_DRIVER_MEMBER)
+  SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_MEMBER)
+  SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_MEMBER)
 #undef SINTER_DRIVER_MEMBER
   std::string path;  // the file or soname that was opened
 
@@ -89,5 +112,8 @@ struct Driver {
 /// Opens the driver once for the process: $SINTER_CUDA_DRIVER (a file), else libcuda.so.1 wherever the system finds it,
 /// and initialises it. Throws DeviceError saying what was tried.
 const Driver& driver();
+
+/// The CUDA version that the driver serves, without initialising it; 0 when there is none.
+int driver_version() noexcept;
 
 }  // namespace sinter::device::cuda

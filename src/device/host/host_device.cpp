@@ -1,6 +1,9 @@
 #include "device/host/host_device.hpp"
 
 #include <fmt/format.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +22,21 @@
 
 namespace sinter::device {
 namespace {
+
+/// "AMD EPYC 9B14", as the processor says; its features where it says nothing.
+std::string processor_name() {
+  std::string name;
+#if defined(__x86_64__)
+  unsigned words[12] = {};
+  bool known = true;
+  for (unsigned part = 0; part < 3; ++part)
+    known = known && __get_cpuid(0x80000002 + part, &words[4 * part], &words[4 * part + 1], &words[4 * part + 2], &words[4 * part + 3]);
+  if (known) name.assign(reinterpret_cast<const char*>(words), strnlen(reinterpret_cast<const char*>(words), sizeof words));
+#endif
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  const jit::CpuTarget cpu = jit::host_cpu();
+  return name.empty() ? fmt::format("{} {}", cpu.arch, cpu.features) : fmt::format("{}, vectors of {} bytes", name, cpu.vector_bytes);
+}
 
 using PoolPtr = std::shared_ptr<MemoryPool>;
 
@@ -64,7 +82,7 @@ class CompiledKernel final : public Kernel {
 
 /// Bytes of scratch that a compiled kernel needs, as jit::CpuEntry says.
 std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
-  const std::int64_t values = row_points(nest, ints) * (nest.vector_axis < nest.parallel ? 64 : 1);
+  const std::int64_t values = row_points(nest, ints) * (nest.schedule.lanes_along_rows() ? 1 : 64);
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.slots.size());
 }
 
@@ -97,6 +115,7 @@ class HostDevice final : public Device {
   explicit HostDevice(int threads) { set_threads(threads); }
 
   std::string name() const override { return "cpu"; }
+  std::string model() const override { return fmt::format("{}, {} threads", processor_name(), threads_.load()); }
   fuse::Limits limits() const override { return fuse::cpu_limits(); }
   void set_threads(int threads) override { threads_ = thread_count(threads); }
   BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }

@@ -38,7 +38,8 @@ struct Workspace {
 // One run: the values of the axes and where each value lies now.
 class Interpreter::Frame {
  public:
-  Frame(const Program& program, const Arguments& arguments) : p_(program), nest_(program.nest), arguments_(arguments) {
+  Frame(const Program& program, const Arguments& arguments, AccessLog* log)
+      : p_(program), nest_(program.nest), arguments_(arguments), log_(log) {
     for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ *= ints(axis);
     lanes_ = p_.lanes;
     if (!p_.lanes_are_rows && p_.slot_bytes * row_points_ > 0)
@@ -72,7 +73,7 @@ class Interpreter::Frame {
         run_point();
       } else {
         for (std::int64_t begin = inner_begin; begin < inner_end; begin += lanes_) {
-          axis_[nest_.vector_axis] = begin;
+          axis_[nest_.lane_axis()] = begin;
           n_ = std::min(lanes_, inner_end - begin);
           run_point();
         }
@@ -108,6 +109,7 @@ class Interpreter::Frame {
 
   void run_point() {
     for (std::size_t k = 0; k < p_.stages.size(); ++k) {
+      stage_ = static_cast<int>(k);
       if (p_.stages[k].row) run_rows(p_.stages[k], nest_.stages[k]);
       else run_body(p_.stages[k], nest_.stages[k]);
     }
@@ -119,7 +121,7 @@ class Interpreter::Frame {
     for (const auto& fold : program.folds)
       for (int place : {fold.step, fold.block, fold.run})
         if (place >= 0) fold.kernels.start(parts, tile(place));
-    for (const auto& scan : program.scans) scan.kernels.start(p_.lanes_are_rows ? 1 : point_lanes, tile(scan.place));
+    for (const auto& scan : program.scans) start(scan, p_.lanes_are_rows ? 1 : point_lanes);
     steps_ = 0;
     const int first = nest_.parallel, last = p_.lanes_are_rows ? nest_.axes() - 1 : nest_.axes();
     const std::int64_t first_extent = first_row_extent();
@@ -128,7 +130,7 @@ class Interpreter::Frame {
     for (bool more = row_points_ > 0 && first_extent > 0; more;
          more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
       if (p_.lanes_are_rows) {
-        const int inner = nest_.vector_axis;
+        const int inner = nest_.lane_axis();
         const std::int64_t extent = inner == first ? first_extent : ints(inner);
         for (std::int64_t begin = 0; begin < extent; begin += p_.lanes) {
           axis_[inner] = begin;
@@ -196,6 +198,14 @@ class Interpreter::Frame {
     values_[fold.result] = out;
   }
 
+  void start(const Program::Scan& scan, std::int64_t lanes) {
+    const int from = nest_.instrs[scan.instr].args[1];
+    if (from < 0) return scan.kernels.start(lanes, tile(scan.place));
+    const Program::Value& value = p_.values[from];
+    if (value.varying) std::memcpy(tile(scan.place), values_[from], lanes * value.bytes);
+    else fill(value.bytes, lanes, values_[from], tile(scan.place));
+  }
+
   /// The first row axis' extent, less what a chunk cuts off.
   std::int64_t first_row_extent() const {
     const std::int64_t size = ints(nest_.parallel);
@@ -204,10 +214,10 @@ class Interpreter::Frame {
   }
   /// When chunks are lanes, those that still have this row: the chunks before the one that is cut short.
   std::int64_t lanes_in_row(std::int64_t lanes) const {
-    if (nest_.chunk_axis != nest_.vector_axis) return lanes;
+    if (nest_.chunk_axis != nest_.lane_axis()) return lanes;
     const std::int64_t size = ints(nest_.chunk_row), row = axis_[nest_.chunk_row];
     const std::int64_t chunks = (ints(nest_.chunk_total) - row + size - 1) / size;
-    return std::clamp<std::int64_t>(chunks - axis_[nest_.vector_axis], 0, lanes);
+    return std::clamp<std::int64_t>(chunks - axis_[nest_.lane_axis()], 0, lanes);
   }
 
   void run_body(const StageProgram& program, const jit::Stage& stage) {
@@ -245,7 +255,7 @@ class Interpreter::Frame {
       const std::int64_t coeff = factor(term.coeff);
       if (term.axis >= 0) {
         base += coeff * axis_[term.axis];
-        if (term.axis == nest_.vector_axis) slope += coeff;
+        if (term.axis == nest_.lane_axis()) slope += coeff;
       } else if (term.value >= 0) {
         if (!p_.values[term.value].varying) base += coeff * *static_cast<const std::int64_t*>(values_[term.value]);
       } else if (p_.walks[term.inner] == Walk::constant) {
@@ -360,6 +370,7 @@ class Interpreter::Frame {
     const char* from = static_cast<const char*>(arguments_.pointers[instr.input]);
     const bool neighbours = !value.varying || (p_.walks[index] == Walk::linear && slope_[index] == 1);
     const Lanes lanes = lanes_of(instr.guard);
+    if (log_) each_element(index, value.varying, instr.guard, lanes, [&](std::int64_t element) { log_->read(stage_, instr.input, element); });
     if (neighbours && step.in_place && lanes == Lanes::all) {
       values_[step.instr] = from + base_[index] * value.bytes;
       return;
@@ -370,6 +381,15 @@ class Interpreter::Frame {
     else if (p_.walks[index] == Walk::irregular) gather(value.bytes, n_, from, irregular(index), out);
     else gather(value.bytes, n_, from, base_[index], slope_[index], out);
     values_[step.instr] = out;
+  }
+
+  /// The places that an access touches, where its guard holds.
+  template <class Visit>
+  void each_element(int index, bool several, int guard, Lanes lanes, Visit visit) const {
+    if (lanes == Lanes::none) return;
+    const auto* holds = lanes == Lanes::some ? static_cast<const std::uint8_t*>(values_[guard]) : nullptr;
+    for (std::int64_t k = 0; k < (several ? n_ : 1); ++k)
+      if (!holds || holds[k]) visit(p_.walks[index] == Walk::irregular ? irregular(index)[k] : base_[index] + k * slope_[index]);
   }
 
   void load_filled(const Instr& instr, const Program::Value& value, Lanes lanes, const char* from, char* out) {
@@ -387,6 +407,10 @@ class Interpreter::Frame {
     const bool varying = p_.values[put.value].varying;
     const Lanes lanes = lanes_of(put.guard);
     if (lanes == Lanes::none) return;
+    if (log_) {
+      const bool several = varying || p_.walks[index] != Walk::constant;
+      each_element(index, several, put.guard, lanes, [&](std::int64_t element) { log_->written(stage_, put.output, element); });
+    }
     if (lanes == Lanes::some) {
       scatter(size, n_, as_tile(put.value, 0), to, places(index), static_cast<const std::uint8_t*>(values_[put.guard]));
     } else if (p_.walks[index] == Walk::irregular) {
@@ -411,6 +435,8 @@ class Interpreter::Frame {
   const Program& p_;
   const LoopNest& nest_;
   const Arguments& arguments_;
+  AccessLog* const log_;
+  int stage_ = 0;
   char *tiles_ = nullptr, *cells_ = nullptr, *slots_ = nullptr;
   std::int64_t *axis_ = nullptr, *base_ = nullptr, *slope_ = nullptr;
   const void** values_ = nullptr;
@@ -428,9 +454,9 @@ Interpreter::Interpreter(Interpreter&&) noexcept = default;
 Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 
 void Interpreter::run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
-                      std::int64_t inner_end) const {
+                      std::int64_t inner_end, AccessLog* log) const {
   if (outer_begin >= outer_end || inner_begin >= inner_end) return;
-  Frame(*program_, arguments).run(outer_begin, outer_end, inner_begin, inner_end);
+  Frame(*program_, arguments, log).run(outer_begin, outer_end, inner_begin, inner_end);
 }
 
 }  // namespace sinter::device

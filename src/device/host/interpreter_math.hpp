@@ -10,6 +10,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "trace/philox.hpp"
+
 namespace sinter::device::math {
 
 /// What integers wrap in: at least 32 bits wide, since C++ computes narrower ones as int.
@@ -241,6 +243,11 @@ auto left_shift(const A& a, const B& b) {
 template <class T, class A, class B>
 auto right_shift(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) -> T { return shiftable(y) ? static_cast<T>(x >> y) : static_cast<T>(x < 0 ? -1 : 0); });
+}
+
+template <class T, class A, class B>
+auto philox(const A& a, const B& b) {
+  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(trace::philox(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), std::uint64_t{0})); });
 }
 
 // ---- selection and conversion

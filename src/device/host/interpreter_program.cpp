@@ -17,7 +17,7 @@ using Kind = Instr::Kind;
 
 Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   verify(nest);
-  lanes_are_rows = nest.vector_axis >= nest.parallel;
+  lanes_are_rows = nest.schedule.lanes_along_rows();
   for (DType slot : nest.slots) slot_bytes += static_cast<std::int64_t>(itemsize(slot));
   walks.assign(nest.indices.size(), Walk::constant);
   irregular_tile.assign(nest.indices.size(), -1);
@@ -29,15 +29,15 @@ Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   place_values();
   scratch_tile = tiles;
   tiles += 3;
-  // Half of a usual L1 for the workspace; the rest is for the inputs and outputs that stream by.
-  lanes = std::clamp<std::int64_t>((32 << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
+  // What of the first cache the schedule gives it; the rest is for the inputs and outputs that stream by.
+  lanes = std::clamp<std::int64_t>((nest.schedule.workspace << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
 }
 
 /// What the index is made of is known: inner indices, and whether its values are tiles.
 void Interpreter::Program::classify(int index) {
   Walk& walk = walks[index];
   for (const auto& term : nest.indices[index].terms) {
-    Walk here = term.axis == nest.vector_axis ? Walk::linear : Walk::constant;
+    Walk here = term.axis == nest.lane_axis() ? Walk::linear : Walk::constant;
     if (term.inner >= 0) {
       here = walks[term.inner];
       if (here == Walk::linear && (term.div != kOne || term.mod != kNone)) here = Walk::irregular;

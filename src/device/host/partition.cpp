@@ -5,11 +5,6 @@
 namespace sinter::device {
 namespace {
 
-/// Less work than this (in elementary operations) is done sooner than another thread wakes up.
-constexpr double kWorthThreads = 32 << 10;
-/// Pieces to each thread: enough to even out their speeds.
-constexpr std::int64_t kPiecesPerThread = 4;
-
 double work_per_point(const jit::LoopNest& nest, std::int64_t row_points) {
   double once = 1, row = 0;
   for (const auto& instr : nest.instrs) {
@@ -31,15 +26,18 @@ std::int64_t row_points(const jit::LoopNest& nest, std::span<const std::int64_t>
 
 Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> ints, int threads) {
   Partition p;
-  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.vector_axis ? p.inner : p.outer) *= ints[axis];
+  for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? p.inner : p.outer) *= ints[axis];
   if (p.outer == 0 || p.inner == 0) return p;
   p.outer_step = p.outer;
   p.inner_step = p.inner;
   p.outer_pieces = p.inner_pieces = 1;
   const double work = work_per_point(nest, row_points(nest, ints)) * static_cast<double>(p.outer) * static_cast<double>(p.inner);
-  if (threads <= 1 || work < kWorthThreads) return p;
+  // Less work than a grain is done sooner than another thread wakes up.
+  const double grain = nest.schedule.grain * 1024.0;
+  if (threads <= 1 || work < grain) return p;
 
-  const std::int64_t wanted = std::min<std::int64_t>(threads * kPiecesPerThread, static_cast<std::int64_t>(work / (kWorthThreads / 2)));
+  const std::int64_t wanted =
+      std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, static_cast<std::int64_t>(work / (grain / 2)));
   p.outer_step = divide_up(p.outer, std::min(p.outer, wanted));
   p.outer_pieces = divide_up(p.outer, p.outer_step);
   if (p.outer_pieces < wanted) {

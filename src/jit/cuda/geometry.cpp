@@ -10,9 +10,6 @@
 namespace sinter::jit::cuda {
 namespace {
 
-// Enough blocks that the last round of them is short against the whole, few enough that each has some work.
-constexpr std::int64_t kBlocksPerSm = 32;
-
 void mark_index(const LoopNest& nest, int index, std::vector<bool>& ints, std::vector<bool>& seen) {
   if (seen[index]) return;
   seen[index] = true;
@@ -36,12 +33,15 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 }
 
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
-  const std::int64_t walked = ints[nest.vector_axis];
-  if (nest.vector > 1 && points > 0 && walked % nest.vector != 0)
+  const std::int64_t walked = ints[nest.lane_axis()];
+  if (nest.schedule.vector > 1 && points > 0 && walked % nest.schedule.vector != 0)
     throw InternalError(
-        fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.vector_axis, walked, nest.vector));
+        fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
+  const std::int64_t kept = static_cast<std::int64_t>(nest.schedule.row_steps) * nest.schedule.row_threads * nest.schedule.vector;
+  if (nest.schedule.row_steps > 0 && row > kept)
+    throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
-  if (nest.wide_index) return;
+  if (nest.schedule.wide_index) return;
   for (int i : used_ints(nest))
     if (ints[i] > limit || ints[i] < -limit)
       throw InternalError(fmt::format("kernel {}: parameter {} is {}, the kernel takes 32 bits", nest.name, i, ints[i]));
@@ -51,17 +51,9 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
 
 }  // namespace
 
-Form form_of(const LoopNest& nest) {
-  if (nest.rows == 0) return Form::pointwise;
-  return nest.vector_axis >= nest.parallel ? Form::rows : Form::columns;
-}
+bool warp_per_row(const LoopNest& nest) { return nest.schedule.form == Form::rows && nest.schedule.row_threads == kWarp; }
 
-bool warp_per_row(const LoopNest& nest) { return form_of(nest) == Form::rows && nest.row_threads == kWarp; }
-
-int block_threads(const LoopNest& nest) {
-  if (form_of(nest) == Form::pointwise) return kPointwiseThreads;
-  return warp_per_row(nest) ? kWarp * kWarpsPerBlock : nest.row_threads;
-}
+int rows_per_block(const LoopNest& nest) { return nest.schedule.threads / nest.schedule.row_threads; }
 
 std::vector<int> used_ints(const LoopNest& nest) {
   std::vector<bool> used(nest.ints.size(), false), seen(nest.indices.size(), false);
@@ -79,7 +71,7 @@ std::vector<int> used_ints(const LoopNest& nest) {
 
 int parameter_bytes(const LoopNest& nest) {
   std::size_t bytes = 8 * (nest.inputs.size() + nest.outputs.size() + (nest.checks > 0));
-  bytes += (nest.wide_index ? 8 : 4) * used_ints(nest).size();
+  bytes += (nest.schedule.wide_index ? 8 : 4) * used_ints(nest).size();
   for (const Scalar& s : nest.scalars) {
     const std::size_t size = itemsize(s.dtype);
     bytes = (bytes + size - 1) / size * size + size;
@@ -92,15 +84,18 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
   const std::int64_t row = product(ints.subspan(nest.parallel, nest.rows));
   check_promises(nest, ints, points, row);
 
-  const Form form = form_of(nest);
+  const Schedule& schedule = nest.schedule;
+  const bool columns = schedule.form == Form::columns;
   Geometry g;
-  g.block_x = static_cast<unsigned>(form == Form::columns ? kWarp : block_threads(nest));
-  g.block_y = static_cast<unsigned>(form == Form::columns ? nest.row_threads / kWarp : 1);
+  g.block_x = static_cast<unsigned>(columns ? kWarp : schedule.threads);
+  g.block_y = static_cast<unsigned>(columns ? schedule.threads / kWarp : 1);
   const std::int64_t points_per_block =
-      form == Form::rows ? (warp_per_row(nest) ? kWarpsPerBlock : 1) : static_cast<std::int64_t>(g.block_x) * nest.vector;
-  g.grid = static_cast<unsigned>(std::min((points + points_per_block - 1) / points_per_block, std::max(sm_count, 1) * kBlocksPerSm));
-  for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
-  if (warp_per_row(nest)) g.shared *= kWarpsPerBlock;
+      schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
+  const std::int64_t most = static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks;
+  g.grid = static_cast<unsigned>(std::min((points + points_per_block - 1) / points_per_block, most));
+  if (schedule.row_steps == 0)
+    for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
+  if (schedule.form == Form::rows) g.shared *= static_cast<std::size_t>(rows_per_block(nest));
   return g;
 }
 

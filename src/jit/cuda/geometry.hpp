@@ -9,25 +9,19 @@
 
 namespace sinter::jit::cuda {
 
-enum class Form : std::uint8_t {
-  pointwise,  // no row stages: a thread per vector of points
-  rows,       // neighbouring threads walk a row: a block, or a warp, per point
-  columns,    // neighbouring threads walk the last parallel axis; the block's second dimension shares the rows
-};
-Form form_of(const LoopNest& nest);
-
 inline constexpr int kWarp = 32;
-inline constexpr int kPointwiseThreads = 256;
-inline constexpr int kWarpsPerBlock = 8;  // of the warp-per-row form: rows a block has in flight
 
-/// Rows form with a warp to each row.
+// Of the forms of a schedule a GPU has three: pointwise, a thread per vector of points; rows, a block, or a warp, per point; columns,
+// where 32 threads beside each other walk the last parallel axis and the block's second dimension shares the rows.
+
+/// Rows form with a warp to each row, several rows a block.
 bool warp_per_row(const LoopNest& nest);
-/// Threads of a block, its two dimensions multiplied.
-int block_threads(const LoopNest& nest);
+/// Rows that a block has in flight.
+int rows_per_block(const LoopNest& nest);
 
 /// The kernel's parameters, in this order:
 ///   1. a pointer for each input, then for each output, offsets added, then the flags of checks where there are any;
-///   2. the numbers of LoopNest::ints listed by used_ints(), as long long (int when !nest.wide_index);
+///   2. the numbers of LoopNest::ints listed by used_ints(), as long long (int where the schedule has 32-bit indices);
 ///   3. every scalar of LoopNest::scalars, in its own type.
 /// An entry of ints that the generated text does not need is no parameter.
 std::vector<int> used_ints(const LoopNest& nest);

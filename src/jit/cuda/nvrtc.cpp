@@ -1,14 +1,17 @@
-// CUDA C++ -> cubin through NVRTC, which needs no GPU. The library is opened at the first compile.
+// CUDA C++ -> cubin through NVRTC, which needs no GPU; PTX where the GPU is newer than NVRTC, for the driver to compile. The library is
+// opened at the first compile.
 #include "jit/cuda/nvrtc.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "jit/compiler.hpp"
@@ -38,6 +41,10 @@ Nvrtc open_nvrtc(const std::string& path) {
   find(api.compile_program, "nvrtcCompileProgram");
   find(api.cubin_size, "nvrtcGetCUBINSize");
   find(api.cubin, "nvrtcGetCUBIN");
+  find(api.ptx_size, "nvrtcGetPTXSize");
+  find(api.ptx, "nvrtcGetPTX");
+  find(api.arch_count, "nvrtcGetNumSupportedArchs");
+  find(api.archs, "nvrtcGetSupportedArchs");
   find(api.log_size, "nvrtcGetProgramLogSize");
   find(api.log, "nvrtcGetProgramLog");
   return api;
@@ -63,7 +70,8 @@ class NvrtcCompiler : public Compiler {
     const auto start = std::chrono::steady_clock::now();
 
     std::vector<std::string> options = split_options(source);
-    options.push_back("--ptxas-options=-v");              // the resource report
+    const bool as_ptx = make_known(options);
+    if (!as_ptx) options.push_back("--ptxas-options=-v");  // the resource report
     if (has_own_cache_) options.push_back("--no-cache");  // a hit there would give no report
     std::vector<const char*> option_pointers;
     for (const std::string& option : options) option_pointers.push_back(option.c_str());
@@ -82,12 +90,13 @@ class NvrtcCompiler : public Compiler {
                                      api.error_string(result), log, source_around_errors(source.text, log)));
     Binary binary;
     binary.entry = source.entry;
+    const char* const image = as_ptx ? "PTX" : "cubin";
     std::size_t size = 0;
-    if (int r = api.cubin_size(raw, &size); r != 0 || size == 0)
-      throw CompileError(fmt::format("kernel {}: NVRTC gave no cubin for {}: {}", source.entry, source.target, api.error_string(r)));
+    if (int r = (as_ptx ? api.ptx_size : api.cubin_size)(raw, &size); r != 0 || size == 0)
+      throw CompileError(fmt::format("kernel {}: NVRTC gave no {} for {}: {}", source.entry, image, source.target, api.error_string(r)));
     binary.image.resize(size);
-    if (int r = api.cubin(raw, reinterpret_cast<char*>(binary.image.data())))
-      throw CompileError(fmt::format("kernel {}: the cubin cannot be read: {}", source.entry, api.error_string(r)));
+    if (int r = (as_ptx ? api.ptx : api.cubin)(raw, reinterpret_cast<char*>(binary.image.data())))
+      throw CompileError(fmt::format("kernel {}: the {} cannot be read: {}", source.entry, image, api.error_string(r)));
     binary.report = parse_report(log);
     binary.report.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return binary;
@@ -102,8 +111,26 @@ class NvrtcCompiler : public Compiler {
     int major = 0, minor = 0;
     api.version(&major, &minor);
     has_own_cache_ = major > 12 || (major == 12 && minor >= 9);
+    int count = 0;
+    if (api.arch_count(&count) == 0 && count > 0) {
+      known_.resize(static_cast<std::size_t>(count));
+      if (api.archs(known_.data()) != 0) known_.clear();
+    }
     log().debug("NVRTC {}.{} opened from {}", major, minor, path_);
     return api_ = api;
+  }
+
+  /// An architecture that is newer than this NVRTC becomes the newest virtual one that it knows: true when it did.
+  bool make_known(std::vector<std::string>& options) const {
+    static constexpr std::string_view kReal = "--gpu-architecture=sm_";
+    if (known_.empty()) return false;
+    const int newest = *std::max_element(known_.begin(), known_.end());
+    for (std::string& option : options) {
+      if (option.rfind(kReal, 0) != 0 || std::atoi(option.c_str() + kReal.size()) <= newest) continue;
+      option = fmt::format("--gpu-architecture=compute_{}", newest);
+      return true;
+    }
+    return false;
   }
 
   static std::string read_log(const Nvrtc& api, Nvrtc::Program program) {
@@ -119,16 +146,24 @@ class NvrtcCompiler : public Compiler {
   std::mutex mutex_;
   Nvrtc api_;
   bool has_own_cache_ = false;
+  std::vector<int> known_;  // architectures
 };
 
 }  // namespace
 }  // namespace cuda
 
-CompilerPtr find_nvrtc() {
+CompilerPtr find_nvrtc(int driver_major) {
   std::vector<std::string> places;
   if (const char* home = std::getenv("CUDA_HOME")) places.push_back(std::string(home) + "/lib64");
   for (const char* place : {"/usr/local/cuda/lib64", "/usr/local/cuda*/lib64", "/opt/cuda/lib64"}) places.push_back(place);
-  const std::string path = find_library("SINTER_NVRTC", {"libnvrtc.so.*", "libnvrtc.so"}, places, 11);
+  const std::vector<std::string> names = {"libnvrtc.so.*", "libnvrtc.so"};
+  std::string path = find_library("SINTER_NVRTC", names, places, 11, driver_major);
+  if (path.empty() && driver_major > 0) {
+    path = find_library("SINTER_NVRTC", names, places, 11);
+    if (!path.empty())
+      log().warn("{} is newer than the GPU's driver, which is for CUDA {}: its kernels will not load. Install a newer driver, or NVRTC {}", path,
+                 driver_major, driver_major);
+  }
   return path.empty() ? nullptr : std::make_shared<cuda::NvrtcCompiler>(path);
 }
 

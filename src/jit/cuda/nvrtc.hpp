@@ -18,6 +18,10 @@ struct Nvrtc {
   int (*compile_program)(Program program, int options, const char* const* option) = nullptr;
   int (*cubin_size)(Program program, std::size_t* size) = nullptr;
   int (*cubin)(Program program, char* image) = nullptr;
+  int (*ptx_size)(Program program, std::size_t* size) = nullptr;
+  int (*ptx)(Program program, char* text) = nullptr;
+  int (*arch_count)(int* count) = nullptr;
+  int (*archs)(int* list) = nullptr;
   int (*log_size)(Program program, std::size_t* size) = nullptr;
   int (*log)(Program program, char* text) = nullptr;
 };

@@ -23,10 +23,10 @@ class Printer {
  public:
   explicit Printer(const LoopNest& nest)
       : nest_(nest),
-        form_(form_of(nest)),
-        width_(nest.vector),
-        int_(nest.wide_index ? "long long" : "int"),
-        count_(nest.wide_index ? "long long" : "unsigned int"),
+        form_(nest.schedule.form),
+        width_(nest.schedule.vector),
+        int_(nest.schedule.wide_index ? "long long" : "int"),
+        count_(nest.schedule.wide_index ? "long long" : "unsigned int"),
         helpers_(nest.fast_math),
         value_(nest.instrs.size()) {}
 
@@ -42,6 +42,8 @@ class Printer {
       case Form::columns:
         columns();
         break;
+      default:
+        throw InternalError("a form that is the CPU's");  // check() has told it better
     }
     return header() + helpers_.text() + "\n" + signature() + body_ + "}\n";
   }
@@ -91,6 +93,8 @@ class Printer {
       case Form::columns:
         text += "// a thread per column, the block's y shares its rows";
         break;
+      default:
+        break;
     }
     return text + (width_ > 1 ? fmt::format("; vectors of {}\n", width_) : "\n");
   }
@@ -98,7 +102,8 @@ class Printer {
   /// Blocks of up to 256 threads fit whatever the kernel's registers (256 * 255 < 65536), and a bound would make ptxas
   /// trade a few spilled registers for more blocks a multiprocessor.
   std::string launch_bounds() const {
-    return block_threads(nest_) <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", block_threads(nest_));
+    const int threads = nest_.schedule.threads;
+    return threads <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", threads);
   }
 
   std::string signature() const {
@@ -115,14 +120,18 @@ class Printer {
   void check() const {
     verify(nest_);
     auto fail = [&](std::string_view what) { throw InternalError(fmt::format("CUDA kernel {}: {}", nest_.name, what)); };
-    if (width_ != 1 && width_ != 2 && width_ != 4) fail(fmt::format("vectors of {} elements", width_));
-    if (nest_.row_threads % kWarp != 0 || nest_.row_threads < kWarp || nest_.row_threads > 1024)
-      fail(fmt::format("{} threads to a row", nest_.row_threads));
+    if (form_ == Form::tiles || form_ == Form::panels) fail(fmt::format("the form '{}' is the CPU's", name(form_)));
+    if (width_ < 1 || width_ > 16 || (width_ & (width_ - 1)) != 0) fail(fmt::format("vectors of {} elements", width_));
+    const int threads = nest_.schedule.threads, row_threads = nest_.schedule.row_threads;
+    if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
+    if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (!nest_.slots.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no row slots");
+    if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
     for (const Instr& instr : nest_.instrs)
-      if (instr.kind == Instr::Kind::scan && (width_ > 1 || (form_ == Form::columns && nest_.row_threads != kWarp)))
+      if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
+    for (const Instr& instr : nest_.instrs)
+      if (instr.kind == Instr::Kind::scan && (width_ > 1 || (form_ == Form::columns && threads != kWarp)))
         fail("a scan goes element by element, down a column by one thread");
-    if (!nest_.slots.empty() && !nest_.slots_in_shared) fail("row slots have no place but shared memory");
   }
 
   // ---- axes and indices ---------------------------------------------------------------------------------------
@@ -137,11 +146,11 @@ class Printer {
     for (const Index::Term& term : x.terms) {
       std::string factor;
       if (term.axis >= 0) {
-        factor = per_lane && term.axis == nest_.vector_axis ? fmt::format("({} + lane)", axis(term.axis)) : axis(term.axis);
+        factor = per_lane && term.axis == nest_.lane_axis() ? fmt::format("({} + lane)", axis(term.axis)) : axis(term.axis);
       } else if (term.value >= 0) {
-        factor = nest_.wide_index ? value_[term.value] : "(int)" + value_[term.value];
+        factor = nest_.schedule.wide_index ? value_[term.value] : "(int)" + value_[term.value];
       } else {
-        const bool named = !(per_lane && depends_on(nest_, term.inner, nest_.vector_axis));
+        const bool named = !(per_lane && depends_on(nest_, term.inner, nest_.lane_axis()));
         factor =
             named && index_names_.count(term.inner) ? fmt::format("i{}", term.inner) : fmt::format("({})", index(term.inner, per_lane));
         if (term.div != kOne) factor += fmt::format(" / s{}", term.div);
@@ -249,8 +258,8 @@ class Printer {
   /// Values of a stage outside the row loops are used beyond it: in a column kernel with vectors they are arrays.
   bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
 
-  bool is_vector(int index) const { return coefficient(nest_, index, nest_.vector_axis) == kOne; }
-  bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.vector_axis); }
+  bool is_vector(int index) const { return coefficient(nest_, index, nest_.lane_axis()) == kOne; }
+  bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.lane_axis()); }
   /// The access is what it is before any value of the stage is computed.
   bool is_plain(const Instr& load) const { return load.guard < 0 && !uses_values(nest_, nest_.inputs[load.input].index); }
   bool is_vector(const Store& store) const {
@@ -269,6 +278,10 @@ class Printer {
       const std::string type(cpp_type(instr.dtype));
       if (instr.kind == Instr::Kind::load && !is_plain(instr)) continue;
       if (instr.kind == Instr::Kind::slot) {
+        if (in_registers()) {
+          value_[id] = slot_element(instr.input, true);
+          continue;
+        }
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
              vector_at(fmt::format("slot{}", instr.input), instr.dtype, "row", true));
         value_[id] = instr.name + ".at[lane]";
@@ -285,6 +298,13 @@ class Printer {
     }
   }
 
+  bool in_registers() const { return nest_.schedule.row_steps > 0; }
+  /// A slot at this row point.
+  std::string slot_element(int slot, bool per_lane) const {
+    if (!in_registers()) return fmt::format("slot{}[row]", slot);
+    return per_lane ? fmt::format("slot{}[step * {} + lane]", slot, width_) : fmt::format("slot{}[step]", slot);
+  }
+
   std::string expression(const Instr& instr, bool per_lane) {
     switch (instr.kind) {
       case Instr::Kind::load: {
@@ -296,7 +316,7 @@ class Printer {
       case Instr::Kind::index:
         return fmt::format("(long long)({})", index(instr.input, per_lane));
       case Instr::Kind::slot:
-        return fmt::format("slot{}[row]", instr.input);
+        return slot_element(instr.input, false);
       case Instr::Kind::op:
         break;
       default:
@@ -350,20 +370,22 @@ class Printer {
       for (const Store& store : stage.stores)
         if (is_vector(store))
           line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
-      for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
+      if (!in_registers())
+        for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
     }
     lanes(per_lane, [&] {
       compute(stage, per_lane);
       for (const Check& check : stage.checks) {
-        open("if (!{})", value_[check.condition]);
-        line("flags[{}] = 1;", 2 * check.number);
-        line("flags[{}] = {};", 2 * check.number + 1, value_[check.value]);
-        close();
+        // One of the threads that find a bad value tells it.
+        line("if (!{} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", value_[check.condition], 2 * check.number,
+             2 * check.number + 1, value_[check.value]);
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
-      for (const SlotStore& keep : stage.keeps)
-        line("{}slot{}{} = {};", in_row, keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
+      for (const SlotStore& keep : stage.keeps) {
+        const std::string at = per_lane && !in_registers() ? fmt::format("slot{}_at.at[lane]", keep.slot) : slot_element(keep.slot, per_lane);
+        line("{}{} = {};", in_row, at, value_[keep.value]);
+      }
       if (!per_lane) return;
       for (const Store& store : stage.stores) {
         const Access& output = nest_.outputs[store.output];
@@ -371,7 +393,7 @@ class Printer {
         else line("{}{}[{}] = {};", store_condition(store, owner), output.name, index(output.index, true), value_[store.value]);
       }
     });
-    if (per_lane)
+    if (per_lane && !in_registers())
       for (const SlotStore& keep : stage.keeps)
         line("{} = slot{}_at;", vector_at(fmt::format("slot{}", keep.slot), nest_.slots[keep.slot], "row", false), keep.slot);
     for (const Store& store : stage.stores) {
@@ -416,14 +438,12 @@ class Printer {
     for (int id : stage.body)
       if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
   }
-  /// What a scan has come to, from stretch to stretch: a long float32 sum keeps its digits.
-  static DType carried(const Instr& scan) {
-    const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
-    return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
-  }
+  /// What a scan has come to, from stretch to stretch.
+  static DType carried(const Instr& scan) { return trace::scan_carry(scan.op, scan.dtype); }
   void start_scans(const Stage& stage) {
     each_scan(stage, [&](const Instr& scan) {
-      line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, helpers_.neutral(scan.op, carried(scan)));
+      const std::string start = scan.args[1] < 0 ? helpers_.neutral(scan.op, carried(scan)) : value_[scan.args[1]];
+      line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, start);
     });
   }
   /// Down a column a thread goes alone. Along a row the threads have a stretch of it at a time: each warp scans its part, and what
@@ -448,7 +468,7 @@ class Printer {
     line("const {} before = __shfl_up_sync(0xffffffffu, {}, distance);", type, scan.name);
     line("if ((thread & {}) >= distance) {} = {};", kWarp - 1, scan.name, combine("before", scan.name));
     close();
-    const int warps = nest_.row_threads / kWarp;
+    const int warps = nest_.schedule.row_threads / kWarp;
     if (warps == 1) {
       line("const {} {}_last = __shfl_sync(0xffffffffu, {}, {});", type, scan.name, scan.name, kWarp - 1);
       line("{} = ({})({});", scan.name, type, carry(so_far, scan.name));
@@ -480,7 +500,7 @@ class Printer {
 
   /// Each thread's parts of a row become one value that all threads of the row know.
   void combine_row(const Stage& stage) {
-    const int warps = nest_.row_threads / kWarp;
+    const int warps = nest_.schedule.row_threads / kWarp;
     for (const Reduction& reduction : stage.reductions) {
       const Instr& r = result(reduction);
       std::string part = r.name + "_part";
@@ -511,7 +531,7 @@ class Printer {
 
   /// Each thread's part of a column, likewise.
   void combine_column(const Stage& stage) {
-    const int threads = nest_.row_threads / kWarp;
+    const int threads = nest_.schedule.threads / kWarp;
     const auto element = [&](const Reduction& reduction, std::string_view y) {
       return fmt::format("{}_parts[{}][{}threadIdx.x]", result(reduction).name, y, width_ > 1 ? fmt::format("lane * {} + ", kWarp) : "");
     };
@@ -555,10 +575,10 @@ class Printer {
 
   void pointwise() {
     print_points();
-    const std::string thread = fmt::format("({})blockIdx.x * {} + threadIdx.x", count_, kPointwiseThreads);
+    const std::string thread = fmt::format("({})blockIdx.x * {} + threadIdx.x", count_, nest_.schedule.threads);
     if (width_ > 1)
-      open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_, kPointwiseThreads);
-    else open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, kPointwiseThreads);
+      open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_, nest_.schedule.threads);
+    else open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, nest_.schedule.threads);
     if (width_ > 1) line("const {} point = vector * {};", count_, width_);
     unflatten_point();
     // Without rows the stages are one: a vector's values stay in its lanes.
@@ -576,13 +596,13 @@ class Printer {
   void rows() {
     const bool warp = warp_per_row(nest_);
     print_points();
-    if (!warp && nest_.row_threads > kWarp) declare_parts(fmt::format("[{}]", nest_.row_threads / kWarp));
+    if (!warp && nest_.schedule.row_threads > kWarp) declare_parts(fmt::format("[{}]", nest_.schedule.row_threads / kWarp));
     if (warp) line("const unsigned int thread = threadIdx.x & {};", kWarp - 1);
     else line("const unsigned int thread = threadIdx.x;");
     declare_slots(warp);
     if (warp)
       open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})", count_,
-           kWarpsPerBlock, kWarp);
+           rows_per_block(nest_), kWarp);
     else open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
     unflatten_point();
     print_row_points();
@@ -596,7 +616,7 @@ class Printer {
       row_loop(stage);
       combine_row(stage);
     }
-    guard_reuse(nest_.row_threads > kWarp);
+    guard_reuse(nest_.schedule.row_threads > kWarp);
     close();
   }
 
@@ -604,7 +624,8 @@ class Printer {
   /// what is left goes element by element.
   void row_loop(const Stage& stage) {
     if (has_scan(nest_, stage)) return scan_loop(stage);
-    const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.vector_axis;
+    if (in_registers()) return steps_loop(stage);
+    const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.lane_axis();
     std::string end = "row_points";
     if (may_end_within) {
       open("");
@@ -612,13 +633,13 @@ class Printer {
       line("const {} whole = row_points / {} * {};", count_, width_, width_);
     }
     open("for ({} row = thread{}; row < {}; row += {})", count_, width_ > 1 ? fmt::format(" * {}", width_) : "", end,
-         nest_.row_threads * width_);
+         nest_.schedule.row_threads * width_);
     unflatten_row(stage);
     stage_body(stage, "");
     close();
     if (!may_end_within) return;
     tail_ = true;
-    open("for ({} row = whole + thread; row < row_points; row += {})", count_, nest_.row_threads);
+    open("for ({} row = whole + thread; row < row_points; row += {})", count_, nest_.schedule.row_threads);
     unflatten_row(stage);
     stage_body(stage, "");
     close();
@@ -626,10 +647,22 @@ class Printer {
     close();
   }
 
+  /// As many steps as the longest row takes, so that what a thread keeps of each has a register of its own.
+  void steps_loop(const Stage& stage) {
+    line("#pragma unroll");
+    open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
+    const std::string at = fmt::format("({})step * {} + thread", count_, nest_.schedule.row_threads);
+    line("const {} row = {};", count_, width_ > 1 ? fmt::format("({}) * {}", at, width_) : at);
+    line("if (row >= row_points) continue;");
+    unflatten_row(stage);
+    stage_body(stage, "");
+    close();
+  }
+
   /// Threads meet in a scan: all go round as often. One past the end computes the last element again and does not count it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
-    open("for ({0} first = 0; first < row_points; first += {1})", count_, nest_.row_threads);
+    open("for ({0} first = 0; first < row_points; first += {1})", count_, nest_.schedule.row_threads);
     line("const bool in_row = first + thread < row_points;");
     line("const {} row = in_row ? first + thread : row_points - 1;", count_);
     unflatten_row(stage);
@@ -640,7 +673,10 @@ class Printer {
   /// A region of dynamic shared memory for each slot (of each warp that has a row of its own). Threads read back only
   /// what they wrote themselves, so that slots need no barrier.
   void declare_slots(bool warp) {
-    if (nest_.slots.empty()) return;
+    if (in_registers())
+      for (std::size_t i = 0; i < nest_.slots.size(); ++i)
+        line("{} slot{}[{}];", cpp_type(nest_.slots[i]), i, nest_.schedule.row_steps * width_);
+    if (nest_.slots.empty() || in_registers()) return;
     line("extern __shared__ __align__(16) unsigned char sn_shared[];");
     std::string product;
     for (int a = nest_.parallel; a < nest_.axes(); ++a) product += fmt::format("{}(unsigned int)s{}", product.empty() ? "" : " * ", a);
@@ -659,7 +695,7 @@ class Printer {
   }
 
   void columns() {
-    const int threads_y = nest_.row_threads / kWarp;
+    const int threads_y = nest_.schedule.threads / kWarp;
     print_points();
     if (threads_y > 1) declare_parts(fmt::format("[{}][{}]", threads_y, kWarp * width_));
     // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last

@@ -91,6 +91,19 @@ constexpr Function kFunctions[] = {
 })"},
     // A count that is negative or too large shifts everything out.
     {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : (@T)0; }"},
+    // trace/philox.hpp
+    {"sn_philox", I, R"(@T sn_philox(@T counter, @T key) {
+  unsigned long long c = (unsigned long long)counter, k = (unsigned long long)key;
+  unsigned c0 = (unsigned)c, c1 = (unsigned)(c >> 32), c2 = 0, c3 = 0, k0 = (unsigned)k, k1 = (unsigned)(k >> 32);
+  for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+    unsigned long long p0 = (unsigned long long)c0 * 0xD2511F53u, p1 = (unsigned long long)c2 * 0xCD9E8D57u;
+    c0 = (unsigned)(p1 >> 32) ^ c1 ^ k0;
+    c1 = (unsigned)p1;
+    c2 = (unsigned)(p0 >> 32) ^ c3 ^ k1;
+    c3 = (unsigned)p0;
+  }
+  return (@T)((unsigned long long)c1 << 32 | c0);
+})"},
     {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)(a >> b) : (@T)(a < 0 ? -1 : 0); }"},
 };
 

@@ -398,6 +398,9 @@ Value Ir::shr(const Value& a, const Value& b) {
   return select(compare("icmp ult", b, integer(a.dtype, bits)), binary("lshr", a, amount), integer(a.dtype, 0));
 }
 
+Value Ir::philox(const Value& counter, const Value& key) {
+  return call("philox", {counter, key}, [](Ir& ir, const std::vector<Value>& x) { return emit_philox(ir, x[0], x[1]); });
+}
 Value Ir::floor_divide(const Value& a, const Value& b) {
   return call("floor_divide", {a, b}, [](Ir& ir, const std::vector<Value>& x) { return emit_floor_divide(ir, x[0], x[1]); });
 }

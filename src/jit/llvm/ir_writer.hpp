@@ -142,6 +142,7 @@ class Ir {
   Value bit_xor(const Value& a, const Value& b) { return binary("xor", a, b); }
   Value shl(const Value& a, const Value& b);
   Value shr(const Value& a, const Value& b);
+  Value philox(const Value& counter, const Value& key);
   Value eq(const Value& a, const Value& b) { return compare(is_floating(a.dtype) ? "fcmp oeq" : "icmp eq", a, b); }
   Value ne(const Value& a, const Value& b) { return compare(is_floating(a.dtype) ? "fcmp une" : "icmp ne", a, b); }
   Value lt(const Value& a, const Value& b) { return ordered("lt", a, b); }

@@ -11,17 +11,22 @@ namespace sinter::jit::llvm {
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
     case Instr::Kind::load:
+      if (!row_mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.lane_axis()) != kNone))
+        return load_guarded(nest_.inputs[instr.input], instr.guard < 0 ? row_mask_ : in_row(values_[instr.guard]),
+                            instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
       if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);
       return load_guarded(nest_.inputs[instr.input], values_[instr.guard], instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill],
                           lanes);
     case Instr::Kind::scalar:
       return scalars_[instr.input];
     case Instr::Kind::slot:
+      if (!row_mask_.ref.empty())
+        return load_masked(slot_pointer(instr.input, lanes), row_mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
       return load_memory(slot_pointer(instr.input, lanes), nest_.slots[instr.input], lanes);
     case Instr::Kind::op:
       return apply(instr);
     case Instr::Kind::index: {
-      const int along = coefficient(nest_, instr.input, nest_.vector_axis);
+      const int along = coefficient(nest_, instr.input, nest_.lane_axis());
       if (along == kNone || lanes == 1) return index_value(instr.input, 1);
       if (along == kIrregular) return index_value(instr.input, lanes);
       return ir_.add(index_value(instr.input, 1), lane_offsets(along, lanes));
@@ -80,11 +85,11 @@ Value KernelWriter::index_value(int index, int lanes) {
     Value v;
     if (term.axis >= 0) {
       v = axes_[term.axis];
-      if (term.axis == nest_.vector_axis && lanes > 1) v = ir_.add(v, ir_.iota(lanes));
+      if (term.axis == nest_.lane_axis() && lanes > 1) v = ir_.add(v, ir_.iota(lanes));
     } else if (term.value >= 0) {
       v = values_[term.value];
     } else {
-      const bool wide = lanes > 1 && depends_on(nest_, term.inner, nest_.vector_axis);
+      const bool wide = lanes > 1 && depends_on(nest_, term.inner, nest_.lane_axis());
       v = index_value(term.inner, wide ? lanes : 1);
       if (term.div >= 0) v = divide_index(v, ints_[term.div]);
       if (term.mod >= 0) v = ir_.sub(v, ir_.mul(divide_index(v, ints_[term.mod]), ints_[term.mod]));
@@ -144,7 +149,7 @@ void KernelWriter::store_memory(const Value& pointer, const Value& value) {
 
 Value KernelWriter::load_access(const Access& access, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
-  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  const int along = coefficient(nest_, access.index, nest_.lane_axis());
   if (const auto square = transposed_.find(static_cast<int>(&access - nest_.inputs.data())); square != transposed_.end())
     return load_memory(square->second, access.dtype, lanes);
   if (lanes == 1 || along == kNone || along == kOne)
@@ -163,13 +168,13 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
   for (const Index::Term& term : nest_.indices[access.index].terms) {
     Value slope = one;
     if (term.axis >= 0) {
-      if (term.axis != nest_.vector_axis) continue;
+      if (term.axis != nest_.lane_axis()) continue;
     } else if (term.value >= 0) {
       if (values_[term.value].lanes == 1) continue;
       linear = ir_.integer(DType::bool_, 0);
       break;
     } else {
-      const int along = coefficient(nest_, term.inner, nest_.vector_axis);
+      const int along = coefficient(nest_, term.inner, nest_.lane_axis());
       if (along == kNone) continue;
       if (along == kIrregular) {
         linear = ir_.integer(DType::bool_, 0);
@@ -201,6 +206,10 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
 
 // ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
 
+Value KernelWriter::in_row(const Value& guard) {
+  return row_mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, row_mask_.lanes), row_mask_);
+}
+
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
     ir_.set_name("nowhere");
@@ -213,7 +222,7 @@ Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
 }
 
 Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
-  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  const int along = coefficient(nest_, access.index, nest_.lane_axis());
   if (along == kIrregular) return element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes));
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
   const Value none = ir_.integer(DType::int64, 0);
@@ -222,7 +231,7 @@ Value KernelWriter::lane_pointers(const Value& base, const Access& access, int l
 
 Value KernelWriter::load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
-  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  const int along = coefficient(nest_, access.index, nest_.lane_axis());
   if (lanes == 1 || (along == kNone && guard.lanes == 1)) {
     const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
     return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, 1), fill);
@@ -234,7 +243,7 @@ Value KernelWriter::load_guarded(const Access& access, const Value& guard, const
 
 void KernelWriter::store_guarded(const Access& access, const Value& value, const Value& guard, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
-  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  const int along = coefficient(nest_, access.index, nest_.lane_axis());
   if (lanes == 1 || (along == kNone && guard.lanes == 1)) {
     const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
     store_memory(or_nowhere(pointer, guard), ir_.lane(value, value.lanes - 1));
@@ -266,7 +275,7 @@ void KernelWriter::raise(const Check& check) {
 
 void KernelWriter::store_access(const Access& access, const Value& value, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
-  const int along = coefficient(nest_, access.index, nest_.vector_axis);
+  const int along = coefficient(nest_, access.index, nest_.lane_axis());
   if (lanes == 1 || along == kNone) {  // every lane writes the one element: the last one stays
     const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
     store_memory(pointer, ir_.lane(value, value.lanes - 1));
@@ -286,13 +295,13 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
   return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && !guarded_[&access - nest_.inputs.data()] &&
-         coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
+         coefficient(nest_, access.index, nest_.lane_axis()) >= 0 &&
          coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 
 void KernelWriter::load_transposed(const Access& access, const std::string& place, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
-  const Value stride = ints_[coefficient(nest_, access.index, nest_.vector_axis)];
+  const Value stride = ints_[coefficient(nest_, access.index, nest_.lane_axis())];
   ir_.set_name(access.name + ".rows");
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
   std::vector<Value> rows;
@@ -304,18 +313,12 @@ void KernelWriter::load_transposed(const Access& access, const std::string& plac
 }
 
 bool KernelWriter::stored_by_squares(const Access& access, int lanes) const {
-  const int output = static_cast<int>(&access - nest_.outputs.data());
-  for (const Stage& stage : nest_.stages)
-    for (const Store& store : stage.stores)
-      if (store.output == output && store.guard >= 0) return false;
-  return nest_.rows > 0 && !rows_are_lanes() && lanes > 1 && lanes == native_lanes_ && !is_bool(access.dtype) &&
-         nest_.chunk_axis != nest_.vector_axis && coefficient(nest_, access.index, nest_.vector_axis) >= 0 &&
-         coefficient(nest_, access.index, nest_.axes() - 1) == kOne;
+  return lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, access);
 }
 
 void KernelWriter::store_transposed(const Access& access, const std::string& square, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
-  const Value stride = ints_[coefficient(nest_, access.index, nest_.vector_axis)];
+  const Value stride = ints_[coefficient(nest_, access.index, nest_.lane_axis())];
   ir_.set_name(access.name);
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
   std::vector<Value> rows;

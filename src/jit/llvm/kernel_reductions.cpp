@@ -1,6 +1,7 @@
 // Reductions: their parts, combined in the order of jit/reduction_order.hpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "jit/llvm/kernel_writer.hpp"
@@ -37,8 +38,10 @@ void KernelWriter::combine_values(const Stage& stage, int lanes) {
     const Parts& parts = parts_[reduction.result];
     const Value value = ir_.broadcast(values_[reduction.value], lanes);
     ir_.set_name(result.name);
-    if (first_lane_.ref.empty()) ir_.store(parts.step, combine(reduction, ir_.load(parts.step, result.dtype, lanes), value));
-    else store_memory(element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_), value);
+    if (first_lane_.ref.empty()) {
+      const Value before = ir_.load(parts.step, result.dtype, lanes), after = combine(reduction, before, value);
+      ir_.store(parts.step, row_mask_.ref.empty() ? after : ir_.select(row_mask_, after, before));
+    } else store_memory(element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_), value);
   }
 }
 
@@ -123,6 +126,26 @@ void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
     const Value before = ir_.load(parts.step, result.dtype, lanes), rest = load_memory({parts.memory, DType::int64}, result.dtype, lanes);
     ir_.store(parts.step, ir_.select(there, combine(reduction, before, rest), before));
   }
+}
+
+/// Whether the results may be known before the row ends: one true decides any, one false all.
+bool KernelWriter::decidable(const Stage& stage) const {
+  if (!stage.stores.empty() || !stage.keeps.empty() || !stage.checks.empty() || has_scan(nest_, stage)) return false;
+  return !stage.reductions.empty() && std::all_of(stage.reductions.begin(), stage.reductions.end(), [&](const Reduction& reduction) {
+    return is_bool(nest_.instrs[reduction.result].dtype) && (reduction.op == Op::reduce_max || reduction.op == Op::reduce_min);
+  });
+}
+
+/// Whether nothing that follows can change the results.
+Value KernelWriter::decided(const Stage& stage) {
+  Value all;
+  for (const Reduction& reduction : stage.reductions) {
+    const Parts& parts = parts_[reduction.result];
+    const Value part = ir_.load(parts.step, DType::bool_, parts.lanes);
+    const Value any = ir_.any(reduction.op == Op::reduce_max ? part : ir_.bit_not(part));
+    all = all.ref.empty() ? any : ir_.bit_and(all, any);
+  }
+  return all;
 }
 
 Value KernelWriter::combine(const Reduction& reduction, const Value& a, const Value& b) {

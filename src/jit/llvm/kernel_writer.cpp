@@ -13,22 +13,12 @@ namespace {
 
 /// A slot's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
 constexpr int kSlotLanes = 64;
-/// Points of the outer axis in a tile: several cache lines of each strided stream.
-constexpr int kTile = 64;
-/// Vectors of accumulators in a panel, 4 KiB for each reduction; rows that are read at once.
-constexpr int kPanelVectors = 64, kPanelRows = 4;
-/// A kernel that writes more than this leaves nothing useful in the cache: its stores go past it, which spares reading what they overwrite.
-constexpr std::int64_t kStreamedBytes = 32 << 20;
+/// Steps of a row after which it is asked whether the rest can change the result.
+constexpr int kUndecidedSteps = 16;
 
 /// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
 /// of those turn 0, infinity and denormal numbers into NaN.
 constexpr char kFastMath[] = "nsz contract";
-/// What a scan adds up in, as the interpreter does.
-DType scan_accumulator(const Instr& scan) {
-  const bool sums = scan.op == Op::reduce_sum || scan.op == Op::reduce_prod;
-  return sums && scan.dtype == DType::float32 ? DType::float64 : scan.dtype;
-}
-
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -98,7 +88,7 @@ void KernelWriter::write_parameters() {
       if (depends_on(nest_, output.index, axis)) bytes = ir_.mul(bytes, ints_[axis]);
     stored = ir_.add(stored, bytes);
   }
-  const Value large = ir_.le(ir_.integer(DType::int64, kStreamedBytes), stored);
+  const Value large = ir_.le(ir_.integer(DType::int64, static_cast<std::int64_t>(nest_.schedule.stream) << 20), stored);
   ir_.set_name("stream.mask");
   stream_mask_ = ir_.select(large, ir_.integer(DType::int64, cpu_.vector_bytes - 1), ir_.integer(DType::int64, -1));
   if (nest_.slots.empty()) return;
@@ -147,21 +137,12 @@ void KernelWriter::write_outer_loop() {
   });
 }
 
-bool KernelWriter::tiled() const {
-  if (nest_.rows != 0 || nest_.parallel < 2) return false;
-  const auto strided = [&](const Access& access) {
-    const int along = coefficient(nest_, access.index, nest_.vector_axis);
-    return along != kNone && along != kOne;
-  };
-  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(), strided) || std::any_of(nest_.outputs.begin(), nest_.outputs.end(), strided);
-}
-
 /// At most a tile, to the end of the last outer axis and of this call's share.
 Value KernelWriter::outer_points_at_once(const Value& first, const Value& end) {
   const int axis = nest_.parallel - 2;
   ir_.set_name("tile");
   const Value left = ir_.min(ir_.sub(sizes_[axis], axes_[axis]), ir_.sub(end, first));
-  return ir_.min(left, ir_.integer(DType::int64, kTile));
+  return ir_.min(left, ir_.integer(DType::int64, nest_.schedule.tile));
 }
 
 /// Adds the step to the last outer axis, which it reaches the end of exactly, and carries.
@@ -183,7 +164,7 @@ void KernelWriter::advance_outer_axes(const Value& step) {
 
 std::vector<int> KernelWriter::widths(int vectors) const {
   std::vector<int> all;
-  if (nest_.chunk_axis != nest_.vector_axis) {  // neighbouring chunks may differ in length: one at a time
+  if (nest_.chunk_axis != nest_.lane_axis()) {  // neighbouring chunks may differ in length: one at a time
     const int wide = std::min(kSlotLanes, native_lanes_ * vectors);
     all.push_back(wide);
     if (wide > native_lanes_) all.push_back(native_lanes_);
@@ -198,7 +179,7 @@ std::vector<int> KernelWriter::widths(int vectors) const {
 void KernelWriter::hoist_invariants() {
   hoisted_.assign(nest_.instrs.size(), 0);
   const auto moves = [&](int index) {
-    return depends_on(nest_, index, nest_.vector_axis) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
+    return depends_on(nest_, index, nest_.lane_axis()) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
   };
   for (const Stage& stage : nest_.stages) {
     if (stage.row) return;
@@ -222,22 +203,13 @@ void KernelWriter::hoist_invariants() {
 
 void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   hoist_invariants();
-  int cost = 0;
-  bool rows = false;
-  for (const Stage& stage : nest_.stages) {
-    cost += cost_of(nest_, stage);
-    rows |= stage.row;
-  }
-  const bool squares = std::any_of(nest_.outputs.begin(), nest_.outputs.end(), [&](const Access& a) { return stored_by_squares(a, native_lanes_); });
-  // Column kernels without a panel: whole cache lines of each row, and several chains of additions at once.
-  const int vectors = panelled() || squares ? 1 : rows ? 4 : cost <= 40 && !tiled() ? 2 : 1;
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
-  for (int width : widths(vectors)) {
+  for (int width : widths(nest_.schedule.unroll)) {
     ir_.set_name("inner.stop");
     const Value stop = width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
     if (panelled()) {
-      const int panel = width * kPanelVectors;
+      const int panel = width * nest_.schedule.panel;
       ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel, [&](const Value& first) {
         write_panel(first, ir_.min(ir_.add(first, ir_.integer(DType::int64, panel)), stop), width);
       });
@@ -246,7 +218,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     }
     ir_.loop(fmt::format("inner{}", width).c_str(), begin, stop, width, [&](const Value& i) {
       indices_.clear();
-      axes_[nest_.vector_axis] = i;
+      axes_[nest_.lane_axis()] = i;
       if (!tiled()) {
         write_point(width);
         return;
@@ -298,17 +270,6 @@ void KernelWriter::write_tile(const Value& points, int lanes) {
   axes_[outer] = corner;
 }
 
-bool KernelWriter::panelled() const {
-  int row_stages = 0;
-  bool early_stores = false;
-  for (const Stage& stage : nest_.stages) {
-    row_stages += stage.row;
-    early_stores |= row_stages == 0 && !stage.stores.empty();
-    if (has_scan(nest_, stage)) return false;
-  }
-  return !rows_are_lanes() && nest_.rows == 1 && nest_.slots.empty() && row_stages == 1 && !early_stores && nest_.chunk_axis != nest_.vector_axis;
-}
-
 /// The points [begin, end) of the lanes' axis, all rows. What precedes the row stage is computed anew wherever it is used.
 void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) {
   const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
@@ -326,19 +287,19 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     Panel panel{&reduction, result.dtype, {}};
     for (const char* level : {"steps", "block", "run"}) {
       ir_.set_name(fmt::format("{}.{}", result.name, level));
-      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, kPanelVectors));
+      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, nest_.schedule.panel));
       if (!rounds(reduction.op, result.dtype)) break;
     }
     panels.push_back(std::move(panel));
   }
   const auto place = [&](const Panel& panel, std::size_t level) {
-    const Value at = ir_.sub(axes_[nest_.vector_axis], begin);
+    const Value at = ir_.sub(axes_[nest_.lane_axis()], begin);
     return element_pointer({panel.levels[level], DType::int64}, in_panel(panel.dtype), at).ref;
   };
   const auto each_lane = [&](const char* stem, const std::function<void()>& body) {
     ir_.loop(stem, begin, end, lanes, [&](const Value& i) {
       indices_.clear();
-      axes_[nest_.vector_axis] = i;
+      axes_[nest_.lane_axis()] = i;
       body();
     });
   };
@@ -386,8 +347,8 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   blocks("run", zero, size, kRunSteps, [&](const Value& run, const Value& run_end) {
     blocks("block", run, run_end, kBlockSteps, [&](const Value& block, const Value& block_end) {
       ir_.set_name("rows.whole");
-      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -kPanelRows));
-      rows(block, whole, kPanelRows);
+      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -nest_.schedule.panel_rows));
+      rows(block, whole, nest_.schedule.panel_rows);
       rows(whole, block_end, 1);
       fold(0);
     });
@@ -421,10 +382,60 @@ void KernelWriter::cut_rows() {
 
 void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
   start_scans(stage, lanes);
-  start_reductions(stage, rows_are_lanes() ? row_lanes(nest_, stage) : lanes);
-  write_rows(stage, nest_.parallel, lanes);
+  const auto any_row = [&] {
+    start_reductions(stage, rows_are_lanes() ? row_lanes(nest_, stage) : lanes);
+    write_rows(stage, nest_.parallel, lanes);
+    indices_.clear();
+    finish_reductions(stage);
+  };
+  if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty()) return any_row();
+  // A row of a vector or less is one vector: what other lanes and later steps would add is the neutral element.
+  const int narrow = std::min(row_lanes(nest_, stage), native_lanes_);
+  std::vector<std::string> results;
+  for (const Reduction& reduction : stage.reductions) {
+    ir_.set_name(nest_.instrs[reduction.result].name + ".row");
+    results.push_back(ir_.alloca_of(nest_.instrs[reduction.result].dtype, 1));
+  }
+  const std::string brief = ir_.label("brief"), longer = ir_.label("longer"), done = ir_.label("row.reduced");
+  const auto branch = [&](const std::string& label, const std::function<void()>& body) {
+    ir_.begin_block(label);
+    indices_.clear();
+    body();
+    for (std::size_t k = 0; k < results.size(); ++k) ir_.store(results[k], values_[stage.reductions[k].result]);
+    ir_.line("br label %" + done);
+  };
+  const Value below = ir_.sub(sizes_[nest_.parallel], ir_.integer(DType::int64, 1));  // an empty row has none of it
+  ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.compare("icmp ult", below, ir_.integer(DType::int64, narrow)).ref, brief, longer));
+  branch(brief, [&] {
+    start_reductions(stage, narrow);
+    write_masked(stage, nest_.parallel, ir_.integer(DType::int64, 0), narrow);
+    for (const Reduction& reduction : stage.reductions) {
+      const Value lanes_of_row = ir_.load(parts_[reduction.result].step, nest_.instrs[reduction.result].dtype, narrow);
+      values_[reduction.result] = horizontal(reduction, lanes_of_row);
+    }
+  });
+  branch(longer, any_row);
+  ir_.begin_block(done);
   indices_.clear();
-  finish_reductions(stage);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Instr& result = nest_.instrs[stage.reductions[k].result];
+    ir_.set_name(result.name);
+    values_[stage.reductions[k].result] = ir_.load(results[k], result.dtype, 1);
+  }
+}
+
+bool KernelWriter::maskable(const Stage& stage) const {
+  return rows_are_lanes() && native_lanes_ > 1 && stage.checks.empty() && !has_scan(nest_, stage);
+}
+
+/// The last points of a row, from `first` on, which are fewer than lanes.
+void KernelWriter::write_masked(const Stage& stage, int axis, const Value& first, int lanes) {
+  indices_.clear();
+  axes_[axis] = first;
+  ir_.set_name("in_row");
+  row_mask_ = ir_.lt(ir_.iota(lanes), ir_.broadcast(ir_.sub(sizes_[axis], first), lanes));
+  write_body(stage, lanes);
+  row_mask_ = {};
 }
 
 void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
@@ -488,7 +499,17 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
     return ir_.bit_and(size, ir_.integer(DType::int64, -width));
   };
   const Value stop = whole(wide);
-  walk(ir_.integer(DType::int64, 0), stop, wide, [&] { end_step(stage); });
+  const auto steps = [&](const Value& begin, const Value& end) { walk(begin, end, wide, [&] { end_step(stage); }); };
+  const Value zero = ir_.integer(DType::int64, 0);
+  if (!decidable(stage)) {
+    steps(zero, stop);
+  } else {
+    ir_.loop("until", zero, stop, [&](const Value& first) {
+      const Value block = ir_.integer(DType::int64, wide * kUndecidedSteps);
+      steps(first, ir_.min(ir_.add(first, block), stop));
+      return ir_.select(decided(stage), ir_.sub(stop, first), block);
+    });
+  }
   const std::string rest = ir_.label("rest"), done = ir_.label("row.done");
   ir_.set_name("more");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(stop, size).ref, rest, done));
@@ -497,7 +518,18 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   first_lane_ = ir_.integer(DType::int64, 0);
   const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
   if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
-  walk(narrow_stop, size, 1, [] {});
+  if (maskable(stage)) {
+    const std::string last = ir_.label("last"), rested = ir_.label("rested");
+    ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(narrow_stop, size).ref, last, rested));
+    ir_.begin_block(last);
+    first_lane_ = ir_.bit_and(narrow_stop, ir_.integer(DType::int64, wide - 1));
+    write_masked(stage, axis, narrow_stop, narrow);
+    ir_.line("br label %" + rested);
+    ir_.begin_block(rested);
+    indices_.clear();
+  } else {
+    walk(narrow_stop, size, 1, [] {});
+  }
   first_lane_ = {};
   combine_rest(stage, ir_.sub(size, stop));
   end_step(stage);
@@ -514,12 +546,15 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   }
   for (const SlotStore& keep : stage.keeps) {
     ir_.set_name(fmt::format("slot{}", keep.slot));
-    store_memory(slot_pointer(keep.slot, lanes), ir_.broadcast(values_[keep.value], lanes));
+    const Value pointer = slot_pointer(keep.slot, lanes), value = ir_.broadcast(values_[keep.value], lanes);
+    if (row_mask_.ref.empty()) store_memory(pointer, value);
+    else store_masked(pointer, value, row_mask_);
   }
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    if (store.guard >= 0) store_guarded(access, values_[store.value], values_[store.guard], lanes);
+    if (store.guard >= 0 || !row_mask_.ref.empty())
+      store_guarded(access, values_[store.value], store.guard < 0 ? row_mask_ : in_row(values_[store.guard]), lanes);
     else if (const auto square = squares_.find(store.output); square != squares_.end())
       store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
     else store_access(access, values_[store.value], lanes);
@@ -535,10 +570,11 @@ void KernelWriter::start_scans(const Stage& stage, int lanes) {
     const Instr& instr = nest_.instrs[number];
     if (instr.kind != Instr::Kind::scan) continue;
     const int carried = rows_are_lanes() ? 1 : lanes;
-    const DType dtype = scan_accumulator(instr);
+    const DType dtype = trace::scan_carry(instr.op, instr.dtype);
     ir_.set_name(instr.name + ".so_far");
     so_far_[number] = ir_.alloca_of(dtype, carried);
-    ir_.store(so_far_[number], ir_.broadcast(ir_.cast(neutral({instr.op, instr.args[0], number}), dtype), carried));
+    const Value start = instr.args[1] < 0 ? ir_.cast(neutral({instr.op, instr.args[0], number}), dtype) : values_[instr.args[1]];
+    ir_.store(so_far_[number], ir_.broadcast(start, carried));
   }
 }
 
@@ -546,7 +582,7 @@ Value KernelWriter::scan(int number, int lanes) {
   const Instr& instr = nest_.instrs[number];
   const Reduction op{instr.op, instr.args[0], number};
   const std::string& place = so_far_[number];
-  const DType dtype = scan_accumulator(instr);
+  const DType dtype = trace::scan_carry(instr.op, instr.dtype);
   const Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
   if (!rows_are_lanes() || lanes == 1) {
     const Value so_far = combine(op, ir_.load(place, dtype, lanes), values);

@@ -33,6 +33,9 @@ class KernelWriter {
   void write_rows(const Stage& stage, int axis, int lanes);
   void write_body(const Stage& stage, int lanes);
   void write_row_lanes(const Stage& stage, int axis);
+  /// Whether what is left of a row after whole vectors can be one vector more, of which only some lanes are row points.
+  bool maskable(const Stage& stage) const;
+  void write_masked(const Stage& stage, int axis, const Value& first, int lanes);
   void cut_rows();
 
   // Reductions, in the order of jit/reduction_order.hpp (kernel_reductions.cpp).
@@ -45,6 +48,8 @@ class KernelWriter {
   void finish_reductions(const Stage& stage);
   void start_rest(const Stage& stage);
   void combine_rest(const Stage& stage, const Value& count);
+  bool decidable(const Stage& stage) const;
+  Value decided(const Stage& stage);
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
   Value horizontal(const Reduction& reduction, Value v);
@@ -59,6 +64,8 @@ class KernelWriter {
   void store_access(const Access& access, const Value& value, int lanes);
   void store_guarded(const Access& access, const Value& value, const Value& guard, int lanes);
   void raise(const Check& check);
+  /// The guard, in a vector that ends a row only in the row.
+  Value in_row(const Value& guard);
   /// The address where the guard holds, else one where anything may be read and written.
   Value or_nowhere(const Value& pointer, const Value& guard);
   /// The address of the access for every lane.
@@ -90,11 +97,11 @@ class KernelWriter {
 
   /// Lanes walk with a stride somewhere: neighbouring points of the axis outside are then done together, block by block, so
   /// that what a strided access brings to the cache is used up (a transpose in tiles).
-  bool tiled() const;
+  bool tiled() const { return nest_.schedule.form == Form::tiles; }
   /// Rows are walked across lanes: several at once are then read along the lanes' axis, through a panel of accumulators in the
   /// first cache, because memory is fast along that axis only.
-  bool panelled() const;
-  bool rows_are_lanes() const { return nest_.vector_axis >= nest_.parallel; }
+  bool panelled() const { return nest_.schedule.form == Form::panels; }
+  bool rows_are_lanes() const { return nest_.schedule.lanes_along_rows(); }
   /// Vector widths to loop over, widest first, ending in 1.
   std::vector<int> widths(int vectors) const;
 
@@ -133,6 +140,7 @@ class KernelWriter {
   std::map<int, Parts> parts_;  // by the reduction's result
   std::map<int, std::string> so_far_;  // by scan: alloca of what the row has come to
   std::string steps_;           // alloca: steps done
+  Value row_mask_;                                // of a vector that ends a row: the lanes that are row points; none: all are
   Value first_lane_;            // of a narrower vector (no ref: all lanes are walked at once)
 };
 

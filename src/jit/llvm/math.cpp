@@ -6,6 +6,7 @@
 #include "jit/float64_math.hpp"
 #include "jit/llvm/expression.hpp"
 #include "sinter/errors.hpp"
+#include "trace/philox.hpp"
 
 namespace sinter::jit::llvm {
 namespace {
@@ -140,6 +141,11 @@ Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr minus_one = select((b & 1) != 0, b.like(-1), b.like(1));
   const Expr reciprocal = select(a == 1, a.like(1), select(a == -1, minus_one, a.like(0)));
   return select(negative, reciprocal, positive).v;
+}
+
+Value emit_philox(Ir& ir, const Value& counter_value, const Value& key_value) {
+  const Expr counter{&ir, ir.cast(counter_value, DType::uint64)}, key{&ir, ir.cast(key_value, DType::uint64)};
+  return ir.cast(trace::philox(counter, key, counter.like(0)).v, counter_value.dtype);
 }
 
 Value emit_gcd(Ir& ir, const Value& a_value, const Value& b_value) {

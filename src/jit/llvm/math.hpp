@@ -15,6 +15,8 @@ Value emit_floor_divide(Ir& ir, const Value& a, const Value& b);
 Value emit_remainder(Ir& ir, const Value& a, const Value& b);
 /// Wraps around; a negative exponent gives the truncated reciprocal: 0, but for bases 1 and -1.
 Value emit_integer_power(Ir& ir, const Value& a, const Value& b);
+/// Integers narrower than 64 bits are widened, and the result is cut off.
+Value emit_philox(Ir& ir, const Value& counter, const Value& key);
 /// The greatest common divisor of the magnitudes.
 Value emit_gcd(Ir& ir, const Value& a, const Value& b);
 

@@ -1,0 +1,45 @@
+// What a repeated evaluation on a GPU costs the host: driver calls and microseconds, with a driver that does nothing (null_driver.cpp).
+// Values are never read: there are none.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+
+#include "bench.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sn = sinter;
+
+int main() {
+  setenv("SINTER_DEVICE", "cuda", 1);
+  setenv("SINTER_CUDA_DRIVER", NULL_DRIVER, 1);
+  void* library = dlopen(NULL_DRIVER, RTLD_NOW);
+  const auto calls = library ? reinterpret_cast<std::uint64_t (*)()>(dlsym(library, "null_driver_calls")) : nullptr;
+  if (!calls) return fmt::print("no null driver: {}\n", dlerror()), 1;
+
+  constexpr int kTimes = 2000, kRounds = 15;
+  const auto report = [&](const char* what, const std::function<void()>& work) {
+    for (int k = 0; k < 100; ++k) work();
+    std::vector<double> times;
+    const std::uint64_t before = calls();
+    for (int round = 0; round < kRounds; ++round)
+      times.push_back(bench::seconds([&] {
+                        for (int k = 0; k < kTimes; ++k) work();
+                      }) /
+                      kTimes * 1e6);
+    const double each = static_cast<double>(calls() - before) / (kRounds * kTimes);
+    fmt::print("{:44} {:6.2f} driver calls  {:7.2f} us (min {:.2f})\n", what, each, bench::median(times), bench::least(times));
+  };
+  const sn::Tensor x = sn::contiguous(sn::arange(1 << 16).reshape({64, 1024}) * 1.f), gain = sn::contiguous(sn::arange(1024) * 1.f);
+  sn::eval(x, gain);
+  report("x * 2 + 1", [&] { sn::eval(x * 2.f + 1.f); });
+  report("softmax of rows", [&] { sn::eval(sn::softmax(x, -1)); });
+  report("layer_norm of rows", [&] { sn::eval(sn::layer_norm(x, gain, gain)); });
+  report("three results of one kernel", [&] {
+    const sn::Tensor m = x * 0.9f + 1.f, v = x * x * 0.1f, p = x - m / (sn::sqrt(v) + 1e-8f);
+    sn::eval(m, v, p);
+  });
+  report("sum of everything (two kernels)", [&] { sn::eval(sn::sum(x)); });
+}

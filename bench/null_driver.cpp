@@ -1,0 +1,82 @@
+// A CUDA driver that does nothing and counts: what is left of a launch's time is the host's. SINTER_CUDA_DRIVER names it.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define CALL(name, ...) \
+  EXPORT int name(__VA_ARGS__) { return ++calls, 0; }
+
+namespace {
+
+std::atomic<std::uint64_t> calls{0};
+unsigned long long next_address = 1ull << 40;  // never touched
+
+}  // namespace
+
+/// Calls of the driver so far.
+EXPORT std::uint64_t null_driver_calls() { return calls; }
+
+EXPORT int cuDriverGetVersion(int* version) { return ++calls, *version = 13000, 0; }
+EXPORT int cuGetErrorName(int, const char** name) { return *name = "", 0; }
+EXPORT int cuGetErrorString(int, const char** text) { return *text = "", 0; }
+EXPORT int cuDeviceGetCount(int* count) { return ++calls, *count = 1, 0; }
+EXPORT int cuDeviceGetName(char* name, int size, int) {
+  ++calls;
+  std::strncpy(name, "null", static_cast<std::size_t>(size));
+  return 0;
+}
+EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return ++calls, *bytes = std::size_t{80} << 30, 0; }
+EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
+  ++calls;
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : 1;  // an H100
+  return 0;
+}
+EXPORT int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+  ++calls;
+  *address = next_address;
+  next_address += (bytes + 255) / 256 * 256;
+  return 0;
+}
+EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t bytes, void*, void*) {
+  return cuMemAlloc_v2(address, bytes);
+}
+EXPORT int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) {
+  return cuMemAlloc_v2(address, bytes);
+}
+EXPORT int cuFuncGetAttribute(int* value, int, void*) { return ++calls, *value = 0, 0; }
+EXPORT int cuCtxPopCurrent_v2(void** context) { return ++calls, *context = nullptr, 0; }
+
+EXPORT int cuMemPoolCreate(void** pool, const void*) { return ++calls, *pool = &calls, 0; }
+EXPORT int cuDeviceGetDefaultMemPool(void** pool, int) { return ++calls, *pool = &calls, 0; }
+
+CALL(cuInit, unsigned)
+CALL(cuDeviceGet, int*, int)
+CALL(cuDevicePrimaryCtxRetain, void**, int)
+CALL(cuDevicePrimaryCtxRelease_v2, int)
+CALL(cuCtxPushCurrent_v2, void*)
+CALL(cuCtxSetCurrent, void*)
+CALL(cuStreamCreate, void**, unsigned)
+CALL(cuStreamDestroy_v2, void*)
+CALL(cuStreamSynchronize, void*)
+CALL(cuStreamWaitEvent, void*, void*, unsigned)
+CALL(cuMemFree_v2, unsigned long long)
+CALL(cuMemFreeAsync, unsigned long long, void*)
+CALL(cuMemcpyHtoDAsync_v2, unsigned long long, const void*, std::size_t, void*)
+CALL(cuMemcpyDtoHAsync_v2, void*, unsigned long long, std::size_t, void*)
+CALL(cuMemcpyDtoDAsync_v2, unsigned long long, unsigned long long, std::size_t, void*)
+CALL(cuModuleLoadData, void**, const void*)
+CALL(cuModuleUnload, void*)
+CALL(cuModuleGetFunction, void**, void*, const char*)
+CALL(cuFuncSetAttribute, void*, int, int)
+CALL(cuLaunchKernel, void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**)
+CALL(cuEventCreate, void**, unsigned)
+CALL(cuEventDestroy_v2, void*)
+CALL(cuEventRecord, void*, void*)
+CALL(cuEventSynchronize, void*)
+CALL(cuEventElapsedTime, float*, void*, void*)
+CALL(cuMemPoolDestroy, void*)
+CALL(cuMemPoolSetAttribute, void*, int, void*)
+CALL(cuMemPoolTrimTo, void*, std::size_t)

@@ -1,0 +1,38 @@
+// Products and norms, lowered to views, matmul or one fused reduction.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// The sum of products along an axis; the others broadcast.
+Tensor vecdot(const Arg& a, const Arg& b, std::int64_t axis = -1);
+/// Of the flat tensors: result(i, j) = a(i) * b(j).
+Tensor outer(const Arg& a, const Arg& b);
+/// Over the last axis of both, all others kept.
+Tensor inner(const Arg& a, const Arg& b);
+/// Over the last `axes` axes of a and the first of b.
+Tensor tensordot(const Arg& a, const Arg& b, std::int64_t axes = 2);
+/// Over these axes of a and of b, pair by pair.
+Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& axes_a, const std::vector<std::int64_t>& axes_b);
+/// einsum("ij,jk->ik", {a, b}): letters name axes, what the result does not name is summed; "..." stands for axes that broadcast.
+/// Two operands at a time, those first whose product is smallest.
+Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where = Location::current());
+Tensor kron(const Arg& a, const Arg& b);
+/// NumPy's trace, which is a namespace here: the sum along a diagonal; of bool and integers in int64 or uint64.
+Tensor matrix_trace(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
+/// The last two axes exchanged.
+Tensor matrix_transpose(const Arg& x);
+/// x @ x @ ... n times, by squaring; n is not negative.
+Tensor matrix_power(const Arg& x, std::int64_t n);
+/// (sum |x|^ord)^(1/ord); ord may be 0 (elements that are not 0), infinity (the largest) and -infinity (the smallest).
+Tensor vector_norm(const Arg& x, const Axes& axes = {}, bool keepdims = false, double ord = 2);
+/// As NumPy's linalg.norm: without `ord` the root of the sum of squares; else of one axis a vector's norm, of two a matrix's: 1, -1,
+/// infinity and -infinity, the largest and smallest sums of columns and of rows.
+Tensor norm(const Arg& x, std::optional<double> ord = {}, const Axes& axes = {}, bool keepdims = false);
+
+}  // namespace sinter

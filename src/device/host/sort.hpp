@@ -1,0 +1,10 @@
+// Sorting the rows of an operand in memory.
+#pragma once
+#include "fuse/library_call.hpp"
+
+namespace sinter::device {
+
+/// Ascending along the last axis, NaN last; the result is contiguous. `buffer` is the operand's from its start.
+void sort_rows(DType dtype, const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads);
+
+}  // namespace sinter::device

@@ -1,0 +1,162 @@
+// Measuring: each kernel's candidates against the way it is chosen to run, over the very contents of one evaluation. Two times that are
+// compared are taken one right after the other, many times over; what counts is the median of their ratios.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/checks.hpp"
+#include "engine/engine.hpp"
+#include "engine/tuned.hpp"
+#include "sinter/errors.hpp"
+#include "trace/log.hpp"
+
+namespace sinter::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kRoundSeconds = 1e-3;     // of one time taken, at least
+constexpr double kWorthKeeping = 0.97;     // of the chosen one's time: what is nearer is noise
+constexpr int kRounds = 9, kLastRounds = 25;
+
+struct Runner {
+  PlannedStep step;
+  jit::Wish wish;
+  std::vector<double> ratios;  // to the chosen one's time, of each round
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double share_below(const std::vector<double>& values, double limit) {
+  const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < limit; });
+  return static_cast<double>(below) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress) {
+  const ForkGate::Inside inside(fork_gate());
+  std::vector<trace::RecordedPtr> pending;
+  for (const auto& root : roots)
+    if (root && !root->result()) pending.push_back(root);
+  if (pending.empty()) throw ValueError("tune: the tensors are evaluated already, no kernel computes them; record them again");
+  const trace::Linear linear = trace::linearize(pending);
+  for (const auto& leaf : linear.leaves)
+    if (!leaf) throw ValueError("tune: the value depends on a placeholder, which has a shape but no data");
+  Setup now = setup();
+  now.target.wait = true;
+  if (const std::string why = kernels_.disk()->disabled_reason(); !why.empty()) throw ValueError(fmt::format("tune: what is found cannot be kept, the disk cache is off: {}", why));
+
+  // A plan of our own, for today's sizes alone, without what earlier tuning found.
+  const PlanOptions how{{now.options.fast_math, jit::Wish::parse(now.options.schedule)}, false};
+  const fuse::Structure structure = fuse::structure_of(linear.graph);
+  const auto planned = make_plan(linear.graph, now.target, how, kernels_);
+  std::vector<std::int64_t> numbers;
+  planned->program.evaluate(structure.symbols, numbers);
+  std::vector<device::BufferPtr> buffers;
+  run(*planned, numbers, linear, pending, now, buffers, /*keep_all=*/true);
+  const auto constants = constants_of(linear.graph);
+  const auto& device = now.target.device;
+  const TuningPlace place{device->model(), now.target.interpret};
+
+  std::vector<TunedKernel> all;
+  std::size_t kernels = 0;
+  for (const auto& step : planned->plan.steps) kernels += step.kind == fuse::Step::Kind::kernel;
+  for (std::size_t s = 0; s < planned->steps.size(); ++s) {
+    const fuse::Step& planned_step = planned->plan.steps[s];
+    if (planned_step.kind != fuse::Step::Kind::kernel) continue;
+    const auto tell = [&](double part) {
+      if (progress) progress((static_cast<double>(all.size()) + part) / static_cast<double>(kernels), planned->steps[s].nest.name);
+    };
+    tell(0);
+    auto candidates = jit::candidates(planned->plan.graph, planned_step.kernel, planned->limits, how.lowering);
+    const jit::Lowered chosen = candidates.front().lowered;
+    const auto make = [&](const jit::Lowered& lowered) {
+      PlannedStep made = make_step(*planned, planned_step, lowered, now.target, kernels_);
+      made.numbers = 0;
+      return made;
+    };
+    // Today's numbers, as a launch takes them.
+    const auto numbers_of = [](const jit::LoopNest& nest) {
+      std::vector<std::int64_t> today = nest.ints;
+      for (const auto* accesses : {&nest.inputs, &nest.outputs})
+        for (const auto& access : *accesses) today.push_back(access.offset);
+      return today;
+    };
+    device::BufferPtr flags;
+    if (chosen.nest.checks > 0) flags = device->allocate(16 * static_cast<std::size_t>(chosen.nest.checks));
+    const auto seconds = [&](const PlannedStep& step, int times) {
+      const auto today = numbers_of(step.nest);
+      device->synchronize();
+      const auto start = Clock::now();
+      for (int k = 0; k < times; ++k) launch(step, today, constants, now.target, buffers, flags);
+      device->synchronize();
+      return std::chrono::duration<double>(Clock::now() - start).count() / times;
+    };
+    const PlannedStep base = make(chosen);
+    std::vector<Runner> runners;
+    const auto enter = [&](const jit::Wish& wish, const jit::Lowered& lowered) {
+      Runner runner{make(lowered), wish, {}};
+      const bool as_base = runner.step.made.interpreted == base.made.interpreted && runner.step.made.report.spill_bytes <= std::max(base.made.report.spill_bytes, 0);
+      if (runner.step.made.kernel && as_base) runners.push_back(std::move(runner));
+    };
+    for (std::size_t k = 1; k < candidates.size(); ++k) {
+      enter(candidates[k].wish, candidates[k].lowered);
+      tell(0.3 * static_cast<double>(k) / static_cast<double>(candidates.size()));
+    }
+    seconds(base, 1);
+    const int times = std::clamp(static_cast<int>(kRoundSeconds / std::max(seconds(base, 1), 1e-7)), 1, 10000);
+    const auto race = [&](std::vector<Runner>& runners_now, int rounds, double from, double to) {
+      for (int round = 0; round < rounds; ++round) {
+        for (Runner& runner : runners_now) {
+          if (round == 3 && median(runner.ratios) > 1.15) continue;
+          if (round > 3 && static_cast<int>(runner.ratios.size()) < round) continue;  // out of the race
+          const bool first = (round & 1) != 0;
+          const double before = first ? 0 : seconds(base, times), own = seconds(runner.step, times);
+          runner.ratios.push_back(own / (first ? seconds(base, times) : before));
+        }
+        tell(from + (to - from) * (round + 1) / rounds);
+      }
+      std::erase_if(runners_now, [&](const Runner& runner) { return static_cast<int>(runner.ratios.size()) < rounds; });
+      std::sort(runners_now.begin(), runners_now.end(), [](const Runner& a, const Runner& b) { return median(a.ratios) < median(b.ratios); });
+    };
+    TunedKernel told{chosen.nest.name, jit::to_string(chosen.nest.schedule, planned->limits.is_cuda()), {}, 1, static_cast<int>(runners.size()), false};
+    told.best = told.chosen;
+    race(runners, kRounds, 0.3, 0.7);
+    std::erase_if(runners, [](const Runner& runner) { return median(runner.ratios) >= kWorthKeeping; });
+    if (!runners.empty()) {
+      // The best one together with each of the next: gains that add up.
+      std::vector<Runner> last{runners.front()};
+      const std::size_t next = std::min<std::size_t>(runners.size(), 4);
+      const std::vector<Runner> singles(runners.begin(), runners.begin() + static_cast<std::ptrdiff_t>(next));
+      runners.clear();
+      for (std::size_t k = 1; k < singles.size(); ++k) {
+        jit::LowerOptions both = how.lowering;
+        both.wish = singles[k].wish.with(singles[0].wish);
+        enter(both.wish, jit::lower(planned->plan.graph, planned_step.kernel, planned->limits, both));
+      }
+      for (Runner& runner : runners) last.push_back(std::move(runner));
+      // Once more from the start: who won by luck before does not now.
+      for (Runner& runner : last) runner.ratios.clear();
+      race(last, kLastRounds, 0.7, 1);
+      if (!last.empty() && median(last.front().ratios) < kWorthKeeping && share_below(last.front().ratios, 1) >= 0.8) {
+        const Runner& best = last.front();
+        told.best = jit::to_string(best.step.nest.schedule, planned->limits.is_cuda());
+        told.ratio = median(best.ratios);
+        told.kept = true;
+        keep_tuned(*kernels_.disk(), chosen, place, best.wish, 1 / told.ratio);
+        log().debug("{}: {} takes {:.3f} of the time", told.name, best.wish.text(), told.ratio);
+      }
+    }
+    tell(1);
+    all.push_back(std::move(told));
+  }
+  if (std::any_of(all.begin(), all.end(), [](const TunedKernel& kernel) { return kernel.kept; })) kernels_.tuned();
+  return all;
+}
+
+}  // namespace sinter::engine

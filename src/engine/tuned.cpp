@@ -1,0 +1,89 @@
+#include "engine/tuned.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+#include "sinter/errors.hpp"
+#include "trace/log.hpp"
+
+namespace sinter::engine {
+namespace {
+
+constexpr char kMark[] = "tuned-schedules";  // a word in the cache: there are some
+
+jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
+  jit::Source key;
+  key.target = fmt::format("{}{}", cache::kTunedTarget, place.device);
+  key.options = fmt::format("{}{}", place.interpreted ? "interpreted " : "", nest.fast_math ? "fast_math" : "");
+  key.entry = nest.name;
+  key.text = jit::to_string(nest);
+  key.generator = jit::generator_id();
+  return key;
+}
+
+// "2^17 points, rows of 2^9": the sizes' order of magnitude, as a plan's guards hold it.
+std::string size_class(const jit::Lowered& lowered) {
+  const auto power = [&](int first, int last) {
+    fuse::Size points = 1;
+    for (int axis = first; axis < last; ++axis) points = points * lowered.ints[static_cast<std::size_t>(axis)];
+    const double value = fuse::as_double(points);
+    int log = 4;
+    for (double high = 16; high < value && log < 60; high *= 16) log += 4;
+    return log;
+  };
+  const jit::LoopNest& nest = lowered.nest;
+  const int points = power(0, nest.parallel);
+  return nest.rows == 0 ? fmt::format("up to 2^{} points", points) : fmt::format("up to 2^{} points, rows up to 2^{}", points, power(nest.parallel, nest.axes()));
+}
+
+// Size class -> wish, one a line.
+using Wishes = std::map<std::string, std::string>;
+
+Wishes wishes_in(const jit::Binary& entry) {
+  std::istringstream lines(std::string(entry.image.begin(), entry.image.end()));
+  Wishes wishes;
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t colon = line.find(": "); colon != std::string::npos) wishes[line.substr(0, colon)] = line.substr(colon + 2);
+  return wishes;
+}
+
+}  // namespace
+
+std::optional<jit::Wish> tuned_wish(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place) {
+  const auto entry = disk.load(key_of(chosen.nest, place));
+  if (!entry) return std::nullopt;
+  const Wishes wishes = wishes_in(*entry);
+  const auto found = wishes.find(size_class(chosen));
+  if (found == wishes.end()) return std::nullopt;
+  try {
+    return jit::Wish::parse(found->second);
+  } catch (const ValueError& error) {
+    log().info("{}: what is kept of tuning is of no use: {}", chosen.nest.name, error.what());
+    return std::nullopt;
+  }
+}
+
+void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::Wish& wish, double gain) {
+  const jit::Source key = key_of(chosen.nest, place);
+  Wishes wishes;
+  jit::Binary entry;
+  if (const auto known = disk.load(key)) {
+    wishes = wishes_in(*known);
+    entry.note = known->note + "\n";
+  }
+  const std::string sizes = size_class(chosen);
+  wishes[sizes] = wish.text();
+  std::string text;
+  for (const auto& [size, value] : wishes) text += fmt::format("{}: {}\n", size, value);
+  entry.entry = chosen.nest.name;
+  entry.image.assign(text.begin(), text.end());
+  entry.note += fmt::format("{}, {}: {}, {:.2f} times as fast", chosen.nest.name, sizes, wish.text(), gain);
+  disk.store(key, entry);
+  disk.remember(kMark, "yes");
+}
+
+bool any_tuned(cache::DiskCache& disk) { return disk.recall(kMark).has_value(); }
+
+}  // namespace sinter::engine

@@ -1,0 +1,383 @@
+// Reductions that wait for another one of the same row: the sum of squares about a mean, of exponentials under a maximum, the first place
+// of an extremum. Where a row does not fit on chip, each of the two would read all of it from memory. Instead every piece of the row,
+// which does fit, is reduced about a centre of its own, found on chip, and the pieces are merged by moving them to the centre that was
+// asked for: one pass over memory.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "fuse/rebuild.hpp"
+#include "fuse/rewrite.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+constexpr std::int64_t kShortPiece = 256;    // pieces shorter than this leave more to merge than they save
+constexpr std::size_t kMaxLookedAt = 32;     // nodes between a centre and the reduction that it comes from
+constexpr int kRowsInCache = 4;              // a GPU's L2 holds rows that are this much longer than its blocks can keep
+
+/// Pushes nodes; shapes and types follow from the operands.
+class Maker {
+ public:
+  Maker(Graph& graph, const Location& where) : graph_(graph), where_(where) {}
+  const Sizes& shape(int id) const { return graph_.nodes[id].shape; }
+  DType dtype(int id) const { return graph_.nodes[id].dtype; }
+
+  int op(Op op, std::vector<int> inputs) {
+    Node node = like(op, inputs.back());
+    if (trace::primitive(op).result == trace::Result::boolean) node.dtype = DType::bool_;
+    node.inputs = std::move(inputs);
+    return push(graph_, std::move(node));
+  }
+  int cast(int id, DType dtype) {
+    if (this->dtype(id) == dtype) return id;
+    Node node = like(Op::cast, id);
+    node.dtype = dtype;
+    node.inputs = {id};
+    return push(graph_, std::move(node));
+  }
+  int literal(const trace::Scalar& value, const Sizes& shape) { return broadcast(push_constant(graph_, value, where_), shape); }
+  int real(double value, int as) { return literal(trace::make_scalar(dtype(as), value), Sizes(shape(as))); }
+  int reshape(int id, Sizes shape) { return push_view(graph_, Op::reshape, id, std::move(shape), where_); }
+  int broadcast(int id, Sizes shape) { return push_view(graph_, Op::broadcast, id, std::move(shape), where_); }
+  int slice(int id, std::vector<Size> start_step, Sizes shape) {
+    const int view = push_view(graph_, Op::slice, id, std::move(shape), where_);
+    graph_.nodes[view].ints = std::move(start_step);
+    return view;
+  }
+  /// 0, 1, 2, ...
+  int iota(Size count) {
+    Node node;
+    node.op = Op::iota;
+    node.dtype = DType::int64;
+    node.shape = {std::move(count)};
+    node.where = where_;
+    return push(graph_, std::move(node));
+  }
+  int reduce(Op op, int id, const std::vector<int>& axes) {
+    Node node = like(op, id);
+    node.inputs = {id};
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) node.shape.erase(node.shape.begin() + *axis);
+    node.ints.assign(axes.begin(), axes.end());
+    return push(graph_, std::move(node));
+  }
+  int reduce_chunks(Op op, int id, const Size& chunk) {
+    const int last = static_cast<int>(shape(id).size()) - 1;
+    return push(graph_, in_chunks(graph_, like(op, id), id, last, chunk));
+  }
+
+ private:
+  Node like(Op op, int id) const {
+    Node node;
+    node.op = op;
+    node.dtype = dtype(id);
+    node.shape = shape(id);
+    node.where = where_;
+    return node;
+  }
+
+  Graph& graph_;
+  const Location where_;
+};
+
+// ---- the table of combiners
+
+/// A reduction of f(x, b), b one value a row that comes from another reduction of x.
+struct Found {
+  const struct Combiner* combiner = nullptr;
+  int x = -1, spread = -1;         // spread: b at each element
+  int place = -1, nowhere = -1;    // of a place: each element's, and what stands for none
+  int statistic = -1;              // the reduction of x that b waits for
+};
+
+/// What is known of each piece of a row; all of one shape.
+struct Piece {
+  int statistic;  // of x, by Combiner::statistic
+  int count;      // elements
+  int centre;     // takes the place of b
+  int result;     // f(x, centre) reduced
+};
+
+/// What a piece carries (the statistic and the result about its own centre), and how it is moved to another centre b without looking at
+/// x again. After that pieces are combined by the reduction itself.
+struct Combiner {
+  Op reduction, statistic;
+  bool places;  // b is the statistic itself, which may be either extremum
+  bool (*matches)(const Graph&, const Node& f, Found&);
+  int (*f)(Maker&, const Found&, int x, int b);
+  int (*centre)(Maker&, const Piece&);
+  int (*moved)(Maker&, const Found&, const Piece&, int b);
+};
+
+bool is_difference(const Graph& graph, int id, Found& found) {
+  const Node& node = graph.nodes[id];
+  if (node.op != Op::subtract) return false;
+  found.x = node.inputs[0];
+  found.spread = node.inputs[1];
+  return true;
+}
+
+/// x equals b or, of floating-point numbers, is NaN.
+int is_wanted(Maker& m, int x, int b) {
+  const int same = m.op(Op::equal, {x, b});
+  return is_floating(m.dtype(x)) ? m.op(Op::bitwise_or, {same, m.op(Op::isnan, {x})}) : same;
+}
+bool is_wanted(const Graph& graph, int id, Found& found) {
+  const Node* node = &graph.nodes[id];
+  int nan = -1;
+  if (node->op == Op::bitwise_or) {
+    const int other = node->inputs[1];
+    if (graph.nodes[other].op != Op::isnan) return false;
+    nan = graph.nodes[other].inputs[0];
+    node = &graph.nodes[node->inputs[0]];
+  }
+  if (node->op != Op::equal) return false;
+  found.x = node->inputs[0];
+  found.spread = node->inputs[1];
+  return is_floating(graph.nodes[found.x].dtype) ? nan == found.x : nan < 0;
+}
+
+const Combiner kCombiners[] = {
+    // sum (x-b)^2 = sum (x-c)^2 + n (c-b)^2, c the mean (Chan, Golub and LeVeque).
+    {Op::reduce_sum, Op::reduce_sum, false,
+     [](const Graph& graph, const Node& f, Found& found) {
+       return f.op == Op::multiply && f.inputs[0] == f.inputs[1] && is_difference(graph, f.inputs[0], found);
+     },
+     [](Maker& m, const Found&, int x, int b) {
+       const int difference = m.op(Op::subtract, {x, b});
+       return m.op(Op::multiply, {difference, difference});
+     },
+     [](Maker& m, const Piece& piece) { return m.op(Op::divide, {piece.statistic, piece.count}); },
+     [](Maker& m, const Found&, const Piece& piece, int b) {
+       const int shift = m.op(Op::subtract, {piece.centre, b});
+       return m.op(Op::add, {piece.result, m.op(Op::multiply, {piece.count, m.op(Op::multiply, {shift, shift})})});
+     }},
+    // sum exp(x-b) = sum exp(x-c) * exp(c-b), c the maximum, or 0 where that is not finite (Milakov and Gimelshein). In a piece that is
+    // all -inf each term is exp(-inf - b).
+    {Op::reduce_sum, Op::reduce_max, false,
+     [](const Graph& graph, const Node& f, Found& found) { return f.op == Op::exp && is_difference(graph, f.inputs[0], found); },
+     [](Maker& m, const Found&, int x, int b) { return m.op(Op::exp, {m.op(Op::subtract, {x, b})}); },
+     [](Maker& m, const Piece& piece) {
+       return m.op(Op::where, {m.op(Op::isfinite, {piece.statistic}), piece.statistic, m.real(0, piece.statistic)});
+     },
+     [](Maker& m, const Found&, const Piece& piece, int b) {
+       const int nothing = m.op(Op::equal, {piece.statistic, m.real(-std::numeric_limits<double>::infinity(), b)});
+       const int moved = m.op(Op::multiply, {piece.result, m.op(Op::exp, {m.op(Op::subtract, {piece.centre, b})})});
+       return m.op(Op::where, {nothing, m.op(Op::exp, {m.op(Op::subtract, {piece.statistic, b})}), moved});
+     }},
+    // The first place of b, or of a NaN: of the pieces that have it, where the piece found its own extremum.
+    {Op::reduce_min, Op::reduce_max, true,
+     [](const Graph& graph, const Node& f, Found& found) {
+       if (f.op != Op::where || !is_wanted(graph, f.inputs[0], found)) return false;
+       found.place = f.inputs[1];
+       const Node& nowhere = graph.nodes[f.inputs[2]];
+       if (nowhere.op == Op::broadcast) found.nowhere = nowhere.inputs[0];
+       return nowhere.op == Op::broadcast && graph.nodes[found.nowhere].op == Op::constant && graph.nodes[found.nowhere].shape.empty();
+     },
+     [](Maker& m, const Found& found, int x, int b) {
+       const Sizes shape = m.shape(x);
+       return m.op(Op::where, {is_wanted(m, x, b), m.reshape(found.place, shape), m.broadcast(found.nowhere, shape)});
+     },
+     [](Maker&, const Piece& piece) { return piece.statistic; },
+     [](Maker& m, const Found& found, const Piece& piece, int b) {
+       return m.op(Op::where, {is_wanted(m, piece.statistic, b), piece.result, m.broadcast(found.nowhere, Sizes(m.shape(b)))});
+     }},
+};
+
+// ---- where they are met
+
+/// The reduction of x that the node waits for.
+int statistic_of(const Graph& graph, int from, const Combiner& combiner, int x, const std::vector<int>& axes) {
+  std::vector<int> stack{from};
+  std::set<int> seen;
+  while (!stack.empty() && seen.size() < kMaxLookedAt) {
+    const int id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second) continue;
+    const Node& node = graph.nodes[id];
+    const bool fits = node.op == combiner.statistic || (combiner.places && node.op == Op::reduce_min);
+    if (fits && node.inputs[0] == x && node.chunk == 0 && node.axes() == axes) return id;
+    if ((trace::is_elementwise(node.op) && !combiner.places) || trace::is_view(node.op)) stack.insert(stack.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return -1;
+}
+
+std::optional<Found> find(const Graph& graph, const Node& node) {
+  if (!trace::is_reduction(node.op) || node.chunk != 0) return std::nullopt;
+  for (const Combiner& combiner : kCombiners) {
+    Found found;
+    if (combiner.reduction != node.op || !combiner.matches(graph, graph.nodes[node.inputs[0]], found)) continue;
+    const Node& spread = graph.nodes[found.spread];
+    if (spread.op != Op::broadcast) continue;
+    const Sizes& narrow = graph.nodes[spread.inputs[0]].shape;
+    const auto missing = spread.shape.size() - narrow.size();
+    const auto axes = node.axes();
+    const bool one_a_row = std::all_of(axes.begin(), axes.end(), [&](int axis) {
+      return static_cast<std::size_t>(axis) < missing || narrow[static_cast<std::size_t>(axis) - missing] == 1;
+    });
+    if (!one_a_row) continue;
+    found.combiner = &combiner;
+    found.statistic = statistic_of(graph, spread.inputs[0], combiner, found.x, axes);
+    if (found.statistic >= 0) return found;
+  }
+  return std::nullopt;
+}
+
+// ---- pieces
+
+/// How rows are taken apart: by the last of the axes that they run over, which are walked as one, in chunks (0: all of them at once).
+struct Split {
+  std::size_t lead = 0;  // axes before those
+  Size inner = 1;        // their elements
+  Size chunk = 0;
+};
+
+std::optional<Split> split_of(const Sizes& shape, const std::vector<int>& axes, DType dtype, const Limits& limits) {
+  Split cut{shape.size(), 1, 0};
+  Size extent = 1;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    extent = extent * shape[*axis];
+    if (static_cast<std::size_t>(*axis) + 1 != cut.lead) continue;
+    cut.lead = static_cast<std::size_t>(*axis);
+    cut.inner = cut.inner * shape[*axis];
+  }
+  if (extent == 0) return std::nullopt;
+  const Size bytes = extent * static_cast<std::int64_t>(itemsize(dtype));
+  const bool few = element_count(shape) / extent < limits.units && extent >= kSplitFrom;
+  if (!few && bytes <= limits.row_bytes * (limits.is_cuda() ? kRowsInCache : 1)) return std::nullopt;
+  if (cut.inner >= 2 * kMinChunk) {
+    cut.chunk = kMinChunk;
+    return cut;
+  }
+  if (shape.size() - cut.lead == axes.size() || cut.inner < kShortPiece) return std::nullopt;
+  return cut;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Graph& graph, const Limits& limits) : graph_(graph) {
+    for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+      const Node& node = graph.nodes[id];
+      const auto found = find(graph, node);
+      if (!found) continue;
+      const auto cut = split_of(graph.nodes[found->x].shape, node.axes(), graph.nodes[found->x].dtype, limits);
+      if (!cut) continue;
+      found_.emplace(id, *found);
+      cuts_.emplace(id, *cut);
+      cuts_.emplace(found->statistic, *cut);
+    }
+  }
+
+  bool finds() const { return !found_.empty(); }
+
+  Graph run() {
+    std::size_t id = 0;
+    return rebuild(graph_, [](const Node&) { return true; }, [&](Graph& out, Node node) {
+      const std::size_t here = id++;
+      now_.push_back(-1);
+      const auto cut = cuts_.find(here);
+      if (cut == cuts_.end()) return now_[here] = push(out, std::move(node));
+      Maker make(out, node.where);
+      const auto met = found_.find(here);
+      const int pieces = met == found_.end() ? statistic(make, node.op, node.inputs[0], cut->second) : moved(make, met->second, cut->second);
+      std::vector<int> left;  // axes to merge along
+      for (int axis : node.axes())
+        if (static_cast<std::size_t>(axis) < cut->second.lead) left.push_back(axis);
+      if (cut->second.chunk > 0) left.push_back(static_cast<int>(cut->second.lead));
+      return now_[here] = make.reduce(node.op, pieces, left);
+    });
+  }
+
+ private:
+  static Sizes lead_of(const Maker& make, int x, const Split& cut) {
+    return Sizes(make.shape(x).begin(), make.shape(x).begin() + static_cast<std::ptrdiff_t>(cut.lead));
+  }
+  static Sizes with(Sizes sizes, std::initializer_list<Size> more) {
+    sizes.insert(sizes.end(), more);
+    return sizes;
+  }
+
+  /// The last axes as one.
+  int rows(Maker& make, int x, const Split& cut) {
+    if (make.shape(x).size() == cut.lead + 1) return x;
+    const auto [found, fresh] = rows_.try_emplace({x, cut.lead}, -1);
+    if (fresh) found->second = make.reshape(x, with(lead_of(make, x, cut), {cut.inner}));
+    return found->second;
+  }
+
+  /// Each piece of x reduced; once, whoever asks.
+  int statistic(Maker& make, Op op, int x, const Split& cut) {
+    const auto [found, fresh] = statistics_.try_emplace({op, x, cut.lead}, -1);
+    if (fresh) found->second = reduce(make, op, rows(make, x, cut), cut);
+    return found->second;
+  }
+  static int reduce(Maker& make, Op op, int x, const Split& cut) {
+    return cut.chunk > 0 ? make.reduce_chunks(op, x, cut.chunk) : make.reduce(op, x, {static_cast<int>(cut.lead)});
+  }
+
+  /// A value for each piece, for each element of the pieces.
+  static int spread(Maker& make, int pieces, int x, const Split& cut) {
+    const Sizes lead = lead_of(make, x, cut), whole = make.shape(x);
+    const Sizes shape = make.shape(pieces);
+    const int narrow = make.reshape(pieces, with(shape, {1}));
+    if (cut.chunk == 0) return make.broadcast(narrow, whole);
+    const int wide = make.broadcast(narrow, with(shape, {cut.chunk}));
+    const int flat = make.reshape(wide, with(lead, {shape.back() * cut.chunk}));
+    std::vector<Size> start_step;
+    for (std::size_t axis = 0; axis < whole.size(); ++axis) start_step.insert(start_step.end(), {0, 1});
+    return make.slice(flat, std::move(start_step), whole);
+  }
+
+  /// Elements of each piece, of the type and shape of `pieces`.
+  static int count(Maker& make, int pieces, const Split& cut) {
+    const Sizes shape = make.shape(pieces);
+    const DType dtype = make.dtype(pieces);
+    const int all = make.slice(make.iota(cut.inner + 1), {cut.inner, 1}, {1});
+    if (cut.chunk == 0) return make.broadcast(make.cast(all, dtype), shape);
+    const Sizes chunks{shape.back()};
+    const int first = make.slice(make.iota(shape.back() * cut.chunk), {0, cut.chunk}, chunks);
+    const int left = make.op(Op::subtract, {make.broadcast(all, chunks), first});
+    const int full = make.literal(trace::make_scalar_int(DType::int64, kMinChunk), chunks);
+    return make.broadcast(make.cast(make.op(Op::minimum, {left, full}), dtype), shape);
+  }
+
+  /// What each piece has about b.
+  int moved(Maker& make, Found found, const Split& cut) {
+    const Op op = graph_.nodes[static_cast<std::size_t>(found.statistic)].op;
+    const int b = now_[static_cast<std::size_t>(graph_.nodes[static_cast<std::size_t>(found.spread)].inputs[0])];
+    for (int* id : {&found.x, &found.place, &found.nowhere})
+      if (*id >= 0) *id = now_[static_cast<std::size_t>(*id)];
+    const int x = rows(make, found.x, cut);
+    Piece piece{};
+    piece.statistic = statistic(make, op, found.x, cut);
+    if (found.combiner->statistic == Op::reduce_sum) piece.count = count(make, piece.statistic, cut);
+    piece.centre = found.combiner->centre(make, piece);
+    const Op reduction = found.combiner->reduction;
+    piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, cut)), cut);
+    const Sizes shape = make.shape(piece.statistic), whole = make.shape(found.x), given = make.shape(b);
+    Sizes narrow(shape.size(), 1);
+    for (std::size_t axis = 0; axis < cut.lead; ++axis)
+      if (axis + given.size() >= whole.size()) narrow[axis] = given[axis + given.size() - whole.size()];
+    return found.combiner->moved(make, found, piece, make.broadcast(make.reshape(b, narrow), shape));
+  }
+
+  const Graph& graph_;
+  std::map<std::size_t, Found> found_;  // by the reduction
+  std::map<std::size_t, Split> cuts_;  // of these and of what they wait for
+  std::vector<int> now_;             // the new number of each node
+  std::map<std::pair<int, std::size_t>, int> rows_;
+  std::map<std::tuple<Op, int, std::size_t>, int> statistics_;
+};
+
+}  // namespace
+
+Graph merge_dependent_reductions(Graph graph, const Limits& limits) {
+  if (!limits.fuse) return graph;
+  Rewriter rewriter(graph, limits);
+  return rewriter.finds() ? rewriter.run() : graph;
+}
+
+}  // namespace sinter::fuse

@@ -1,0 +1,303 @@
+#include "jit/choose.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "fuse/arrange.hpp"
+#include "jit/reduction_order.hpp"
+
+namespace sinter::jit {
+namespace {
+
+using fuse::Kernel;
+using fuse::Value;
+
+// ---- what a wish may change
+
+bool is_order_of(const std::vector<int>& order, int first, int last) {
+  std::vector<int> part(order.begin() + first, order.begin() + last);
+  std::sort(part.begin(), part.end());
+  for (int k = first; k < last; ++k)
+    if (part[k - first] != k) return false;
+  return true;
+}
+
+// On a CPU the order in which a row is combined is part of the result, wherever combining rounds or tells equal values apart.
+bool combines_in_any_order(const Kernel& kernel) {
+  return std::none_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) {
+    const bool plain = v.op == trace::Op::reduce_sum || v.op == trace::Op::reduce_prod || v.op == trace::Op::reduce_min || v.op == trace::Op::reduce_max;
+    return v.kind == Value::Kind::scan || (v.kind == Value::Kind::reduced && (!plain || is_floating(v.dtype)));
+  });
+}
+
+bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::vector<int>& wished, bool gpu) {
+  const int axes = static_cast<int>(kernel.sizes.size());
+  if (static_cast<int>(wished.size()) != axes) return false;
+  if (!is_order_of(wished, 0, kernel.parallel) || !is_order_of(wished, kernel.parallel, axes)) return false;
+  if (kernel.chunks.length > 0 && wished[0] != 0) return false;
+  const bool same_rows = std::equal(wished.begin() + kernel.parallel, wished.end(), chosen.begin() + kernel.parallel);
+  return same_rows || (!fuse::has_scan(kernel) && (gpu || combines_in_any_order(kernel)));
+}
+
+int power_of_two(int value, int most) {
+  int power = 1;
+  while (2 * power <= std::min(value, most)) power *= 2;
+  return power;
+}
+
+// ---- CPU
+
+bool walks_apart(const LoopNest& nest, const Access& access) {
+  const int along = coefficient(nest, access.index, nest.lane_axis());
+  return along != kNone && along != kOne;
+}
+
+bool may_tile(const LoopNest& nest) { return nest.rows == 0 && nest.parallel >= 2; }
+
+bool gains_from_tiles(const LoopNest& nest) {
+  const auto apart = [&](const Access& access) { return walks_apart(nest, access); };
+  return may_tile(nest) && (std::any_of(nest.inputs.begin(), nest.inputs.end(), apart) || std::any_of(nest.outputs.begin(), nest.outputs.end(), apart));
+}
+
+// Rows are walked across lanes: several at once may be read along the lanes' axis, because memory is fast along that axis only.
+bool may_panel(const LoopNest& nest) {
+  int row_stages = 0;
+  bool early_stores = false;
+  for (const Stage& stage : nest.stages) {
+    row_stages += stage.row;
+    early_stores |= row_stages == 0 && !stage.stores.empty();
+    if (has_scan(nest, stage)) return false;
+  }
+  return !nest.schedule.lanes_along_rows() && nest.rows == 1 && nest.slots.empty() && row_stages == 1 && !early_stores &&
+         nest.chunk_axis != nest.lane_axis();
+}
+
+void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule) {
+  if (schedule.form != Form::rows) {
+    schedule.form = nest.rows > 0 ? (may_panel(nest) ? Form::panels : Form::columns) : gains_from_tiles(nest) ? Form::tiles : Form::pointwise;
+    if (Form wished{}; wish.form(wished)) {
+      if (wished == Form::columns && nest.rows > 0) schedule.form = wished;
+      if (wished == Form::pointwise && nest.rows == 0) schedule.form = wished;
+      if (wished == Form::tiles && may_tile(nest)) schedule.form = wished;
+    }
+  }
+  int cost = 0;
+  for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
+  const bool squares = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
+  // Columns without a panel: whole cache lines of each row, and several chains of additions at once.
+  const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise && cost <= 40 ? 2 : 1;
+  const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
+  schedule.unroll = unrolls ? power_of_two(wish.number("unroll", unroll), 8) : 1;
+  schedule.tile = std::clamp(wish.number("tile", schedule.tile), 1, 1 << 16);
+  schedule.panel = std::clamp(wish.number("panel", schedule.panel), 1, 512);
+  schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);  // a part of a block of steps
+  schedule.stream = std::clamp(wish.number("stream", schedule.stream), 0, 1 << 20);
+  schedule.workspace = std::clamp(wish.number("workspace", schedule.workspace), 1, 1 << 10);
+  schedule.grain = std::clamp(wish.number("grain", schedule.grain), 1, 1 << 20);
+  schedule.pieces = std::clamp(wish.number("pieces", schedule.pieces), 1, 1 << 10);
+}
+
+// ---- CUDA
+
+// Whether vectors of so many elements fit every access that is made by vectors.
+bool vector_fits(const Lowered& lowered, int lanes) {
+  const LoopNest& nest = lowered.nest;
+  const int axis = nest.lane_axis();
+  if (axis == nest.chunk_axis || lowered.ints[axis] % lanes != 0) return false;  // neighbouring chunks may differ in length
+  // What has a guard, or is found by a value, is read element by element.
+  std::vector<char> by_element(nest.inputs.size(), 1);
+  for (const auto& instr : nest.instrs)
+    if (instr.kind == Instr::Kind::load && instr.guard < 0 && !uses_values(nest, nest.inputs[instr.input].index)) by_element[instr.input] = 0;
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (std::size_t k = 0; k < accesses->size(); ++k) {
+      if (accesses == &nest.inputs && by_element[k]) continue;
+      const Access& a = (*accesses)[k];
+      const fuse::Size& offset = (accesses == &nest.inputs ? lowered.input_offsets : lowered.output_offsets)[k];
+      const int c = coefficient(nest, a.index, axis);
+      if (c == kNone) continue;
+      if (c != kOne || offset % lanes != 0) return false;
+      for (const auto& term : nest.indices[a.index].terms) {
+        if (term.axis == axis) continue;
+        if (term.coeff == kOne || lowered.ints[term.coeff] % lanes != 0) return false;
+      }
+    }
+  return true;
+}
+
+fuse::Size product(const fuse::Sizes& sizes, int first, int last) {
+  fuse::Size points = 1;
+  for (int axis = first; axis < last; ++axis) points = points * sizes[axis];
+  return points;
+}
+
+constexpr int kVectorBytes = 16;       // that a thread can read or write at once
+constexpr int kVectorRegisters = 160;  // that the elements of more than four may take: a block of 256 threads and half as many again
+
+int choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish) {
+  const LoopNest& nest = lowered.nest;
+  if (fuse::has_scan(kernel)) return 1;
+  std::size_t widest = 1;
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
+  int most = kVectorBytes / static_cast<int>(widest);
+  if (wish.has("vector")) {
+    const int wished = power_of_two(wish.number("vector", 1), kVectorBytes);
+    return wished == 1 || vector_fits(lowered, wished) ? wished : 1;
+  }
+  while (most > 4 && fuse::live_registers(kernel, most) > kVectorRegisters) most /= 2;
+  if (nest.schedule.lanes_along_rows())  // a warp has work for all of its threads
+    while (most > 4 && product(lowered.ints, nest.parallel, nest.axes()) < 32 * most) most /= 2;
+  if (vector_fits(lowered, most)) return most;
+  return most > 4 && vector_fits(lowered, 4) ? 4 : 1;
+}
+
+void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
+                      Schedule& schedule) {
+  const LoopNest& nest = lowered.nest;
+  const fuse::Size points = product(lowered.ints, 0, nest.parallel), row = product(lowered.ints, nest.parallel, nest.axes());
+  // A grid-stride loop may step past the end by one grid before it stops.
+  const fuse::Size limit = std::int64_t{1} << 30;
+  schedule.wide_index = points * row > limit;
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
+  schedule.vector = choose_vector(kernel, lowered, wish);
+  schedule.blocks = std::clamp(wish.number("blocks", schedule.blocks), 1, 1 << 10);
+
+  const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
+  // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
+  const int most_threads = fuse::live_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
+  if (nest.rows == 0) {
+    schedule.form = Form::pointwise;
+    schedule.threads = threads_of(256, most_threads);
+    return;
+  }
+  const bool scans = fuse::has_scan(kernel);
+  if (!schedule.lanes_along_rows()) {  // 32 columns beside each other; down a column that scans goes one thread
+    schedule.form = Form::columns;
+    schedule.threads = scans ? 32 : threads_of(256, most_threads);
+    return;
+  }
+  fuse::Size slot_bytes = 0;
+  for (auto dtype : nest.slots) slot_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
+  // A warp walks a short row alone, eight of them a block.
+  const bool warp = row <= 1024 && slot_bytes * 8 <= limits.row_bytes;
+  schedule.threads = 256;
+  schedule.row_threads = warp ? 32 : 256;
+  if (wish.has("threads") || wish.has("row_threads")) {
+    const int threads = threads_of(256, most_threads);
+    const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
+    if (slot_bytes * (threads / row_threads) <= limits.row_bytes) {
+      schedule.threads = threads;
+      schedule.row_threads = row_threads;
+    }
+  }
+  const int steps = power_of_two(wish.number("row_steps", 0), 32), step = schedule.row_threads * schedule.vector;
+  int registers = fuse::live_registers(kernel, schedule.vector);
+  for (auto dtype : nest.slots) registers += steps * schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
+  if (wish.number("row_steps", 0) > 0 && !nest.slots.empty() && !scans && nest.chunk_axis < 0 && registers <= limits.registers && row <= steps * step)
+    schedule.row_steps = steps;
+}
+
+}  // namespace
+
+Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::Limits& limits, const Wish& wish) {
+  Arranged arranged{original, {}};
+  Kernel& kernel = arranged.kernel;
+  Schedule& schedule = arranged.schedule;
+  fuse::merge_axes(kernel);
+  const Kernel merged = wish.has("axes") ? kernel : Kernel{};
+  schedule.axes = fuse::order_axes(graph, kernel);
+  if (wish.has("axes") && may_take(merged, schedule.axes, wish.axes(), limits.is_cuda())) {
+    kernel = merged;
+    schedule.axes = wish.axes();
+    fuse::reorder(kernel, schedule.axes);
+  }
+  fuse::merge_axes(kernel);
+
+  if (kernel.row_axes() > 0) {
+    schedule.form = fuse::lanes_along_rows(graph, kernel, limits) ? Form::rows : Form::columns;
+    if (Form wished{}; wish.form(wished) && (wished == Form::rows || wished == Form::columns) &&
+                       (limits.is_cuda() ? !fuse::has_scan(kernel) : combines_in_any_order(kernel)))
+      schedule.form = wished;
+  }
+  const bool no_slots = limits.is_cuda() && schedule.form == Form::columns;
+  schedule.keep = !kernel.slots.empty() && !no_slots && wish.number("keep", 1) != 0;
+  return arranged;
+}
+
+Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish) {
+  Schedule schedule = arranged.schedule;
+  if (limits.is_cuda()) choose_cuda_part(graph, arranged.kernel, lowered, limits, wish, schedule);
+  else choose_cpu_part(lowered.nest, wish, schedule);
+  return schedule;
+}
+
+Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish) {
+  Schedule schedule = nest.schedule;
+  choose_cpu_part(nest, wish, schedule);
+  return schedule;
+}
+
+std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits) {
+  const Schedule& now = nest.schedule;
+  std::vector<Wish> wishes;
+  const auto add = [&](const std::string& text) { wishes.push_back(Wish::parse(text)); };
+  const auto each = [&](const char* field, int chosen, std::initializer_list<int> values) {
+    for (const int value : values)
+      if (value != chosen) add(fmt::format("{}={}", field, value));
+  };
+  // Each axis in turn for the lanes.
+  const int axes = static_cast<int>(now.axes.size());
+  for (int last = 0; last + 1 < axes; ++last) {
+    std::vector<int> order = now.axes;
+    std::rotate(order.begin() + last, order.begin() + last + 1, order.end());
+    add(fmt::format("axes={}", fmt::join(order, ".")));
+    // The rows stay where they are.
+    if (last + 1 < nest.parallel && nest.rows > 0 && axes == nest.axes()) {
+      order = now.axes;
+      std::rotate(order.begin() + last, order.begin() + last + 1, order.begin() + nest.parallel);
+      add(fmt::format("axes={}", fmt::join(order, ".")));
+    }
+  }
+  if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
+  if (!nest.slots.empty()) add("keep=0");
+  if (limits.is_cuda()) {
+    each("vector", now.vector, {1, 2, 4, 8, 16});
+    each("threads", now.threads, {64, 128, 256, 512, 1024});
+    each("blocks", now.blocks, {8, 128});
+    if (now.form != Form::rows) return wishes;
+    if (now.row_threads == 32) each("threads", 0, {32});
+    if (!nest.slots.empty()) {  // in registers, with the threads that are chosen or with others
+      std::int64_t row = 1;
+      for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
+      const auto steps = [&](int threads) {
+        int number = 1;
+        while (number < 32 && number * threads * now.vector < row) number *= 2;
+        return number;
+      };
+      add(fmt::format("row_steps={}", steps(now.row_threads)));
+      for (const int threads : {64, 128, 512, 1024}) add(fmt::format("threads={0},row_threads={0},row_steps={1}", threads, steps(threads)));
+    }
+    for (const int threads : {64, 128, 256, 512, 1024})
+      add(now.row_threads == 32 ? fmt::format("threads={0},row_threads={0}", threads) : fmt::format("threads={},row_threads=32", threads));
+    return wishes;
+  }
+  if (now.form == Form::panels) add("form=columns");
+  if (now.form == Form::tiles) add("form=pointwise");
+  if (now.form == Form::pointwise) add("form=tiles");
+  if (now.form == Form::pointwise || now.form == Form::columns) each("unroll", now.unroll, {1, 2, 4, 8});
+  if (now.form == Form::tiles) each("tile", now.tile, {8, 16, 32, 128});
+  if (now.form == Form::panels) {
+    each("panel", now.panel, {16, 32, 128});
+    each("panel_rows", now.panel_rows, {1, 2, 8});
+  }
+  each("stream", now.stream, {0, 1 << 20});
+  each("workspace", now.workspace, {8, 16, 64});
+  each("grain", now.grain, {4, 256});
+  each("pieces", now.pieces, {1, 16});
+  return wishes;
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,151 @@
+#include "jit/schedule.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::jit {
+namespace {
+
+constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"}, std::pair{Form::rows, "rows"},
+                               std::pair{Form::columns, "columns"}, std::pair{Form::panels, "panels"}};
+constexpr std::array kNumbers = {"keep", "unroll", "tile", "panel", "panel_rows", "stream", "workspace", "grain", "pieces", "vector", "threads",
+                                 "row_threads", "row_steps", "blocks"};
+
+std::optional<Form> form_named(std::string_view text) {
+  for (const auto& [form, known] : kForms)
+    if (known == text) return form;
+  return std::nullopt;
+}
+
+std::optional<int> number_in(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(by);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string_view name(Form form) {
+  for (const auto& [known, text] : kForms)
+    if (known == form) return text;
+  throw InternalError("a form without a name");
+}
+
+std::string to_string(const Schedule& s, bool gpu) {
+  std::string text(name(s.form));
+  const auto add = [&](std::string_view field, int value) { text += fmt::format(", {}={}", field, value); };
+  if (!std::is_sorted(s.axes.begin(), s.axes.end())) text += fmt::format(", axes={}", fmt::join(s.axes, "."));
+  const bool has_rows = s.form == Form::rows || s.form == Form::columns || s.form == Form::panels;
+  if (has_rows && s.form != Form::panels && !(gpu && s.form == Form::columns)) add("keep", s.keep);
+  if (gpu) {
+    add("vector", s.vector);
+    add("threads", s.threads);
+    if (s.form == Form::rows) add("row_threads", s.row_threads);
+    if (s.row_steps > 0) add("row_steps", s.row_steps);
+    add("blocks", s.blocks);
+    add("index", s.wide_index ? 64 : 32);
+    return text;
+  }
+  if (s.form == Form::pointwise || s.form == Form::columns) add("unroll", s.unroll);
+  if (s.form == Form::tiles) add("tile", s.tile);
+  if (s.form == Form::panels) {
+    add("panel", s.panel);
+    add("panel_rows", s.panel_rows);
+  }
+  add("stream", s.stream);
+  add("workspace", s.workspace);
+  add("grain", s.grain);
+  add("pieces", s.pieces);
+  return text;
+}
+
+Wish Wish::parse(std::string_view text) {
+  Wish wish;
+  if (trimmed(text).empty()) return wish;
+  for (std::string_view part : split(text, ',')) {
+    part = trimmed(part);
+    const std::size_t equals = part.find('=');
+    const std::string_view field = part.substr(0, equals), value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+    bool good = false;
+    if (field == "form") {
+      good = form_named(value).has_value();
+    } else if (field == "axes") {
+      const auto numbers = split(value, '.');
+      good = std::all_of(numbers.begin(), numbers.end(), [](std::string_view n) { return number_in(n).has_value(); });
+    } else if (std::find(kNumbers.begin(), kNumbers.end(), field) == kNumbers.end()) {
+      throw ValueError(fmt::format("schedule '{}': there is no '{}'; known are form, axes, {}", text, field, fmt::join(kNumbers, ", ")));
+    } else {
+      good = number_in(value).has_value();
+    }
+    if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is no value of {}", text, value, field));
+    wish.fields_.emplace_back(field, value);
+  }
+  return wish;
+}
+
+std::string Wish::text() const {
+  std::string text;
+  for (const auto& [field, value] : fields_) text += fmt::format("{}{}={}", text.empty() ? "" : ",", field, value);
+  return text;
+}
+
+bool Wish::has(std::string_view field) const {
+  return std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return f.first == field; });
+}
+
+int Wish::number(std::string_view field, int otherwise) const {
+  for (const auto& [known, value] : fields_)
+    if (known == field) return number_in(value).value_or(otherwise);
+  return otherwise;
+}
+
+bool Wish::form(Form& form) const {
+  for (const auto& [field, value] : fields_)
+    if (field == "form") {
+      form = form_named(value).value_or(form);
+      return true;
+    }
+  return false;
+}
+
+std::vector<int> Wish::axes() const {
+  std::vector<int> axes;
+  for (const auto& [field, value] : fields_)
+    if (field == "axes")
+      for (std::string_view number : split(value, '.')) axes.push_back(number_in(number).value_or(-1));
+  return axes;
+}
+
+Wish Wish::with(const Wish& other) const {
+  Wish both;
+  for (const auto& field : fields_)
+    if (!other.has(field.first)) both.fields_.push_back(field);
+  both.fields_.insert(both.fields_.end(), other.fields_.begin(), other.fields_.end());
+  return both;
+}
+
+}  // namespace sinter::jit

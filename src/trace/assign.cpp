@@ -1,0 +1,255 @@
+// Assigning: to a handle in place, and to a part of it. The handle gets a new value, in which the part is read from what was assigned
+// and the rest from the old value: a pad, which is a guarded read inside the kernel that uses it.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/promote.hpp"
+#include "trace/selection.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace trace;
+
+using Binary = Tensor (*)(const Arg&, const Arg&);
+
+/// What takes the place of elements may be of another type of their kind or a lower one: NumPy's same_kind.
+void check_kind(const Site& site, DType given, DType dtype) {
+  if (!same_kind(given, dtype))
+    fail<DTypeError>(site, fmt::format("{} cannot take the place of {}; convert one of them with astype first", name(given), name(dtype)));
+}
+RecordedPtr cast_in_place(const Site& site, const RecordedPtr& value, DType dtype) {
+  check_kind(site, value->dtype, dtype);
+  return make_cast(site, value, dtype);
+}
+
+Tensor& in_place(Tensor& x, const char* op, Binary function, const Arg& other) {
+  const Site site = site_of(op, other.where());
+  const RecordedPtr whole = node_of(site, x);
+  const Tensor result = function(Arg(x, other.where()), other);
+  if (result.shape() != whole->shape)
+    fail<ShapeError>(site, fmt::format("shape {} does not fit in place of {}; write x = x + y for a larger result", to_string(result.shape()), to_string(whole->shape)));
+  return x = Tensor(cast_in_place(site, result.node(), whole->dtype));
+}
+
+/// The shape without axes of size 1 in front that the part has not; ShapeError where it does not broadcast to the part.
+Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
+  Shape shape = given;
+  while (shape.size() > part.size() && shape.front() == 1) shape.erase(shape.begin());
+  bool fits = shape.size() <= part.size();
+  for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = shape[k] == 1 || shape[k] == part[part.size() - shape.size() + k];
+  if (!fits) fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}, the shape of what is assigned to", to_string(given), to_string(part)));
+  return shape;
+}
+
+/// The value in the type and shape of the part it replaces.
+RecordedPtr fitted(const Site& site, const Arg& value, DType dtype, const Shape& part) {
+  if (!value.is_tensor()) {
+    using Kind = Arg::Kind;
+    const bool integer = value.kind() == Kind::integer || value.kind() == Kind::too_large;  // of any integer type that holds it
+    check_kind(site, integer ? is_bool(dtype) ? DType::int64 : dtype : value.native(), dtype);
+    return make_constant(site, literal(site, value, dtype), part);
+  }
+  const RecordedPtr node = cast_in_place(site, node_of(site, value.tensor()), dtype);
+  return make_broadcast(site, make_reshape(site, node, fitting_shape(site, node->shape, part)), part);
+}
+
+/// Where along axis k a pad puts its first operand.
+struct Range {
+  std::int64_t begin, end;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+Range range_of(const Shape& shape, const std::vector<std::int64_t>& around, std::size_t k) { return {around[2 * k], shape[k] - around[2 * k + 1]}; }
+
+/// The value in the midst of the whole. In a loop that assigns to one row after the other every element of the last would ask all of the
+/// pads; so sixteen neighbours of one size are joined to one piece, and sixteen such pieces to a larger one.
+RecordedPtr put(const Site& site, RecordedPtr value, RecordedPtr whole, std::vector<std::int64_t> around) {
+  constexpr std::size_t kGroup = 16;
+  const Shape shape = whole->shape;
+  for (;;) {
+    // The pads below that differ from this one along one axis, where each follows the one before it or comes before it.
+    std::vector<RecordedPtr> pieces{value};  // the last one first
+    std::optional<std::size_t> axis;
+    bool forwards = true;
+    Range last{}, all{};
+    RecordedPtr under = whole;
+    while (pieces.size() < kGroup && under->op == Op::pad && under->shape == shape) {
+      const Operands operands = under->inputs();
+      if (operands.empty()) break;  // evaluated
+      const std::vector<std::int64_t>& other = under->ints;
+      bool fits = true;
+      for (std::size_t k = 0; fits && k < shape.size(); ++k) {
+        const Range here = range_of(shape, other, k), mine = range_of(shape, around, k);
+        if (here == mine && axis != k) continue;
+        if (!axis) {
+          axis = k;
+          last = all = mine;
+          forwards = here.end == mine.begin;
+        }
+        fits = axis == k && here.end - here.begin == mine.end - mine.begin && (forwards ? here.end == last.begin : here.begin == last.end);
+        last = here;
+      }
+      if (!fits || !axis) break;
+      pieces.push_back(operands[0]);
+      under = operands[1];
+    }
+    if (pieces.size() < kGroup) return make_pad(site, value, whole, std::move(around));
+    const std::size_t k = *axis;
+    all = {std::min(all.begin, last.begin), std::max(all.end, last.end)};
+    if (forwards) std::reverse(pieces.begin(), pieces.end());
+    Shape joined = value->shape;
+    joined[k] = all.end - all.begin;
+    RecordedPtr group = make_constant(site, make_scalar_int(value->dtype, 0), joined);
+    for (std::size_t n = 0; n < kGroup; ++n) {
+      std::vector<std::int64_t> beside(2 * shape.size(), 0);
+      beside[2 * k] = static_cast<std::int64_t>(n) * value->shape[k];
+      beside[2 * k + 1] = joined[k] - beside[2 * k] - value->shape[k];
+      group = make_pad(site, pieces[n], group, std::move(beside));
+    }
+    around[2 * k] = all.begin;
+    around[2 * k + 1] = shape[k] - all.end;
+    value = std::move(group);
+    whole = std::move(under);
+  }
+}
+
+/// The whole with a strided block of it replaced; the value has the block's shape.
+RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std::int64_t> start_step, RecordedPtr value) {
+  const Shape block = value->shape;
+  const std::size_t rank = block.size();
+  if (element_count(block) == 0) return whole;
+  // Steps forward only: what runs backwards is turned round.
+  std::vector<std::int64_t> turn(2 * rank), starts(rank), steps(rank);
+  Shape window(rank);  // from the first to the last element
+  bool dense = true;
+  for (std::size_t k = 0; k < rank; ++k) {
+    std::int64_t start = start_step[2 * k], step = block[k] == 1 ? 1 : start_step[2 * k + 1];
+    turn[2 * k] = step < 0 ? block[k] - 1 : 0;
+    turn[2 * k + 1] = step < 0 ? -1 : 1;
+    if (step < 0) start += (block[k] - 1) * step, step = -step;
+    starts[k] = start;
+    steps[k] = step;
+    window[k] = (block[k] - 1) * step + 1;
+    dense &= step == 1;
+  }
+  value = make_slice(site, value, std::move(turn), block);
+  std::vector<std::int64_t> around(2 * rank);
+  for (std::size_t k = 0; k < rank; ++k) around[2 * k] = starts[k], around[2 * k + 1] = whole->shape[k] - starts[k] - window[k];
+  if (!dense) {
+    // Every step-th element of the window: an axis of (count, step) whose first column is replaced. The window is filled up to whole
+    // steps for that, and cut again.
+    std::vector<std::int64_t> read(2 * rank, 1), filling(2 * rank, 0), columns(4 * rank, 0), cut(2 * rank, 1);
+    Shape full(rank), apart, column;
+    for (std::size_t k = 0; k < rank; ++k) {
+      read[2 * k] = starts[k];
+      cut[2 * k] = 0;
+      full[k] = block[k] * steps[k];
+      filling[2 * k + 1] = full[k] - window[k];
+      apart.insert(apart.end(), {block[k], steps[k]});
+      column.insert(column.end(), {block[k], 1});
+      columns[4 * k + 3] = steps[k] - 1;
+    }
+    check_shape(site, full, value->dtype);
+    const RecordedPtr old = make_slice(site, whole, std::move(read), window);
+    const RecordedPtr filled = make_pad(site, old, make_constant(site, make_scalar_int(value->dtype, 0), full), std::move(filling));
+    const RecordedPtr mixed = make_pad(site, make_reshape(site, value, column), make_reshape(site, filled, apart), std::move(columns));
+    value = make_slice(site, make_reshape(site, mixed, full), std::move(cut), window);
+  }
+  return put(site, value, whole, std::move(around));
+}
+
+bool is_mask(const std::vector<Index>& index) {
+  return index.size() == 1 && index[0].kind() == Index::Kind::places && !index[0].places().empty_handle() && is_bool(index[0].places().dtype());
+}
+
+/// The mask over the leading axes of a shape, with axes of size 1 for the others.
+Tensor over_all_axes(const Site& site, const Tensor& mask, const Shape& shape) {
+  const Shape& given = mask.shape();
+  if (given.size() > shape.size() || !std::equal(given.begin(), given.end(), shape.begin()))
+    fail<ShapeError>(site, fmt::format("a mask of shape {} does not fit shape {}", to_string(given), to_string(shape)));
+  Shape wide = given;
+  wide.resize(shape.size(), 1);
+  return Tensor(make_reshape(site, mask.node(), wide));
+}
+
+/// How many elements a mask selects is not known, so each of them gets the same: a value of this shape.
+Shape one_selected(const Tensor& mask, const Shape& whole) { return Shape(whole.begin() + mask.ndim(), whole.end()); }
+
+}  // namespace
+
+Part::Part(Tensor& whole, std::vector<Index> index, Location where)
+    : Tensor(is_mask(index) ? Tensor() : std::as_const(whole).at(index, where)), whole_(&whole), index_(std::move(index)), where_(where) {}
+
+void Part::assign(const char* op, const Arg& value) {
+  const Site site = site_of(op, value.where());
+  node_.reset();  // what was there before is not needed
+  const RecordedPtr whole = node_of(site, *whole_);
+  if (is_mask(index_)) {
+    const Tensor& mask = index_[0].places();
+    const Tensor wide = over_all_axes(site, mask, whole->shape);
+    const Tensor chosen(fitted(site, value, whole->dtype, one_selected(mask, whole->shape)));
+    *whole_ = where(Arg(wide, site.where), chosen, Tensor(whole));
+    return;
+  }
+  std::vector<const Index*> index;
+  for (const Index& i : index_) index.push_back(&i);
+  Selection selection = selected(site, whole->shape, index);
+  if (!selection.places.empty())
+    fail<ValueError>(site, "at a tensor of integers nothing can be assigned: two of them may name one place; use where(), or a mask");
+  const RecordedPtr block = make_reshape(site, fitted(site, value, whole->dtype, selection.result), selection.sliced);
+  *whole_ = Tensor(replaced(site, whole, std::move(selection.start_step), block));
+}
+
+void Part::update(const char* op, Binary function, const Arg& other) {
+  if (!is_mask(index_)) {
+    const Tensor value = function(Arg(*this, other.where()), other);
+    return assign(op, Arg(value, other.where()));
+  }
+  const Site site = site_of(op, other.where());
+  const Tensor whole(node_of(site, *whole_)), &mask = index_[0].places();
+  const Tensor wide = over_all_axes(site, mask, whole.shape());
+  fitting_shape(site, shape_of(site, other), one_selected(mask, whole.shape()));
+  const Tensor changed = function(Arg(whole, other.where()), other);
+  *whole_ = where(Arg(wide, site.where), Tensor(cast_in_place(site, changed.node(), whole.dtype())), whole);
+}
+
+void Part::operator=(const Arg& value) && { assign("assign", value); }
+void Part::operator=(const Part& value) && { assign("assign", Arg(value, where_)); }
+void Part::operator+=(const Arg& other) && { update("add", add, other); }
+void Part::operator-=(const Arg& other) && { update("subtract", subtract, other); }
+void Part::operator*=(const Arg& other) && { update("multiply", multiply, other); }
+void Part::operator/=(const Arg& other) && { update("divide", divide, other); }
+void Part::operator%=(const Arg& other) && { update("remainder", remainder, other); }
+void Part::operator&=(const Arg& other) && { update("bitwise_and", bitwise_and, other); }
+void Part::operator|=(const Arg& other) && { update("bitwise_or", bitwise_or, other); }
+void Part::operator^=(const Arg& other) && { update("bitwise_xor", bitwise_xor, other); }
+void Part::operator<<=(const Arg& other) && { update("left_shift", left_shift, other); }
+void Part::operator>>=(const Arg& other) && { update("right_shift", right_shift, other); }
+
+Part Tensor::operator()(const Index& a) & { return {*this, {a}, a.where()}; }
+Part Tensor::operator()(const Index& a, const Index& b) & { return {*this, {a, b}, a.where()}; }
+Part Tensor::operator()(const Index& a, const Index& b, const Index& c) & { return {*this, {a, b, c}, a.where()}; }
+Part Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d) & { return {*this, {a, b, c, d}, a.where()}; }
+Part Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) & {
+  return {*this, {a, b, c, d, e}, a.where()};
+}
+Part Tensor::operator[](const Index& a) & { return {*this, {a}, a.where()}; }
+Part Tensor::at(const std::vector<Index>& index, Location where) & { return {*this, index, where}; }
+
+Tensor& Tensor::operator+=(const Arg& other) & { return in_place(*this, "add", add, other); }
+Tensor& Tensor::operator-=(const Arg& other) & { return in_place(*this, "subtract", subtract, other); }
+Tensor& Tensor::operator*=(const Arg& other) & { return in_place(*this, "multiply", multiply, other); }
+Tensor& Tensor::operator/=(const Arg& other) & { return in_place(*this, "divide", divide, other); }
+Tensor& Tensor::operator%=(const Arg& other) & { return in_place(*this, "remainder", remainder, other); }
+Tensor& Tensor::operator&=(const Arg& other) & { return in_place(*this, "bitwise_and", bitwise_and, other); }
+Tensor& Tensor::operator|=(const Arg& other) & { return in_place(*this, "bitwise_or", bitwise_or, other); }
+Tensor& Tensor::operator^=(const Arg& other) & { return in_place(*this, "bitwise_xor", bitwise_xor, other); }
+Tensor& Tensor::operator<<=(const Arg& other) & { return in_place(*this, "left_shift", left_shift, other); }
+Tensor& Tensor::operator>>=(const Arg& other) & { return in_place(*this, "right_shift", right_shift, other); }
+
+}  // namespace sinter

@@ -1,0 +1,1 @@
+sinter_test(test_bytes engine device cache jit fuse trace)

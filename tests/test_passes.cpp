@@ -1,0 +1,235 @@
+// Rows that are too long for one worker or do not fit on chip: scans in two stages; moments, softmax and places of extrema that read
+// memory once. Against plain loops in float64, over views, with as few kernels and the same bits wherever they run.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "program.hpp"
+#include "reference.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+std::mt19937 rng{std::random_device{}()};
+
+std::int64_t kernels_of(const Tensor& x) {
+  const auto before = sn::counters().kernels_launched;
+  sn::eval(x);
+  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
+}
+
+void near(const Tensor& got, const Ref& want, double tolerance, const std::string& what) {
+  INFO(what);
+  REQUIRE(got.shape() == want.shape);
+  const auto found = values(got);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    if (std::isnan(found[k]) && std::isnan(want.v[k])) continue;
+    CAPTURE(k);
+    REQUIRE(std::fabs(found[k] - want.v[k]) <= tolerance * (1 + std::fabs(want.v[k])));
+  }
+}
+
+Ref scanned(Ref x, std::size_t axis, double (*combine)(double, double)) {
+  std::int64_t step = 1;
+  for (std::size_t k = axis + 1; k < x.shape.size(); ++k) step *= x.shape[k];
+  for (std::size_t at = 0; at < x.v.size(); ++at)
+    if (static_cast<std::int64_t>(at) / step % x.shape[axis] > 0) x.v[at] = combine(x.v[at - static_cast<std::size_t>(step)], x.v[at]);
+  return x;
+}
+double plus(double a, double b) { return a + b; }
+double times(double a, double b) { return a * b; }
+double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }
+double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }
+
+/// As the same program evaluated by the interpreter, bit for bit.
+template <class Program>
+void same_bits(Program program) {
+  if (on_cuda()) return;
+  const auto options = sn::options();
+  auto interpreted = options;
+  interpreted.backend = "interpreter";
+  interpreted.threads = 3;
+  const auto bytes = [](const Tensor& x) {
+    const auto v = values(x);
+    return std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof v[0]);
+  };
+  const std::string here = bytes(program());
+  sn::configure(interpreted);
+  const std::string there = bytes(program());
+  sn::configure(options);
+  CHECK(here == there);
+}
+
+}  // namespace
+
+TEST_CASE("long scans of few rows, with work before and after, in any layout") {
+  const struct { Shape shape; std::size_t axis; } cases[] = {{{140001}, 0}, {{2, 131072}, 1}, {{131500, 2}, 0}};
+  for (const auto& [shape, axis] : cases)
+    for (const DType dtype : {DType::float32, DType::float64, DType::int32, DType::bool_}) {
+      if (on_cuda() && dtype != DType::float32 && axis != 0) continue;  // emulated
+      const std::string what = fmt::format("{} {}", sn::name(dtype), sn::to_string(shape));
+      auto [x, ref] = random(rng, shape, dtype, -1, 1);
+      const auto k = static_cast<std::int64_t>(axis);
+      const double tolerance = dtype == DType::float32 ? 3e-5 : 1e-11;
+      near(sn::cumsum(x, k), scanned(ref, axis, plus), tolerance, what);
+      near(sn::cummax(x, k), scanned(ref, axis, larger), 0, what);
+      near(sn::cummin(x, k), scanned(ref, axis, smaller), 0, what);
+      if (dtype == DType::bool_) continue;
+      const Tensor y = sn::cumsum(x * 2, k) + x;
+      CHECK(kernels_of(y) == 3);  // totals, their scan, the chunks with what comes before and after
+      near(y, zip(scanned(map(ref, [](double v) { return 2 * v; }), axis, plus), ref, plus), 4 * tolerance, what + " with work");
+    }
+}
+
+TEST_CASE("long scans of views, products and NaN") {
+  auto [x, ref] = random(rng, {140000, 2}, DType::float32, -1, 1);
+  // A row taken from the end, every second element of a column: the result of a flipped column read back flipped.
+  const Ref column = make({140000}, [&, &ref = ref](const Coords& at) { return ref.v[static_cast<std::size_t>(2 * (139999 - at[0]) + 1)]; });
+  near(sn::cumsum(x.at({Slice{{}, {}, -1}, 1})), scanned(column, 0, plus), 3e-5, "flipped column");
+  const Ref scan = scanned(column, 0, plus);
+  near(sn::cumsum(x.at({Slice{{}, {}, -1}, 1})).at({Slice{1, {}, 3}}), make({46667}, [&](const Coords& at) { return scan.v[static_cast<std::size_t>(1 + 3 * at[0])]; }),
+       3e-5, "every third of a scan");
+  const auto [f, fref] = random(rng, {150000}, DType::float32, 0.99, 1.01);
+  near(sn::cumprod(f), scanned(fref, 0, times), 1e-3, "product");
+  const Tensor nan = sn::where(sn::equal(sn::arange(150000), 70000), std::nan(""), f);
+  const auto found = values(sn::cummin(nan));
+  CHECK((!std::isnan(found[69999]) && std::isnan(found[70000]) && std::isnan(found[149999])));
+  // Two scans of one tensor, and the same bits from every executor and any number of threads.
+  same_bits([&, &x = x] { return sn::cumsum(x.at({Slice{}, 0})) * sn::cummax(x.at({Slice{}, 0})); });
+}
+
+// ---- reductions that wait for another one of the same row
+
+namespace {
+
+struct Moments { double mean, var; };
+/// Of elements first, first + step, ..., count of them, in float64.
+Moments moments(const Ref& x, std::size_t first, std::size_t step, std::size_t count) {
+  double sum = 0, squares = 0;
+  for (std::size_t k = 0; k < count; ++k) sum += x.v[first + k * step];
+  const double mean = sum / static_cast<double>(count);
+  for (std::size_t k = 0; k < count; ++k) squares += (x.v[first + k * step] - mean) * (x.v[first + k * step] - mean);
+  return {mean, squares / static_cast<double>(count)};
+}
+
+std::int64_t kernels_of_all(const std::vector<Tensor>& all) {
+  const auto before = sn::counters().kernels_launched;
+  sn::eval(all);
+  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
+}
+
+}  // namespace
+
+TEST_CASE("mean and variance of long rows read memory once") {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::int32}) {
+    auto [x, ref] = random(rng, {140003}, dtype, dtype == DType::int32 ? -50 : 3, dtype == DType::int32 ? 50 : 5);
+    const Moments want = moments(ref, 0, 1, ref.v.size());
+    const Tensor mean = sn::mean(x), var = sn::var(x);
+    CHECK(kernels_of_all({mean, var}) == 2);  // pieces; their merge
+    const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-12;
+    CHECK(values(mean)[0] == doctest::Approx(want.mean).epsilon(tolerance));
+    CHECK(values(var)[0] == doctest::Approx(want.var).epsilon(tolerance));
+    const auto n = static_cast<double>(ref.v.size());
+    CHECK(values(sn::var(x, {}, false, 1))[0] == doctest::Approx(want.var * n / (n - 1)).epsilon(tolerance));
+    CHECK(values(sn::stddev(x.reshape({1, 140003}), 1))[0] == doctest::Approx(std::sqrt(want.var)).epsilon(tolerance));
+  }
+  // Far from zero; a whole tensor of two axes; flipped rows; statistics of a batch of images.
+  auto [far, far_ref] = random(rng, {2, 131500}, DType::float32, 1000, 1001);
+  CHECK(values(sn::var(far))[0] == doctest::Approx(moments(far_ref, 0, 1, far_ref.v.size()).var).epsilon(1e-3));
+  const auto rows = values(sn::var(sn::flip(far, 1), 1));
+  for (std::size_t row = 0; row < 2; ++row) CHECK(rows[row] == doctest::Approx(moments(far_ref, row * 131500, 1, 131500).var).epsilon(1e-3));
+  auto [image, image_ref] = random(rng, {50, 3, 900}, DType::float32, -1, 2);
+  const Tensor mean = sn::mean(image, std::vector<std::int64_t>{0, 2}), var = sn::var(image, std::vector<std::int64_t>{0, 2});
+  CHECK(kernels_of_all({mean, var}) == 2);
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    Ref own{{}, {}};
+    for (std::size_t n = 0; n < 50; ++n)
+      for (std::size_t k = 0; k < 900; ++k) own.v.push_back(image_ref.v[(n * 3 + channel) * 900 + k]);
+    const Moments want = moments(own, 0, 1, own.v.size());
+    CHECK(values(mean)[channel] == doctest::Approx(want.mean).epsilon(1e-5));
+    CHECK(values(var)[channel] == doctest::Approx(want.var).epsilon(1e-5));
+  }
+  const Tensor weight = sn::ones({131500}), bias = sn::zeros({131500});
+  const auto normed = values(sn::layer_norm(far - 1000.f, weight, bias));
+  const Moments first = moments(far_ref, 0, 1, 131500);
+  for (std::size_t k = 0; k < 131500; k += 977) CHECK(normed[k] == doctest::Approx((far_ref.v[k] - first.mean) / std::sqrt(first.var + 1e-5)).epsilon(1e-3).scale(1));
+  CHECK(std::isnan(values(sn::var(sn::where(sn::equal(sn::arange(140003), 9), INFINITY, sn::ones({140003}))))[0]));
+  same_bits([&, &x = far] { return sn::var(x, 1); });
+}
+
+TEST_CASE("softmax, log_softmax and logsumexp of long rows read memory once for their sums") {
+  const std::int64_t n = 140003;
+  auto [x, ref] = random(rng, {n}, DType::float32, -30, 30);
+  const auto check = [&](const Tensor& y, const std::vector<double>& v, const char* what) {
+    INFO(what);
+    double top = -INFINITY, sum = 0;
+    for (const double a : v) top = std::isnan(a) || std::isnan(top) ? NAN : std::max(top, a);
+    for (const double a : v) sum += std::exp(a - (std::isfinite(top) ? top : 0));
+    const double log_sum = std::isinf(top) ? top : top + std::log(sum);  // NaN stays
+    const double got = values(sn::logsumexp(y))[0];
+    if (std::isnan(log_sum)) CHECK(std::isnan(got));
+    else CHECK(got == doctest::Approx(log_sum).epsilon(1e-6));
+    const auto soft = values(sn::softmax(y)), log_soft = values(sn::log_softmax(y));
+    for (std::size_t k = 0; k < v.size(); k += 997) {
+      if (!std::isfinite(top)) {  // as (x - max) has it
+        CHECK(std::isnan(soft[k]));
+        CHECK((std::isnan(log_soft[k]) || log_soft[k] == -INFINITY));
+        continue;
+      }
+      CHECK(soft[k] == doctest::Approx(std::exp(v[k] - log_sum)).epsilon(1e-4).scale(1e-30));
+      if (std::isfinite(v[k])) CHECK(log_soft[k] == doctest::Approx(v[k] - log_sum).epsilon(1e-6));
+      else CHECK(log_soft[k] == -INFINITY);
+    }
+  };
+  check(x, ref.v, "finite");
+  CHECK(kernels_of(sn::logsumexp(x * 2)) == 2);
+  CHECK(kernels_of(sn::softmax(x * 2)) == 3);
+  // Whole pieces of -inf, all of it, one +inf, one NaN.
+  auto masked = ref.v;
+  for (std::size_t k = 10000; k < 60000; ++k) masked[k] = -INFINITY;
+  const Tensor i = sn::arange(n), minus = sn::where((i >= 10000) & (i < 60000), -INFINITY, x);
+  check(minus, masked, "pieces of -inf");
+  check(minus - 500.f, [&] { for (double& a : masked) a = static_cast<float>(static_cast<float>(a) - 500.f); return masked; }(), "far below zero");
+  check(sn::full({n}, -INFINITY), std::vector<double>(static_cast<std::size_t>(n), -INFINITY), "all -inf");
+  for (const double odd : {double{INFINITY}, double{NAN}}) {
+    auto v = ref.v;
+    v[70000] = odd;
+    check(sn::where(sn::equal(i, 70000), odd, x), v, odd > 0 ? "inf" : "NaN");
+  }
+  CHECK(values(sn::logsumexp(sn::zeros({0})))[0] == -INFINITY);
+  same_bits([&, &x = x] { return sn::log_softmax(x); });
+}
+
+TEST_CASE("argmin and argmax of long rows read memory once") {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::int32, DType::uint8, DType::bool_}) {
+    INFO(sn::name(dtype));
+    auto [x, ref] = random(rng, {2, 140003}, dtype, 0, 250);  // many ties
+    for (const bool largest : {false, true}) {
+      const auto find = largest ? sn::argmax : sn::argmin;
+      const auto place = [&](std::size_t first, std::size_t count) {
+        const auto begin = ref.v.begin() + static_cast<std::ptrdiff_t>(first), end = begin + static_cast<std::ptrdiff_t>(count);
+        return static_cast<double>((largest ? std::max_element(begin, end) : std::min_element(begin, end)) - begin);
+      };
+      const Tensor along = find(x, 1, false), extreme = largest ? sn::max(x, 1) : sn::min(x, 1);
+      CHECK(kernels_of_all({along, extreme}) == 2);
+      CHECK(values(along) == std::vector<double>{place(0, 140003), place(140003, 140003)});
+      CHECK(values(find(x, {}, true)) == std::vector<double>{place(0, 280006)});
+      CHECK(values(find(x.T(), 0, false)) == std::vector<double>{place(0, 140003), place(140003, 140003)});
+    }
+  }
+  const Tensor i = sn::arange(140003), x = sn::where(sn::equal(i % 50000, 49999), std::nan(""), sn::cos(i));
+  CHECK(values(sn::argmax(x))[0] == 49999);
+  CHECK(values(sn::argmin(x))[0] == 49999);
+}
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -1,0 +1,196 @@
+// Schedules: every way in which a kernel can run gives its result; on a CPU the same bits. The formulas run as they are chosen to,
+// then once for each candidate, on the executor of the environment; the reference is the interpreter with one kernel an op.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "engine/engine.hpp"
+#include "jit/lower.hpp"
+#include "program.hpp"
+
+namespace sn = sinter;
+namespace jit = sinter::jit;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+std::mt19937& random_numbers() {
+  static std::mt19937 rng = [] {
+    const char* fixed = std::getenv("SINTER_TEST_SEED");
+    const auto seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+    MESSAGE("SINTER_TEST_SEED=" << seed);
+    return std::mt19937(seed);
+  }();
+  return rng;
+}
+
+Tensor evaluated(Tensor x) {
+  sn::eval(x);
+  return x;
+}
+
+struct Formula {
+  const char* name;
+  Shape shape;
+  std::function<std::vector<Tensor>(const Tensor& x)> of;  // x: float32
+};
+
+std::vector<Formula> formulas() {
+  const auto one = [](auto f) { return [f](const Tensor& x) { return std::vector<Tensor>{f(x)}; }; };
+  const auto bytes = [](const Tensor& x) { return sn::astype(sn::round(x * 25.f), DType::int8); };
+  const auto row = [](const Tensor& x) { return sn::arange(0, x.shape().back(), 1, DType::float32) * 0.01f; };
+  return {
+      {"pointwise", {37, 53}, one([](const Tensor& x) { return sn::exp(x) * 2.f + x; })},
+      {"pointwise, whole vectors", {64, 128}, one([](const Tensor& x) { return sn::tanh(x) - x * x; })},
+      {"bytes", {48, 64}, [=](const Tensor& x) { const Tensor b = evaluated(bytes(x)); return std::vector<Tensor>{sn::where(b > 3, b, -b)}; }},
+      {"halves", {40, 72}, [](const Tensor& x) { const Tensor h = evaluated(sn::astype(x, DType::float16)); return std::vector<Tensor>{sn::abs(h) + h * h}; }},
+      {"transposed", {41, 96}, one([](const Tensor& x) { return x.T() * 2.f + 1.f; })},
+      {"permuted", {5, 24, 32}, one([=](const Tensor& x) { return sn::permute(x, {2, 0, 1}) + 1.f; })},
+      {"broadcast", {33, 64}, one([=](const Tensor& x) { return sn::maximum(x * row(x), 0.f); })},
+      {"rows", {29, 117}, one([](const Tensor& x) { return sn::sum(x * x, -1); })},
+      {"long rows", {2, 9004}, one([](const Tensor& x) { return sn::sum(sn::exp(x), -1); })},
+      {"columns", {117, 64}, one([](const Tensor& x) { return sn::sum(x * x, 0); })},
+      {"several columns", {65, 36}, [](const Tensor& x) { return std::vector<Tensor>{sn::sum(x, 0), sn::max(x, 0), x - sn::mean(x, 0)}; }},
+      {"integer rows", {31, 84}, [=](const Tensor& x) { const Tensor b = evaluated(bytes(x)); return std::vector<Tensor>{sn::max(b, 1), sn::sum(b, 0)}; }},
+      {"softmax", {21, 132}, one([](const Tensor& x) { return sn::softmax(x, -1); })},
+      {"softmax of columns", {90, 40}, one([](const Tensor& x) { return sn::softmax(x, 0); })},
+      {"layer norm", {19, 256}, one([=](const Tensor& x) { return sn::layer_norm(x, row(x), row(x) + 1.f); })},
+      {"scan of rows", {12, 301}, one([](const Tensor& x) { return sn::cumsum(x * 2.f, 1) + 1.f; })},
+      {"scan of columns", {50, 33}, one([](const Tensor& x) { return sn::cumsum(x, 0); })},
+      {"gather", {60, 44}, one([](const Tensor& x) { return sn::take(x, sn::arange(0, 30, 1, DType::int64) * 2, 0) * 3.f; })},
+      {"row and points", {27, 64}, [](const Tensor& x) { const Tensor y = sn::exp(x); return std::vector<Tensor>{y, y / sn::sum(y, -1, true), sn::sum(y, -1)}; }},
+  };
+}
+
+std::vector<std::vector<double>> numbers(const std::vector<Tensor>& results) {
+  std::vector<std::vector<double>> all;
+  for (const Tensor& y : results) all.push_back(sn::astype(y, DType::float64).to_vector<double>());
+  return all;
+}
+
+void use(const sn::Options& options, const std::string& schedule) {
+  sn::Options with = options;
+  with.schedule = schedule;
+  sn::configure(with);
+}
+
+}  // namespace
+
+TEST_CASE("every candidate gives the result, on a CPU its very bits") {
+  const sn::Options options = sn::options();
+  sn::Options plain = options;
+  plain.device = "cpu";
+  plain.backend = "interpreter";
+  plain.fuse = false;
+  std::size_t tried = 0;
+  std::set<std::string> schedules;
+  for (const Formula& formula : formulas()) {
+    CAPTURE(std::string(formula.name));
+    std::vector<float> data(static_cast<std::size_t>(sn::element_count(formula.shape)));
+    std::normal_distribution<float> normal;
+    for (float& value : data) value = normal(random_numbers());
+    const auto results = [&] {
+      auto all = formula.of(sn::reshape(sn::from_span(data), formula.shape));
+      sn::eval(all);
+      return all;
+    };
+    sn::configure(plain);
+    const auto want = numbers(results());
+    use(options, "");
+    const auto chosen = numbers(results());
+
+    // The wishes of all kernels of the plan.
+    auto recorded = formula.of(sn::reshape(sn::from_span(data), formula.shape));
+    std::vector<sn::trace::RecordedPtr> nodes;
+    for (const Tensor& y : recorded) nodes.push_back(y.node());
+    const auto planned = sn::engine::Engine::get().histories_of(nodes, "").front().planned;
+    REQUIRE(planned);
+    std::set<std::string> wishes;
+    for (std::size_t s = 0; s < planned->steps.size(); ++s) {
+      if (planned->plan.steps[s].kind != sn::fuse::Step::Kind::kernel) continue;
+      for (const auto& candidate : jit::candidates(planned->plan.graph, planned->plan.steps[s].kernel, planned->limits)) {
+        wishes.insert(candidate.wish.text());
+        schedules.insert(jit::to_string(candidate.lowered.nest.schedule, planned->limits.is_cuda()));
+      }
+    }
+    CHECK(wishes.size() > 1);
+    for (const std::string& wish : wishes) {
+      CAPTURE(wish);
+      use(options, wish);
+      const auto got = numbers(results());
+      ++tried;
+      REQUIRE(got.size() == want.size());
+      for (std::size_t k = 0; k < got.size(); ++k) {
+        REQUIRE(got[k].size() == want[k].size());
+        if (!on_cuda()) CHECK(std::memcmp(got[k].data(), chosen[k].data(), got[k].size() * sizeof(double)) == 0);
+        double most = 1;
+        for (const double w : want[k]) most = std::max(most, std::abs(w));
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < got[k].size(); ++i) wrong += !(std::abs(got[k][i] - want[k][i]) <= 1e-5 * most);
+        CHECK(wrong == 0);
+      }
+    }
+  }
+  sn::configure(options);
+  MESSAGE(tried << " runs of " << schedules.size() << " schedules");
+  CHECK(schedules.size() > 20);
+}
+
+TEST_CASE("explain tells the schedule, and that it was asked for") {
+  const sn::Options options = sn::options();
+  const auto text = [&](const std::string& wish) {
+    use(options, wish);
+    const Tensor x = sn::zeros({64, 64});
+    std::string said = sn::explain(sn::exp(x + sn::arange(0, 64, 1, DType::float32)));
+    sn::configure(options);
+    return said;
+  };
+  const std::string wish = on_cuda() ? "threads=128" : "unroll=4";
+  CHECK(text("").find("   runs    pointwise, ") != std::string::npos);
+  CHECK(text("").find("(as asked)") == std::string::npos);
+  CHECK(text(wish).find(wish) != std::string::npos);
+  CHECK(text(wish).find("(as asked)") != std::string::npos);
+  CHECK(text("panel_rows=2").find("(as asked)") == std::string::npos);  // means nothing to a pointwise kernel
+}
+
+TEST_CASE("a wish is read, written and refused") {
+  CHECK(jit::Wish::parse("form=columns, threads=128,axes=1.0").text() == "form=columns,threads=128,axes=1.0");
+  CHECK(jit::Wish::parse(" ").empty());
+  CHECK(jit::Wish::parse("vector=4,threads=64").with(jit::Wish::parse("vector=2")).text() == "threads=64,vector=2");
+  for (const char* bad : {"vectors=4", "vector", "vector=", "vector=x", "vector=-1", "form=round", "axes=1,0", "axes=1..0", "vector=4,"}) {
+    CAPTURE(std::string(bad));
+    CHECK_THROWS_AS(jit::Wish::parse(bad), sn::ValueError);
+    sn::Options options = sn::options();
+    options.schedule = bad;
+    CHECK_THROWS_AS(sn::configure(options), sn::ValueError);
+  }
+}
+
+TEST_CASE("vectors are as wide as a thread reads at once") {
+  const auto limits = sn::fuse::cuda_limits(90);
+  const auto vector_of = [&](DType dtype, const Shape& shape) {
+    const Tensor y = sn::abs(sn::placeholder(shape, dtype));
+    const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "sm_90").front().planned;
+    REQUIRE(planned);
+    return planned->steps[0].nest.schedule.vector;
+  };
+  CHECK(vector_of(DType::int8, {4096, 64}) == 16);
+  CHECK(vector_of(DType::float16, {4096, 64}) == 8);
+  CHECK(vector_of(DType::float32, {4096, 64}) == 4);
+  CHECK(vector_of(DType::float64, {4096, 64}) == 2);
+  CHECK(vector_of(DType::int8, {3, 4, 5}) == 4);
+  CHECK(vector_of(DType::float16, {3, 5}) == 1);
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }

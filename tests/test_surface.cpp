@@ -1,0 +1,193 @@
+// What a program touches besides the functions: methods, iteration, reading elements, and the line that every error of an evaluation names.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <sinter/eigen.hpp>
+#include <sstream>
+#include <string>
+
+#include "program.hpp"
+#include "reference.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+/// The error names this function and a line of the statement that asked, at its end.
+template <class E, class Call> std::string says(Call call, const std::string& function, int line = __builtin_LINE()) {
+  std::string text = "nothing was thrown";
+  try {
+    call();
+  } catch (const E& e) {
+    text = e.what();
+  } catch (const sn::Error& e) {
+    text = std::string("another exception: ") + e.what();
+  }
+  CAPTURE(text);
+  const std::string place = std::string(" at ") + __FILE__ + ":";
+  const auto end = text.rfind(place);
+  REQUIRE(end != std::string::npos);
+  CHECK(text.substr(0, function.size() + 2) == function + ": ");
+  CHECK(std::abs(std::stoi(text.substr(end + place.size())) - line) <= 2);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("errors of an evaluation name who asked and where") {
+  const Tensor missing = sn::placeholder({3}, DType::float32) + 1;
+  says<sn::ValueError>([&] { (void)missing.to_vector<float>(); }, "to_vector");
+  says<sn::ValueError>([&] { (void)missing(0).item<float>(); }, "item");
+  std::array<float, 3> out{};
+  says<sn::ValueError>([&] { missing.copy_to(std::span<float>(out)); }, "copy_to");
+  says<sn::ValueError>([&] { (void)missing.data<float>(); }, "data");
+  says<sn::ValueError>([&] { sn::eval(missing); }, "eval");
+  says<sn::ValueError>([&] { sn::eval(missing, missing * 2); }, "eval");
+  says<sn::ValueError>([&] { sn::eval({missing, missing * 2}); }, "eval");
+  says<sn::ValueError>([&] { sn::eval(Tensor()); }, "eval");
+  says<sn::ValueError>([&] { (void)sn::to_string(missing); }, "to_string");
+  says<sn::ValueError>([&] { sn::save_npy("never.npy", missing); }, "save_npy");
+  CHECK(!std::filesystem::exists("never.npy"));
+  const Tensor x = Tensor::ones({2, 3}, DType::float32);
+  says<sn::DTypeError>([&] { (void)x.to_vector<int>(); }, "to_vector");
+  says<sn::DTypeError>([&] { (void)x.data<double>(); }, "data");
+  says<sn::ShapeError>([&] { (void)x.item<float>(); }, "item");
+  says<sn::ShapeError>([&] { x.copy_to(std::span<float>(out)); }, "copy_to");
+  says<sn::DTypeError>([&] { (void)sn::to_eigen<Eigen::MatrixXd>(x); }, "to_eigen");
+  says<sn::ShapeError>([&] { (void)sn::to_eigen<Eigen::Matrix3f>(x); }, "to_eigen");
+  const Tensor deep = Tensor::ones({1, 1, 1});
+  says<sn::ShapeError>([&] { (void)sn::eigen_map<double>(deep); }, "eigen_map");
+  CHECK(sn::to_eigen<Eigen::MatrixXf>(x).sum() == 6);
+}
+
+TEST_CASE("out of memory names the op, what it makes and the line that recorded it") {
+  const std::int64_t huge = std::int64_t{1} << 50;
+  const int line = __LINE__ + 1;
+  const Tensor x = sn::arange(huge) * 2.5;
+  const std::string text = says<sn::DeviceError>([&] { sn::eval(x); }, "eval");
+  CAPTURE(text);
+  CHECK(text.find("no room for the result of multiply, float64 (" + std::to_string(huge) + ",) (recorded at " + __FILE__ + ":" + std::to_string(line) + ")") != std::string::npos);
+  CHECK(Tensor::ones({2}).sum().item<double>() == 2);  // and all is well afterwards
+}
+
+TEST_CASE("elements are converted where none changes") {
+  const Tensor f = Tensor{{1.5f, 2.25f}, {-3.f, 0.1f}};
+  CHECK(sn::sum(f).item<double>() == doctest::Approx(0.85));
+  CHECK(f.to_vector<double>() == std::vector<double>{1.5, 2.25, -3, 0.1f});
+  const Tensor i = Tensor{std::int8_t{-3}, std::int8_t{7}};
+  CHECK(i.to_vector<int>() == std::vector{-3, 7});
+  CHECK(i.to_vector<double>() == std::vector{-3.0, 7.0});
+  CHECK(i(1).item<long>() == 7);
+  CHECK(static_cast<float>(i(0).item<sn::half>()) == -3);
+  std::array<double, 2> out{};
+  (i > 0).copy_to(std::span<double>(out));
+  CHECK(out == std::array{0.0, 1.0});
+  CHECK(static_cast<float>(f.astype(DType::bfloat16)(0, 1).item<float>()) == 2.25f);
+  CHECK_THROWS_AS((void)sn::sum(i).item<float>(), sn::DTypeError);  // an int64 may not be a float
+  CHECK_THROWS_AS((void)f.astype(DType::float64).to_vector<float>(), sn::DTypeError);
+  CHECK((f > 1).to_vector<bool>() == std::vector{true, true, false, false});
+}
+
+TEST_CASE("methods are the functions") {
+  std::mt19937 rng(std::random_device{}());
+  const Tensor x = random(rng, {3, 4, 5}, DType::float32, -2, 2).first;
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    CHECK(a.dtype() == b.dtype());
+    CHECK(a.shape() == b.shape());
+    CHECK(values(a) == values(b));
+  };
+  same(x.sum(), sn::sum(x));
+  same(x.sum({0, 2}, true, DType::float64), sn::sum(x, {0, 2}, true, DType::float64));
+  same(x.prod(1), sn::prod(x, 1));
+  same(x.min(-1, true), sn::min(x, -1, true));
+  same(x.max(0), sn::max(x, 0));
+  same(x.mean(0), sn::mean(x, 0));
+  same(x.var({}, false, 1), sn::var(x, {}, false, 1));
+  same(x.stddev(1), sn::stddev(x, 1));
+  same((x > 0).any(0), sn::any(x > 0, 0));
+  same((x > -2).all(), sn::all(x > -2));
+  same(x.argmax(1), sn::argmax(x, 1));
+  same(x.argmin(), sn::argmin(x));
+  same(x.cumsum(1), sn::cumsum(x, 1));
+  same(x.cumprod(), sn::cumprod(x));
+  same(x.ravel(), sn::reshape(x, {-1}));
+  same(x.flatten(), sn::reshape(x, {-1}));
+  same(x(Slice{0, 1}).squeeze(0), sn::squeeze(x(Slice{0, 1}), 0));
+  same(x.transpose(), x.T());
+  same(x.transpose({1, 2, 0}), sn::permute(x, {1, 2, 0}));
+  same(x.swapaxes(0, -1), sn::permute(x, {2, 1, 0}));
+  same(x.diagonal(1, 0, 2), sn::diagonal(x, 1, 0, 2));
+  same(x.repeat(2, 1), sn::repeat(x, 2, 1));
+  same(x.take(Tensor{1, 0}, 2), sn::take(x, Tensor{1, 0}, 2));
+  same(x.astype(DType::int32), sn::astype(x, DType::int32));
+  same(x.copy(), x);
+  same(x.clip(-1, 1.f), sn::clip(x, -1, 1.f));
+  same(x.round(), sn::round(x));
+  same(+x, x);
+  same(x[1], x(1));
+  same(Tensor::full({2}, 3.f), sn::full({2}, 3.f));
+  same(x.T().sum(0).max(), sn::max(sn::sum(x.T(), 0)));
+}
+
+TEST_CASE("dot as NumPy") {
+  std::mt19937 rng(std::random_device{}());
+  for (const auto& [sa, sb] : std::vector<std::pair<Shape, Shape>>{{{4}, {4}}, {{3, 4}, {4}}, {{3, 4}, {4, 5}}, {{2, 3, 4}, {4, 5}}, {{4}, {2, 4, 3}}, {{2, 3, 4}, {5, 4, 6}}, {{2, 0}, {3, 0, 2}}}) {
+    const auto [a, ra] = random(rng, sa, DType::float64, -2, 2);
+    const auto [b, rb] = random(rng, sb, DType::float64, -2, 2);
+    Shape shape(sa.begin(), sa.end() - 1);
+    const std::size_t lead = shape.size();
+    if (sb.size() > 1) shape.insert(shape.end(), sb.begin(), sb.end() - 2), shape.push_back(sb.back());
+    const Ref want = make(shape, [&, &ra = ra, &rb = rb](const Coords& at) {
+      double s = 0;
+      for (std::int64_t k = 0; k < sa.back(); ++k) {
+        Coords ia(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(lead)), ib(at.begin() + static_cast<std::ptrdiff_t>(lead), at.end());
+        ia.push_back(k);
+        ib.insert(sb.size() > 1 ? ib.end() - 1 : ib.end(), k);
+        s += ra.v[static_cast<std::size_t>(flat(sa, ia))] * rb.v[static_cast<std::size_t>(flat(sb, ib))];
+      }
+      return s;
+    });
+    const Tensor got = sn::dot(a, b);
+    REQUIRE(got.shape() == shape);
+    const auto v = values(got);
+    for (std::size_t k = 0; k < v.size(); ++k) CHECK(v[k] == doctest::Approx(want.v[k]).epsilon(1e-12));
+  }
+  CHECK(sn::dot(Tensor{1., 2.}, 3).to_vector<double>() == std::vector<double>{3, 6});
+}
+
+TEST_CASE("over the first axis") {
+  const Tensor x = sn::arange(6).reshape({3, 2});
+  std::vector<double> sums;
+  for (const Tensor& row : x) sums.push_back(static_cast<double>(row.sum().item<std::int64_t>()));
+  CHECK(sums == std::vector<double>{1, 5, 9});
+  CHECK(std::distance(x.begin(), x.end()) == 3);
+  CHECK_THROWS_AS(Tensor(1.0).begin() == Tensor(1.0).end(), sn::ShapeError);
+  std::ostringstream text;
+  text << x;
+  CHECK(text.str() == "[[0 1]\n [2 3]\n [4 5]]");
+}
+
+TEST_CASE("a view is explained with its own shape") {
+  if (!sn::options().fuse) return;
+  const Tensor x = sn::from_span(std::vector<float>(240, 1.f), {12, 20});
+  CHECK(sn::explain(x(Slice{2, 5}) * 2.f).find("in      float32 (3, 20) of (12, 20)\n") != std::string::npos);
+  CHECK(sn::explain(x(Slice{}, Slice{1, 4}) * 2.f).find("in      float32 (12, 3) of (12, 20)\n") != std::string::npos);
+  CHECK(sn::explain(x.T() * 2.f).find("in      float32 (12, 20)\n") != std::string::npos);
+}
+
+TEST_CASE("several results are explained together") {
+  const Tensor x = sn::from_span(std::vector<float>(100, 1.f)), a = x * 2.f, b = x + 1.f;
+  sn::eval(a, b);
+  CHECK(sn::explain(a, b) == sn::explain({a, b}));
+  CHECK(sn::explain(a, b).find(sn::options().fuse ? "1 kernel on" : "2 kernels on") == 0);
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -1,0 +1,66 @@
+// sinter tune: the ways in which an expression's kernels can run, timed; the fastest kept for later processes.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "bindings.hpp"
+#include "commands.hpp"
+#include "sinter/sinter.hpp"
+#include "sinter/tune.hpp"
+
+namespace sinter::tools {
+namespace {
+
+/// On a terminal; a log gets no bar.
+void show_progress(double done, std::string_view kernel) {
+  if (!isatty(2)) return;
+  constexpr int kWidth = 30;
+  const int filled = std::clamp(static_cast<int>(done * kWidth), 0, kWidth);
+  fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {:3.0f} %  {:.40}\033[K", "", filled, "", kWidth - filled, done * 100, kernel);
+}
+void clear_progress() {
+  if (isatty(2)) fmt::print(stderr, "\r\033[K");
+}
+
+/// Files and numbers as they are; of a shape and a type, elements of our own: of every size and sign, the same each time.
+Bindings bind_samples(const std::vector<std::string>& arguments) {
+  std::vector<std::string> values, types;
+  for (const std::string& argument : arguments) (argument.ends_with(']') ? types : values).push_back(argument);
+  Bindings bindings = bind_values(values);
+  for (auto& [name, value] : bind_types(types)) {
+    const Tensor& wanted = *value.as<Tensor>();
+    const Tensor number = arange(wanted.size());
+    Tensor sample = where(remainder(number, 7) == 0, -1.0, 0.37) * (remainder(number * 31, 97) - 48);
+    sample = reshape(astype(sample, wanted.dtype()), wanted.shape());
+    eval(sample);
+    if (!bindings.emplace(name, Value{sample}).second) throw ValueError(fmt::format("'{}' is given twice", name));
+  }
+  return bindings;
+}
+
+}  // namespace
+
+int run_tune(const TuneRequest& request) {
+  Options settings = options();
+  if (!request.device.empty()) settings.device = request.device;
+  if (!request.backend.empty()) settings.backend = request.backend;
+  configure(settings);
+  const Evaluated evaluated = evaluate(request.expression, bind_samples(request.bindings));
+  warn_unused(evaluated.unused);
+  const std::vector<TunedKernel> kernels = tune(evaluated.results, show_progress);
+  clear_progress();
+  int kept = 0;
+  for (const TunedKernel& kernel : kernels) {
+    fmt::print("{}\n   chosen  {}\n", kernel.name, kernel.chosen);
+    if (kernel.kept) fmt::print("   best    {}\n   gain    {:.2f} times as fast, of {} others tried: kept\n", kernel.best, 1 / kernel.ratio, kernel.tried);
+    else fmt::print("   gain    none that can be measured, of {} others tried: nothing is kept\n", kernel.tried);
+    kept += kernel.kept;
+  }
+  if (kernels.empty()) fmt::print("no kernel computes this\n");
+  else if (kept > 0) fmt::print("{} schedule{} kept in {}\n", kept, kept == 1 ? "" : "s", cache_settings().directory.string());
+  return 0;
+}
+
+}  // namespace sinter::tools
