@@ -279,6 +279,7 @@ TEST_CASE("every function of the table can be called with tensors, and its param
                                      : name == "axes"       ? "(1, 0)"
                                      : name == "dtype"      ? "float64"
                                      : name == "arrays"     ? "(t, t)"
+                                     : name == "condlist" || name == "choicelist" || name == "funclist" ? "(t, t)"
                                      : name == "pad_width" || name == "shift" || name == "reps" || name == "repeats" || name == "N" ? "2"
                                      : name == "axis2"      ? "1"
                                      : name.starts_with("axis") ? "0"
