@@ -268,7 +268,7 @@ TEST_CASE("calls take NumPy's arguments, by place and by name") {
 TEST_CASE("every function of the table can be called with tensors, and its parameters parse") {
   // Those whose arguments are of a kind of their own.
   const std::map<std::string_view, std::string> calls = {{"bernoulli", "bernoulli((4,), 0.5, key=3)"},
-                                                         {"choice", "choice(t[0], (2,), key=3)"},
+                                                         {"choice", "choice(t[0], 2, key=3)"},
                                                          {"cumulative_prod", "cumulative_prod(t, axis=0)"},
                                                          {"cumulative_sum", "cumulative_sum(t, axis=0)"},
                                                          {"dot", "dot(t, t.T)"},
