@@ -49,6 +49,21 @@ W erfinv(W x) {  // by Halley's steps
   return std::copysign(y, x);
 }
 template <class W>
+W digamma(W x) {  // by recurrence to 40 and beyond, where the asymptotic series has all digits
+  const W pi = W(3.14159265358979323846264338327950288L);
+  if (std::isnan(x) || x == INFINITY) return x;
+  if (x == 0) return std::copysign(W(INFINITY), -x);
+  if (x < 0 && x == std::floor(x)) return W(NAN);
+  W rest = 0;
+  if (x < W(0.5L)) {
+    rest = -pi / std::tan(pi * (x - std::rint(x)));
+    x = 1 - x;
+  }
+  for (; x < 40; x += 1) rest -= 1 / x;
+  const W z = 1 / (x * x);
+  return rest + (std::log(x) - 1 / (2 * x) - z * (W(1) / 12 - z * (W(1) / 120 - z * (W(1) / 252 - z * (W(1) / 240 - z / 132)))));
+}
+template <class W>
 W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 template <class W>
 W softplus(W x) { return std::fmax(x, W(0)) + std::log1p(std::exp(-std::fabs(x))); }
@@ -72,7 +87,7 @@ struct Binary {
 const Unary kUnary[] = {
     STD(sqrt), OURS(rsqrt, 1 / std::sqrt(x)), STD(cbrt), STD(exp), STD(exp2), STD(expm1), STD(log), STD(log2), STD(log10), STD(log1p),
     STD(sin), STD(cos), STD(tan), STD(asin), STD(acos), STD(atan), STD(sinh), STD(cosh), STD(tanh), STD(asinh), STD(acosh), STD(atanh),
-    STD(erf), STD(erfc), OURS(erfinv, erfinv(x)), OURS(ndtr, ndtr(x)),
+    STD(erf), STD(erfc), OURS(erfinv, erfinv(x)), OURS(ndtr, ndtr(x)), OURS(lgamma, std::lgamma(x)), OURS(digamma, digamma(x)),
     // compositions
     OURS(sigmoid, sigmoid(x)), OURS(silu, x == -INFINITY ? 0 : x * sigmoid(x)), OURS(gelu, x == -INFINITY ? 0 : x * ndtr(x)),
     OURS(softplus, softplus(x)), OURS(mish, x == -INFINITY ? 0 : x * std::tanh(softplus(x))), OURS(elu, x > 0 ? x : std::expm1(x)),

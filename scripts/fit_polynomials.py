@@ -164,6 +164,14 @@ namespace sinter::jit::coefficients {
     fit("kErfinvFar", "erfinv(x) = x p(sqrt(w) - 4), 5 <= w <= 37.5", lambda t: scaled_inverse((t + 4) ** 2), lambda t: 1 / scaled_inverse((t + 4) ** 2),
         mp.sqrt(5) - 4, mp.sqrt(37.5) - 4, 9)
     mp.mp.dps = 40
+    stirling = lambda t: (mp.loggamma(t) - (t - one / 2) * mp.log(t) + t - mp.log(2 * mp.pi) / 2) * t
+    fit("kStirling", "lgamma(t) = (t - 1/2) log(t) - t + log(2 pi)/2 + p(1/t^2) / t, t >= 8; error absolute",
+        lambda z: stirling(1 / mp.sqrt(z)) if z > 1e-9 else one / 12 - z / 360, lambda z: mp.sqrt(z), 0, one / 64, 8)
+    fit("kDigamma", "digamma(t) = log(t) - 1/(2t) - p(1/t^2) / t^2, t >= 8; error absolute",
+        lambda z: (mp.log(1 / mp.sqrt(z)) - mp.sqrt(z) / 2 - mp.digamma(1 / mp.sqrt(z))) / z if z > 1e-7 else one / 12 - z / 120 + z**2 / 252, lambda z: z, 0, one / 64, 8)
+    for name, place, slope, count in ("kGammaOne", 1, -mp.euler, 14), ("kGammaTwo", 2, 1 - mp.euler, 11):
+        fit(name, f"lgamma({place}+e) = e (c + e p(e)), c its slope there, |e| <= 1/8",
+            lambda e: (mp.loggamma(place + e) / e - slope) / e if abs(e) > 1e-10 else mp.psi(1, place) / 2, lambda e: abs(e), -one / 8, one / 8, count)
     fit("kCbrt", "cbrt(1+f) = p(f), 1+f in [sqrt(1/2), sqrt(2)]", lambda f: mp.cbrt(1 + f), lambda f: 1 / mp.cbrt(1 + f), root[0], root[1], 6)
     print("\n}  // namespace sinter::jit::coefficients")
 

@@ -372,7 +372,51 @@ TEST_CASE("take, take_along_axis, indexing with a tensor") {
   CHECK_THROWS_AS(sn::take(x, Tensor{true}, 0), sn::DTypeError);
   CHECK_THROWS_AS(sn::take(sn::ones({0}), Tensor{0}, 0), sn::IndexError);
   CHECK_THROWS_AS(sn::take_along_axis(x, Tensor{{0}}, 0), sn::ShapeError);
-  CHECK_THROWS_AS(sn::ones({2, 2})(Tensor{0}, Tensor{0}), sn::ValueError);
+}
+
+TEST_CASE("several tensors in one index broadcast against each other") {
+  std::mt19937 rng(fresh_seed());
+  for (int round = 0; round < 4; ++round) {
+    const Shape shape{2 + static_cast<std::int64_t>(rng() % 4), 3, 5, 4};
+    const auto [x, ref] = random_view(rng, random(rng, shape, DType::float32, -9, 9));
+    if (ref.shape.size() != 4 || ref.v.empty()) continue;
+    const Ref &r = ref;
+    const auto drawn = [&](const Shape& places, std::size_t axis) {
+      const auto size = static_cast<double>(ref.shape[axis]);
+      return random(rng, places, DType::int64, -size, size);
+    };
+    const auto place = [&](const Ref& places, const Coords& at, std::size_t axis) {
+      const auto index = static_cast<std::int64_t>(places.v[static_cast<std::size_t>(flat(places.shape, at))]);
+      return index < 0 ? index + r.shape[axis] : index;
+    };
+    const auto [i, ri] = drawn({3, 1}, 1);
+    const auto [j, rj] = drawn({4}, 2);
+    const Ref &a = ri, &b = rj;
+    // Side by side they stay where they are.
+    near(sn::exp(x)(Slice{}, i, j) * 2.f, make({r.shape[0], 3, 4, r.shape[3]}, [&](const Coords& at) {
+           return 2 * std::exp(r.v[static_cast<std::size_t>(flat(r.shape, {at[0], place(a, {at[1], 0}, 1), place(b, {at[2]}, 2), at[3]}))]);
+         }), 1e-5, "side by side");
+    // Parted by a slice they go to the front; so does one that is parted from an integer.
+    const auto [k, rk] = drawn({4}, 3);
+    const Ref& c = rk;
+    same(x(Slice{}, i, Slice{}, k), make({3, 4, r.shape[0], r.shape[2]}, [&](const Coords& at) {
+           return r.v[static_cast<std::size_t>(flat(r.shape, {at[2], place(a, {at[0], 0}, 1), at[3], place(c, {at[1]}, 3)}))];
+         }), "parted");
+    same(x(0, Slice{}, j), make({4, r.shape[1], r.shape[3]}, [&](const Coords& at) {
+           return r.v[static_cast<std::size_t>(flat(r.shape, {0, at[1], place(b, {at[0]}, 2), at[2]}))];
+         }), "an integer first");
+    same(x(Slice{}, 1, j), make({r.shape[0], 4, r.shape[3]}, [&](const Coords& at) {
+           return r.v[static_cast<std::size_t>(flat(r.shape, {at[0], 1, place(b, {at[1]}, 2), at[2]}))];
+         }), "an integer beside");
+    if (fused()) CHECK(launches(sn::exp(x(Slice{}, i, j) + 1.f)) == 1);
+  }
+  const Tensor x = sn::arange(6).reshape({2, 3});
+  CHECK(values(x(Tensor{1, 0}, Tensor{-1, 0})) == std::vector<double>{5, 0});
+  CHECK(x(Tensor(sn::zeros({0}, DType::int64)), Tensor(sn::zeros({1}, DType::int64))).shape() == Shape{0});
+  CHECK_THROWS_AS(x(Tensor{0, 1}, Tensor{0, 1, 2}), sn::ShapeError);
+  for (const auto& [i, j, says] : std::vector<std::tuple<Tensor, Tensor, std::string>>{
+           {Tensor{0, 2}, Tensor{0, 0}, "index 2 is out of bounds for axis 0 with size 2"}, {Tensor{0, 1}, Tensor{0, -4}, "index -4 is out of bounds for axis 1 with size 3"}})
+    CHECK_THROWS_WITH_AS(sn::eval(x(i, j)), doctest::Contains(says.c_str()), sn::IndexError);
 }
 
 TEST_CASE("an index out of range names the op, the line, the index and the size, and everything goes on") {

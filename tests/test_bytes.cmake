@@ -1,1 +1,1 @@
-sinter_test(test_bytes device jit fuse trace)
+sinter_test(test_bytes engine device cache jit fuse trace)

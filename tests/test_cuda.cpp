@@ -155,7 +155,12 @@ TEST_CASE("softmax of rows: a block or a warp to a row") {
         CAPTURE(row_threads);
         CAPTURE(vector);
         CAPTURE(slots);
-        const LoopNest nest = softmax(rows, columns, row_threads, vector, slots, vector != 4);
+        LoopNest nest = softmax(rows, columns, row_threads, vector, slots, vector != 4);
+        if (slots && random.integer(0, 1)) {  // a slot in registers: as many steps as the row takes, or more
+          const std::int64_t step = row_threads * vector;
+          nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
+        }
+        CAPTURE(nest.schedule.row_steps);
         const std::vector<float> x = random.floats(rows * columns);
         std::vector<Array> inputs(nest.inputs.size(), Array(x));
         const std::vector<Array> y = run(nest, inputs, {static_cast<std::size_t>(rows), x.size()}, {bits_of(1.0f)});
@@ -180,6 +185,20 @@ TEST_CASE("row softmax compiles for every target without spilling") {
   compile_for_all_targets(softmax(64, 1024, 1024, 4, false, false));
   compile_for_all_targets(softmax(64, 1024, 32, 4, true, false));
   compile_for_all_targets(softmax(64, 1024, 256, 1, true, true));
+}
+
+TEST_CASE("what lies in registers takes no shared and no local memory") {
+  LoopNest nest = softmax(64, 1024, 32, 4, true, false);
+  nest.schedule.row_steps = 8;
+  compile_for_all_targets(nest);
+  CHECK(jit::cuda::geometry(nest, nest.ints, 132).shared == 0);
+  nest.schedule.row_steps = 4;  // half of the row
+  CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
+  nest.schedule.row_steps = 8;
+  if (skipped_without_nvrtc("asking for local memory")) return;
+  const jit::ResourceReport report = compiler().compile(jit::generate_cuda(nest, 90)).report;
+  CHECK(report.stack_bytes <= 0);
+  CHECK(report.shared_bytes <= 0);
 }
 
 namespace {

@@ -315,7 +315,7 @@ TEST_CASE("rows around the 48 KiB that a block has without asking") {
     const int value = b.load(f32, x), slot = b.keep(value), sum = b.reduce(Op::reduce_sum, value);
     b.stage(true);
     b.store(b.op(Op::divide, {b.slot(slot), sum}), x);
-    b.nest.row_threads = 256;
+    b.nest.schedule.row_threads = 256;
     const Array input(Random().floats(2 * columns, 0.5, 1.5));
     const std::vector<Array> y = run(b.nest, {input}, {static_cast<std::size_t>(2 * columns)});
     for (int row = 0; row < 2; ++row) {
@@ -333,8 +333,7 @@ TEST_CASE("the device's default pool is left as it is, and ours keeps what is fr
   void* library = dlopen(std::getenv("SINTER_CUDA_DRIVER"), RTLD_NOW);
   const auto get_default = reinterpret_cast<int (*)(Pool*, int)>(dlsym(library, "cuDeviceGetDefaultMemPool"));
   const auto get = reinterpret_cast<int (*)(Pool, int, void*)>(dlsym(library, "cuMemPoolGetAttribute"));
-  REQUIRE(get_default);
-  REQUIRE(get);
+  REQUIRE((get_default && get));
   Pool pool = nullptr;
   std::uint64_t threshold = 1;
   CHECK(get_default(&pool, 0) == 0);

@@ -41,7 +41,7 @@ TEST_CASE("softmax of rows of 12,272 to 12,289 elements: around the 48 KiB a blo
   for (const std::int64_t columns : {12272, 12273, 12280, 12287, 12288, 12289}) {
     CAPTURE(columns);
     const std::vector<float> x = numbers(2 * columns, static_cast<std::uint32_t>(columns));
-    const std::vector<float> y = sn::softmax(sn::from_span(x, {2, columns}), -1).to_vector<float>();
+    const std::vector<float> y = sn::softmax(sn::from_span(x, sn::Shape{2, columns}), -1).to_vector<float>();
     double worst = 0;
     for (std::int64_t row = 0; row < 2; ++row) {
       double sum = 0;

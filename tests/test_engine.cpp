@@ -173,6 +173,7 @@ namespace {
 class Wired final : public device::Device {
  public:
   std::string name() const override { return "wired"; }
+  std::string model() const override { return "wired"; }
   fuse::Limits limits() const override { return host_->limits(); }
   device::BufferPtr allocate(std::size_t bytes) override { return host_->allocate(bytes); }
   device::BufferPtr wrap(const std::shared_ptr<void>&, std::size_t) override { return nullptr; }

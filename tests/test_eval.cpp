@@ -140,6 +140,7 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
       {"minimum", sn::minimum, +[](double a, double b) { return a < b ? a : b; }, -9, 9, true},
       {"maximum", sn::maximum, +[](double a, double b) { return a > b ? a : b; }, -9, 9, true},
       {"atan2", sn::atan2, +[](double a, double b) { return std::atan2(a, b); }, -9, 9, false},
+      {"hypot", sn::hypot, +[](double a, double b) { return std::hypot(a, b); }, -9, 9, false},
       {"equal", sn::equal, +[](double a, double b) { return double(a == b); }, -3, 3, true},
       {"not_equal", sn::not_equal, +[](double a, double b) { return double(a != b); }, -3, 3, true},
       {"less", sn::less, +[](double a, double b) { return double(a < b); }, -3, 3, true},

@@ -216,6 +216,18 @@ TEST_CASE("calls take NumPy's arguments, by place and by name") {
   CHECK_RECORDS("softmax(x, axis=0)", softmax(x, 0));
   CHECK_RECORDS("gelu(x)", gelu(x));
   CHECK_RECORDS("gelu(x, approximate='tanh')", gelu(x, Approximate::tanh));
+  CHECK_RECORDS("fmod(x, y) + copysign(x, y)", fmod(x, y) + copysign(x, y));
+  CHECK_RECORDS("gammaln(x) + psi(x)", lgamma(x) + digamma(x));
+  CHECK_RECORDS("expit(x)", sigmoid(x));
+  CHECK_RECORDS("gcd(i, 12)", gcd(i, 12));
+  CHECK_RECORDS("nan_to_num(x, nan=1.5, posinf=9)", nan_to_num(x, 1.5, 9.0));
+  CHECK_RECORDS("isclose(x, y, atol=0.5)", isclose(x, y, 1e-5, 0.5));
+  CHECK_RECORDS("select((x < 0, x > 1), (x, y*x), default=3)", select({x < 0, x > 1}, {x, y * x}, 3));
+  CHECK_RECORDS("piecewise(x, (x < 0, x > 1), (-1, x, 2))", piecewise(x, {x < 0, x > 1}, {full({}, -1), x, full({}, 2)}));
+  CHECK_RECORDS("divmod(x, y)[1]", divmod(x, y).second);
+  CHECK_RECORDS("frexp(x)[0]", frexp(x).first);
+  CHECK_RECORDS("leaky_relu(x, negative_slope=0.1) + elu(x, 2)", leaky_relu(x, 0.1) + elu(x, 2));
+  CHECK_RECORDS("glu(x) + swiglu(x, axis=1)", glu(x) + swiglu(x, 1));
   CHECK_RECORDS("clip(x, 0, 1)", clip(x, 0, 1));
   CHECK_RECORDS("clip(x, a_min=0, a_max=s)", clip(x, 0, 0.5));
   CHECK_RECORDS("clip(x, min=0)", maximum(x, 0));

@@ -13,8 +13,8 @@
 
 #include "device/host/interpreter_kernels.hpp"
 #include "host_data_stub.hpp"
-#include "normal_distribution.hpp"
 #include "philox_reference.hpp"
+#include "special_functions.hpp"
 #include "sinter/dtype.hpp"
 
 using namespace sinter;
@@ -247,6 +247,8 @@ void check_float() {
       Op::power, [](long double x, long double y) { return powl(x, y); }, close);
   check_binary<T>(
       Op::atan2, [](long double x, long double y) { return atan2l(x, y); }, close);
+  check_binary<T>(
+      Op::hypot, [](long double x, long double y) { return hypotl(x, y); }, close);
   check_binary<T>(Op::minimum, [](T x, T y) { return std::isnan(x) ? x : std::isnan(y) ? y : x < y ? x : y; });
   check_binary<T>(Op::maximum, [](T x, T y) { return std::isnan(x) ? x : std::isnan(y) ? y : x > y ? x : y; });
 

@@ -114,7 +114,7 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
     auto recorded = formula.of(sn::reshape(sn::from_span(data), formula.shape));
     std::vector<sn::trace::RecordedPtr> nodes;
     for (const Tensor& y : recorded) nodes.push_back(y.node());
-    const auto [history, planned] = sn::engine::Engine::get().history_of(nodes, "");
+    const auto planned = sn::engine::Engine::get().histories_of(nodes, "").front().planned;
     REQUIRE(planned);
     std::set<std::string> wishes;
     for (std::size_t s = 0; s < planned->steps.size(); ++s) {
@@ -181,7 +181,7 @@ TEST_CASE("vectors are as wide as a thread reads at once") {
   const auto limits = sn::fuse::cuda_limits(90);
   const auto vector_of = [&](DType dtype, const Shape& shape) {
     const Tensor y = sn::abs(sn::placeholder(shape, dtype));
-    const auto [history, planned] = sn::engine::Engine::get().history_of({y.node()}, "sm_90");
+    const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "sm_90").front().planned;
     REQUIRE(planned);
     return planned->steps[0].nest.schedule.vector;
   };

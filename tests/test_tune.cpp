@@ -14,6 +14,7 @@
 #include "engine/engine.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/sinter.hpp"
+#include "sinter/tune.hpp"
 
 namespace fs = std::filesystem;
 namespace sn = sinter;
@@ -61,7 +62,7 @@ struct Sandbox {
 
   /// As if `wish` had won for this tensor's one kernel.
   void keep(const Tensor& y, const std::string& wish) const {
-    const auto [history, planned] = sn::engine::Engine::get().history_of({y.node()}, "");
+    const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "").front().planned;
     REQUIRE(planned);
     REQUIRE(planned->steps.size() == 1);
     const auto chosen = sn::jit::lower(planned->plan.graph, planned->plan.steps[0].kernel, planned->limits);
@@ -85,7 +86,8 @@ TEST_CASE("a schedule that one process kept runs in the next, which says so") {
   CHECK(contains(box.command("cache stats"), "tuned    0\n"));
   CHECK(contains(box.command("cache tuned"), "no schedule is tuned"));
 
-  box.keep(sn::tanh(box.x()) * 2 + box.x(), "unroll=4");
+  const Tensor x = box.x();
+  box.keep(sn::tanh(x) * 2 + x, "unroll=4");
   const std::string after = box.command(eval);
   CHECK(contains(after, "unroll=4"));
   CHECK(contains(after, "(tuned)"));

@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "commands.hpp"
 #include "sinter/sinter.hpp"
+#include "sinter/tune.hpp"
 
 namespace sinter::tools {
 namespace {

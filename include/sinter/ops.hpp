@@ -48,6 +48,8 @@ Tensor pow(const Arg& a, const Arg& b);
 Tensor minimum(const Arg& a, const Arg& b);
 Tensor maximum(const Arg& a, const Arg& b);
 Tensor atan2(const Arg& y, const Arg& x);
+/// sqrt(a * a + b * b), where neither square overflows or underflows.
+Tensor hypot(const Arg& a, const Arg& b);
 Tensor negative(const Arg& x);
 Tensor positive(const Arg& x);
 Tensor absolute(const Arg& x);
@@ -131,6 +133,9 @@ Tensor erfc(const Arg& x);
 Tensor erfinv(const Arg& x);
 /// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
 Tensor ndtr(const Arg& x);
+/// log(|gamma(x)|) and the derivative of log(gamma(x)).
+Tensor lgamma(const Arg& x);
+Tensor digamma(const Arg& x);
 /// sin(pi x) / (pi x)
 Tensor sinc(const Arg& x);
 Tensor deg2rad(const Arg& x);

@@ -126,7 +126,8 @@ class Tensor {
   Tensor cumsum(std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, Location where = Location::current()) const;
   Tensor cumprod(std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, Location where = Location::current()) const;
 
-  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and one tensor of integers; never copies.
+  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and tensors of
+  /// integers, which broadcast against each other; never copies.
   /// Of a named handle it gives a Part, which is a Tensor and can be assigned to: x(0) = y, x(Slice{0, 2}) += 5.f, x(mask) = 0.f.
   Tensor operator()(const Index& i0) const&;
   Tensor operator()(const Index& i0, const Index& i1) const&;
@@ -251,7 +252,8 @@ class Index {
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
-  /// Integers: the axis is replaced by the tensor's axes, as take() does. One position of an index may be a tensor.
+  /// Integers: the axis is replaced by the tensor's axes, as take() does. Several look up an element each together: x(i, j)[k] = x(i[k],
+  /// j[k]); where a slice lies between them, and integers are places too, their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
 
   Kind kind() const { return kind_; }

@@ -13,6 +13,7 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
+#include "sinter/tune.hpp"
 #include "trace/record.hpp"
 #include "trace/site.hpp"
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 
+#include "fuse/arrange.hpp"
 #include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
 #include "trace/hash.hpp"
@@ -832,7 +833,8 @@ class Builder {
     }
     Size bytes = 0;
     for (auto dtype : kernel_.slots) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
-    if (bytes <= limits_.row_bytes) return true;
+    const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
+    if (has_place && bytes <= limits_.row_bytes) return true;
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
     kernel_.slots.clear();
@@ -844,12 +846,14 @@ class Builder {
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
       if (again <= trip) continue;
+      const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, limits_.row_bytes)
+                                         : fmt::format("columns of {}, of which nothing is kept", kernel_.row_points());
       read(value.node, {limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
-                        fmt::format("a row of {} needs {} bytes kept against {}; computing it again costs {:.1f} us, a round trip {:.1f} us",
-                                    kernel_.row_points(), bytes, limits_.row_bytes, again * 1e6, trip * 1e6)});
+                        fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes));
+    kernel_.notes.push_back(has_place ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes)
+                                      : std::string("nothing is kept of columns: every pass reads them again"));
     return true;
   }
 

@@ -356,6 +356,13 @@ auto power_32(const X& x, const Y& y) {
   return select((y == 0.0) | (x == 1.0), 1.0, result);
 }
 
+template <class X, class Y>
+auto hypot_32(const X& x, const Y& y) {
+  const auto wide_x = to_double(x), wide_y = to_double(y);
+  const auto length = to_float(sqrt(fma(wide_x, wide_x, wide_y * wide_y)));
+  return select((abs(x) == kInf) | (abs(y) == kInf), kInf, length);
+}
+
 // ---- by float64's functions
 
 #define SINTER_ROUNDED(name) \
@@ -367,6 +374,8 @@ SINTER_ROUNDED(atanh)
 SINTER_ROUNDED(cbrt)
 SINTER_ROUNDED(erfc)
 SINTER_ROUNDED(erfinv)
+SINTER_ROUNDED(lgamma)
+SINTER_ROUNDED(digamma)
 #undef SINTER_ROUNDED
 template <class X, class Y>
 auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }

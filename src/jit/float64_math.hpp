@@ -1,5 +1,6 @@
 // The float64 functions of the CPU, written once over an abstract value X as those of float32 are (jit/float32_math.hpp), which says what
-// a value offers. All are within 1 ULP over the whole range, subnormal results included: what would be lost is carried along as a
+// a value offers. All are within 1 ULP over the whole range, subnormal results included (but lgamma and digamma beside their zeros left
+// of 1.47, where the error is absolute): what would be lost is carried along as a
 // second number, the low part of a Pair (jit/pair.hpp). No tables and no branches: each lane computes the same.
 #pragma once
 #include <cstddef>
@@ -327,7 +328,7 @@ template <class X>
 auto tan_64(const X& x) {
   const auto c = circular(x);
   const auto odd = (to_integer(c.quarters) & 1) != 0;
-  const auto t = rounded(select(odd, -c.cos, c.sin) / normal(select(odd, c.sin, c.cos)));
+  const auto t = rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
   return select(x == 0.0, x, or_libm(t, beyond_circular(x), "tan", x));
 }
 
@@ -435,6 +436,22 @@ auto cbrt_64(const X& x) {
   const auto square = exact_product(second, second), cube = square * Pair<X>{second, second.like(0.0)};
   const auto result = (second - ((cube.hi - m) + cube.lo) * slope) * power_of_two(to_integer(n));
   return select((a == 0.0) | (a == kInf) | isnan(x), x, copysign(result, x));
+}
+
+template <class X, class Y>
+auto hypot_64(const X& x, const Y& y) {
+  const auto ax = abs(x), ay = abs(y);
+  const auto steep = ax < ay;
+  const auto more = select(steep, ay, ax), less = select(steep, ax, ay);
+  // Scaled, so that no square overflows and none underflows that matters.
+  const auto large = more > 0x1p500, tiny = more < 0x1p-400;
+  const auto unit = select(large, 0x1p-600, select(tiny, 0x1p600, more.like(1.0)));
+  const auto back = select(large, 0x1p600, select(tiny, 0x1p-600, more.like(1.0)));
+  const auto a = select(more < kInf, more, 1.0) * unit, b = less * unit;
+  const auto p = exact_product(a, a), q = exact_product(b, b);
+  const auto sum = fast_sum(p.hi, q.hi);
+  const auto length = rounded(root(Pair<X>{sum.hi, sum.lo + (p.lo + q.lo)})) * back;
+  return select((ax == kInf) | (ay == kInf), kInf, select(isnan(x) | isnan(y), x + y, length));
 }
 
 // ---- parts of a number
@@ -547,6 +564,115 @@ auto erfinv_64(const X& x) {
   const auto tiny = fma(whole, -0x1.d203b725884abp-4, whole);
   const auto inside = select(whole < 0x1p-60, tiny, y + step);
   return copysign(select(whole < 1.0, inside, select(whole == 1.0, kInf, select(whole > 1.0, kNaN, whole))), x);
+}
+
+// ---- the gamma function
+
+/// The logarithm of a positive pair, to 2^-70.
+template <class X>
+Pair<X> long_log(const Pair<X>& x) {
+  const auto tiny = x.hi < 0x1p-1022;
+  const auto b = bits(select(tiny, x.hi * 0x1p54, x.hi));
+  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto exponent = to_number(n) - select(tiny, 54.0, x.hi.like(0.0));
+  // The low part beside a mantissa of about 1; that of the smallest and the largest numbers does not matter.
+  const auto unit = power_of_two(to_integer(-select(exponent > 900.0, 900.0, select(exponent < -900.0, -900.0, exponent))));
+  const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, x.lo * unit);
+  return natural(Log<X>{exponent, long_log_near_one(f)});
+}
+
+/// x less the nearest integer.
+template <class X>
+auto beside_integer(const X& x) {
+  const auto f = x - trunc(x);
+  return f - ((f + kRound64) - kRound64);
+}
+/// sin and cos of pi times f, for |f| <= 1/2.
+template <class X>
+Circular<X> circular_of_turns(const X& f) {
+  const auto a = abs(f), wide = select(a > 0.25, 0.5 - a, a);
+  const auto angle = like(f, kPiLong) * Pair<X>{wide, f.like(0.0)};
+  const auto r = normal(angle);
+  const auto z = exact_product(r.hi, r.hi);
+  const auto half = z.hi * 0.5;
+  const auto cos = fast_sum(f.like(1.0), -half);
+  const auto cos_tail = fma(z.hi * z.hi, polynomial(z.hi, kCos), fma(r.hi, -r.lo, z.lo * -0.5));
+  const auto sin_tail = fma(r.hi * z.hi, polynomial(z.hi, kSin), fma(-half, r.lo, r.lo));
+  const Pair<X> small{r.hi, sin_tail}, large{cos.hi, cos.lo + cos_tail};
+  return {normal(select(a > 0.25, large, small)), normal(select(a > 0.25, small, large)), f};
+}
+
+/// What is shifted to 8 and beyond by z (z + 1) ..: where it arrives, the product, and the product's derivative by z.
+template <class X>
+struct Shifted {
+  Pair<X> t, product, slope;
+};
+template <class X>
+Shifted<X> shifted(const Pair<X>& z) {
+  const auto one = z.hi.like(1.0), zero = z.hi.like(0.0);
+  Shifted<X> s{z, {one, zero}, {zero, zero}};
+  for (int k = 0; k < 8; ++k) {
+    const auto below = s.t.hi < 8.0;
+    const auto next = exact_sum(s.t.hi, one);
+    s.slope = select(below, normal(s.slope * s.t + s.product), s.slope);
+    s.product = select(below, normal(s.product * s.t), s.product);
+    s.t = select(below, normal(Pair<X>{next.hi, next.lo + s.t.lo}), s.t);
+  }
+  return s;
+}
+
+template <class X>
+auto lgamma_64(const X& x) {
+  const auto one = x.like(1.0), zero = x.like(0.0), a = abs(x);
+  const auto reflected = x < -0x1p-60, low = x < 0.5;
+  const auto s = shifted(select(low, exact_sum(one, select(low, a, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));
+  const auto inverse = 1.0 / s.t.hi;
+  const auto log_t = long_log(s.t);
+  const auto stirling = normal(normal(s.t + Pair<X>{zero - 0.5, zero}) * log_t) - s.t;
+  const auto rest = like(x, Long{0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55}) + Pair<X>{inverse * polynomial(inverse * inverse, kStirling), zero};
+  const auto sum = exact_sum(stirling.hi, rest.hi);
+  const auto far = normal(Pair<X>{sum.hi, sum.lo + (stirling.lo + rest.lo)});
+  // lgamma(x) = lgamma(1 + x) - log(x), or log(pi / sin(pi |x|)) - lgamma(1 - x).
+  const auto sine = circular_of_turns(beside_integer(x)).sin;
+  const auto factor = select(reflected, normal(sine / s.product), select(low, normal(s.product * Pair<X>{select(low, a, 1.0), zero}), s.product));
+  const auto log = long_log(factor);
+  const auto head = select(reflected, -far, far), base = exact_sum(head.hi, -log.hi);
+  const auto part = normal(Pair<X>{base.hi, base.lo + (head.lo - log.lo)});
+  const auto with_pi = exact_sum(part.hi, select(reflected, 0x1.250d048e7a1bdp+0, zero));
+  const auto general = with_pi.hi + (with_pi.lo + (part.lo + select(reflected, 0x1.7abf2ad8d5088p-57, zero)));
+  // Beside its zeros at 1 and 2.
+  const auto e1 = x - 1.0, e2 = x - 2.0;
+  const auto at_one = rounded(Pair<X>{e1, zero} * normal(like(x, Long{-0x1.2788cfc6fb619p-1, 0x1.6cb90701fbfabp-58}) + Pair<X>{e1 * polynomial(e1, kGammaOne), zero}));
+  const auto at_two = rounded(Pair<X>{e2, zero} * normal(like(x, Long{0x1.b0ee6072093cep-2, 0x1.6cb90701fbfabp-58}) + Pair<X>{e2 * polynomial(e2, kGammaTwo), zero}));
+  const auto result = select(abs(e1) < 0x1p-3, at_one, select(abs(e2) < 0x1p-3, at_two, general));
+  const auto huge = select(x < 0x1p1000, result, x * (rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})) - 1.0));
+  const auto pole = (x <= 0.0) & (trunc(x) == x);
+  return select(isnan(x), x, select(pole | (a == kInf), kInf, huge));
+}
+
+template <class X>
+auto digamma_64(const X& x) {
+  const auto one = x.like(1.0), zero = x.like(0.0), a = abs(x);
+  const auto low = x < 0.5;
+  const auto s = shifted(select(low, exact_sum(one, -select(low, x, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));
+  const auto inverse = Pair<X>{one, zero} / s.t;
+  const auto log_t = long_log(s.t);
+  const auto square = inverse.hi * inverse.hi;
+  const auto near = log_t - Pair<X>{inverse.hi * 0.5, fma(square, polynomial(square, kDigamma), inverse.lo * 0.5)};
+  const auto steps = s.slope / s.product;
+  const auto sum = exact_sum(near.hi, -steps.hi);
+  const auto part = normal(Pair<X>{sum.hi, sum.lo + (near.lo - steps.lo)});
+  // digamma(x) = digamma(1 - x) - pi / tan(pi x)
+  const auto f = beside_integer(x);
+  const auto c = circular_of_turns(select(f == 0.0, 0.25, f));
+  const auto turn = normal(like(x, kPiLong) * normal(c.cos / c.sin));
+  const auto signed_turn = select(f < 0.0, -turn, turn);
+  const auto all = exact_sum(part.hi, -select(low, signed_turn.hi, zero));
+  const auto result = all.hi + (all.lo + (part.lo - select(low, signed_turn.lo, zero)));
+  const auto tiny = abs(x) < 0x1p-900;  // -1/x
+  const auto huge = select(x < 0x1p1000, select(tiny, -1.0 / x, result), rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})));
+  const auto pole = (x < 0.0) & (trunc(x) == x);
+  return select(isnan(x) | (x == kInf), x, select(pole, kNaN, huge));
 }
 
 }  // namespace sinter::jit::float64_math

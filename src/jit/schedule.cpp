@@ -16,7 +16,7 @@ namespace {
 constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"}, std::pair{Form::rows, "rows"},
                                std::pair{Form::columns, "columns"}, std::pair{Form::panels, "panels"}};
 constexpr std::array kNumbers = {"keep", "unroll", "tile", "panel", "panel_rows", "stream", "workspace", "grain", "pieces", "vector", "threads",
-                                 "row_threads", "blocks"};
+                                 "row_threads", "row_steps", "blocks"};
 
 std::optional<Form> form_named(std::string_view text) {
   for (const auto& [form, known] : kForms)
@@ -65,6 +65,7 @@ std::string to_string(const Schedule& s, bool gpu) {
     add("vector", s.vector);
     add("threads", s.threads);
     if (s.form == Form::rows) add("row_threads", s.row_threads);
+    if (s.row_steps > 0) add("row_steps", s.row_steps);
     add("blocks", s.blocks);
     add("index", s.wide_index ? 64 : 32);
     return text;

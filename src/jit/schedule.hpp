@@ -39,6 +39,7 @@ struct Schedule {
   int vector = 1;         // elements a thread takes at once along the lanes' axis, in accesses of up to 16 bytes
   int threads = 256;      // of a block; columns: 32 beside each other, the others share the rows
   int row_threads = 256;  // rows: threads that share one; 32 (a warp, several rows a block) or all
+  int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that slots are registers; 0: a loop, and shared memory
   int blocks = 32;        // of the grid for each multiprocessor, at most
   bool wide_index = true; // 64-bit indices
 

@@ -199,7 +199,7 @@ void Part::assign(const char* op, const Arg& value) {
   std::vector<const Index*> index;
   for (const Index& i : index_) index.push_back(&i);
   Selection selection = selected(site, whole->shape, index);
-  if (selection.looked_up)
+  if (!selection.places.empty())
     fail<ValueError>(site, "at a tensor of integers nothing can be assigned: two of them may name one place; use where(), or a mask");
   const RecordedPtr block = make_reshape(site, fitted(site, value, whole->dtype, selection.result), selection.sliced);
   *whole_ = Tensor(replaced(site, whole, std::move(selection.start_step), block));

@@ -142,6 +142,7 @@ Tensor remainder(const Arg& a, const Arg& b) { return binary(Op::remainder, "rem
 Tensor minimum(const Arg& a, const Arg& b) { return binary(Op::minimum, "minimum", a, b); }
 Tensor maximum(const Arg& a, const Arg& b) { return binary(Op::maximum, "maximum", a, b); }
 Tensor atan2(const Arg& y, const Arg& x) { return binary(Op::atan2, "atan2", y, x); }
+Tensor hypot(const Arg& a, const Arg& b) { return binary(Op::hypot, "hypot", a, b); }
 Tensor copysign(const Arg& a, const Arg& b) { return binary(Op::copysign, "copysign", a, b); }
 Tensor gcd(const Arg& a, const Arg& b) { return binary(Op::gcd, "gcd", a, b); }
 Tensor nextafter(const Arg& a, const Arg& b) {
@@ -210,6 +211,8 @@ Tensor cbrt(const Arg& x) { return unary(Op::cbrt, "cbrt", x); }
 Tensor erf(const Arg& x) { return unary(Op::erf, "erf", x); }
 Tensor erfc(const Arg& x) { return unary(Op::erfc, "erfc", x); }
 Tensor erfinv(const Arg& x) { return unary(Op::erfinv, "erfinv", x); }
+Tensor lgamma(const Arg& x) { return unary(Op::lgamma, "lgamma", x); }
+Tensor digamma(const Arg& x) { return unary(Op::digamma, "digamma", x); }
 Tensor ndtr(const Arg& x) { return unary(Op::ndtr, "ndtr", x); }
 
 Tensor floor(const Arg& x) { return rounding(Op::floor, "floor", x); }

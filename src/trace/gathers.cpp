@@ -125,4 +125,30 @@ RecordedPtr checked_places(const Site& site, const Tensor& indices, std::int64_t
   return places(site, indices, size, axis, IndexMode::raise);
 }
 
+RecordedPtr make_lookup(const Site& site, const RecordedPtr& x, const std::vector<Tensor>& indices, std::int64_t axis) {
+  const auto first = static_cast<std::size_t>(axis);
+  if (indices.size() == 1) return make_take(site, x, checked_places(site, indices[0], x->shape[first], axis), axis);
+  // Neighbouring axes are one of their product. Each index is looked up among the numbers of its own axis, which checks it there.
+  std::vector<const Shape*> shapes;
+  for (const Tensor& index : indices) shapes.push_back(&index.shape());
+  const Shape common = broadcast_shape(site, shapes);
+  Tensor place;
+  std::int64_t count = 1;
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    const std::int64_t size = x->shape[first + k];
+    const std::int64_t own = axis + static_cast<std::int64_t>(k);
+    const RecordedPtr index = make_broadcast(site, checked_places(site, indices[k], size, own), common);
+    Shape along(first + k, 1);  // so that an error names the axis
+    along.push_back(size);
+    const RecordedPtr numbers = make_reshape(site, make_iota(site, size), along);
+    const Tensor checked(make_reshape(site, make_take(site, numbers, index, own), common));
+    place = k == 0 ? checked : place * size + checked;
+    count *= size;
+  }
+  Shape merged = x->shape;
+  const auto begin = merged.begin() + static_cast<std::ptrdiff_t>(first);
+  merged.insert(merged.erase(begin, begin + static_cast<std::ptrdiff_t>(indices.size())), count);
+  return make_take(site, make_reshape(site, x, merged), place.node(), axis);
+}
+
 }  // namespace sinter::trace

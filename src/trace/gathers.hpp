@@ -1,5 +1,7 @@
 // Looking up elements along an axis, for indexing with tensors.
 #pragma once
+#include <vector>
+
 #include "trace/build.hpp"
 
 namespace sinter::trace {
@@ -8,5 +10,7 @@ namespace sinter::trace {
 RecordedPtr checked_places(const Site& site, const Tensor& indices, std::int64_t size, std::int64_t axis);
 /// The axis replaced by the axes of `places`: NumPy's take.
 RecordedPtr make_take(const Site& site, const RecordedPtr& x, const RecordedPtr& places, std::int64_t axis);
+/// As many neighbouring axes as there are tensors of indices, from `axis` on, replaced by the axes of these, broadcast: x[:, i, j].
+RecordedPtr make_lookup(const Site& site, const RecordedPtr& x, const std::vector<Tensor>& indices, std::int64_t axis);
 
 }  // namespace sinter::trace

@@ -43,7 +43,6 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
   Selection selection;
   auto& start_step = selection.start_step;
   Shape &sliced = selection.sliced, &result = selection.result;
-  const Index*& looked_up = selection.looked_up;
   const auto keep = [&](Range r) {
     start_step.insert(start_step.end(), {r.start, r.step});
     sliced.push_back(r.count);
@@ -57,9 +56,9 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
   for (const Index* i : index) {
     switch (i->kind()) {
       case Index::Kind::places:
-        if (looked_up) fail<ValueError>(site, "one position of an index may be a tensor; look up one axis after the other, or use take_along_axis()");
-        looked_up = i;
-        selection.looked_up_axis = result.size();
+        node_of(site, i->places());
+        selection.places.push_back(i->places());
+        selection.places_axes.push_back(static_cast<std::int64_t>(result.size()));
         whole(1);
         break;
       case Index::Kind::inserted: result.push_back(1); break;
@@ -79,10 +78,10 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
     }
   }
   whole(shape.size() - sliced.size());
-  // NumPy takes an integer beside a tensor for a place too, and moves the axes of both to the front where a slice lies between.
-  if (looked_up && std::any_of(index.begin(), index.end(), [](const Index* i) { return i->kind() == Index::Kind::integer; }))
-    fail<ValueError>(site, "an integer and a tensor in one index: index with the one, then with the other");
-  if (looked_up) node_of(site, looked_up->places());
+  // To NumPy an integer beside a tensor is a place too.
+  const auto is_place = [](const Index* i) { return i->kind() == Index::Kind::places || i->kind() == Index::Kind::integer; };
+  const auto first = std::find_if(index.begin(), index.end(), is_place), behind = std::find_if_not(first, index.end(), is_place);
+  selection.places_in_front = !selection.places.empty() && std::any_of(behind, index.end(), is_place);
   return selection;
 }
 

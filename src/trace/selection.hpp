@@ -12,8 +12,10 @@ namespace sinter::trace {
 struct Selection {
   std::vector<std::int64_t> start_step;  // as of a slice: [2k] start, [2k+1] step of axis k
   Shape sliced, result;                  // the block's shape: with every axis; with axes dropped and inserted
-  const Index* looked_up = nullptr;      // the position that is a tensor, whose axis of `result` is not looked up yet
-  std::size_t looked_up_axis = 0;
+  // The positions that are tensors, whose axes of `result` are not looked up yet.
+  std::vector<Tensor> places;
+  std::vector<std::int64_t> places_axes;
+  bool places_in_front = false;          // a slice lies between: the places' axes come first, as in NumPy
 };
 Selection selected(const Site& site, const Shape& shape, std::span<const Index* const> index);
 

@@ -33,10 +33,13 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   Selection selection = selected(site, node->shape, index);
   const Shape& result = selection.result;
   const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(selection.start_step), std::move(selection.sliced)), result);
-  if (!selection.looked_up) return Tensor(view);
-  const auto axis = static_cast<std::int64_t>(selection.looked_up_axis);
-  const Tensor& places = selection.looked_up->places();
-  return Tensor(make_take(site, view, checked_places(site, places, result[selection.looked_up_axis], axis), axis));
+  if (selection.places.empty()) return Tensor(view);
+  const std::vector<std::int64_t>& axes = selection.places_axes;
+  if (!selection.places_in_front) return Tensor(make_lookup(site, view, selection.places, axes.front()));
+  std::vector<std::int64_t> order = axes;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(result.size()); ++axis)
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) order.push_back(axis);
+  return Tensor(make_lookup(site, make_permute(site, view, order), selection.places, 0));
 }
 
 template <class... I> Tensor indexed_by(const Tensor& x, const I&... index) {

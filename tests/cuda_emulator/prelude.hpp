@@ -9,12 +9,12 @@ __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emulator_hooks
 double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double), expm1(double),
     log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
     atan(double), sinh(double), cosh(double), tanh(double), asinh(double), acosh(double), atanh(double),
-    cbrt(double), erf(double), erfc(double), pow(double, double), atan2(double, double), fmod(double, double),
+    cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double), atan2(double, double), hypot(double, double), fmod(double, double),
     copysign(double, double), nextafter(double, double), ldexp(double, int);
 float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
     logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
     atanf(float), sinhf(float), coshf(float), tanhf(float), asinhf(float), acoshf(float), atanhf(float),
-    cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), fmodf(float, float),
+    cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), hypotf(float, float), fmodf(float, float),
     copysignf(float, float), nextafterf(float, float), ldexpf(float, int);
 }
 

@@ -37,6 +37,9 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
   if (nest.schedule.vector > 1 && points > 0 && walked % nest.schedule.vector != 0)
     throw InternalError(
         fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
+  const std::int64_t kept = static_cast<std::int64_t>(nest.schedule.row_steps) * nest.schedule.row_threads * nest.schedule.vector;
+  if (nest.schedule.row_steps > 0 && row > kept)
+    throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.schedule.wide_index) return;
   for (int i : used_ints(nest))
@@ -90,7 +93,8 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
       schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
   const std::int64_t most = static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks;
   g.grid = static_cast<unsigned>(std::min((points + points_per_block - 1) / points_per_block, most));
-  for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
+  if (schedule.row_steps == 0)
+    for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
   if (schedule.form == Form::rows) g.shared *= static_cast<std::size_t>(rows_per_block(nest));
   return g;
 }

@@ -126,6 +126,9 @@ class Printer {
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
     if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (!nest_.slots.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no row slots");
+    if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
+    for (const Instr& instr : nest_.instrs)
+      if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && (width_ > 1 || (form_ == Form::columns && threads != kWarp)))
         fail("a scan goes element by element, down a column by one thread");
@@ -275,6 +278,10 @@ class Printer {
       const std::string type(cpp_type(instr.dtype));
       if (instr.kind == Instr::Kind::load && !is_plain(instr)) continue;
       if (instr.kind == Instr::Kind::slot) {
+        if (in_registers()) {
+          value_[id] = slot_element(instr.input, true);
+          continue;
+        }
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
              vector_at(fmt::format("slot{}", instr.input), instr.dtype, "row", true));
         value_[id] = instr.name + ".at[lane]";
@@ -291,6 +298,13 @@ class Printer {
     }
   }
 
+  bool in_registers() const { return nest_.schedule.row_steps > 0; }
+  /// A slot at this row point.
+  std::string slot_element(int slot, bool per_lane) const {
+    if (!in_registers()) return fmt::format("slot{}[row]", slot);
+    return per_lane ? fmt::format("slot{}[step * {} + lane]", slot, width_) : fmt::format("slot{}[step]", slot);
+  }
+
   std::string expression(const Instr& instr, bool per_lane) {
     switch (instr.kind) {
       case Instr::Kind::load: {
@@ -302,7 +316,7 @@ class Printer {
       case Instr::Kind::index:
         return fmt::format("(long long)({})", index(instr.input, per_lane));
       case Instr::Kind::slot:
-        return fmt::format("slot{}[row]", instr.input);
+        return slot_element(instr.input, false);
       case Instr::Kind::op:
         break;
       default:
@@ -356,7 +370,8 @@ class Printer {
       for (const Store& store : stage.stores)
         if (is_vector(store))
           line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
-      for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
+      if (!in_registers())
+        for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
     }
     lanes(per_lane, [&] {
       compute(stage, per_lane);
@@ -367,8 +382,10 @@ class Printer {
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
-      for (const SlotStore& keep : stage.keeps)
-        line("{}slot{}{} = {};", in_row, keep.slot, per_lane ? "_at.at[lane]" : "[row]", value_[keep.value]);
+      for (const SlotStore& keep : stage.keeps) {
+        const std::string at = per_lane && !in_registers() ? fmt::format("slot{}_at.at[lane]", keep.slot) : slot_element(keep.slot, per_lane);
+        line("{}{} = {};", in_row, at, value_[keep.value]);
+      }
       if (!per_lane) return;
       for (const Store& store : stage.stores) {
         const Access& output = nest_.outputs[store.output];
@@ -376,7 +393,7 @@ class Printer {
         else line("{}{}[{}] = {};", store_condition(store, owner), output.name, index(output.index, true), value_[store.value]);
       }
     });
-    if (per_lane)
+    if (per_lane && !in_registers())
       for (const SlotStore& keep : stage.keeps)
         line("{} = slot{}_at;", vector_at(fmt::format("slot{}", keep.slot), nest_.slots[keep.slot], "row", false), keep.slot);
     for (const Store& store : stage.stores) {
@@ -607,6 +624,7 @@ class Printer {
   /// what is left goes element by element.
   void row_loop(const Stage& stage) {
     if (has_scan(nest_, stage)) return scan_loop(stage);
+    if (in_registers()) return steps_loop(stage);
     const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.lane_axis();
     std::string end = "row_points";
     if (may_end_within) {
@@ -629,6 +647,18 @@ class Printer {
     close();
   }
 
+  /// As many steps as the longest row takes, so that what a thread keeps of each has a register of its own.
+  void steps_loop(const Stage& stage) {
+    line("#pragma unroll");
+    open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
+    const std::string at = fmt::format("({})step * {} + thread", count_, nest_.schedule.row_threads);
+    line("const {} row = {};", count_, width_ > 1 ? fmt::format("({}) * {}", at, width_) : at);
+    line("if (row >= row_points) continue;");
+    unflatten_row(stage);
+    stage_body(stage, "");
+    close();
+  }
+
   /// Threads meet in a scan: all go round as often. One past the end computes the last element again and does not count it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
@@ -643,7 +673,10 @@ class Printer {
   /// A region of dynamic shared memory for each slot (of each warp that has a row of its own). Threads read back only
   /// what they wrote themselves, so that slots need no barrier.
   void declare_slots(bool warp) {
-    if (nest_.slots.empty()) return;
+    if (in_registers())
+      for (std::size_t i = 0; i < nest_.slots.size(); ++i)
+        line("{} slot{}[{}];", cpp_type(nest_.slots[i]), i, nest_.schedule.row_steps * width_);
+    if (nest_.slots.empty() || in_registers()) return;
     line("extern __shared__ __align__(16) unsigned char sn_shared[];");
     std::string product;
     for (int a = nest_.parallel; a < nest_.axes(); ++a) product += fmt::format("{}(unsigned int)s{}", product.empty() ? "" : " * ", a);

@@ -145,7 +145,7 @@ constexpr FloatFunction kThroughDouble[] = {
     {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
     {"sn_sinh", "sinh", 1}, {"sn_pow", "pow", 2},   {"sn_atan2", "atan2", 2},
     {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1},
-    {"sn_erfc", "erfc", 1},
+    {"sn_erfc", "erfc", 1},   {"sn_lgamma", "lgamma", 1},
 };
 
 // Constants as bits or hex: no header gives them to a kernel.
@@ -201,6 +201,22 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
     const std::string call = fmt::format("{}{}{}({})", wide ? "(float)" : "", f.base, wide ? "" : suffix(t), arguments);
     return fmt::format("{} {}({} a{}) {{ return {}; }}", T, name, T, two ? fmt::format(", {} b", T) : "", call);
   }
+  if (name == "sn_digamma")
+    return fmt::format(R"({0} sn_digamma({0} a) {{
+  double x = a, rest = 0;
+  if (x < 0.5) {{
+    if (x == 0) return ({0})(-1 / x);
+    if (x == floor(x)) return ({0})(x - x) / 0;
+    const double beside = x - rint(x);
+    rest = -3.141592653589793 / tan(3.141592653589793 * beside);
+    x = 1 - x;
+  }}
+  for (; x < 10; x += 1) rest -= 1 / x;
+  const double r = 1 / x, z = r * r;
+  const double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+  return ({0})(rest + (log(x) - r / 2 - series));
+}})",
+                       T);
   // The largest finite number is compared with: infinity needs a header or a bit cast.
   if (name == "sn_isinf") return fmt::format("bool sn_isinf({} a) {{ return fabs{}(a) > {}; }}", T, suffix(t), largest(t));
   if (name == "sn_isfinite") return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));

@@ -11,7 +11,7 @@ namespace sinter::jit::llvm {
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
     case Instr::Kind::load:
-      if (!row_mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.vector_axis) != kNone))
+      if (!row_mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.lane_axis()) != kNone))
         return load_guarded(nest_.inputs[instr.input], instr.guard < 0 ? row_mask_ : in_row(values_[instr.guard]),
                             instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
       if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);

@@ -1,4 +1,4 @@
-// References for ndtr and erfinv.
+// References for functions that the C library lacks.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -11,6 +11,25 @@ W normal_distribution(W x) {
   constexpr W kRoot = static_cast<W>(0x1.6a09e667f3bcdp-1), kRest = static_cast<W>(-0x1.bdd3413b26456p-55);
   const W z = -x * kRoot, rest = std::fma(-x, kRoot, -z) - x * kRest;
   return (std::erfc(z) - (std::isfinite(z) ? W(1.12837916709551257L) * std::exp(-z * z) * rest : 0)) / 2;
+}
+
+/// By recurrence to 40 and beyond, where the asymptotic series has all digits.
+template <class W>
+W digamma(W x) {
+  const W pi = W(3.14159265358979323846264338327950288L), infinity = std::numeric_limits<W>::infinity();
+  if (std::isnan(x) || x == infinity) return x;
+  if (x == 0) return std::copysign(infinity, -x);
+  if (x == std::floor(x) && x < 0) return std::numeric_limits<W>::quiet_NaN();
+  W rest = 0;
+  if (x < W(0.5L)) {
+    if (x == -infinity) return std::numeric_limits<W>::quiet_NaN();
+    rest = -pi / std::tan(pi * (x - std::rint(x)));
+    x = 1 - x;
+  }
+  for (; x < 40; x += 1) rest -= 1 / x;
+  const W z = 1 / (x * x);
+  const W series = z * (W(1) / 12 - z * (W(1) / 120 - z * (W(1) / 252 - z * (W(1) / 240 - z / 132))));
+  return rest + (std::log(x) - 1 / (2 * x) - series);
 }
 
 /// y with erf(y) = x, by Halley's steps.

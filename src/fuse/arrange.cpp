@@ -1,0 +1,158 @@
+#include "fuse/arrange.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sinter::fuse {
+namespace {
+
+std::vector<int> as_they_come(std::size_t axes) {
+  std::vector<int> order(axes);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+template <class Visit> void each_index(Kernel& kernel, Visit visit) {
+  for (auto& value : kernel.values)
+    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) visit(value.index);
+  for (auto& root : kernel.roots) visit(root.index);
+}
+
+constexpr std::int64_t kLine = 64;   // bytes that memory moves at once
+constexpr std::int64_t kLanes = 16;  // an axis shorter than this leaves lanes idle
+
+// Elements between neighbouring points along the axis.
+Size stride_along(const IndexExpr& index, int axis) {
+  Size stride = 0;
+  for (const auto& term : index.terms()) {
+    if (term.axis == axis) stride += term.coeff;
+    if (term.divides()) stride += term.coeff * (stride_along(term.inner, axis) / term.div);
+  }
+  return stride;
+}
+
+Size magnitude(const Size& size) { return size < 0 ? -size : size; }
+
+// Bytes that the step along the axis moves: a line for a long one, nothing for none.
+std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
+  const auto size = static_cast<std::int64_t>(itemsize(dtype));
+  const Size stride = magnitude(stride_along(index, axis));
+  if (stride * size >= kLine) return kLine;
+  return exactly(stride) * size;
+}
+
+// What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
+// stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
+// that lanes along that other axis would make apart.
+std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
+  const bool rows = kernel.row_axes() > 0;
+  std::int64_t cost = 0;
+  const auto add = [&](const IndexExpr& index, DType dtype, int times) {
+    if (apart < 0 || step_bytes(index, apart, dtype) == kLine) cost += times * step_bytes(index, axis, dtype);
+  };
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
+  for (const auto& root : kernel.roots)
+    if ((root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
+  const Size& size = kernel.sizes[axis];
+  std::int64_t lanes = kLanes;  // that the axis fills, to a power of two: every size by itself would be a plan by itself
+  while (lanes > 1 && size < lanes) lanes /= 2;
+  return cost * kLanes / lanes;
+}
+
+// What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.
+std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis, int last_row) {
+  std::int64_t saved = 0;
+  for (const auto& root : kernel.roots) {
+    const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
+    if (root_pass(kernel, root) >= 0 && stride_along(root.index, last_row) == 1)
+      saved += 2 * (step_bytes(root.index, axis, graph.nodes[root.node].dtype) - size);
+  }
+  return saved;
+}
+
+// Moves one axis to another place; `all`: the places that the axes came from.
+void move_axis(Kernel& kernel, std::vector<int>& all, int from, int to) {
+  std::vector<int> order = as_they_come(kernel.sizes.size());
+  for (auto* list : {&order, &all}) {
+    const int moved = (*list)[from];
+    list->erase(list->begin() + from);
+    list->insert(list->begin() + to, moved);
+  }
+  reorder(kernel, order);
+}
+
+// Moves the axis that is cheapest for lanes to the end of [first, last); before it, where lanes then walk apart somewhere, the
+// axis along which those accesses lie side by side: a transpose goes by squares of the two.
+void order_axes(const Graph& graph, Kernel& kernel, std::vector<int>& all, int first, int last) {
+  const auto cheapest = [&](int end, int apart) {
+    int best = end - 1;
+    for (int axis = first; axis < end; ++axis)
+      if (cost_along(graph, kernel, axis, apart) < cost_along(graph, kernel, best, apart)) best = axis;
+    return best;
+  };
+  if (last - first < 2) return;
+  move_axis(kernel, all, cheapest(last, -1), last - 1);
+  if (kernel.row_axes() == 0 && last - first > 2) move_axis(kernel, all, cheapest(last - 1, last - 1), last - 2);
+}
+
+}  // namespace
+
+void reorder(Kernel& kernel, const std::vector<int>& order) {
+  if (std::is_sorted(order.begin(), order.end())) return;
+  Sizes sizes(order.size());
+  std::vector<IndexExpr> by(order.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    sizes[axis] = kernel.sizes[order[axis]];
+    by[order[axis]] = IndexExpr::of_axis(static_cast<int>(axis));
+  }
+  kernel.sizes = sizes;
+  each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
+}
+
+void merge_axes(Kernel& kernel) {
+  for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
+    if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
+    if (kernel.chunks.length > 0 && axis == 0) continue;          // the chunk axis stays itself
+    const Size inner = kernel.sizes[axis + 1];
+    bool all = true;
+    each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
+    if (!all) continue;
+    kernel.sizes[axis + 1] *= kernel.sizes[axis];
+    kernel.sizes.erase(kernel.sizes.begin() + axis);
+    if (axis < kernel.parallel) --kernel.parallel;
+    std::vector<IndexExpr> by;  // the merged axis takes the inner one's place
+    for (int old = 0; old <= static_cast<int>(kernel.sizes.size()); ++old)
+      by.push_back(old == axis ? IndexExpr::of(0) : IndexExpr::of_axis(old < axis ? old : old - 1));
+    each_index(kernel, [&](IndexExpr& index) { index = substitute(index, by); });
+  }
+}
+
+std::vector<int> order_axes(const Graph& graph, Kernel& kernel) {
+  std::vector<int> order = as_they_come(kernel.sizes.size());
+  order_axes(graph, kernel, order, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
+  if (!has_scan(kernel)) order_axes(graph, kernel, order, kernel.parallel, static_cast<int>(kernel.sizes.size()));
+  return order;
+}
+
+bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits) {
+  if (kernel.row_axes() == 0) return false;
+  const int last_parallel = kernel.parallel - 1, last_row = static_cast<int>(kernel.sizes.size()) - 1;
+  auto parallel_cost = cost_along(graph, kernel, last_parallel);
+  const auto row_cost = cost_along(graph, kernel, last_row);
+  if (!limits.is_cuda()) parallel_cost -= saved_by_squares(graph, kernel, last_parallel, last_row);
+  // Very short rows leave most lanes idle; neighbouring rows fill them.
+  const bool short_rows = kernel.row_points() <= (limits.is_cuda() ? 8 : 31) && kernel.sizes[last_parallel] >= 64;
+  return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
+}
+
+bool may_keep(const Graph& graph, const Kernel& kernel, const Limits& limits) {
+  if (!limits.is_cuda()) return true;
+  Kernel arranged = kernel;
+  merge_axes(arranged);
+  order_axes(graph, arranged);
+  merge_axes(arranged);
+  return lanes_along_rows(graph, arranged, limits);
+}
+
+}  // namespace sinter::fuse
