@@ -301,7 +301,16 @@ TEST_CASE("every function of the table can be called with tensors, and its param
                                      : name.starts_with("axis") ? "0"
                                      : name == "start" || name == "fill_value" || name == "a_min" ? "1"
                                      : name == "stop"       ? "5"
-                                     : function.name == "matmul" && name == "x2" ? "t.T"
+                                     : name == "tup"         ? "(t, t)"
+                                     : name == "xi"          ? "arange(3)"
+                                     : name == "subscripts"  ? "'ij->ji'"
+                                     : name == "source"      ? "0"
+                                     : name == "destination" ? "1"
+                                     : name == "indices_or_sections" || name == "n" ? "2"
+                                     : name == "window_shape" ? "(2, 3)"
+                                     : function.name == "matrix_power" ? "t[:, 0:4]"
+                                     : function.name.starts_with("cumulative_") ? "t[0]"
+                                     : (function.name == "matmul" && name == "x2") || (function.name == "dot" && name == "b") ? "t.T"
                                                             : "t";
       call += fmt::format("{}{}", call.ends_with('(') ? "" : ", ", value);
     }
