@@ -136,7 +136,7 @@ TEST_CASE("mean and variance of long rows read memory once") {
     const Moments want = moments(ref, 0, 1, ref.v.size());
     const Tensor mean = sn::mean(x), var = sn::var(x);
     CHECK(kernels_of_all({mean, var}) == 2);  // pieces; their merge
-    const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-12;
+    const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-10;  // the plain loop loses digits too
     CHECK(values(mean)[0] == doctest::Approx(want.mean).epsilon(tolerance));
     CHECK(values(var)[0] == doctest::Approx(want.var).epsilon(tolerance));
     const auto n = static_cast<double>(ref.v.size());

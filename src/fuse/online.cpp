@@ -48,6 +48,13 @@ class Maker {
     graph_.nodes[view].ints = std::move(start_step);
     return view;
   }
+  /// A constant in another shape.
+  int repeated(int constant, const Sizes& shape) {
+    const Sizes one(this->shape(constant).size(), 1);
+    std::vector<Size> start_step;
+    for (std::size_t axis = 0; axis < one.size(); ++axis) start_step.insert(start_step.end(), {0, 1});
+    return broadcast(reshape(slice(constant, std::move(start_step), one), {}), shape);
+  }
   /// 0, 1, 2, ...
   int iota(Size count) {
     Node node;
@@ -173,17 +180,16 @@ const Combiner kCombiners[] = {
      [](const Graph& graph, const Node& f, Found& found) {
        if (f.op != Op::where || !is_wanted(graph, f.inputs[0], found)) return false;
        found.place = f.inputs[1];
-       const Node& nowhere = graph.nodes[f.inputs[2]];
-       if (nowhere.op == Op::broadcast) found.nowhere = nowhere.inputs[0];
-       return nowhere.op == Op::broadcast && graph.nodes[found.nowhere].op == Op::constant && graph.nodes[found.nowhere].shape.empty();
+       found.nowhere = f.inputs[2];
+       return graph.nodes[found.nowhere].op == Op::constant;
      },
      [](Maker& m, const Found& found, int x, int b) {
        const Sizes shape = m.shape(x);
-       return m.op(Op::where, {is_wanted(m, x, b), m.reshape(found.place, shape), m.broadcast(found.nowhere, shape)});
+       return m.op(Op::where, {is_wanted(m, x, b), m.reshape(found.place, shape), m.repeated(found.nowhere, shape)});
      },
      [](Maker&, const Piece& piece) { return piece.statistic; },
      [](Maker& m, const Found& found, const Piece& piece, int b) {
-       return m.op(Op::where, {is_wanted(m, piece.statistic, b), piece.result, m.broadcast(found.nowhere, Sizes(m.shape(b)))});
+       return m.op(Op::where, {is_wanted(m, piece.statistic, b), piece.result, m.repeated(found.nowhere, Sizes(m.shape(b)))});
      }},
 };
 
