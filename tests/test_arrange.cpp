@@ -419,6 +419,17 @@ TEST_CASE("several tensors in one index broadcast against each other") {
     CHECK_THROWS_WITH_AS(sn::eval(x(i, j)), doctest::Contains(says.c_str()), sn::IndexError);
 }
 
+TEST_CASE("looking up where a row's or a column's extreme lies") {
+  std::mt19937 rng(fresh_seed());
+  for (const Shape& shape : {Shape{17, 8}, Shape{3, 17}, Shape{100, 3}, Shape{40, 70}, Shape{1, 1}, Shape{5, 300}})
+    for (std::int64_t axis : {0, 1}) {
+      const auto [x, ref] = random(rng, shape, DType::float32, -9, 9);
+      const Tensor place = sn::argmin(x, axis, true);
+      near(sn::take_along_axis(x, place, axis) - sn::min(x, axis, true), make({axis ? shape[0] : 1, axis ? 1 : shape[1]}, [](const Coords&) { return 0.0; }), 0,
+           fmt::format("{} along {}", sn::to_string(shape), axis));
+    }
+}
+
 TEST_CASE("an index out of range names the op, the line, the index and the size, and everything goes on") {
   std::mt19937 rng(fresh_seed());
   const auto message = [](const Tensor& t) -> std::string {

@@ -1,7 +1,6 @@
 #include "fuse/rewrite.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "fuse/rebuild.hpp"
 
@@ -209,18 +208,14 @@ int by_rank(Graph& out, const Node& node) {
   const int earlier = compute(Op::bitwise_and, DType::bool_, {same, compute(Op::less, DType::bool_, {j, i})});
   const int rank = reduced(Op::reduce_sum, compute(Op::cast, DType::int64, {compute(Op::bitwise_or, DType::bool_, {before, earlier})}));
 
-  Node least;
-  least.op = Op::constant;
-  least.dtype = node.dtype;
-  visit_storage(node.dtype, [&]<class T>() {
-    least.scalar = is_floating(node.dtype) ? trace::make_scalar(node.dtype, -std::numeric_limits<double>::infinity())
-                                           : trace::make_scalar_int(node.dtype, static_cast<std::int64_t>(std::numeric_limits<T>::lowest()));
-  });
-  least.shape = square;
-  least.where = node.where;
-  const int nothing = push(out, std::move(least));
   const int here = compute(Op::equal, DType::bool_, {spread(rank, rows), i});
-  return reduced(Op::reduce_max, compute(Op::where, node.dtype, {here, spread(x, rows), nothing}));
+  // 16-bit floats are reduced in the type that they compute in.
+  const DType carried = traits(node.dtype).compute;
+  const int nothing = push_view(out, Op::broadcast, push_constant(out, trace::neutral(Op::reduce_max, carried), node.where), square, node.where);
+  const auto in = [&](DType type, int value) { return out.nodes[value].dtype == type ? value : compute(Op::cast, type, {value}); };
+  const int sorted = reduced(Op::reduce_max, compute(Op::where, carried, {here, in(carried, spread(x, rows)), nothing}));
+  square = shape;
+  return in(node.dtype, sorted);
 }
 
 int expanded(Graph& out, Node node) {

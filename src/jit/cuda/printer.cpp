@@ -376,9 +376,9 @@ class Printer {
     lanes(per_lane, [&] {
       compute(stage, per_lane);
       for (const Check& check : stage.checks) {
-        // One of the threads that find a bad value tells it.
-        line("if (!{} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", value_[check.condition], 2 * check.number,
-             2 * check.number + 1, value_[check.value]);
+        // One of the threads that find a bad value tells it; one past the last point has none.
+        line("if ({} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", both(owner, "!" + value_[check.condition]),
+             2 * check.number, 2 * check.number + 1, value_[check.value]);
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
