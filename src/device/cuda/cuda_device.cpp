@@ -11,6 +11,7 @@
 #include "device/poison.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "sinter/errors.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::device {
 namespace cuda {
@@ -33,6 +34,12 @@ class CudaBuffer : public Buffer {
   std::shared_ptr<Gpu> gpu_;
   std::size_t bytes_;
   Address address_;
+};
+
+/// What a launch is given, and where each part of it lies.
+struct Parameters {
+  std::vector<std::uint64_t> cells;
+  std::vector<void*> places;
 };
 
 class CudaKernel : public Kernel {
@@ -70,8 +77,7 @@ class CudaKernel : public Kernel {
     if (g.shared > shared_allowed_) ask_for_shared(g.shared);
 
     // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has. The thread keeps the room for them.
-    thread_local std::vector<std::uint64_t> cells;
-    thread_local std::vector<void*> parameters;
+    auto& [cells, parameters] = per_thread<Parameters>();
     cells.clear();
     for (void* pointer : arguments.pointers) cells.push_back(reinterpret_cast<std::uint64_t>(pointer));
     for (int i : used_ints_) cells.push_back(static_cast<std::uint64_t>(arguments.ints[i]));
