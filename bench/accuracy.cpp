@@ -89,8 +89,8 @@ const Unary kUnary[] = {
     STD(sin), STD(cos), STD(tan), STD(asin), STD(acos), STD(atan), STD(sinh), STD(cosh), STD(tanh), STD(asinh), STD(acosh), STD(atanh),
     STD(erf), STD(erfc), OURS(erfinv, erfinv(x)), OURS(ndtr, ndtr(x)), OURS(lgamma, std::lgamma(x)), OURS(digamma, digamma(x)),
     // compositions
-    OURS(sigmoid, sigmoid(x)), OURS(silu, x == -INFINITY ? 0 : x * sigmoid(x)), OURS(gelu, x == -INFINITY ? 0 : x * ndtr(x)),
-    OURS(softplus, softplus(x)), OURS(mish, x == -INFINITY ? 0 : x * std::tanh(softplus(x))), OURS(elu, x > 0 ? x : std::expm1(x)),
+    OURS(sigmoid, sigmoid(x)), OURS(silu, x * sigmoid(x)), OURS(gelu, x * ndtr(x)),
+    OURS(softplus, softplus(x)), OURS(mish, x * std::tanh(softplus(x))), OURS(elu, x > 0 ? x : std::expm1(x)),
 };
 const Binary kBinary[] = {
     {"power", sn::power, std::pow, std::pow},

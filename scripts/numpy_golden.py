@@ -180,6 +180,8 @@ def main():
         for op, function in UNARY.items():
             if op == "round" and t == "b1":
                 continue  # NumPy makes it float16, sinter leaves bool as it leaves integers
+            if op == "nan_to_num" and t == "bf16":
+                continue  # NumPy does not know its infinities
             attempt([op, t, "a"], lambda: function(a))
         for op, function in BINARY.items():
             second = "e" if op == "power" else "b"

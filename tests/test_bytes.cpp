@@ -127,7 +127,7 @@ TEST_CASE("what a kernel is said to move it moves, on a CPU") { check_on(sn::fus
 
 TEST_CASE("what a kernel is said to move it moves, on a GPU") { check_on(sn::fuse::cuda_limits(90)); }
 
-TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it keeps of a row is not computed from memory again") {
+TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it keeps of a row is not read again") {
   const auto limits = sn::fuse::cuda_limits(90);
   const auto moved = [&](const Tensor& y) {
     const auto plan = sn::fuse::schedule(sn::fuse::prepare(sn::trace::linearize({y.node()}).graph, limits), limits);
@@ -136,5 +136,5 @@ TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it 
   };
   const double once = 4096.0 * 4096 * 4;
   CHECK(moved(sn::softmax(in({4096, 4096}), 0)) == 4 * once);
-  CHECK(moved(sn::softmax(in({4096, 4096}), -1)) == 3 * once);
+  CHECK(moved(sn::softmax(in({4096, 4096}), -1)) == 2 * once);
 }

@@ -19,7 +19,7 @@ using Real = long double;
 
 Real sigmoid(Real x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 Real softplus(Real x) { return std::fmax(x, Real(0)) + std::log1p(std::exp(-std::fabs(x))); }
-Real relu6(Real x) { return std::fmin(std::fmax(x, Real(0)), Real(6)); }
+Real relu6(Real x) { return x < 0 ? 0 : x > 6 ? 6 : x; }  // a NaN stays
 Real elu(Real x, Real alpha) { return x > 0 ? x : alpha * std::expm1(x); }
 
 struct Function {
@@ -175,8 +175,7 @@ TEST_CASE_TEMPLATE("ldexp rounds once and frexp takes it apart again", T, float,
 }
 
 TEST_CASE("what elementwise functions refuse, they name") {
-  const Tensor h = sn::zeros({4}, DType::float16), x = sn::zeros({4}, DType::float32), i = sn::zeros({4}, DType::int32);
-  CHECK_THROWS_AS(sn::nextafter(h, h), sn::DTypeError);
+  const Tensor x = sn::zeros({4}, DType::float32), i = sn::zeros({4}, DType::int32);
   CHECK_THROWS_AS(sn::ldexp(x, x), sn::DTypeError);
   CHECK_THROWS_AS(sn::gcd(x, i), sn::DTypeError);
   CHECK_THROWS_AS(sn::bitwise_count(x), sn::DTypeError);

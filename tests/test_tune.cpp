@@ -80,21 +80,21 @@ TEST_CASE("a schedule that one process kept runs in the next, which says so") {
   const Sandbox box;
   const std::string eval = "eval 'tanh(x) * 2 + x' x=x.npy -o y.npy --explain";
   const std::string before = box.command(eval);
-  CHECK(contains(before, "unroll=2"));
+  CHECK(contains(before, "unroll=4"));
   CHECK(!contains(before, "(tuned)"));
   const auto y = sn::load_npy((box.path / "y.npy").string()).to_vector<float>();
   CHECK(contains(box.command("cache stats"), "tuned    0\n"));
   CHECK(contains(box.command("cache tuned"), "no schedule is tuned"));
 
   const Tensor x = box.x();
-  box.keep(sn::tanh(x) * 2 + x, "unroll=4");
+  box.keep(sn::tanh(x) * 2 + x, "unroll=8");
   const std::string after = box.command(eval);
-  CHECK(contains(after, "unroll=4"));
+  CHECK(contains(after, "unroll=8"));
   CHECK(contains(after, "(tuned)"));
   CHECK(sn::load_npy((box.path / "y.npy").string()).to_vector<float>() == y);
   CHECK(contains(box.command(eval), "from disk"));  // its machine code is there as any other
   CHECK(contains(box.command("cache stats"), "tuned    1\n"));
-  CHECK(contains(box.command("cache tuned"), "unroll=4, 1.50 times as fast"));
+  CHECK(contains(box.command("cache tuned"), "unroll=8, 1.50 times as fast"));
 
   CHECK(!contains(box.command(eval, "SINTER_TUNED=off"), "(tuned)"));
   CHECK(!contains(box.command(eval, "SINTER_BACKEND=interpreter"), "(tuned)"));  // measured for machine code
@@ -106,7 +106,7 @@ TEST_CASE("a schedule that one process kept runs in the next, which says so") {
 TEST_CASE("what is damaged, or means nothing, is not taken") {
   const Sandbox box;
   const std::string eval = "eval 'exp(x * 1e-6)' x=x.npy -o y.npy --explain";
-  box.keep(sn::exp(box.x() * 1e-6), "unroll=4");
+  box.keep(sn::exp(box.x() * 1e-6), "unroll=8");
   CHECK(contains(box.command(eval), "(tuned)"));
   for (const auto& entry : fs::directory_iterator(box.path / "cache")) {
     if (entry.path().extension() != ".sinter") continue;
@@ -117,13 +117,13 @@ TEST_CASE("what is damaged, or means nothing, is not taken") {
   }
   const std::string damaged = box.command(eval);
   CHECK(!contains(damaged, "(tuned)"));
-  CHECK(contains(damaged, "unroll=2"));
+  CHECK(contains(damaged, "unroll=4"));
   CHECK(contains(box.command("cache stats"), "tuned    0\n"));  // gone
 
   box.keep(sn::exp(box.x() * 1e-6), "panel_rows=8");  // which a pointwise kernel does not have
   const std::string same = box.command(eval);
   CHECK(!contains(same, "(tuned)"));
-  CHECK(contains(same, "unroll=2"));
+  CHECK(contains(same, "unroll=4"));
 }
 
 TEST_CASE("the command tunes, says what it found, and keeps only what is faster") {

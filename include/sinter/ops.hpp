@@ -96,7 +96,7 @@ std::pair<Tensor, Tensor> modf(const Arg& x);
 Tensor copysign(const Arg& a, const Arg& b);
 /// The sign bit: true for -0.0 too.
 Tensor signbit(const Arg& x);
-/// The next number after a towards b. Of float32 and float64.
+/// The next number after a towards b.
 Tensor nextafter(const Arg& a, const Arg& b);
 /// x * 2^n, rounded once.
 Tensor ldexp(const Arg& x, const Arg& n);

@@ -87,13 +87,16 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
   const bool squares = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
   // Columns without a panel: whole cache lines of each row, and several chains of additions at once.
-  const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise && cost <= 40 ? 2 : 1;
+  // Of points, enough at once that one's long chain of operations fills the gaps of another's; a very long body takes its time to compile.
+  const int points_unroll = cost <= 8 ? 2 : cost <= 120 ? 4 : 1;
+  const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
   schedule.unroll = unrolls ? power_of_two(wish.number("unroll", unroll), 8) : 1;
   schedule.tile = std::clamp(wish.number("tile", schedule.tile), 1, 1 << 16);
   schedule.panel = std::clamp(wish.number("panel", schedule.panel), 1, 512);
   schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);  // a part of a block of steps
-  schedule.stream = std::clamp(wish.number("stream", schedule.stream), 0, 1 << 20);
+  // Tiles write a line here and a line there: past the cache they neither read what they overwrite nor press each other out of it.
+  schedule.stream = std::clamp(wish.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream), 0, 1 << 20);
   schedule.workspace = std::clamp(wish.number("workspace", schedule.workspace), 1, 1 << 10);
   schedule.grain = std::clamp(wish.number("grain", schedule.grain), 1, 1 << 20);
   schedule.pieces = std::clamp(wish.number("pieces", schedule.pieces), 1, 1 << 10);

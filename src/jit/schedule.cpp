@@ -59,8 +59,7 @@ std::string to_string(const Schedule& s, bool gpu) {
   std::string text(name(s.form));
   const auto add = [&](std::string_view field, int value) { text += fmt::format(", {}={}", field, value); };
   if (!std::is_sorted(s.axes.begin(), s.axes.end())) text += fmt::format(", axes={}", fmt::join(s.axes, "."));
-  const bool has_rows = s.form == Form::rows || s.form == Form::columns || s.form == Form::panels;
-  if (has_rows && s.form != Form::panels && !(gpu && s.form == Form::columns)) add("keep", s.keep);
+  if (s.keep) add("keep", 1);
   if (gpu) {
     add("vector", s.vector);
     add("threads", s.threads);

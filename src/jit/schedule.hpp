@@ -23,7 +23,7 @@ std::string_view name(Form form);
 struct Schedule {
   Form form = Form::pointwise;
   std::vector<int> axes;  // the order of the kernel's axes, parallel ones first; empty: as they come
-  bool keep = true;       // values that a later pass over the row needs stay in slots; false: they are computed again
+  bool keep = false;      // values that a later pass over the row needs stay in slots; false: there are none, or they are computed again
 
   // CPU
   int unroll = 1;         // vectors of lanes at once, where lanes walk a parallel axis

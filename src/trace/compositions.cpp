@@ -32,6 +32,24 @@ Operands<sizeof...(Args)> operands_of(const Site& site, Op rule, const Args&... 
   return {{Tensor(operand(site, args, traits(type).compute, shape_of(site, args)))...}, type};
 }
 
+/// The neighbour of x towards y in a 16-bit type, of which both are float32 values: its unit in the last place away, which is half as
+/// large below a power of two.
+Tensor next_of_16_bits(const Tensor& x, const Tensor& y, DType type) {
+  int digits = 0, least = 0;
+  double largest = 0, smallest = 0;
+  visit_storage(type, [&]<class T>() {
+    using limits = std::numeric_limits<T>;
+    digits = limits::digits, least = limits::min_exponent;
+    largest = static_cast<double>(limits::max()), smallest = static_cast<double>(limits::denorm_min());
+  });
+  const auto [fraction, exponent] = frexp(x);
+  const Tensor away = (x < y) == (x > 0), shrinks = (!away) & (abs(fraction) == 0.5);
+  const Tensor unit = ldexp(full({}, 1.0f), maximum(exponent - digits - shrinks.astype(DType::int32), least - digits));
+  const Tensor moved = copysign(abs(x) + where(away, unit, -unit), x);
+  const Tensor next = where(x == 0, copysign(smallest, y), where(isinf(x), copysign(largest, x), moved));
+  return where(x == y, y, where(isnan(x) | isnan(y), x + y, next));
+}
+
 /// Of the same size.
 DType unsigned_type(DType t) {
   return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64;
@@ -128,6 +146,16 @@ std::pair<Tensor, Tensor> modf(const Arg& x) {
   const Tensor& v = modf.values;
   const Tensor whole = trunc(v);
   return {modf(copysign(where(isinf(v), 0, v - whole), v)), modf(whole)};
+}
+
+Tensor nextafter(const Arg& a, const Arg& b) {
+  const Scope scope("nextafter", a.where());
+  const auto nextafter = operands_of(scope.site(), Op::nextafter, a, b);
+  const auto& [x, y] = nextafter.values;
+  if (is_storage_only(nextafter.type)) return nextafter(next_of_16_bits(x, y, nextafter.type));
+  const std::array shapes{&x.shape(), &y.shape()};
+  const Shape shape = broadcast_shape(scope.site(), shapes);
+  return Tensor(make_elementwise(scope.site(), Op::nextafter, {make_broadcast(scope.site(), x.node(), shape), make_broadcast(scope.site(), y.node(), shape)}));
 }
 
 Tensor signbit(const Arg& x) {

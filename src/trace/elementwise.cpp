@@ -144,15 +144,6 @@ Tensor atan2(const Arg& y, const Arg& x) { return binary(Op::atan2, "atan2", y, 
 Tensor hypot(const Arg& a, const Arg& b) { return binary(Op::hypot, "hypot", a, b); }
 Tensor copysign(const Arg& a, const Arg& b) { return binary(Op::copysign, "copysign", a, b); }
 Tensor gcd(const Arg& a, const Arg& b) { return binary(Op::gcd, "gcd", a, b); }
-Tensor nextafter(const Arg& a, const Arg& b) {
-  const Site site = site_of("nextafter", a.where());
-  require(site, a);
-  require(site, b);
-  const std::array operands{&a, &b};
-  const DType type = operand_type(Op::nextafter, site, operands);
-  if (is_storage_only(type)) fail<DTypeError>(site, fmt::format("not supported for {}, which is computed in float32", name(type)));
-  return binary_as(Op::nextafter, site, type, a, b);
-}
 Tensor bitwise_and(const Arg& a, const Arg& b) { return binary(Op::bitwise_and, "bitwise_and", a, b); }
 Tensor bitwise_or(const Arg& a, const Arg& b) { return binary(Op::bitwise_or, "bitwise_or", a, b); }
 Tensor bitwise_xor(const Arg& a, const Arg& b) { return binary(Op::bitwise_xor, "bitwise_xor", a, b); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "device/poison.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "sinter/errors.hpp"
-#include "trace/per_thread.hpp"
 
 namespace sinter::device {
 namespace cuda {
@@ -34,12 +34,6 @@ class CudaBuffer : public Buffer {
   std::shared_ptr<Gpu> gpu_;
   std::size_t bytes_;
   Address address_;
-};
-
-/// What a launch is given, and where each part of it lies.
-struct Parameters {
-  std::vector<std::uint64_t> cells;
-  std::vector<void*> places;
 };
 
 class CudaKernel : public Kernel {
@@ -76,18 +70,25 @@ class CudaKernel : public Kernel {
     gpu_->use();
     if (g.shared > shared_allowed_) ask_for_shared(g.shared);
 
-    // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has. The thread keeps the room for them.
-    auto& [cells, parameters] = per_thread<Parameters>();
-    cells.clear();
-    for (void* pointer : arguments.pointers) cells.push_back(reinterpret_cast<std::uint64_t>(pointer));
-    for (int i : used_ints_) cells.push_back(static_cast<std::uint64_t>(arguments.ints[i]));
-    cells.insert(cells.end(), arguments.scalars.begin(), arguments.scalars.end());
-    parameters.clear();
-    for (std::uint64_t& cell : cells) parameters.push_back(&cell);
+    // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has. On the stack, for all but the largest
+    // kernels: what a thread would keep for it is gone when static objects' destructors evaluate.
+    constexpr std::size_t kFew = 64;
+    const std::size_t count = arguments.pointers.size() + used_ints_.size() + arguments.scalars.size();
+    std::array<std::uint64_t, kFew> few_cells;
+    std::array<void*, kFew> few_parameters;
+    std::vector<std::uint64_t> many_cells(count > kFew ? count : 0);
+    std::vector<void*> many_parameters(many_cells.size());
+    std::uint64_t* const cells = many_cells.empty() ? few_cells.data() : many_cells.data();
+    void** const parameters = many_cells.empty() ? few_parameters.data() : many_parameters.data();
+    std::uint64_t* next = cells;
+    for (void* pointer : arguments.pointers) *next++ = reinterpret_cast<std::uint64_t>(pointer);
+    for (int i : used_ints_) *next++ = static_cast<std::uint64_t>(arguments.ints[i]);
+    std::copy(arguments.scalars.begin(), arguments.scalars.end(), next);
+    for (std::size_t i = 0; i < count; ++i) parameters[i] = cells + i;
 
     gpu_->note_launch(name_);
     gpu_->check(gpu_->api().launch(function_, g.grid, 1, 1, g.block_x, g.block_y, 1, static_cast<unsigned>(g.shared), gpu_->stream(),
-                                   parameters.data(), nullptr),
+                                   parameters, nullptr),
                 [&] {
                   return fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", *name_, g.grid,
                                      g.block_x, g.block_y, g.shared);

@@ -428,7 +428,7 @@ bool KernelWriter::maskable(const Stage& stage) const {
   return rows_are_lanes() && native_lanes_ > 1 && stage.checks.empty() && !has_scan(nest_, stage);
 }
 
-/// The last points of a row, from `first` on, which are fewer than lanes.
+/// The last points of a row, from `first` on, which are at most `lanes`.
 void KernelWriter::write_masked(const Stage& stage, int axis, const Value& first, int lanes) {
   indices_.clear();
   axes_[axis] = first;
@@ -481,7 +481,7 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
   walk(whole, size, step);
 }
 
-/// Lanes along the axis: whole steps, then what is left over in narrower vectors and single elements.
+/// Lanes along the axis: whole steps, then what is left over, as a masked one or in narrower vectors and single elements.
 void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   const int wide = row_lanes(nest_, stage), narrow = std::min(wide, native_lanes_);
   const Value size = sizes_[axis];
@@ -514,24 +514,17 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   ir_.set_name("more");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(stop, size).ref, rest, done));
   ir_.begin_block(rest);
-  start_rest(stage);
-  first_lane_ = ir_.integer(DType::int64, 0);
-  const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
-  if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
   if (maskable(stage)) {
-    const std::string last = ir_.label("last"), rested = ir_.label("rested");
-    ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(narrow_stop, size).ref, last, rested));
-    ir_.begin_block(last);
-    first_lane_ = ir_.bit_and(narrow_stop, ir_.integer(DType::int64, wide - 1));
-    write_masked(stage, axis, narrow_stop, narrow);
-    ir_.line("br label %" + rested);
-    ir_.begin_block(rested);
-    indices_.clear();
+    write_masked(stage, axis, stop, wide);
   } else {
+    start_rest(stage);
+    first_lane_ = ir_.integer(DType::int64, 0);
+    const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
+    if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
     walk(narrow_stop, size, 1, [] {});
+    first_lane_ = {};
+    combine_rest(stage, ir_.sub(size, stop));
   }
-  first_lane_ = {};
-  combine_rest(stage, ir_.sub(size, stop));
   end_step(stage);
   ir_.line("br label %" + done);
   ir_.begin_block(done);
