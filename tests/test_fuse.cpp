@@ -597,7 +597,7 @@ TEST_CASE("a stencil of stencils is cut between its steps, and computes each ste
   }
 }
 
-TEST_CASE("of what is joined of too many pieces some are put in memory, never the whole") {
+TEST_CASE("of what is joined of too many pieces some are put in memory, the whole at most once on the way") {
   GraphBuilder g;
   const auto join = [&](const std::vector<int>& pieces) {
     std::int64_t rows = 0, before = 0;
@@ -622,7 +622,9 @@ TEST_CASE("of what is joined of too many pieces some are put in memory, never th
     pieces.push_back(join(group));
   }
   const Plan plan = plan_of(g.done({join(pieces)}));
-  for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step)
-    for (const auto& root : plan.steps[step].kernel.roots)
-      CHECK(plan.graph.nodes[root.node].elements.hint() * 8 < plan.graph.nodes[plan.graph.outputs[0]].elements.hint());
+  int whole = 0;  // the result, and at most one that it goes on from
+  for (const auto& step : plan.steps)
+    for (const auto& root : step.kernel.roots)
+      whole += plan.graph.nodes[root.node].elements.hint() * 8 >= plan.graph.nodes[plan.graph.outputs[0]].elements.hint();
+  CHECK(whole <= 2);
 }
