@@ -652,7 +652,7 @@ auto lgamma_64(const X& x) {
 
 template <class X>
 auto digamma_64(const X& x) {
-  const auto one = x.like(1.0), zero = x.like(0.0), a = abs(x);
+  const auto one = x.like(1.0), zero = x.like(0.0);
   const auto low = x < 0.5;
   const auto s = shifted(select(low, exact_sum(one, -select(low, x, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));
   const auto inverse = Pair<X>{one, zero} / s.t;
