@@ -20,7 +20,7 @@
 #include "trace/outline.hpp"
 
 namespace sinter::trace {
-const void* host_data(const RecordedPtr&) { return nullptr; }  // nothing is computed here
+const void* host_data(const RecordedPtr&, const Site&) { return nullptr; }  // nothing is computed here
 }  // namespace sinter::trace
 
 namespace {
