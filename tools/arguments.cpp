@@ -103,6 +103,11 @@ const Value* Arguments::given(int parameter) const {
   return value && !value->as<None>() ? &*value : nullptr;
 }
 
+bool Arguments::none(int parameter) const {
+  const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
+  return value && value->as<None>();
+}
+
 void Arguments::fail(int parameter, const std::string& message) const {
   const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
   throw Fault{value ? value->offset : offset_, message};

@@ -23,6 +23,8 @@ class Arguments {
 
   /// The value, or null when it was left out or is None.
   const Value* given(int parameter) const;
+  /// True for None that was written: NumPy's word for the flat tensor where leaving an axis out means another one.
+  bool none(int parameter) const;
   Arg operand(int parameter) const;
   std::vector<Tensor> tensors(int parameter) const;  // a tuple of them
   std::optional<std::int64_t> axis(int parameter) const;  // absent: none

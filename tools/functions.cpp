@@ -104,6 +104,12 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value plac
 template <Tensor (*F)(const std::vector<Tensor>&, std::int64_t, Location)> Value join(const Arguments& a) {
   return {F(a.tensors(0), a.integer(1, 0), Location{})};
 }
+Value concatenate_(const Arguments& a) {
+  if (!a.none(1)) return join<concatenate>(a);
+  std::vector<Tensor> flat;
+  for (const Tensor& part : a.tensors(0)) flat.push_back(reshape(part, Shape{-1}));
+  return {concatenate(flat, 0, Location{})};
+}
 template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
 
 Value pad_(const Arguments& a) {
@@ -136,7 +142,7 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
-Value sort_(const Arguments& a) { return {sort(a.operand(0), a.integer(1, -1))}; }
+Value sort_(const Arguments& a) { return {a.none(1) ? sort(a.operand(0), std::nullopt) : sort(a.operand(0), a.integer(1, -1))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
@@ -297,8 +303,8 @@ constexpr Function kFunctions[] = {
     {"celu", "x alpha?", with_number<celu, 1>},
     {"choice", "a size axis? * key", choice_},
     {"clip", "a a_min|min? a_max|max?", clip_},
-    {"concat", "arrays axis?", join<concatenate>},
-    {"concatenate", "arrays axis?", join<concatenate>},
+    {"concat", "arrays axis?", concatenate_},
+    {"concatenate", "arrays axis?", concatenate_},
     {"contiguous", "a", unary<contiguous>},
     {"copy", "a", unary<contiguous>},
     {"copysign", "x1 x2", binary<copysign>},

@@ -55,7 +55,7 @@ Tensor diff(const Arg& arg, std::int64_t n, std::int64_t axis) {
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("a difference cannot be taken {} times", n));
   if (x.ndim() == 0) fail<ShapeError>(scope.site(), "a 0-d tensor has no differences");
   const std::int64_t along = checked_axis(scope.site(), axis, x.ndim());
-  for (; n > 0; --n) {
+  for (n = std::min(n, x.size(static_cast<int>(along))); n > 0; --n) {  // then nothing is left
     const std::int64_t size = x.size(static_cast<int>(along));
     const Tensor after = between(x, along, 1, size), before = between(x, along, 0, std::max<std::int64_t>(0, size - 1));
     x = is_bool(x.dtype()) ? not_equal(after, before) : subtract(after, before);
@@ -95,7 +95,8 @@ Tensor nanvar(const Arg& arg, const Axes& axes, bool keepdims, int ddof) {
   const Tensor x(as_node(scope.site(), arg));
   if (!is_floating(x.dtype())) return var(x, axes, keepdims, ddof);
   const Tensor values = astype(x, traits(x.dtype()).compute);
-  const Tensor apart = square(without_nan(values - nanmean(values, axes, true), 0));
+  // Only what is no number itself is left out: an infinite element has no distance from an infinite mean, as in var.
+  const Tensor apart = square(where(isnan(values), 0, values - nanmean(values, axes, true)));
   const Tensor count = count_of_numbers(x, axes, keepdims) - ddof;
   return astype(where(count > 0, divide(sum(apart, axes, keepdims), astype(count, values.dtype())), std::numeric_limits<double>::quiet_NaN()), x.dtype());
 }
