@@ -344,6 +344,36 @@ TEST_CASE("scans of rows and of columns, with work before and after and a sum be
         }
 }
 
+TEST_CASE("a scan of what an earlier pass kept") {
+  Random random;
+  CAPTURE(random.seed);
+  for (int row_threads : {32, 128})
+    for (const std::int64_t rows : {1, 7, 33, 700}) {
+      const std::int64_t points = 5;
+      NestBuilder b({points}, {rows}, true);
+      share_rows(b.nest, row_threads);
+      const int at = b.affine({rows, 1});
+      b.stage(true);
+      const int x = b.load(kF64, at), sum = b.reduce(Op::reduce_sum, x), slot = b.keep(x);
+      b.stage(true);
+      b.store(b.scan(Op::reduce_min, b.op(Op::divide, {b.slot(slot), sum})), at);
+      const Array values = random_array(kF64, points * rows, random);
+      everywhere(b.nest, {values}, {static_cast<std::size_t>(points * rows)}, [&](const Result& got) {
+        double worst = 0;
+        for (std::int64_t p = 0; p < points; ++p) {
+          double total = 0;
+          for (std::int64_t r = 0; r < rows; ++r) total += values.number(p * rows + r);
+          double least = INFINITY;
+          for (std::int64_t r = 0; r < rows; ++r) {
+            least = std::min(least, values.number(p * rows + r) / total);
+            worst = std::max(worst, std::fabs(got.outputs[0].number(p * rows + r) - least) / (1e-3 + std::fabs(least)));
+          }
+        }
+        CHECK(worst < 1e-6);
+      });
+    }
+}
+
 TEST_CASE("a scan over several row axes goes in row-major order; over no rows nothing happens; NaN stays") {
   for (bool lanes_are_rows : {true, false}) {
     NestBuilder b({2}, {3, 4}, lanes_are_rows);

@@ -662,16 +662,23 @@ class Printer {
   /// Threads meet in a scan: all go round as often. One past the end computes the last element again and does not count it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
+    // It reads what the last element's thread kept, and the pass after this one may keep something else there.
+    const bool shares_slots = !nest_.slots.empty() && !in_registers();
+    const auto meet = [&] {
+      if (shares_slots) line("{}();", nest_.schedule.row_threads > kWarp ? "__syncthreads" : "__syncwarp");
+    };
+    meet();
     open("for ({0} first = 0; first < row_points; first += {1})", count_, nest_.schedule.row_threads);
     line("const bool in_row = first + thread < row_points;");
     line("const {} row = in_row ? first + thread : row_points - 1;", count_);
     unflatten_row(stage);
     stage_body(stage, "in_row");
     close();
+    meet();
   }
 
   /// A region of dynamic shared memory for each slot (of each warp that has a row of its own). Threads read back only
-  /// what they wrote themselves, so that slots need no barrier.
+  /// what they wrote themselves, so that slots need no barrier but around a scan.
   void declare_slots(bool warp) {
     if (in_registers())
       for (std::size_t i = 0; i < nest_.slots.size(); ++i)
