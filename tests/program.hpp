@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sinter/sinter.hpp>
+#include <vector>
 
 namespace sinter::testing {
 
@@ -27,6 +28,14 @@ inline bool on_cuda() { return options().device != "cpu"; }
 
 /// Set by a test that takes the compiler away.
 inline bool may_fall_back = false;
+
+/// Kernels that computing the tensors launches.
+inline std::int64_t launches(const std::vector<Tensor>& tensors) {
+  const auto before = counters().kernels_launched;
+  eval(tensors);
+  return static_cast<std::int64_t>(counters().kernels_launched - before);
+}
+inline std::int64_t launches(const Tensor& tensor) { return launches(std::vector<Tensor>{tensor}); }
 
 /// Tests count kernels: unless told otherwise they wait for each.
 inline int run_tests(int argc, char** argv) {

@@ -67,11 +67,6 @@ std::int64_t source(std::int64_t i, std::int64_t size, PadMode mode) {
   return -1;
 }
 
-std::int64_t launches(const Tensor& t) {
-  const auto before = sn::counters().kernels_launched;
-  sn::eval(t);
-  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
-}
 bool fused() { return sn::options().fuse; }
 
 }  // namespace

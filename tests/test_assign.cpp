@@ -10,6 +10,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "says.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -74,26 +75,6 @@ Ref with_part(Ref x, const Selected& s, const std::vector<double>& value) {
   return x;
 }
 
-std::int64_t launches(const Tensor& t) {
-  const auto before = sn::counters().kernels_launched;
-  sn::eval(t);
-  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
-}
-
-template <class E, class Call> void says(Call call, const std::string& what, int line = __builtin_LINE()) {
-  std::string text = "nothing was thrown";
-  try {
-    call();
-  } catch (const E& e) {
-    text = e.what();
-  }
-  const std::string place = std::string(" at ") + __FILE__ + ":";
-  const auto end = text.rfind(place);
-  CAPTURE(text);
-  REQUIRE(end != std::string::npos);
-  CHECK(text.substr(0, end) == what);
-  CHECK(std::abs(std::stoi(text.substr(end + place.size())) - line) <= 2);
-}
 
 }  // namespace
 

@@ -22,12 +22,6 @@ namespace {
 
 std::mt19937 rng{std::random_device{}()};
 
-std::int64_t kernels_of(const Tensor& x) {
-  const auto before = sn::counters().kernels_launched;
-  sn::eval(x);
-  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
-}
-
 void near(const Tensor& got, const Ref& want, double tolerance, const std::string& what) {
   INFO(what);
   REQUIRE(got.shape() == want.shape);
@@ -86,7 +80,7 @@ TEST_CASE("long scans of few rows, with work before and after, in any layout") {
       near(sn::cummin(x, k), scanned(ref, axis, smaller), 0, what);
       if (dtype == DType::bool_) continue;
       const Tensor y = sn::cumsum(x * 2, k) + x;
-      CHECK(kernels_of(y) == 3);  // totals, their scan, the chunks with what comes before and after
+      CHECK(launches(y) == 3);  // totals, their scan, the chunks with what comes before and after
       near(y, zip(scanned(map(ref, [](double v) { return 2 * v; }), axis, plus), ref, plus), 4 * tolerance, what + " with work");
     }
 }
@@ -122,11 +116,6 @@ Moments moments(const Ref& x, std::size_t first, std::size_t step, std::size_t c
   return {mean, squares / static_cast<double>(count)};
 }
 
-std::int64_t kernels_of_all(const std::vector<Tensor>& all) {
-  const auto before = sn::counters().kernels_launched;
-  sn::eval(all);
-  return static_cast<std::int64_t>(sn::counters().kernels_launched - before);
-}
 
 }  // namespace
 
@@ -135,7 +124,7 @@ TEST_CASE("mean and variance of long rows read memory once") {
     auto [x, ref] = random(rng, {140003}, dtype, dtype == DType::int32 ? -50 : 3, dtype == DType::int32 ? 50 : 5);
     const Moments want = moments(ref, 0, 1, ref.v.size());
     const Tensor mean = sn::mean(x), var = sn::var(x);
-    CHECK(kernels_of_all({mean, var}) == 2);  // pieces; their merge
+    CHECK(launches({mean, var}) == 2);  // pieces; their merge
     const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-10;  // the plain loop loses digits too
     CHECK(values(mean)[0] == doctest::Approx(want.mean).epsilon(tolerance));
     CHECK(values(var)[0] == doctest::Approx(want.var).epsilon(tolerance));
@@ -150,7 +139,7 @@ TEST_CASE("mean and variance of long rows read memory once") {
   for (std::size_t row = 0; row < 2; ++row) CHECK(rows[row] == doctest::Approx(moments(far_ref, row * 131500, 1, 131500).var).epsilon(1e-3));
   auto [image, image_ref] = random(rng, {150, 3, 900}, DType::float32, -1, 2);
   const Tensor mean = sn::mean(image, std::vector<std::int64_t>{0, 2}), var = sn::var(image, std::vector<std::int64_t>{0, 2});
-  CHECK(kernels_of_all({mean, var}) == 2);
+  CHECK(launches({mean, var}) == 2);
   for (std::size_t channel = 0; channel < 3; ++channel) {
     Ref own{{}, {}};
     for (std::size_t n = 0; n < 150; ++n)
@@ -193,8 +182,8 @@ TEST_CASE("softmax, log_softmax and logsumexp of long rows read memory once for 
     }
   };
   check(x, ref.v, "finite");
-  CHECK(kernels_of(sn::logsumexp(x * 2)) == 2);
-  CHECK(kernels_of(sn::softmax(x * 2)) == 3);
+  CHECK(launches(sn::logsumexp(x * 2)) == 2);
+  CHECK(launches(sn::softmax(x * 2)) == 3);
   // Whole pieces of -inf, all of it, one +inf, one NaN.
   auto masked = ref.v;
   for (std::size_t k = 10000; k < 60000; ++k) masked[k] = -INFINITY;
@@ -222,7 +211,7 @@ TEST_CASE("argmin and argmax of long rows read memory once") {
         return static_cast<double>((largest ? std::max_element(begin, end) : std::min_element(begin, end)) - begin);
       };
       const Tensor along = find(x, 1, false), extreme = largest ? sn::max(x, 1) : sn::min(x, 1);
-      CHECK(kernels_of_all({along, extreme}) == 2);
+      CHECK(launches({along, extreme}) == 2);
       CHECK(values(along) == std::vector<double>{place(0, 140003), place(140003, 140003)});
       CHECK(values(find(x, {}, true)) == std::vector<double>{place(0, 280006)});
       CHECK(values(find(x.T(), 0, false)) == std::vector<double>{place(0, 140003), place(140003, 140003)});

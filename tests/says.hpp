@@ -1,0 +1,28 @@
+// What an error tells: its text, and at its end the place of the statement that recorded or asked.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <sinter/errors.hpp>
+#include <string>
+
+namespace sinter::testing {
+
+/// The message is `what` and a place in the caller's file, at most `within` lines from the call.
+template <class E, class Call>
+void says(Call call, const std::string& what, int within = 2, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  std::string text = "nothing was thrown";
+  try {
+    call();
+  } catch (const E& e) {
+    text = e.what();
+  }
+  const std::string place = std::string(" at ") + file + ":";
+  const auto end = text.rfind(place);
+  CAPTURE(text);
+  REQUIRE(end != std::string::npos);
+  CHECK(text.substr(0, end) == what);
+  CHECK(std::abs(std::stoi(text.substr(end + place.size())) - line) <= within);
+}
+
+}  // namespace sinter::testing
