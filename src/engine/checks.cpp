@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include "sinter/errors.hpp"
+#include "trace/site.hpp"
 
 namespace sinter::engine {
-namespace {
-
-std::string place(const Location& where) { return *where.file ? fmt::format(" at {}:{}", where.file, where.line) : std::string(); }
-
-}  // namespace
 
 void Checks::launch(const PlannedStep& step, const std::function<void(const device::BufferPtr& flags)>& launch_with) {
   const std::vector<std::int64_t> none(2 * step.gathers.size());
@@ -28,7 +24,7 @@ void Checks::verify() {
       const trace::GatherSite& gather = gathers_.at(static_cast<std::size_t>(step->gathers[check]));
       std::int64_t index = raised[2 * check + 1];
       if (index < 0) index -= gather.size;  // negative indices are counted from the front before they are looked up
-      throw IndexError(fmt::format("{}: index {} is out of bounds for axis {} with size {}{}", gather.called, index, gather.axis, gather.size, place(gather.where)));
+      trace::fail<IndexError>({gather.called, gather.where}, fmt::format("index {} is out of bounds for axis {} with size {}", index, gather.axis, gather.size));
     }
   }
 }

@@ -47,10 +47,6 @@ std::size_t cost_of(const Planned& planned) {
   return cost;
 }
 
-}  // namespace
-
-namespace {
-
 constinit ForkGate gate;
 constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static tensors may outlive any order of destruction
 

@@ -1,5 +1,5 @@
 // Graph: what was recorded, as a plain value. Nodes in topological order, referring to each other by number.
-// Built from tensors by trace/linearize.hpp, by hand in tests, and read by fuse/.
+// Built from tensors by trace/outline.hpp, by hand in tests, and read by fuse/.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -38,10 +38,12 @@ Tensor words(Key key, const Shape& shape, bool draw = false) {
 Tensor low_word(const Tensor& words) { return astype(words, DType::uint32); }
 Tensor high_word(const Tensor& words) { return astype(right_shift(words, 32), DType::uint32); }
 
-bool narrow(DType dtype) { return dtype != DType::float64; }
-
 void check_floating(const Site& site, DType dtype) {
   if (!is_floating(dtype)) fail<DTypeError>(site, fmt::format("the dtype is {}, but has to be a floating one", name(dtype)));
+}
+
+void check_integer(const Site& site, DType dtype) {
+  if (!is_integer(dtype) || is_bool(dtype)) fail<DTypeError>(site, fmt::format("the dtype is {}, but has to be an integer one", name(dtype)));
 }
 
 /// In [0, 1), of as many bits as the type's significand has.
@@ -87,7 +89,7 @@ Key Key::fold_in(std::uint64_t number) const { return derived(*this, number, kFo
 
 Tensor bits(Key key, const Shape& shape, DType dtype, Location where) {
   const Scope scope("random::bits", where);
-  if (!is_integer(dtype) || is_bool(dtype)) fail<DTypeError>(scope.site(), fmt::format("the dtype is {}, but has to be an integer one", name(dtype)));
+  check_integer(scope.site(), dtype);
   return astype(words(key, shape), dtype);
 }
 
@@ -102,10 +104,10 @@ Tensor uniform(Key key, const Shape& shape, const Arg& low, const Arg& high, DTy
 Tensor normal(Key key, const Shape& shape, const Arg& mean, const Arg& std, DType dtype) {
   const Scope scope("random::normal", mean.where());
   check_floating(scope.site(), dtype);
-  const DType computed = narrow(dtype) ? DType::float32 : DType::float64;
+  const DType computed = traits(dtype).compute;
   const Tensor drawn = words(key, shape);
   const Tensor radius = sqrt(multiply(log(positive_fraction(drawn, computed)), -2.0));
-  const Tensor turn = narrow(dtype) ? multiply(astype(astype(high_word(drawn), DType::int32), computed), std::numbers::pi_v<double> * 0x1p-31)
+  const Tensor turn = computed == DType::float32 ? multiply(astype(astype(high_word(drawn), DType::int32), computed), std::numbers::pi_v<double> * 0x1p-31)
                                     : multiply(astype(astype(words(key, shape, true), DType::int64), computed), std::numbers::pi_v<double> * 0x1p-63);
   const Tensor unit = astype(multiply(radius, cos(turn)), dtype);
   return add(multiply(unit, parameter(scope.site(), std, dtype, shape)), parameter(scope.site(), mean, dtype, shape));
@@ -113,7 +115,7 @@ Tensor normal(Key key, const Shape& shape, const Arg& mean, const Arg& std, DTyp
 
 Tensor integers(Key key, const Shape& shape, std::int64_t low, std::int64_t high, DType dtype, Location where) {
   const Scope scope("random::integers", where);
-  if (!is_integer(dtype) || is_bool(dtype)) fail<DTypeError>(scope.site(), fmt::format("the dtype is {}, but has to be an integer one", name(dtype)));
+  check_integer(scope.site(), dtype);
   if (low >= high) fail<ValueError>(scope.site(), fmt::format("there is no integer from {} to below {}", low, high));
   if (!fits(Arg(low, where), dtype) || !fits(Arg(high - 1, where), dtype))
     fail<ValueError>(scope.site(), fmt::format("{} to {} are not all values of {}", low, high - 1, name(dtype)));
@@ -123,14 +125,14 @@ Tensor integers(Key key, const Shape& shape, std::int64_t low, std::int64_t high
 
 Tensor bernoulli(Key key, const Shape& shape, const Arg& p) {
   const Scope scope("random::bernoulli", p.where());
-  const DType computed = p.is_tensor() && is_floating(p.tensor().dtype()) && narrow(p.tensor().dtype()) ? DType::float32 : DType::float64;
+  const DType computed = p.is_tensor() && is_floating(p.tensor().dtype()) ? traits(p.tensor().dtype()).compute : DType::float64;
   return less(fraction(key, shape, computed), parameter(scope.site(), p, computed, shape));
 }
 
 Tensor exponential(Key key, const Shape& shape, const Arg& scale, DType dtype) {
   const Scope scope("random::exponential", scale.where());
   check_floating(scope.site(), dtype);
-  const DType computed = narrow(dtype) ? DType::float32 : DType::float64;
+  const DType computed = traits(dtype).compute;
   const Tensor unit = astype(negative(log(positive_fraction(words(key, shape), computed))), dtype);
   return multiply(unit, parameter(scope.site(), scale, dtype, shape));
 }
