@@ -1,7 +1,10 @@
-// References for functions that the C library lacks.
+// References for functions: the C library's, and those that it lacks.
 #pragma once
 #include <cmath>
 #include <limits>
+#include <optional>
+
+#include "trace/primitives.hpp"
 
 namespace sinter::testing {
 
@@ -32,6 +35,14 @@ W digamma(W x) {
   return rest + (std::log(x) - 1 / (2 * x) - series);
 }
 
+/// What lgamma and digamma lose beside their zeros is measured by the terms whose difference they are: digamma(x) left of zero is log|x| less
+/// a cotangent as large.
+template <class W>
+W size_of_terms(trace::Op op, W x, W value) {
+  if (!std::isfinite(value)) return 0;
+  return 1 + std::fabs(value) + (op == trace::Op::digamma && x < 0 ? std::fabs(std::log(-x)) : W(0));
+}
+
 /// y with erf(y) = x, by Halley's steps.
 template <class W>
 W inverse_error_function(W x) {
@@ -47,6 +58,68 @@ W inverse_error_function(W x) {
     if (std::fabs(step) < 4 * std::numeric_limits<W>::epsilon() * y) break;
   }
   return std::copysign(y, x);
+}
+
+/// The functions of one number that are not rounded correctly, in a wider type; none for another op.
+template <class W>
+std::optional<W> function_reference(trace::Op op, W x) {
+  using trace::Op;
+  switch (op) {
+    case Op::exp:
+      return std::exp(x);
+    case Op::exp2:
+      return std::exp2(x);
+    case Op::expm1:
+      return std::expm1(x);
+    case Op::log:
+      return std::log(x);
+    case Op::log2:
+      return std::log2(x);
+    case Op::log10:
+      return std::log10(x);
+    case Op::log1p:
+      return std::log1p(x);
+    case Op::sin:
+      return std::sin(x);
+    case Op::cos:
+      return std::cos(x);
+    case Op::tan:
+      return std::tan(x);
+    case Op::asin:
+      return std::asin(x);
+    case Op::acos:
+      return std::acos(x);
+    case Op::atan:
+      return std::atan(x);
+    case Op::sinh:
+      return std::sinh(x);
+    case Op::cosh:
+      return std::cosh(x);
+    case Op::tanh:
+      return std::tanh(x);
+    case Op::asinh:
+      return std::asinh(x);
+    case Op::acosh:
+      return std::acosh(x);
+    case Op::atanh:
+      return std::atanh(x);
+    case Op::cbrt:
+      return std::cbrt(x);
+    case Op::erfc:
+      return std::erfc(x);
+    case Op::erf:
+      return std::erf(x);
+    case Op::ndtr:
+      return normal_distribution(x);
+    case Op::lgamma:
+      return x <= 0 && std::trunc(x) == x ? std::numeric_limits<W>::infinity() : std::lgamma(x);
+    case Op::digamma:
+      return digamma(x);
+    case Op::erfinv:
+      return inverse_error_function(x);
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace sinter::testing

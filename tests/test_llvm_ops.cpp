@@ -131,6 +131,7 @@ using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 template <class T>
 Wide<T> float_reference(Op op, T a, T b) {
   const Wide<T> x = a, y = b;
+  if (const auto known = function_reference(op, x)) return *known;
   switch (op) {
     case Op::negative:
       return -a;
@@ -150,64 +151,12 @@ Wide<T> float_reference(Op op, T a, T b) {
       return std::sqrt(a);
     case Op::rsqrt:
       return T(1) / std::sqrt(a);
-    case Op::exp:
-      return std::exp(x);
-    case Op::exp2:
-      return std::exp2(x);
-    case Op::expm1:
-      return std::expm1(x);
-    case Op::log:
-      return std::log(x);
-    case Op::log2:
-      return std::log2(x);
-    case Op::log10:
-      return std::log10(x);
-    case Op::log1p:
-      return std::log1p(x);
-    case Op::sin:
-      return std::sin(x);
-    case Op::cos:
-      return std::cos(x);
-    case Op::tan:
-      return std::tan(x);
-    case Op::asin:
-      return std::asin(x);
-    case Op::acos:
-      return std::acos(x);
-    case Op::atan:
-      return std::atan(x);
-    case Op::sinh:
-      return std::sinh(x);
-    case Op::cosh:
-      return std::cosh(x);
-    case Op::tanh:
-      return std::tanh(x);
-    case Op::asinh:
-      return std::asinh(x);
-    case Op::acosh:
-      return std::acosh(x);
-    case Op::atanh:
-      return std::atanh(x);
-    case Op::cbrt:
-      return std::cbrt(x);
-    case Op::erfc:
-      return std::erfc(x);
-    case Op::ndtr:
-      return normal_distribution(x);
-    case Op::lgamma:
-      return x <= 0 && std::trunc(x) == x ? std::numeric_limits<decltype(+x)>::infinity() : std::lgamma(x);
-    case Op::digamma:
-      return digamma(x);
-    case Op::erfinv:
-      return inverse_error_function(x);
     case Op::copysign:
       return std::copysign(a, b);
     case Op::nextafter:
       return std::nextafter(a, b);
     case Op::ldexp:
       return std::isnan(b) ? b : std::ldexp(a, static_cast<int>(std::min(std::max(b, T(-2200)), T(2200))));
-    case Op::erf:
-      return std::erf(x);
     case Op::add:
       return a + b;
     case Op::subtract:
@@ -263,14 +212,16 @@ bool truth_reference(Op op, T a, T b) {
 bool is_function(Op op) { return trace::primitive(op).cost >= 12 || op == Op::power; }
 
 template <class T>
-bool agrees(Op op, T got, Wide<T> expected) {
+bool agrees(Op op, T x, T got, Wide<T> expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(expected)) return std::isnan(got);
   const bool either_zero = (op == Op::minimum || op == Op::maximum) && got == 0 && rounded == 0;  // IEEE leaves the sign open
   if (got == rounded) return got != 0 || either_zero || std::signbit(got) == std::signbit(rounded);
   if (!is_function(op)) return false;
   // Beside their zeros these err absolutely.
-  if ((op == Op::lgamma || op == Op::digamma) && std::fabs(got - expected) <= 2 * std::numeric_limits<T>::epsilon()) return true;
+  if ((op == Op::lgamma || op == Op::digamma) &&
+      std::fabs(got - expected) <= 2 * std::numeric_limits<T>::epsilon() * testing::size_of_terms<Wide<T>>(op, x, expected))
+    return true;
   T low = rounded, high = rounded;
   for (int k = 0; k < 2; ++k) low = std::nextafter(low, -INFINITY), high = std::nextafter(high, INFINITY);
   return low <= got && got <= high;
@@ -375,7 +326,7 @@ void check_op(Op op, std::uint64_t seed) {
         bool good;
         if (boolean) good = truth[k] == truth_reference<T>(op, x[k], y[k]);
         else if constexpr (std::is_same_v<T, bool>) good = out[k] == bool_reference(op, x[k], y[k]);
-        else if constexpr (std::is_floating_point_v<T>) good = agrees<T>(op, out[k], float_reference<T>(op, x[k], y[k]));
+        else if constexpr (std::is_floating_point_v<T>) good = agrees<T>(op, x[k], out[k], float_reference<T>(op, x[k], y[k]));
         else good = out[k] == integer_reference<T>(op, x[k], y[k]);
         if (!good) {
           FAIL_CHECK(row.name, " ", name(dtype_of<T>), " of ", x[k], ", ", y[k], " gives ", boolean ? T(truth[k]) : out[k], " (",
