@@ -87,11 +87,15 @@ std::int64_t Call::axis(std::int64_t axis, int rank) const {
   return axis < 0 ? axis + rank : axis;
 }
 
+std::vector<std::span<const Operator>> operator_families() {
+  return {elementwise_operators(), reduction_operators(), shape_operators(),     indexing_operators(),
+          network_operators(),     quantized_operators(), attention_operators(), recurrent_operators()};
+}
+
 const Operator* find_operator(std::string_view name) {
   static const auto* table = [] {
     auto* rows = new std::unordered_map<std::string_view, const Operator*>;
-    for (const auto family : {elementwise_operators(), reduction_operators(), shape_operators(), indexing_operators(), network_operators(),
-                              quantized_operators()})
+    for (const auto family : operator_families())
       for (const Operator& row : family) rows->emplace(row.name, &row);
     return rows;
   }();
@@ -101,8 +105,7 @@ const Operator* find_operator(std::string_view name) {
 
 std::vector<std::string_view> operator_names() {
   std::vector<std::string_view> names;
-  for (const auto family : {elementwise_operators(), reduction_operators(), shape_operators(), indexing_operators(), network_operators(),
-                            quantized_operators()})
+  for (const auto family : operator_families())
     for (const Operator& row : family) names.push_back(row.name);
   std::sort(names.begin(), names.end());
   return names;

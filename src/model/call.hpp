@@ -81,5 +81,9 @@ std::span<const Operator> shape_operators();
 std::span<const Operator> indexing_operators();
 std::span<const Operator> network_operators();
 std::span<const Operator> quantized_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> recurrent_operators();
+/// All of them.
+std::vector<std::span<const Operator>> operator_families();
 
 }  // namespace sinter::model

@@ -30,6 +30,32 @@ bool Graph::is_output(std::string_view value) const {
   return std::any_of(outputs.begin(), outputs.end(), [&](const ModelValue& output) { return output.name == value; });
 }
 
+std::set<std::string, std::less<>> outer_reads(const Graph& graph) {
+  std::set<std::string, std::less<>> own, outer;
+  for (const auto& [name, tensor] : graph.constants) own.insert(name);
+  for (const ModelValue& input : graph.inputs) own.insert(input.name);
+  for (const Node& node : graph.nodes) own.insert(node.outputs.begin(), node.outputs.end());
+  const auto read = [&](const std::string& name) {
+    if (!name.empty() && !own.contains(name)) outer.insert(name);
+  };
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) read(input);
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+        for (const std::string& input : outer_reads(**inner)) read(input);
+  }
+  for (const ModelValue& output : graph.outputs) read(output.name);
+  return outer;
+}
+
+std::set<std::string, std::less<>> inner_reads(const Graph& graph) {
+  std::set<std::string, std::less<>> names;
+  for (const Node& node : graph.nodes)
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) names.merge(outer_reads(**inner));
+  return names;
+}
+
 void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
   std::unordered_map<std::string_view, int> giver;  // of a value: the node, or -1
   for (const auto& [name, tensor] : graph.constants) giver[name] = -1;
@@ -44,8 +70,12 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
 
   std::vector<std::vector<int>> readers(graph.nodes.size());
   std::vector<int> waits(graph.nodes.size());
-  for (int n = 0; n < count; ++n)
-    for (const std::string& input : graph.nodes[n].inputs) {
+  for (int n = 0; n < count; ++n) {
+    std::vector<std::string> inputs = graph.nodes[n].inputs;
+    for (const auto& [name, attribute] : graph.nodes[n].attributes)
+      if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+        for (const std::string& input : outer_reads(**inner)) inputs.push_back(input);
+    for (const std::string& input : inputs) {
       if (input.empty()) continue;
       const auto found = giver.find(input);
       if (found == giver.end()) {
@@ -56,6 +86,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
       readers[found->second].push_back(n);
       ++waits[n];
     }
+  }
   for (const ModelValue& output : graph.outputs)
     if (!giver.contains(output.name) && !outer.contains(output.name))
       throw ModelError(fmt::format("{}: the output '{}' is given by no node", graph.file, output.name));

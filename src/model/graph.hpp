@@ -39,6 +39,10 @@ struct Graph {
   bool is_output(std::string_view value) const;
 };
 
+/// What a graph within another one (a branch of an If) reads of that; and what all graphs within this one read of it.
+std::set<std::string, std::less<>> outer_reads(const Graph& graph);
+std::set<std::string, std::less<>> inner_reads(const Graph& graph);
+
 /// Brings the nodes into an order in which each value is there before it is read. Throws ModelError for a value that nothing gives, that two
 /// nodes give, or for a cycle. `outer` are the values that a graph within another one may read of that.
 void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer = {});

@@ -131,8 +131,7 @@ Results lp_normalization(const Call& c) {
   const std::int64_t axis = c.integer("axis", -1), p = c.integer("p", 2);
   if (p != 1 && p != 2) c.refuse(fmt::format("p = {}", p));
   const Tensor length = p == 1 ? sum(absolute(c[0]), axis, true) : sqrt(sum(square(c[0]), axis, true));
-  const Tensor ratio = divide(c[0], length);
-  return {where(c.at_node(equal(c.at_node(length), 0)), Arg(0), ratio).astype(c.tensor(0).dtype())};
+  return {divide(c[0], length)};
 }
 
 Results mean_variance_normalization(const Call& c) {
@@ -152,6 +151,33 @@ Results lrn(const Call& c) {
   const Tensor windows = sliding_window_view(c.at_node(pad(square(c[0]), widths)), {size}, 1);
   const Tensor scale = add(multiply(sum(c.at_node(windows), -1), c.number("alpha", 1e-4f) / static_cast<double>(size)), c.number("bias", 1));
   return {divide(c[0], power(c.at_node(scale), c.number("beta", 0.75)))};
+}
+
+/// Minus the value at each row's target, weighted, and reduced as the attribute says.
+Tensor log_likelihood(const Call& c, const Tensor& x) {
+  const Tensor target = astype(c[1], DType::int64);
+  const bool ignores = c.given("ignore_index");
+  const std::int64_t ignored = c.integer("ignore_index", -1);
+  const Tensor counted = ignores ? not_equal(c.at_node(target), ignored) : Tensor();
+  const Tensor place = ignores ? where(c.at_node(counted), target, 0) : target;
+  Tensor loss = negative(c.at_node(squeeze(c.at_node(take_along_axis(c.at_node(x), expand_dims(c.at_node(place), 1), 1)), 1)));
+  Tensor weight = c.has(2) ? take(c[2], place) : Tensor();
+  if (ignores) {
+    if (weight.empty_handle()) weight = astype(c.at_node(counted), x.dtype());
+    else weight = where(c.at_node(counted), weight, full({}, Arg(0.0, c.where()), x.dtype()));
+    loss = where(c.at_node(counted), loss, full({}, Arg(0.0, c.where()), x.dtype()));
+  }
+  if (!weight.empty_handle()) loss = multiply(c.at_node(loss), weight);
+  const std::string reduction = c.text("reduction", "mean");
+  if (reduction == "none") return loss;
+  if (reduction == "sum") return sum(c.at_node(loss));
+  if (reduction != "mean") c.refuse(fmt::format("reduction '{}'", reduction));
+  return weight.empty_handle() ? mean(c.at_node(loss)) : divide(sum(c.at_node(loss)), sum(c.at_node(weight)));
+}
+
+Results softmax_cross_entropy(const Call& c) {
+  const Tensor logarithms = log_softmax(c[0], 1);
+  return {log_likelihood(c, logarithms), logarithms};
 }
 
 Results fused_matmul(const Call& c) {
@@ -174,8 +200,10 @@ const Operator kRows[] = {
     {"LpNormalization", lp_normalization},
     {"MatMul", [](const Call& c) -> Results { return {matmul(c[0], c[1])}; }},
     {"MeanVarianceNormalization", mean_variance_normalization},
+    {"NegativeLogLikelihoodLoss", [](const Call& c) -> Results { return {log_likelihood(c, c.tensor(0))}; }},
     {"RMSNormalization", rms_normalization},
     {"SimplifiedLayerNormalization", rms_normalization},
+    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
     {"com.microsoft.FusedMatMul", fused_matmul},
     {"com.microsoft.SkipLayerNormalization", skip_layer_normalization},
     {"com.microsoft.SkipSimplifiedLayerNormalization", skip_layer_normalization},

@@ -1,6 +1,7 @@
 // Operators over axes: reductions, scans, softmax and its kind.
 #include <fmt/format.h>
 
+#include <limits>
 #include <numeric>
 
 #include "model/call.hpp"
@@ -84,6 +85,25 @@ Results hardmax(const Call& c) {
   return {reshape(c.at_node(astype(c.at_node(equal(place, numbers)), x.dtype())), x.shape())};
 }
 
+/// What no value of the type is below (or above).
+Tensor least(const Call& c, DType dtype, bool lowest) {
+  return visit_storage(dtype, [&]<class T>() -> Tensor {
+    if constexpr (std::is_integral_v<T>) return full({}, Arg(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max(), c.where()), dtype);
+    else return full({}, Arg(lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(), c.where()), dtype);
+  });
+}
+
+/// Of nothing, the maximum is the least value of the type, and the minimum the greatest.
+template <Tensor (*reduce)(const Arg&, const Axes&, bool)> Results extreme(const Call& c, bool largest) {
+  return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) {
+    const Tensor& t = x.tensor();
+    bool nothing = false;
+    for (const std::int64_t axis : axes.list()) nothing |= t.size(static_cast<int>(c.axis(axis, t.ndim()))) == 0;
+    if (!nothing || t.dtype() == DType::bool_) return reduce(x, axes, keep);
+    return full(sum(x, axes, keep).shape(), c.at_node(least(c, t.dtype(), largest)));
+  });
+}
+
 const Operator kRows[] = {
     {"ArgMax", extremum<argmax>},
     {"ArgMin", extremum<argmin>},
@@ -98,9 +118,9 @@ const Operator kRows[] = {
      }},
     {"ReduceLogSum", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return log(sum(x, axes, keep)); }); }},
     {"ReduceLogSumExp", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return logsumexp(x, axes, keep); }); }},
-    {"ReduceMax", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return max(x, axes, keep); }); }},
+    {"ReduceMax", [](const Call& c) { return extreme<max>(c, true); }},
     {"ReduceMean", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return mean(x, axes, keep); }); }},
-    {"ReduceMin", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return min(x, axes, keep); }); }},
+    {"ReduceMin", [](const Call& c) { return extreme<min>(c, false); }},
     {"ReduceProd", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return prod(x, axes, keep); }); }},
     {"ReduceSum", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(x, axes, keep); }); }},
     {"ReduceSumSquare", [](const Call& c) {

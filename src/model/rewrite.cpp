@@ -71,10 +71,11 @@ int remove_identities(Graph& graph) {
   int count = 0;
   std::vector<Node> left;
   std::unordered_map<std::string, std::string> same;  // value -> what it is
+  const auto inner = inner_reads(graph);
   for (Node& node : graph.nodes) {
     for (std::string& input : node.inputs)
       if (const auto found = same.find(input); found != same.end()) input = found->second;
-    const bool output = !node.outputs.empty() && graph.is_output(node.outputs[0]);
+    const bool output = !node.outputs.empty() && (graph.is_output(node.outputs[0]) || inner.contains(node.outputs[0]));
     if (!node.inputs.empty() && !node.inputs[0].empty() && !output && is_identity(graph, node)) {
       same.emplace(node.outputs[0], node.inputs[0]);
       ++count;
@@ -90,6 +91,7 @@ int remove_identities(Graph& graph) {
 int remove_dead(Graph& graph) {
   std::unordered_set<std::string> read;
   for (const ModelValue& output : graph.outputs) read.insert(output.name);
+  for (const std::string& name : inner_reads(graph)) read.insert(name);
   std::vector<Node> left;
   int count = 0;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
