@@ -4,6 +4,7 @@
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/linalg.hpp"
+#include "sinter/nn.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/print.hpp"

@@ -23,6 +23,7 @@ template <class Number> struct LibraryCallOf {
   int node = -1;  // the result: contiguous, of this shape
   std::vector<Number> shape;
   std::vector<LibraryOperandOf<Number>> operands;
+  std::vector<std::int64_t> ints;  // the op's attributes
 };
 
 using LibraryOperand = LibraryOperandOf<std::int64_t>;

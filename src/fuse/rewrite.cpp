@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuse/rebuild.hpp"
+#include "trace/library.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -154,6 +155,67 @@ int multiply_and_sum(Graph& out, const Node& node) {
   sum.inputs = {push(out, product)};
   sum.ints = {static_cast<std::int64_t>(rank)};
   return push(out, sum);
+}
+
+/// A convolution as a product of windows and weights over (batch, group, filter of the group, channel of the group, places.., taps..),
+/// summed over channels and taps.
+int multiply_windows(Graph& out, const Node& node) {
+  const trace::Convolution how = trace::Convolution::of(hints(node.ints));
+  const std::size_t axes = how.axes();
+  int x = node.inputs[0];
+  const Sizes weight = out.nodes[node.inputs[1]].shape;
+  Sizes shape = out.nodes[x].shape;
+  const Size batch = shape[0], groups = how.groups, filters = weight[0] / groups, channels = weight[1];
+
+  Node padded;
+  padded.op = Op::pad;
+  padded.dtype = node.dtype;
+  padded.ints = {0, 0, 0, 0};
+  padded.where = node.where;
+  bool pads = false;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    padded.ints.insert(padded.ints.end(), {how.before[axis], how.after[axis]});
+    shape[axis + 2] = shape[axis + 2] + how.before[axis] + how.after[axis];
+    pads |= how.before[axis] + how.after[axis] > 0;
+  }
+  if (pads) {
+    const int zero = push_constant(out, trace::make_scalar_int(node.dtype, 0), node.where);
+    padded.inputs = {x, push_view(out, Op::broadcast, zero, shape, node.where)};
+    padded.shape = shape;
+    x = push(out, padded);
+  }
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    shape[axis + 2] = node.shape[axis + 2];
+    shape.push_back(weight[axis + 2]);
+    x = push_view(out, Op::windows, x, shape, node.where);
+    out.nodes[x].ints = {static_cast<std::int64_t>(axis) + 2, how.stride[axis], how.dilation[axis]};
+  }
+  Sizes full{batch, groups, filters, channels}, of_x{batch, groups, 1, channels}, of_weight{1, groups, filters, channels}, result{batch, groups, filters};
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    full.push_back(node.shape[axis + 2]);
+    of_x.push_back(node.shape[axis + 2]);
+    of_weight.push_back(1);
+    result.push_back(node.shape[axis + 2]);
+  }
+  Node sum = node;
+  sum.op = Op::reduce_sum;
+  sum.ints = {3};
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    sum.ints.push_back(static_cast<std::int64_t>(full.size()));
+    for (Sizes* sizes : {&full, &of_x, &of_weight}) sizes->push_back(weight[axis + 2]);
+  }
+  const auto spread = [&](int input, const Sizes& as) {
+    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.where), full, node.where);
+  };
+  Node product;
+  product.op = Op::multiply;
+  product.dtype = node.dtype;
+  product.shape = full;
+  product.where = node.where;
+  product.inputs = {spread(x, of_x), spread(node.inputs[1], of_weight)};
+  sum.inputs = {push(out, std::move(product))};
+  sum.shape = result;
+  return push_view(out, Op::reshape, push(out, std::move(sum)), node.shape, node.where);
 }
 
 /// Every element of the last axis goes where as many come before it: two kernels of n^2 comparisons a row. Equal elements keep their

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device/host/conv.hpp"
 #include "device/host/matmul.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
@@ -31,6 +32,7 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
                     pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
                     call.operands[0].shape[rank - 1], threads);
     }
+    case trace::Op::conv: return convolve(call, pointers, threads);
     case trace::Op::sort: return sort_rows(call.dtype, call.operands[0], pointers[0], pointers[1], threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
