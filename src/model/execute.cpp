@@ -58,7 +58,7 @@ Graph branch_of(const Graph& graph, const Node& node, const char* attribute) {
 }  // namespace
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {
-  std::unordered_map<std::string_view, int> slots;
+  std::unordered_map<std::string, int> slots;
   const auto slot = [&](const std::string& name) {
     if (name.empty()) return -1;
     const auto [at, added] = slots.emplace(name, static_cast<int>(constants_.size()));

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <mutex>
 
 #include "model/execute.hpp"
@@ -46,7 +46,7 @@ std::vector<MissingOperator> Model::missing() const { return model::missing_oper
 
 namespace {
 
-std::string at(Location where) { return where.line ? fmt::format(" [{}:{}]", std::filesystem::path(where.file).filename().string(), where.line) : ""; }
+std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
 
 /// One size under one name for all inputs.
 void check_inputs(const model::Graph& graph, const std::vector<Tensor>& inputs, Location where) {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "model/execute.hpp"
+#include "model/rewrite_rules.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/ops.hpp"
 
@@ -115,6 +116,14 @@ struct Rule {
 constexpr Rule kRules[] = {
     {"remove_identity", "Identity and Dropout give their input", remove_identities},
     {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
+    {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},
+    {"merge_reshapes", "a Reshape of a Reshape is one", merge_reshapes},
+    {"merge_equal", "nodes that say the same are one", merge_equal_nodes},
+    {"absorb_pad", "a Pad of zeros is the padding of the Conv after it", absorb_pads},
+    {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
+    {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, which pads nothing", fold_leading_batch_norms},
+    {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},
+    {"merge_products", "products of one operand with several constant matrices are one", merge_products},
     {"remove_dead", "nodes whose results nobody reads go", remove_dead},
 };
 
@@ -131,6 +140,9 @@ std::vector<Rewrite> rewrite(Graph& graph) {
       again |= fired > 0;
     }
   }
+  std::vector<Tensor> constants;
+  for (const auto& [name, tensor] : graph.constants) constants.push_back(tensor);
+  eval(constants);  // weights that were computed anew
   return counts;
 }
 
