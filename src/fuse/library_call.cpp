@@ -26,6 +26,7 @@ template <class From, class To, class Convert> void convert(const LibraryCallOf<
   result.op = call.op;
   result.dtype = call.dtype;
   result.node = call.node;
+  result.call = call.call;
   result.shape = all(call.shape);
   for (const auto& operand : call.operands) {
     LibraryOperandOf<To> converted;
