@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "functions_nn.hpp"
 #include "lexer.hpp"
+#include "sinter/decompositions.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
@@ -248,9 +249,52 @@ Value tensordot_(const Arguments& a) {
 Value einsum_(const Arguments& a) { return {einsum(a.text(0, ""), a.tensors(1), Location{})}; }
 Value trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 Value matrix_power_(const Arguments& a) { return {matrix_power(a.operand(0), a.integer(1, 1))}; }
-Value norm_(const Arguments& a) {
-  return {norm(a.operand(0), a.given(1) ? std::optional(a.number(1, 2)) : std::nullopt, a.axes(2), a.flag(3))};
+std::optional<NormOrder> order(const Arguments& a, int parameter) {
+  const Value* given = a.given(parameter);
+  if (!given) return std::nullopt;
+  if (const auto* name = given->as<std::string>()) return NormOrder(name->c_str());  // the argument outlives the call
+  return NormOrder(a.number(parameter, 2));
 }
+Value norm_(const Arguments& a) { return {norm(a.operand(0), order(a, 1), a.axes(2), a.flag(3))}; }
+Value matrix_norm_(const Arguments& a) { return {matrix_norm(a.operand(0), a.flag(1), order(a, 2).value_or("fro"))}; }
+Value cond_(const Arguments& a) { return {cond(a.operand(0), order(a, 1).value_or(2))}; }
+Value cross_(const Arguments& a) { return {cross(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+std::optional<double> number_or_none(const Arguments& a, int parameter) {
+  return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt;
+}
+Value cholesky_(const Arguments& a) { return {cholesky(a.operand(0), a.flag(1))}; }
+Value qr_(const Arguments& a) {
+  const std::string mode = a.text(1, "reduced");
+  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode is 'reduced', 'complete' or 'r'");
+  const auto [q, r] = qr(a.operand(0), mode == "complete" ? QRMode::complete : QRMode::reduced);
+  if (mode == "r") return {r};
+  return {Tuple{{q}, {r}}};
+}
+Value svd_(const Arguments& a) {
+  if (!a.flag(2, true)) return {svdvals(a.operand(0))};
+  const auto [u, s, vh] = svd(a.operand(0), a.flag(1, true));
+  return {Tuple{{u}, {s}, {vh}}};
+}
+Triangle triangle(const Arguments& a) {
+  const std::string uplo = a.text(1, "L");
+  if (uplo != "L" && uplo != "U" && uplo != "l" && uplo != "u") a.fail(1, "UPLO is 'L' or 'U'");
+  return uplo == "L" || uplo == "l" ? Triangle::lower : Triangle::upper;
+}
+Value eigh_(const Arguments& a) {
+  const auto [values, vectors] = eigh(a.operand(0), triangle(a));
+  return {Tuple{{values}, {vectors}}};
+}
+Value eigvalsh_(const Arguments& a) { return {eigvalsh(a.operand(0), triangle(a))}; }
+Value slogdet_(const Arguments& a) {
+  const auto [sign, logarithm] = slogdet(a.operand(0));
+  return {Tuple{{sign}, {logarithm}}};
+}
+Value lstsq_(const Arguments& a) {
+  const auto [x, residuals, rank, s] = lstsq(a.operand(0), a.operand(1), number_or_none(a, 2));
+  return {Tuple{{x}, {residuals}, {rank}, {s}}};
+}
+Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(2) ? 2 : 1))}; }
+Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
@@ -311,9 +355,11 @@ constexpr Function kFunctions[] = {
     {"ceil", "x", unary<ceil>},
     {"celu", "x alpha?", with_number<celu, 1>},
     {"choice", "a size axis? * key", choice_},
+    {"cholesky", "a * upper?", cholesky_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"concat", "arrays axis?", concatenate_},
     {"concatenate", "arrays axis?", concatenate_},
+    {"cond", "x p?", cond_},
     {"contiguous", "a", unary<contiguous>},
     {"conv", kConv, conv_},
     {"conv1d", kConv, conv1d_},
@@ -328,6 +374,7 @@ constexpr Function kFunctions[] = {
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
+    {"cross", "a b axis?", cross_},
     {"cummax", "a axis?", scan<cummax>},
     {"cummin", "a axis?", scan<cummin>},
     {"cumprod", "a axis? dtype?", scan_as<cumprod>},
@@ -336,6 +383,7 @@ constexpr Function kFunctions[] = {
     {"cumulative_sum", "x * axis? dtype?", scan_as<cumulative_sum>},
     {"deg2rad", "x", unary<deg2rad>},
     {"degrees", "x", unary<rad2deg>},
+    {"det", "a", unary<det>},
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis?", diff_},
@@ -344,6 +392,8 @@ constexpr Function kFunctions[] = {
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
     {"dstack", "tup", stacked<dstack>},
+    {"eigh", "a UPLO?", eigh_},
+    {"eigvalsh", "a UPLO?", eigvalsh_},
     {"einsum", "subscripts operands+", einsum_},
     {"elu", "x alpha?", with_number<elu, 1>},
     {"embedding", "input weight", embedding_},
@@ -391,6 +441,7 @@ constexpr Function kFunctions[] = {
     {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
     {"interpolate", "input size? scale_factor? mode? align_corners?", interpolate_},
+    {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
@@ -424,8 +475,11 @@ constexpr Function kFunctions[] = {
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"lp_pool1d", kLpPool, lp_pool1d_},
     {"lp_pool2d", kLpPool, lp_pool2d_},
+    {"lstsq", "a b rcond?", lstsq_},
     {"matmul", "x1 x2", binary<matmul>},
+    {"matrix_norm", "x * keepdims? ord?", matrix_norm_},
     {"matrix_power", "a n", matrix_power_},
+    {"matrix_rank", "A tol? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
     {"max", kReduce, reduce<max>},
     {"max_pool1d", kMaxPool, max_pool1d_},
@@ -462,6 +516,7 @@ constexpr Function kFunctions[] = {
     {"pad", "array pad_width mode? constant_values?", pad_},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
+    {"pinv", "a rcond? * rtol?", pinv_},
     {"pixel_shuffle", "input upscale_factor", pixel_shuffle_},
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
     {"positive", "x", unary<positive>},
@@ -471,6 +526,7 @@ constexpr Function kFunctions[] = {
     {"prod", kReduceAs, reduce_as<prod>},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
+    {"qr", "a mode?", qr_},
     {"rad2deg", "x", unary<rad2deg>},
     {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
@@ -498,10 +554,12 @@ constexpr Function kFunctions[] = {
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
+    {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},
     {"softplus", "x", unary<softplus>},
     {"softshrink", "input lambd?", softshrink_},
     {"softsign", "input", unary<softsign>},
+    {"solve", "a b", binary<solve>},
     {"sort", "a axis?", sort_},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
@@ -511,6 +569,8 @@ constexpr Function kFunctions[] = {
     {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceAs, reduce_as<sum>},
+    {"svd", "a full_matrices? compute_uv?", svd_},
+    {"svdvals", "x", unary<svdvals>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
     {"swiglu", "x axis?", halves<swiglu>},
     {"take", "a indices axis? mode?", take_},

@@ -93,7 +93,8 @@ class Engine {
   // `keep_all`: what no later step reads, too.
   void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
-  void call(const fuse::LibraryCall& call, const device::DevicePtr& device, Workspace& work);
+  class OnHost;
+  void call(const fuse::LibraryCall& call, const Target& target, Workspace& work);
   static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);

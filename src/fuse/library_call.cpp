@@ -27,6 +27,7 @@ template <class From, class To, class Convert> void convert(const LibraryCallOf<
   result.dtype = call.dtype;
   result.node = call.node;
   result.ints = call.ints;
+  result.call = call.call;
   result.shape = all(call.shape);
   for (const auto& operand : call.operands) {
     LibraryOperandOf<To> converted;

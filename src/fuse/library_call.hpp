@@ -21,6 +21,7 @@ template <class Number> struct LibraryCallOf {
   trace::Op op{};
   DType dtype{};
   int node = -1;  // the result: contiguous, of this shape
+  int call = -1;  // number among the recorded graph's calls
   std::vector<Number> shape;
   std::vector<LibraryOperandOf<Number>> operands;
   std::vector<std::int64_t> ints;  // the op's attributes

@@ -280,6 +280,9 @@ int by_rank(Graph& out, const Node& node) {
   return in(node.dtype, sorted);
 }
 
+/// There is no sensible one: the call stays.
+int on_host(Graph& out, const Node& node) { return push(out, node); }
+
 int expanded(Graph& out, Node node) {
   switch (node.op) {
 #define SINTER_ELEMENTWISE(id, ...)

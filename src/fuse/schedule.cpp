@@ -151,7 +151,7 @@ class Scheduler {
 
   PlannedCall prepare_call(int id, std::set<int>& work) {
     const Node& n = node(id);
-    PlannedCall call{n.op, n.dtype, id, n.shape, {}, hints(n.ints)};
+    PlannedCall call{n.op, n.dtype, id, n.call, n.shape, {}, hints(n.ints)};
     for (int input : n.inputs) call.operands.push_back(operand(n.op, input, work));
     return call;
   }

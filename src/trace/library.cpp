@@ -1,5 +1,8 @@
 #include "trace/library.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "sinter/errors.hpp"
 
 namespace sinter::trace {
@@ -23,6 +26,46 @@ Shape convolution(std::span<const Shape> operands, std::span<const std::int64_t>
   for (std::size_t axis = 0; axis < how.axes(); ++axis) shape.push_back(how.places(axis, x[axis + 2], weight[axis + 2]));
   return shape;
 }
+Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
+
+// Decompositions of (..., m, n). What has several results gives them side by side, as columns of one matrix, so that each is a view of it.
+
+/// The batch's shape, then these axes.
+Shape batch_of(const Shape& matrices, std::initializer_list<std::int64_t> axes) {
+  Shape shape(matrices.begin(), matrices.end() - 2);
+  shape.insert(shape.end(), axes);
+  return shape;
+}
+std::int64_t rows(const Shape& matrices) { return matrices[matrices.size() - 2]; }
+std::int64_t columns(const Shape& matrices) { return matrices.back(); }
+std::int64_t shorter(const Shape& matrices) { return std::min(rows(matrices), columns(matrices)); }
+
+/// The determinant, its sign, and the logarithm of its magnitude.
+Shape three_numbers(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {3}); }
+/// min(m, n) of them.
+Shape diagonal_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {shorter(operands[0])}); }
+/// k = min(m, n) rows: Q transposed, R.
+Shape q_and_r(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {shorter(a), rows(a) + columns(a)});
+}
+/// m rows: Q transposed, R.
+Shape q_and_r_complete(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {rows(a), rows(a) + columns(a)});
+}
+/// k = min(m, n) rows: U transposed, a column of S, Vh.
+Shape u_s_and_vh(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {shorter(a), rows(a) + 1 + columns(a)});
+}
+/// max(m, n) rows: the same of all of U and Vh; what none of them fills is 0.
+Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {std::max(rows(a), columns(a)), rows(a) + 1 + columns(a)});
+}
+/// n rows: the eigenvalue, the eigenvector.
+Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1}); }
 
 }  // namespace
 

@@ -190,6 +190,7 @@ std::uint32_t Outline::number(const Entry& entry) {
   if (known != fresh) return known;
   entries_.push_back(entry);
   if (entry.op == Op::constant) literals_.push_back(entry.bits);
+  if (is_library(entry.op)) calls_.push_back({node.called, node.where});
   if (ints > 0) {
     const Shape& operand = entries_[entry.input(0)].node->shape;
     CodeWriter codes{{}, symbols_};
@@ -262,6 +263,7 @@ void Outline::clear() {
   leaves_.clear();
   literals_.clear();
   gathers_.clear();
+  calls_.clear();
   slices_.clear();
 }
 

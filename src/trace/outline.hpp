@@ -48,6 +48,12 @@ struct GatherSite {
   std::int64_t axis, size;  // of the operand
 };
 
+/// Whom a library call's refusal is told to.
+struct CallSite {
+  const char* called;
+  Location where;
+};
+
 class Outline {
  public:
   Outline() = default;
@@ -65,9 +71,10 @@ class Outline {
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   /// Contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
-  /// The constants' bits, in order of node number; the gathers.
+  /// The constants' bits, in order of node number; the gathers; the library calls.
   const std::vector<std::uint64_t>& literals() const { return literals_; }
   const std::vector<GatherSite>& gathers() const { return gathers_; }
+  const std::vector<CallSite>& calls() const { return calls_; }
   /// The same as a plain value; before release().
   Graph graph() const;
 
@@ -122,6 +129,7 @@ class Outline {
   std::vector<StoragePtr> leaves_;
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
+  std::vector<CallSite> calls_;
   std::vector<SymbolNumbers::Slice> slices_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/host/conv.hpp"
+#include "device/host/decompositions.hpp"
 #include "device/host/matmul.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
@@ -34,6 +35,18 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     }
     case trace::Op::conv: return convolve(call, pointers, threads);
     case trace::Op::sort: return sort_rows(call.dtype, call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::solve:
+    case trace::Op::inverse:
+    case trace::Op::inverse_or_nan:
+    case trace::Op::determinant:
+    case trace::Op::cholesky:
+    case trace::Op::qr:
+    case trace::Op::qr_complete:
+    case trace::Op::svd:
+    case trace::Op::svd_full:
+    case trace::Op::svdvals:
+    case trace::Op::eigh:
+    case trace::Op::eigvalsh: return decompose(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }
