@@ -6,6 +6,10 @@
 
 #include "cache/disk_cache.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace sinter::tools {
 
 struct EvalRequest {
@@ -34,6 +38,12 @@ struct TuneRequest {
   std::string device, backend;     // empty: as the environment says
 };
 int run_tune(const TuneRequest& request);
+
+/// Of a function of the table. Throws ValueError for an unknown one.
+int run_help(std::string_view function);
+
+/// A script for a shell that completes what `app` takes.
+std::string completion(const CLI::App& app, std::string_view shell);
 
 int run_info();
 
