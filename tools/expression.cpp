@@ -560,8 +560,8 @@ class Parser {
     const Value x = unary();
     if (x.is_number()) return scalar_unary(token.text, x, token.offset);
     const Arg argument = operand(x, token.text);
-    if (token.is("+")) return x;
-    return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : bitwise_not(argument); }), token.offset};
+    return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : token.is("+") ? positive(argument) : bitwise_not(argument); }),
+            token.offset};
   }
 
   /// ** is right associative, and its exponent may have a sign.

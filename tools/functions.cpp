@@ -52,6 +52,11 @@ Value round_(const Arguments& a) {
   if (a.integer(1, 0) != 0) a.fail(1, "only decimals=0 is supported; scale, round and scale back");
   return {round(a.operand(0))};
 }
+Value fabs_(const Arguments& a) {  // NumPy's: a float of integers too
+  const Arg operand = a.operand(0);
+  const Tensor x = operand.is_tensor() ? operand.tensor() : full({}, operand);
+  return {abs(astype(x, traits(x.dtype()).real))};
+}
 Value clip_(const Arguments& a) {
   const Value *low = a.given(1), *high = a.given(2);
   if (low && high) return {clip(a.operand(0), a.operand(1), a.operand(2))};
@@ -390,7 +395,7 @@ constexpr Function kFunctions[] = {
     {"expm1", "x", unary<expm1>},
     {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
-    {"fabs", "x", unary<abs>},
+    {"fabs", "x", fabs_},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
