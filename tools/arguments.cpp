@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "lexer.hpp"
 
 namespace sinter::tools {
-namespace {
-
 std::string signature(const std::vector<Parameter>& parameters) {
   std::string text;
-  for (const Parameter& parameter : parameters)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", parameter.name, parameter.optional ? "=…" : "");
+  bool keywords = false;
+  for (const Parameter& parameter : parameters) {
+    const bool first_keyword = parameter.keyword_only && !std::exchange(keywords, parameter.keyword_only);
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", first_keyword ? "*, " : "", parameter.name, parameter.optional ? "=…" : "");
+  }
   return text;
 }
-
-}  // namespace
 
 std::string_view kind_name(const Value& value) {
   constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",

@@ -14,6 +14,8 @@ struct Parameter {
   bool optional = false, takes_rest = false, keyword_only = false;
 };
 std::vector<Parameter> parameters_of(const Function& function);
+/// "a, axis=…, *, keepdims=…"
+std::string signature(const std::vector<Parameter>& parameters);
 
 /// Reads arguments by parameter number; an absent one (or None) gives the default. Throws Fault, at the argument, for a
 /// value of the wrong kind.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "functions.hpp"
 #include "sinter/npy.hpp"
@@ -44,33 +45,70 @@ Value file_or_number(const std::string& name, const std::string& text) {
   return {load_npy(text, Location{})};
 }
 
-/// f32[4096,1024]; f32[] is 0-d.
-Value type_or_number(const std::string& name, const std::string& text) {
-  if (auto number = number_of(text)) return *number;
-  const auto malformed = [&](const std::string& why) {
-    return ValueError(fmt::format("{}={}: {}; a type is written f32[4096,1024], f64[3], i32[], bool[8,8]", name, text, why));
-  };
+/// f32[4096,1024], f32[B,1024]; f32[] is 0-d.
+struct Type {
+  DType dtype;
+  std::vector<std::string> sizes;  // numbers and names
+};
+
+ValueError malformed(const std::string& name, const std::string& text, const std::string& why) {
+  return ValueError(fmt::format("{}={}: {}; a type is written f32[4096,1024], f64[3], i32[], bool[B,8]", name, text, why));
+}
+
+Type read_type(const std::string& name, const std::string& text) {
   const std::size_t open = text.find('[');
   const auto dtype = find_dtype(std::string_view(text).substr(0, open));
-  if (!dtype) throw malformed(fmt::format("'{}' is not an element type", text.substr(0, open)));
-  if (open == std::string::npos || !text.ends_with(']')) throw malformed("the shape in brackets is missing");
-
+  if (!dtype) throw malformed(name, text, fmt::format("'{}' is not an element type", text.substr(0, open)));
+  if (open == std::string::npos || !text.ends_with(']')) throw malformed(name, text, "the shape in brackets is missing");
+  Type type{*dtype, {}};
   std::string sizes = text.substr(open + 1, text.size() - open - 2);
   std::erase(sizes, ' ');
+  for (std::size_t at = 0; at < sizes.size();) {
+    const std::size_t comma = std::min(sizes.find(',', at), sizes.size());
+    type.sizes.push_back(sizes.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return type;
+}
+
+std::int64_t count_of(const std::string& name, const std::string& text, std::string_view digits) {
+  std::int64_t size = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+  if (error != std::errc() || size < 0 || rest != digits.data() + digits.size()) throw malformed(name, text, "a size is a count or a name");
+  return size;
+}
+
+/// What stands for each named size: the number given for it, else one that is no other size, so that it is not taken for that one. The
+/// more names there are the smaller, so that a tensor of all of them is still of a usual size.
+std::map<std::string, std::int64_t, std::less<>> values_of(const std::set<std::string>& letters, const Bindings& numbers, std::set<std::int64_t> taken) {
+  std::map<std::string, std::int64_t, std::less<>> values;
+  for (const std::string& letter : letters) {
+    const auto given = numbers.find(letter);
+    if (given == numbers.end()) continue;
+    const auto* size = given->second.as<std::int64_t>();
+    if (!size || *size < 0) throw ValueError(fmt::format("{} is a size of a type, and what is given for it is no count", letter));
+    taken.insert(values[letter] = *size);
+  }
+  const std::int64_t step = letters.size() == 1 ? 1024 : letters.size() == 2 ? 256 : 32;
+  for (const std::string& letter : letters) {
+    if (values.contains(letter)) continue;
+    std::int64_t size = step;
+    while (!taken.insert(size).second) size += step;
+    values[letter] = size;
+  }
+  return values;
+}
+
+Tensor placeholder_of(const std::string& name, const std::string& text, const Type& type, const std::map<std::string, std::int64_t, std::less<>>& letters) {
   Shape shape;
   std::int64_t elements = 1;
-  for (std::size_t at = 0; at < sizes.size();) {
-    const char* end = sizes.data() + sizes.size();
-    std::int64_t size = 0;
-    const auto [rest, error] = std::from_chars(sizes.data() + at, end, size);
-    if (error != std::errc() || size < 0 || (rest != end && *rest != ',')) throw malformed("a size is not a count");
-    if (__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements) ||
-        elements > std::numeric_limits<std::int64_t>::max() / 8)
-      throw malformed("too many elements");
+  for (const std::string& written : type.sizes) {
+    const std::int64_t size = is_name(written) ? letters.find(written)->second : count_of(name, text, written);
+    if (__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements) || elements > std::numeric_limits<std::int64_t>::max() / 8)
+      throw malformed(name, text, "too many elements");
     shape.push_back(size);
-    at = static_cast<std::size_t>(rest - sizes.data()) + 1;
   }
-  return {placeholder(shape, *dtype, Location{})};
+  return placeholder(shape, type.dtype, Location{});
 }
 
 template <class Read> Bindings read_bindings(const std::vector<std::string>& arguments, std::string_view form, Read read) {
@@ -92,8 +130,26 @@ Bindings bind_values(const std::vector<std::string>& arguments) {
   return read_bindings(arguments, "NAME=FILE.npy or NAME=NUMBER", file_or_number);
 }
 
-Bindings bind_types(const std::vector<std::string>& arguments) {
-  return read_bindings(arguments, "NAME=f32[4096,1024]", type_or_number);
+TypeBindings bind_types(const std::vector<std::string>& arguments) {
+  std::map<std::string, std::pair<std::string, Type>> types;
+  std::set<std::string> letters;
+  std::set<std::int64_t> taken;
+  // Numbers at once, of types only what is written: a size's number may come later.
+  Bindings names = read_bindings(arguments, "NAME=f32[4096,1024]", [&](const std::string& name, const std::string& text) {
+    if (auto number = number_of(text)) return *number;
+    Type type = read_type(name, text);
+    for (const std::string& size : type.sizes) {
+      if (is_name(size)) letters.insert(size);
+      else taken.insert(count_of(name, text, size));
+    }
+    types.emplace(name, std::pair(text, std::move(type)));
+    return Value{None{}};
+  });
+  TypeBindings bound{.names = {}, .letters = values_of(letters, names, taken)};
+  for (auto& [name, written] : types) names.insert_or_assign(name, Value{placeholder_of(name, written.first, written.second, bound.letters)});
+  for (const auto& [letter, size] : bound.letters) names.insert_or_assign(letter, Value{size});
+  bound.names = std::move(names);
+  return bound;
 }
 
 }  // namespace sinter::tools

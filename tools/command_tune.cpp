@@ -29,13 +29,17 @@ Bindings bind_samples(const std::vector<std::string>& arguments) {
   std::vector<std::string> values, types;
   for (const std::string& argument : arguments) (argument.ends_with(']') ? types : values).push_back(argument);
   Bindings bindings = bind_values(values);
-  for (auto& [name, value] : bind_types(types)) {
-    const Tensor& wanted = *value.as<Tensor>();
-    const Tensor number = arange(wanted.size());
-    Tensor sample = where(remainder(number, 7) == 0, -1.0, 0.37) * (remainder(number * 31, 97) - 48);
-    sample = reshape(astype(sample, wanted.dtype()), wanted.shape());
-    eval(sample);
-    if (!bindings.emplace(name, Value{sample}).second) throw ValueError(fmt::format("'{}' is given twice", name));
+  for (const std::string& argument : values)  // a size's number: B=512 of x=f32[B,1024]
+    if (bindings.at(argument.substr(0, argument.find('='))).as<std::int64_t>()) types.push_back(argument);
+  for (auto& [name, value] : bind_types(types).names) {
+    if (const auto* wanted = value.as<Tensor>()) {
+      const Tensor number = arange(wanted->size());
+      Tensor sample = where(remainder(number, 7) == 0, -1.0, 0.37) * (remainder(number * 31, 97) - 48);
+      sample = reshape(astype(sample, wanted->dtype()), wanted->shape());
+      eval(sample);
+      value = Value{sample};
+    }
+    if (!bindings.emplace(name, value).second && value.as<Tensor>()) throw ValueError(fmt::format("'{}' is given twice", name));
   }
   return bindings;
 }

@@ -6,6 +6,10 @@
 
 #include "cache/disk_cache.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace sinter::tools {
 
 struct EvalRequest {
@@ -47,6 +51,11 @@ struct ModelRequest {
   int time = 0;
 };
 int run_model(const ModelRequest& request);
+/// Of a function of the table. Throws ValueError for an unknown one.
+int run_help(std::string_view function);
+
+/// A script for a shell that completes what `app` takes.
+std::string completion(const CLI::App& app, std::string_view shell);
 
 int run_info();
 

@@ -22,16 +22,35 @@ struct Operator {
   std::string_view symbol;
   int strength;
   Tensor (*record)(const Arg&, const Arg&);
+  Tensor& (Tensor::*update)(const Arg&) & = nullptr;   // x += y; null: as x = x + y
+  void (Part::*update_part)(const Arg&) && = nullptr;  // x[0] += y
 };
 constexpr Operator kOperators[] = {
-    {"==", kComparison, equal},    {"!=", kComparison, not_equal},     {"<", kComparison, less},
-    {"<=", kComparison, less_equal}, {">", kComparison, greater},      {">=", kComparison, greater_equal},
-    {"|", kOr, bitwise_or},        {"^", kXor, bitwise_xor},           {"&", kAnd, bitwise_and},
-    {"<<", kShift, left_shift},    {">>", kShift, right_shift},        {"+", kSum, add},
-    {"-", kSum, subtract},         {"*", kProduct, multiply},          {"/", kProduct, divide},
-    {"//", kProduct, floor_divide}, {"%", kProduct, remainder},        {"@", kProduct, matmul},
+    {"==", kComparison, equal},      {"!=", kComparison, not_equal}, {"<", kComparison, less},
+    {"<=", kComparison, less_equal}, {">", kComparison, greater},    {">=", kComparison, greater_equal},
+    {"|", kOr, bitwise_or, &Tensor::operator|=, &Part::operator|=},
+    {"^", kXor, bitwise_xor, &Tensor::operator^=, &Part::operator^=},
+    {"&", kAnd, bitwise_and, &Tensor::operator&=, &Part::operator&=},
+    {"<<", kShift, left_shift, &Tensor::operator<<=, &Part::operator<<=},
+    {">>", kShift, right_shift, &Tensor::operator>>=, &Part::operator>>=},
+    {"+", kSum, add, &Tensor::operator+=, &Part::operator+=},
+    {"-", kSum, subtract, &Tensor::operator-=, &Part::operator-=},
+    {"*", kProduct, multiply, &Tensor::operator*=, &Part::operator*=},
+    {"/", kProduct, divide, &Tensor::operator/=, &Part::operator/=},
+    {"%", kProduct, remainder, &Tensor::operator%=, &Part::operator%=},
+    {"//", kProduct, floor_divide}, {"@", kProduct, matmul},
 };
 constexpr Operator kPower = {"**", 0, power};
+
+/// The operator of `x += y` and its kind; null for another token.
+const Operator* find_update(const Token& token) {
+  if (token.kind != TokenKind::symbol || token.text.size() < 2 || !token.text.ends_with('=')) return nullptr;
+  const std::string_view symbol = token.text.substr(0, token.text.size() - 1);
+  if (symbol == kPower.symbol) return &kPower;
+  for (const Operator& row : kOperators)
+    if (row.strength > kComparison && row.symbol == symbol) return &row;
+  return nullptr;
+}
 
 const Operator* find_operator(const Token& token) {
   if (token.kind == TokenKind::symbol)
@@ -59,9 +78,13 @@ std::string_view advice_on_word(std::string_view word) {
   if (word == "or") return "'or' does not work on arrays; write (a) | (b)";
   if (word == "not") return "'not' does not work on arrays; write ~(a) or logical_not(a)";
   if (word == "if" || word == "else") return "there is no conditional; where(condition, a, b) chooses element by element";
-  if (word == "for" || word == "while" || word == "in" || word == "lambda" || word == "def" || word == "import" ||
-      word == "is" || word == "return")
-    return "only expressions and assignments are understood here";
+  if (word == "for" || word == "while") return "there are no loops; write the statement for whole tensors";
+  if (word == "lambda") return "there are no nameless functions; write def f(x): return …";
+  if (word == "def") return "a function is defined outside of others, at the start of a statement";
+  if (word == "return") return "return belongs into a function: def f(x): return …";
+  if (word == "import" || word == "from") return "nothing can be imported but numpy, whose functions are here by themselves";
+  if (word == "in" || word == "is" || word == "pass" || word == "del" || word == "global" || word == "class" || word == "with")
+    return "only expressions, assignments and functions are understood here";
   return {};
 }
 
@@ -87,13 +110,12 @@ class Parser {
 
   Evaluated run() {
     std::optional<Value> last;
-    while (true) {
-      while (peek().kind == TokenKind::separator) ++at_;
-      if (peek().kind == TokenKind::end) break;
+    std::size_t offset = 0;
+    for (skip_separators(); peek().kind != TokenKind::end; skip_separators()) {
+      offset = peek().offset;
       last = statement();
-      if (peek().kind != TokenKind::separator && peek().kind != TokenKind::end) unexpected(peek());
     }
-    if (!last) throw Fault{0, "the expression is empty"};
+    if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
     if (const auto* tuple = last->as<Tuple>()) {
       if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
@@ -119,12 +141,30 @@ class Parser {
                                                 : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
   }
 
+  /// A function of the text. Its body stays text, which every call reads.
+  struct Parameter {
+    std::string_view name;
+    std::optional<Value> otherwise;
+  };
+  struct Definition {
+    Token name;
+    std::vector<Parameter> parameters;
+    std::size_t begin = 0;  // its body
+    bool active = false;  // being called
+  };
+
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const Token& next() { return tokens_[std::min(at_++, tokens_.size() - 1)]; }
   bool accept(std::string_view symbol) {
     if (!peek().is(symbol)) return false;
     ++at_;
     return true;
+  }
+  void skip_separators() {
+    while (peek().kind == TokenKind::separator) ++at_;
+  }
+  void end_statement() const {
+    if (peek().kind != TokenKind::separator && peek().kind != TokenKind::end) unexpected(peek());
   }
   void expect(std::string_view symbol, const Token& opening) {
     if (accept(symbol)) return;
@@ -143,9 +183,7 @@ class Parser {
     if (token.is("&&") || token.is("||") || token.is("!"))
       throw Fault{token.offset, fmt::format("'{}' is written '{}' here", token.text,
                                             token.is("!") ? "~" : token.text.substr(0, 1))};
-    if (token.kind == TokenKind::symbol && token.text.size() > 1 && token.text.ends_with('='))
-      throw Fault{token.offset, fmt::format("'{}' is not an operator here; write name = name {} …", token.text,
-                                            token.text.substr(0, token.text.size() - 1))};
+    if (find_update(token)) throw Fault{token.offset, fmt::format("'{}' stands after a plain name or a part of it", token.text)};
     throw Fault{token.offset, fmt::format("unexpected {}'{}'", token.kind == TokenKind::string ? "string " : "", token.text)};
   }
 
@@ -158,58 +196,303 @@ class Parser {
     Parser& parser;
   };
 
-  /// Records; what sinter finds wrong is shown at `offset`, its type kept.
-  template <class Record> auto recorded(std::size_t offset, Record record) {
+  /// Within a handler: the error again, its type kept, with what `say` makes of its text.
+  template <class Say> [[noreturn]] static void rethrow(Say say) {
     try {
-      return record();
+      throw;
     } catch (const ShapeError& error) {
-      throw ShapeError(point_at(text_, offset, error.what()));
+      throw ShapeError(say(error.what()));
     } catch (const DTypeError& error) {
-      throw DTypeError(point_at(text_, offset, error.what()));
+      throw DTypeError(say(error.what()));
     } catch (const AxisError& error) {
-      throw AxisError(point_at(text_, offset, error.what()));
+      throw AxisError(say(error.what()));
     } catch (const ValueError& error) {
-      throw ValueError(point_at(text_, offset, error.what()));
+      throw ValueError(say(error.what()));
     }
   }
 
-  Value statement() {
-    written_.clear();
-    const std::size_t count = targets();
-    if (count == 0) return expressions();
-    std::vector<Token> names;
-    for (std::size_t k = 0; k < count; ++k) {
-      names.push_back(next());
-      next();  // the comma, or = after the last
+  /// Records; what sinter finds wrong is shown at `offset`.
+  template <class Record> auto recorded(std::size_t offset, Record record) {
+    try {
+      return record();
+    } catch (const Error&) {
+      rethrow([&](const char* what) { return point_at(text_, offset, what); });
     }
-    for (const Token& name : names) check_assignable(name);
+  }
+
+  enum class Form : std::uint8_t { definition, import, part, update, assignment, expression };
+  Form form() const {
+    if (peek().kind != TokenKind::name) return Form::expression;
+    if (is_word("def")) return Form::definition;
+    if (is_word("import")) return Form::import;
+    if (peek(1).is("[") && part_is_assigned()) return Form::part;
+    if (find_update(peek(1))) return Form::update;
+    return targets() > 0 ? Form::assignment : Form::expression;
+  }
+
+  /// Nothing: a definition, an import.
+  std::optional<Value> statement() {
+    written_.clear();
+    std::optional<Value> value;
+    switch (form()) {
+      case Form::definition: define(); break;
+      case Form::import: import_numpy(); break;
+      case Form::part: value = assign_part(); break;
+      case Form::update: value = update(); break;
+      case Form::assignment: value = assignment(); break;
+      case Form::expression: value = expressions(); break;
+    }
+    end_statement();
+    return value;
+  }
+
+  bool is_word(std::string_view word) const { return peek().kind == TokenKind::name && peek().text == word; }
+
+  Value assignment() {
+    const std::size_t count = targets();
+    const bool one = count == 1 && peek(1).is("=");
+    std::vector<Token> names;
+    while (names.size() < count) {
+      names.push_back(next());
+      check_assignable(names.back());
+      accept(",");
+    }
+    next();  // =
     Value value = expressions();
-    if (count == 1) {
+    if (one) {
       if (written_at_ == value.offset) written_at_ = names[0].offset;
       value.offset = names[0].offset;
-      locals_.insert_or_assign(std::string(names[0].text), value);
+      assign(names[0], value);
       return value;
     }
     const auto* tuple = value.as<Tuple>();
     if (!tuple || tuple->size() != count)
-      throw Fault{names[0].offset, fmt::format("{} names are given {}", count, !tuple ? std::string(kind_name(value))
-                                                                                      : fmt::format("a tuple of {}", tuple->size()))};
+      throw Fault{names[0].offset, fmt::format("{} name{} given {}", count, count == 1 ? " is" : "s are",
+                                               !tuple ? std::string(kind_name(value)) : fmt::format("a tuple of {}", tuple->size()))};
     written_.clear();
     written_at_ = value.offset;
     for (std::size_t k = 0; k < count; ++k) {
-      locals_.insert_or_assign(std::string(names[k].text), (*tuple)[k]);
+      assign(names[k], (*tuple)[k]);
       written_.emplace_back(names[k].text);
     }
     return value;
   }
 
-  /// How many names stand before an assignment's =; 0 where the statement is none.
+  void assign(const Token& name, Value value) {
+    if (scopes_.size() == 1) definitions_.erase(std::string(name.text));
+    scopes_.back().insert_or_assign(std::string(name.text), std::move(value));
+  }
+
+  /// name += expression
+  Value update() {
+    const Token name = next();
+    check_assignable(name);
+    const Value* before = variable(name.text);
+    if (!before) unknown(name, /*variables=*/true);
+    const Token symbol = next();
+    Value value = updated(*find_update(symbol), symbol.offset, *before, expressions());
+    assign(name, value);
+    return value;
+  }
+
+  Value updated(const Operator& row, std::size_t offset, const Value& before, const Value& by) {
+    const auto* tensor = before.as<Tensor>();
+    if (!tensor || !row.update) return apply(row, offset, before, by);
+    const Arg operand = tools::operand(by, row.symbol);
+    Tensor after = *tensor;
+    recorded(offset, [&] { return (after.*row.update)(operand); });
+    return {after, offset};
+  }
+
+  bool part_is_assigned() const {
+    int open = 0;
+    for (std::size_t k = 1;; ++k) {
+      const Token& token = peek(k);
+      if (token.kind == TokenKind::end || token.kind == TokenKind::separator) return false;
+      open += token.is("[") || token.is("(") ? 1 : token.is("]") || token.is(")") ? -1 : 0;
+      if (open == 0) return peek(k + 1).is("=") || find_update(peek(k + 1));
+    }
+  }
+
+  /// name[1:3] = expression, name[mask] += expression: the name stands for a tensor in which that part is another.
+  Value assign_part() {
+    const Token name = next();
+    check_assignable(name);
+    const Value* before = variable(name.text);
+    if (!before) unknown(name, /*variables=*/true);
+    const Token opening = next();
+    const auto* tensor = before->as<Tensor>();
+    if (!tensor) throw Fault{opening.offset, fmt::format("a part of {} cannot be assigned to", kind_name(*before))};
+    Tensor whole = *tensor;
+    const std::vector<Index> index = indexes(opening, /*assigned=*/true);
+    const Token symbol = next();
+    const Operator* row = find_update(symbol);
+    const Value value = expressions();
+    const Arg by = operand(value, symbol.text);
+    recorded(symbol.offset, [&] {
+      if (!row) whole.at(index, Location{}) = by;
+      else if (row->update_part) (whole.at(index, Location{}).*row->update_part)(by);
+      else whole.at(index, Location{}) = row->record(std::as_const(whole).at(index, Location{}), by);
+    });
+    assign(name, {whole, name.offset});
+    return {whole, name.offset};
+  }
+
+  /// Scripts that begin as Python does.
+  void import_numpy() {
+    const Token word = next();
+    if (!is_word("numpy")) throw Fault{word.offset, std::string(advice_on_word(word.text))};
+    next();
+    if (is_word("as")) {
+      next();
+      if (!is_word("np")) throw Fault{peek().offset, "numpy goes by the names numpy and np"};
+      next();
+    }
+  }
+
+  /// What stands before the first token of a line.
+  std::string_view indentation(const Token& token) const {
+    const std::size_t line = token.offset == 0 ? std::string_view::npos : text_.rfind('\n', token.offset - 1);
+    const std::size_t begin = line == std::string_view::npos ? 0 : line + 1;
+    const std::string_view before = text_.substr(begin, token.offset - begin);
+    return before.substr(0, before.find_first_not_of(" \t"));
+  }
+  bool begins_line(std::size_t token) const { return token == 0 || tokens_[token - 1].text == "\n"; }
+
+  /// def name(parameters): the body is skipped; a call reads it.
+  void define() {
+    const Token def = next();
+    if (scopes_.size() > 1) throw Fault{def.offset, std::string(advice_on_word("def"))};
+    Definition function;
+    function.name = next();
+    if (function.name.kind != TokenKind::name) unexpected(function.name);
+    check_assignable(function.name);
+    const Token opening = peek();
+    if (!accept("(")) throw Fault{opening.offset, "a function is defined as def name(parameter, other=value): …"};
+    while (!peek().is(")")) {
+      function.parameters.push_back(parameter(function));
+      if (!accept(",")) break;
+    }
+    expect(")", opening);
+    if (!peek().is(":")) throw Fault{peek().offset, "':' is missing here; a function is defined as def name(parameter, other=value): …"};
+    next();
+    body_of(function, def);
+    scopes_.back().erase(std::string(function.name.text));
+    definitions_.insert_or_assign(std::string(function.name.text), std::move(function));
+  }
+
+  Parameter parameter(const Definition& function) {
+    const Token name = next();
+    if (name.is("*") || name.is("**") || name.is("/")) throw Fault{name.offset, "parameters are names, and names with a value"};
+    if (name.kind != TokenKind::name) unexpected(name);
+    check_assignable(name);
+    for (const Parameter& other : function.parameters)
+      if (other.name == name.text) throw Fault{name.offset, fmt::format("{}() has two parameters '{}'", function.name.text, name.text)};
+    if (peek().is(":")) throw Fault{peek().offset, "parameters have no types here"};
+    if (accept("=")) return {name.text, expression()};
+    if (!function.parameters.empty() && function.parameters.back().otherwise)
+      throw Fault{name.offset, fmt::format("'{}' without a value follows a parameter that has one", name.text)};
+    return {name.text, std::nullopt};
+  }
+
+  /// The lines indented deeper than `def`, or what is left of its own line up to the end of the return.
+  void body_of(Definition& function, const Token& def) {
+    const bool own_line = peek().kind != TokenKind::separator && peek().kind != TokenKind::end;
+    if (!own_line) skip_separators();
+    function.begin = at_;
+    const std::string_view outside = indentation(def), inside = indentation(peek());
+    if (!own_line && (peek().kind == TokenKind::end || inside.size() <= outside.size()))
+      throw Fault{def.offset, fmt::format("the body of {}() is missing; indent its lines", function.name.text)};
+    bool returns = false;
+    for (bool begins = true; peek().kind != TokenKind::end; ++at_) {
+      if (!own_line && begins_line(at_) && peek().kind != TokenKind::separator) {
+        if (indentation(peek()).size() <= outside.size()) break;
+        if (indentation(peek()) != inside) throw Fault{peek().offset, fmt::format("this line is not indented as the others of {}()", function.name.text)};
+      }
+      if (own_line && peek().kind == TokenKind::separator && (returns || peek().text == "\n")) break;
+      if (begins && is_word("def")) throw Fault{peek().offset, std::string(advice_on_word("def"))};
+      if (begins && peek().kind != TokenKind::separator && returns) throw Fault{peek().offset, "nothing after return is computed"};
+      returns |= begins && is_word("return");
+      begins = peek().kind == TokenKind::separator;
+    }
+    if (!returns) throw Fault{def.offset, fmt::format("{}() returns nothing; end it with return …", function.name.text)};
+    if (peek().kind != TokenKind::end && peek().kind != TokenKind::separator) --at_;  // the line's end, which ends the statement
+  }
+
+  /// What is recorded where a function is called.
+  Value invoke(Definition& function, const Token& name) {
+    const std::vector<Argument> given = arguments({});
+    if (function.active) throw Fault{name.offset, fmt::format("{}() calls itself; there is no recursion here", name.text)};
+    Bindings scope = bound(function, given, name);
+    const std::size_t back = std::exchange(at_, function.begin);
+    std::optional<Value> result;
+    try {
+      scopes_.push_back(std::move(scope));
+      function.active = true;
+      while (!result) {
+        skip_separators();
+        if (is_word("return")) {
+          next();
+          result = expressions();
+          end_statement();
+        } else {
+          if (form() == Form::expression && peek().kind != TokenKind::string)
+            throw Fault{peek().offset, "this value is not used; a function gives what it returns"};
+          statement();
+        }
+      }
+    } catch (const Fault& fault) {
+      throw ValueError(called_here(name, point_at(text_, fault.offset, fault.message)));
+    } catch (const Error&) {
+      rethrow([&](const char* what) { return called_here(name, what); });
+    }
+    function.active = false;
+    scopes_.pop_back();
+    at_ = back;
+    written_.clear();
+    result->offset = name.offset;
+    return *std::move(result);
+  }
+
+  Bindings bound(const Definition& function, const std::vector<Argument>& given, const Token& call) const {
+    Bindings scope;
+    const auto& parameters = function.parameters;
+    const auto fault = [&](std::size_t offset, std::string_view what) {
+      std::string takes;
+      for (const Parameter& parameter : parameters)
+        takes += fmt::format("{}{}{}", takes.empty() ? "" : ", ", parameter.name, parameter.otherwise ? "=…" : "");
+      return Fault{offset, fmt::format("{}() {}; it takes {}", call.text, what, takes.empty() ? "nothing" : takes)};
+    };
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const Argument& argument = given[k];
+      std::size_t at = k;
+      if (!argument.keyword.empty())
+        for (at = 0; at < parameters.size() && parameters[at].name != argument.keyword;) ++at;
+      if (at == parameters.size())
+        throw fault(argument.value.offset, argument.keyword.empty() ? "is given too many arguments" : fmt::format("has no parameter '{}'", argument.keyword));
+      if (!scope.emplace(parameters[at].name, argument.value).second)
+        throw fault(argument.value.offset, fmt::format("is given '{}' twice", parameters[at].name));
+    }
+    for (const Parameter& parameter : parameters) {
+      if (scope.contains(parameter.name)) continue;
+      if (!parameter.otherwise) throw fault(call.offset, fmt::format("needs '{}'", parameter.name));
+      scope.emplace(parameter.name, *parameter.otherwise);
+    }
+    return scope;
+  }
+
+  std::string called_here(const Token& name, std::string_view what) const {
+    return fmt::format("{}\n{}", what, point_at(text_, name.offset, fmt::format("{}() is called here", name.text)));
+  }
+
+  /// How many names stand before an assignment's =, the last of them with or without a comma; 0 where the statement is none.
   std::size_t targets() const {
-    for (std::size_t count = 1;; ++count) {
-      if (peek(2 * count - 2).kind != TokenKind::name) return 0;
-      const Token& after = peek(2 * count - 1);
-      if (after.is("=")) return count;
-      if (!after.is(",")) return 0;
+    for (std::size_t count = 1, at = 0;; ++count) {
+      if (peek(at).kind != TokenKind::name) return 0;
+      if (peek(at + 1).is("=")) return count;
+      if (!peek(at + 1).is(",")) return 0;
+      at += 2;
+      if (peek(at).is("=")) return count;
     }
   }
 
@@ -277,8 +560,8 @@ class Parser {
     const Value x = unary();
     if (x.is_number()) return scalar_unary(token.text, x, token.offset);
     const Arg argument = operand(x, token.text);
-    if (token.is("+")) return x;
-    return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : bitwise_not(argument); }), token.offset};
+    return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : token.is("+") ? positive(argument) : bitwise_not(argument); }),
+            token.offset};
   }
 
   /// ** is right associative, and its exponent may have a sign.
@@ -345,25 +628,38 @@ class Parser {
   }
 
   Value named(const Token& token) {
-    if ((token.text == "np" || token.text == "numpy") && peek().is(".") && !is_bound(token.text)) {
-      next();
-      const Token member = next();
-      if (member.kind != TokenKind::name) unexpected(member);
-      return meaning(member, /*variables=*/false);
+    if ((token.text == "np" || token.text == "numpy") && peek().is(".") && !variable(token.text)) {
+      const auto member = [&] {
+        next();
+        const Token name = next();
+        if (name.kind != TokenKind::name) unexpected(name);
+        return name;
+      };
+      Token name = member();
+      while (peek().is(".") && (name.text == "linalg" || name.text == "random" || name.text == "fft" || name.text == "lib" || name.text == "stride_tricks"))
+        name = member();
+      return meaning(name, /*variables=*/false);
     }
     return meaning(token, /*variables=*/true);
   }
 
-  bool is_bound(std::string_view name) const { return locals_.contains(name) || bindings_.contains(name); }
+  /// Of the function that is called, of the script, or given outside, which then counts as used; null for an unknown name.
+  const Value* variable(std::string_view name) {
+    for (const Bindings* scope : {&scopes_.back(), &scopes_.front()})
+      if (const auto found = scope->find(name); found != scope->end()) return &found->second;
+    const auto found = bindings_.find(name);
+    if (found == bindings_.end()) return nullptr;
+    used_.insert(found->first);
+    return &found->second;
+  }
 
   Value meaning(const Token& token, bool variables) {
     if (variables) {
-      // A name bound outside counts as used even where a local hides it later.
-      if (const auto local = locals_.find(token.text); local != locals_.end()) return {local->second.is, token.offset};
-      if (const auto bound = bindings_.find(token.text); bound != bindings_.end()) {
-        used_.insert(bound->first);
-        return {bound->second.is, token.offset};
+      if (const auto definition = definitions_.find(token.text); definition != definitions_.end() && !scopes_.back().contains(token.text)) {
+        if (peek().is("(")) return invoke(definition->second, token);
+        throw Fault{token.offset, fmt::format("'{}' is a function; call it: {}(…)", token.text, token.text)};
       }
+      if (const Value* value = variable(token.text)) return {value->is, token.offset};
     }
     for (const Constant& constant : constants())
       if (constant.name == token.text) return {constant.value.is, token.offset};
@@ -380,7 +676,9 @@ class Parser {
     std::vector<std::string_view> known;
     if (variables) {
       for (const auto& [name, value] : bindings_) known.push_back(name);
-      for (const auto& [name, value] : locals_) known.push_back(name);
+      for (const Bindings* scope : {&scopes_.back(), &scopes_.front()})
+        for (const auto& [name, value] : *scope) known.push_back(name);
+      for (const auto& [name, definition] : definitions_) known.push_back(name);
     }
     for (const Function& function : functions()) known.push_back(function.name);
     for (const Constant& constant : constants()) known.push_back(constant.name);
@@ -457,15 +755,20 @@ class Parser {
     return call_of(*function, name, std::move(self));
   }
 
-  Value indexed(const Value& value) {
-    const Token opening = next();
+  std::vector<Index> indexes(const Token& opening, bool assigned) {
     std::vector<Index> index;
     while (!peek().is("]")) {
-      index.push_back(index_item());
+      index.push_back(index_item(assigned));
       if (!accept(",")) break;
     }
     if (index.empty() && peek().is("]")) throw Fault{peek().offset, "an index is missing here"};
     expect("]", opening);
+    return index;
+  }
+
+  Value indexed(const Value& value) {
+    const Token opening = next();
+    const std::vector<Index> index = indexes(opening, /*assigned=*/false);
     if (const auto* tuple = value.as<Tuple>()) {
       if (index.size() != 1 || index[0].kind() != Index::Kind::integer)
         throw Fault{opening.offset, "a tuple is indexed by one integer"};
@@ -488,7 +791,7 @@ class Parser {
     throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
   }
 
-  Index index_item() {
+  Index index_item(bool assigned) {
     const Location nowhere{};
     if (!peek().is(":")) {
       const Value value = expression();
@@ -497,7 +800,7 @@ class Parser {
         if (value.as<None>()) return Index(newaxis, nowhere);
         if (value.as<Ellipsis>()) return Index(ellipsis, nowhere);
         if (const auto* places = value.as<Tensor>()) {
-          if (is_bool(places->dtype()))
+          if (is_bool(places->dtype()) && !assigned)
             throw Fault{value.offset, "an index cannot be a tensor of bool; where(mask, a, b) chooses element by element"};
           return Index(*places, nowhere);
         }
@@ -523,7 +826,8 @@ class Parser {
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  Bindings locals_;
+  std::vector<Bindings> scopes_ = std::vector<Bindings>(1);  // the script's names, then those of functions being called
+  std::map<std::string, Definition, std::less<>> definitions_;
   std::size_t written_at_ = 0;        // the last tuple that was written out in this statement: its place
   std::vector<std::string> written_;  // and its items
   std::set<std::string_view> used_;

@@ -19,8 +19,12 @@ struct Evaluated {
   std::vector<std::string> unused;  // bindings that the expression never mentions
 };
 
-/// Statements separated by `;` or newlines: `name = expression` binds a name (`a, b = …` several), the last statement is the
-/// result; `y, y[:, 0:3]`, a tuple, is several.
+/// Statements separated by `;` or newlines, the last of which is the result; `y, y[:, 0:3]`, a tuple, is several. There are
+///   name = expression      a, b = f(x)      name += expression      name[1:3] = expression
+///   def f(x, y=2):
+///     z = x * y
+///     return z + 1, z      on one line: def f(x, y=2): return x * y
+/// A function is read anew in every call, as if what it records were written there; it cannot call itself.
 /// Throws ValueError for a fault in the expression and sinter's other errors for what does not fit; either message ends
 /// with the line and a caret under the column.
 Evaluated evaluate(std::string_view text, const Bindings& bindings);

@@ -55,6 +55,11 @@ Value round_(const Arguments& a) {
   if (a.integer(1, 0) != 0) a.fail(1, "only decimals=0 is supported; scale, round and scale back");
   return {round(a.operand(0))};
 }
+Value fabs_(const Arguments& a) {  // NumPy's: a float of integers too
+  const Arg operand = a.operand(0);
+  const Tensor x = operand.is_tensor() ? operand.tensor() : full({}, operand);
+  return {abs(astype(x, traits(x.dtype()).real))};
+}
 Value clip_(const Arguments& a) {
   const Value *low = a.given(1), *high = a.given(2);
   if (low && high) return {clip(a.operand(0), a.operand(1), a.operand(2))};
@@ -297,6 +302,54 @@ Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a
 Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
+/// Numbers of nested tuples of one shape, one after another.
+struct Numbers {
+  Shape shape;
+  std::vector<double> floats;
+  std::vector<std::int64_t> integers;
+  DType dtype = DType::bool_;
+};
+void collect(const Arguments& a, const Value& value, std::size_t depth, Numbers& numbers, bool first) {
+  if (const Tuple* items = value.as<Tuple>()) {
+    const auto size = static_cast<std::int64_t>(items->size());
+    if (first) numbers.shape.push_back(size);
+    if (depth >= numbers.shape.size() || numbers.shape[depth] != size) a.fail(0, "the lists of array() are not of one shape");
+    for (std::size_t k = 0; k < items->size(); ++k) collect(a, (*items)[k], depth + 1, numbers, first && k == 0);
+    return;
+  }
+  if (depth != numbers.shape.size()) a.fail(0, "the lists of array() are not of one shape");
+  if (!value.is_number()) a.fail(0, "array() takes numbers and lists of them, or tensors of one shape");
+  const auto* integer = value.as<std::int64_t>();
+  const DType dtype = value.as<double>() ? DType::float64 : integer ? DType::int64 : DType::bool_;
+  if (itemsize(dtype) > itemsize(numbers.dtype) || dtype == DType::float64) numbers.dtype = dtype;
+  numbers.integers.push_back(integer ? *integer : value.as<bool>() ? *value.as<bool>() : 0);
+  numbers.floats.push_back(operand(value, "array").as_double());
+}
+Value array_(const Arguments& a) {
+  const Value& value = *a.given(0);
+  const Tuple* items = value.as<Tuple>();
+  Tensor tensor;
+  if (value.as<Tensor>()) {
+    tensor = *value.as<Tensor>();
+  } else if (items && !items->empty() && items->front().as<Tensor>()) {
+    tensor = stack(a.tensors(0), 0, Location{});
+  } else {
+    Numbers numbers;
+    collect(a, value, 0, numbers, true);
+    if (numbers.floats.empty()) numbers.dtype = DType::float64;
+    const bool whole = numbers.dtype != DType::float64;
+    tensor = whole ? from_span(numbers.integers, numbers.shape) : from_span(numbers.floats, numbers.shape);
+    if (numbers.dtype == DType::bool_) tensor = astype(tensor, DType::bool_);
+  }
+  return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
+}
+Value len_(const Arguments& a) {
+  if (const Tuple* items = a.given(0) ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
+  const Tensor x = a.tensor(0);
+  if (x.ndim() == 0) a.fail(0, "a tensor without axes has no length");
+  return {x.shape()[0]};
+}
+
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
                            kSpread = "a axis? dtype? * ddof? keepdims?";
 
@@ -324,7 +377,9 @@ constexpr Function kFunctions[] = {
     {"arctanh", "x", unary<atanh>},
     {"argmax", "a axis? * keepdims?", place<argmax>},
     {"argmin", "a axis? * keepdims?", place<argmin>},
+    {"array", "object|obj dtype?", array_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
+    {"asarray", "object|obj dtype?", array_},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
     {"asinh", "x", unary<asinh>},
@@ -408,7 +463,7 @@ constexpr Function kFunctions[] = {
     {"expm1", "x", unary<expm1>},
     {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
-    {"fabs", "x", unary<abs>},
+    {"fabs", "x", fabs_},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
@@ -453,6 +508,7 @@ constexpr Function kFunctions[] = {
     {"ldexp", "x1 x2", binary<ldexp>},
     {"leaky_relu", "x negative_slope?", leaky_relu_},
     {"left_shift", "x1 x2", binary<left_shift>},
+    {"len", "obj", len_},
     {"lerp", "input end weight", lerp_},
     {"less", "x1 x2", binary<less>},
     {"less_equal", "x1 x2", binary<less_equal>},

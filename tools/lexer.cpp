@@ -79,6 +79,13 @@ class Lexer {
   }
 
   void string() {
+    if (const std::string_view quotes = text_.substr(at_, 3); quotes == "\"\"\"" || quotes == "'''") {  // may go over several lines
+      const std::size_t close = text_.find(quotes, at_ + 3);
+      if (close == std::string_view::npos) throw Fault{at_, "this string has no end"};
+      tokens_.push_back({.kind = TokenKind::string, .offset = at_, .text = text_.substr(at_ + 3, close - at_ - 3)});
+      at_ = close + 3;
+      return;
+    }
     const std::size_t close = text_.find_first_of(std::string{peek(), '\n'}, at_ + 1);
     if (close == std::string_view::npos || text_[close] == '\n') throw Fault{at_, "this string has no end"};
     tokens_.push_back({.kind = TokenKind::string, .offset = at_, .text = text_.substr(at_ + 1, close - at_ - 1)});

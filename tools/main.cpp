@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <new>
@@ -23,9 +24,13 @@ Examples:
   sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (len - 1)' x=x.npy len=100
   sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10
   sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy
+  sinter eval @script.sn x=x.npy
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter check resnet50.onnx
   sinter run resnet50.onnx data=picture.npy -o results --time 10
+  sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024] --target cpu
+  sinter help softmax
+  source <(sinter completion bash)
   sinter info
   sinter cache verify
 
@@ -47,7 +52,9 @@ Environment (a flag goes before its variable):
 std::string function_list() {
   std::string text = "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
                      "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
-                     "An expression that starts with - goes after --.\n\nFunctions:\n";
+                     "def f(x, y=2): return x * y defines a function; a body of several lines is indented.\n"
+                     "@FILE in place of the expression reads it from a script, @- from the standard input.\n"
+                     "An expression that starts with - goes after --.\n\nFunctions (sinter help NAME tells of one):\n";
   std::string line = " ";
   for (const tools::Function& function : tools::functions()) {
     if (line.size() + function.name.size() > 100) {
@@ -60,17 +67,21 @@ std::string function_list() {
 }
 
 std::string read_expression(const std::string& path) {
-  std::ifstream file(path);
+  std::ifstream file(path == "-" ? "/dev/stdin" : path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw sinter::IoError(fmt::format("{}: the expression's file cannot be read", path));
   return text;
 }
 
-/// The first argument is the expression, unless -f gave it.
+/// The first argument is the expression, or @FILE that holds it, unless -f gave it.
 void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression,
            std::vector<std::string>& bindings) {
-  if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, or -f FILE");
-  expression = file.empty() ? positional[0] : read_expression(file);
+  if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, @FILE, or -f FILE");
+  if (!file.empty()) expression = read_expression(file);
+  else if (positional[0].starts_with('@')) expression = read_expression(positional[0].substr(1));
+  else if (positional[0].find('.') != std::string::npos && std::filesystem::is_regular_file(positional[0]))
+    throw CLI::ValidationError("EXPR", fmt::format("{} is a file; write @{} for the expression it holds", positional[0], positional[0]));
+  else expression = positional[0];
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
 }
 
@@ -105,7 +116,7 @@ int run(int argc, char** argv) {
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; of several results each to its own file")
       ->type_name("OUT.npy[,OUT2.npy…]");
-  eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
+  eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and why it ends where it does; =json for programs")
@@ -118,9 +129,10 @@ int run(int argc, char** argv) {
   tools::KernelsRequest kernels;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
   kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")
-      ->type_name("NAME=f32[4096,1024]");
+      ->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  kernels_command->add_option("--target", kernels.target, "cpu, or sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120")->required();
+  kernels_command->add_option("--target", kernels.target, "What to compile for")
+      ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")->required();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
   kernels_command->footer(function_list());
@@ -130,7 +142,7 @@ int run(int argc, char** argv) {
   tune_command->add_option("EXPR", positional, "The expression, then what its names stand for")
       ->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
   tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
+  tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
 
 #ifdef SINTER_MODELS
@@ -140,7 +152,7 @@ int run(int argc, char** argv) {
   run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   run_command->add_option("INPUTS", model.bindings, "What goes in")->type_name("NAME=FILE.npy");
   run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
-  run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("DEVICE");
+  run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   run_command->add_option("--backend", model.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   run_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   run_command->add_flag("--random", model.random, "Make up inputs that are not given");
@@ -152,6 +164,13 @@ int run(int argc, char** argv) {
   CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
   check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
 #endif
+  std::string topic;
+  CLI::App* help_command = app.add_subcommand("help", "What a function of expressions does, with an example");
+  help_command->add_option("FUNCTION", topic, "Its name")->required();
+
+  std::string shell;
+  CLI::App* completion_command = app.add_subcommand("completion", "A script that completes sinter's commands, options and functions in a shell");
+  completion_command->add_option("SHELL", shell)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
 
   CLI::App* info_command = app.add_subcommand("info", "Version, devices, compilers and cache of this machine");
 
@@ -162,6 +181,9 @@ int run(int argc, char** argv) {
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
   CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
 
+  for (int k = 1; k + 1 < argc; ++k)  // sinter --help softmax, sinter eval --help softmax
+    if ((std::string_view(argv[k]) == "--help" || std::string_view(argv[k]) == "-h") && tools::find_function(argv[k + 1]))
+      return tools::run_help(argv[k + 1]);
   try {
     app.parse(argc, argv);
     if (*eval_command) {
@@ -183,6 +205,11 @@ int run(int argc, char** argv) {
       return tools::run_model(model);
     }
 #endif
+    if (*help_command) return tools::run_help(topic);
+    if (*completion_command) {
+      fmt::print("{}", tools::completion(app, shell));
+      return 0;
+    }
     if (*info_command) return tools::run_info();
     if (*stats_command) return tools::run_cache_stats();
     if (*tuned_command) return tools::run_cache_tuned();

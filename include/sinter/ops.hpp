@@ -86,7 +86,7 @@ Tensor astype(const Arg& x, DType dtype);
 Tensor floor(const Arg& x);
 Tensor ceil(const Arg& x);
 Tensor round(const Arg& x);  // half to even
-Tensor rint(const Arg& x);   // the same
+Tensor rint(const Arg& x);   // the same, and floating of integers too
 Tensor trunc(const Arg& x);
 /// x as a fraction and a whole number, both of x's sign.
 std::pair<Tensor, Tensor> modf(const Arg& x);

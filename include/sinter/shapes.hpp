@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sinter/tensor.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 
@@ -25,6 +25,9 @@ std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& places,
 std::vector<Tensor> array_split(const Arg& x, std::int64_t sections, std::int64_t axis = 0);
 /// The slices along an axis, which goes.
 std::vector<Tensor> unstack(const Arg& x, std::int64_t axis = 0, Location where = Location::current());
+
+/// By one shift along each of the axes; without axes along the flat tensor.
+inline Tensor roll(const Arg& x, std::int64_t shift, const Axes& axes = {}) { return roll(x, std::vector<std::int64_t>{shift}, axes); }
 
 Tensor moveaxis(const Arg& x, std::int64_t source, std::int64_t destination);
 Tensor moveaxis(const Arg& x, const std::vector<std::int64_t>& source, const std::vector<std::int64_t>& destination);

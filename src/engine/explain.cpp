@@ -177,6 +177,20 @@ std::string text_of(const Told& told) {
   return text;
 }
 
+// The sizes that the plan was made with, and what of them its decisions took for granted.
+nlohmann::json sizes_of(const Graph& graph) {
+  using nlohmann::json;
+  json sizes = json::array(), guards = json::array();
+  if (graph.space) {
+    for (const std::string& symbol : graph.space->symbols()) {
+      const std::size_t equals = symbol.find('=');
+      sizes.push_back({{"name", symbol.substr(0, equals)}, {"value", std::stoll(symbol.substr(equals + 1))}});
+    }
+    for (const auto& guard : graph.space->guards()) guards.push_back(fuse::to_string(guard));
+  }
+  return {{"sizes", sizes}, {"guards", guards}};
+}
+
 // Appends the steps of one evaluation.
 void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls) {
   using nlohmann::json;
@@ -233,13 +247,14 @@ std::string explain_text(const std::vector<Told>& evaluations) {
 
 std::string explain_json(const std::vector<Told>& evaluations) {
   using nlohmann::json;
-  json kernels = json::array(), calls = json::array();
+  json kernels = json::array(), calls = json::array(), plans = json::array();
   std::vector<std::string> devices;
   bool in_memory = true;
   double bytes_moved = 0, bytes_unfused = 0;
   for (const Told& told : evaluations) {
     const History& history = told.history;
     add_steps(told, kernels, calls);
+    if (told.planned) plans.push_back(sizes_of(told.planned->plan.graph));
     if (std::find(devices.begin(), devices.end(), history.device) == devices.end()) devices.push_back(history.device);
     in_memory &= told.planned != nullptr || history.kernels + history.calls == 0;
     bytes_moved += history.bytes_moved;
@@ -248,6 +263,7 @@ std::string explain_json(const std::vector<Told>& evaluations) {
   return json{{"device", fmt::format("{}", fmt::join(devices, ", "))},
               {"kernels", kernels},
               {"library_calls", calls},
+              {"plans", plans},
               {"plan_in_memory", in_memory},
               {"bytes_moved", bytes_moved},
               {"bytes_unfused", bytes_unfused}}

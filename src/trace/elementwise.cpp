@@ -208,7 +208,11 @@ Tensor ndtr(const Arg& x) { return unary(Op::ndtr, "ndtr", x); }
 Tensor floor(const Arg& x) { return rounding(Op::floor, "floor", x); }
 Tensor ceil(const Arg& x) { return rounding(Op::ceil, "ceil", x); }
 Tensor round(const Arg& x) { return rounding(Op::rint, "round", x); }
-Tensor rint(const Arg& x) { return rounding(Op::rint, "rint", x); }
+Tensor rint(const Arg& x) {  // a function of real numbers, as NumPy has it
+  const Site site = site_of("rint", x.where());
+  const RecordedPtr node = as_node(site, x);
+  return rounding(Op::rint, "rint", Arg(Tensor(make_cast(site, node, traits(node->dtype).real)), x.where()));
+}
 Tensor trunc(const Arg& x) { return rounding(Op::trunc, "trunc", x); }
 
 Tensor isnan(const Arg& x) { return classify(Op::isnan, "isnan", x, false); }

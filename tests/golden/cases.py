@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""Writes cases.txt and cases.npy beside this file: some nine thousand expressions of the command's language over every function of NumPy's
+that it has, every element type, memory layouts and edge values, with the results of NumPy 2. For tests/test_golden.cpp.
+
+    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy mpmath && /tmp/venv/bin/python tests/golden/cases.py
+
+Fields of a line of cases.txt are apart by tabs:
+    input NAME DTYPE SHAPE
+    FUNCTION EXPRESSION ULP  DTYPE SHAPE  DTYPE SHAPE ...     one pair for each result; no pair: NumPy refuses, and so must sinter
+cases.npy holds the bytes of all inputs and results in that order. ULP is how many units of the last place a result may be off; "bits" asks
+for the same bits (NaN is NaN), "value" for the same value (a zero of either sign).
+
+Results with an ULP are rounded from a wider computation (float64 of float32, long double of float64, mpmath for what NumPy has not), so they
+are right and not only NumPy's; their type and shape are NumPy's."""
+import pathlib
+import warnings
+
+import mpmath
+import numpy as np
+
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+mpmath.mp.dps = 40
+rng = np.random.default_rng(20)
+
+INTEGERS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
+FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+TYPES = {"b1": np.bool_, **INTEGERS, **FLOATS}
+NAMES = {np.dtype(t): np.dtype(t).name for t in TYPES.values()}
+
+
+def edges(t, count):
+    """Limits, zeros, neighbours of limits; of floats infinities, NaN, subnormals and both zeros."""
+    if t == np.bool_:
+        return np.arange(count) % 2 == 1
+    if np.dtype(t).kind == "f":
+        f = np.finfo(t)
+        v = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, np.inf, -np.inf, np.nan, f.max, -f.max, f.tiny, -f.tiny, f.smallest_subnormal,
+             -f.smallest_subnormal, f.eps, 100, -7, 0.25, 10]
+    else:
+        i = np.iinfo(t)
+        v = [0, 1, 2, 3, 7, 10, i.max, i.max - 1, i.max // 2, i.min, i.min + 1, i.max // 2 + 1] + [x for x in (-1, -2, -3, -7, -10) if i.min < 0]
+    values = np.empty(count, t)
+    for k in range(count):
+        values[k] = v[k % len(v)]
+    return values
+
+
+def moderate(t, shape):
+    """Quarters from -4 to 4 (small integers, truth values): sums of them are exact in every type."""
+    k = rng.integers(-16, 17, shape)
+    if t == np.bool_:
+        return k > 0
+    if np.dtype(t).kind == "f":
+        return (k / 4).astype(t)
+    return (np.abs(k) // 2 if np.iinfo(t).min == 0 else k // 2).astype(t)
+
+
+def build_inputs():
+    inputs = {}
+    for s, t in TYPES.items():
+        inputs[f"e_{s}"] = edges(t, 24)
+        inputs[f"g_{s}"] = rng.permutation(edges(t, 24))
+        for name, shape in {"a": (4, 6), "b": (4, 6), "v": (6,), "c": (4, 1), "t": (2, 3, 4), "q": (), "n": (3, 0), "s": (4, 4)}.items():
+            inputs[f"{name}_{s}"] = moderate(t, shape)
+        if s in INTEGERS:
+            inputs[f"k_{s}"] = (np.arange(24) % (np.iinfo(t).bits + 2)).astype(t)  # counts of a shift, some of them too many
+        if s != "b1":
+            inputs[f"p_{s}"] = np.abs(moderate(t, (4, 6)))
+        if s in FLOATS:
+            inputs[f"h_{s}"] = rng.choice([0.5, 1, 2, -1, -2], (4, 6)).astype(t)  # products of them are exact
+            nan = moderate(t, (4, 6))
+            nan[0, 1] = nan[2, :] = np.nan
+            inputs[f"x_{s}"] = nan
+            inputs[f"r_{s}"] = rng.uniform(-6, 6, (24,)).astype(t)
+            inputs[f"w_{s}"] = rng.uniform(0.01, 20, (24,)).astype(t)
+            inputs[f"u_{s}"] = rng.uniform(-0.99, 0.99, (24,)).astype(t)
+    inputs["m"] = rng.random((4, 6)) < 0.5
+    inputs["l_f32"] = (rng.integers(-64, 64, (3, 700)) / 8).astype(np.float32)
+    inputs["l_f64"] = rng.integers(-64, 64, (700, 3)) / 8
+    inputs["i"] = rng.integers(-4, 4, (5,))
+    inputs["j"] = rng.integers(0, 6, (4, 2))
+    return inputs
+
+
+def by_mpmath(function, beyond):
+    """A function of a number, exact where it is finite; infinities and NaN by `beyond`."""
+    def call(x):
+        x = np.asarray(x)
+        wide = x.astype(np.longdouble)
+        result = np.empty(x.shape, np.longdouble)
+        for at in np.ndindex(x.shape):
+            v = wide[at]
+            y = function(mpmath.mpf(float(v))) if abs(v) < 1e6 else mpmath.mpf(float(beyond(float(v))))
+            y = mpmath.mpf(y)
+            high = float(y)
+            result[at] = np.longdouble(high) + np.longdouble(float(y - high)) if mpmath.isfinite(y) and np.isfinite(high) else np.longdouble(high)
+        return result if x.dtype == np.longdouble else result.astype(np.float64) if x.dtype == np.float64 else result.astype(x.dtype)
+    return call
+
+
+def step(low, high):
+    return lambda v: np.nan if np.isnan(v) else high if v > 0 else low
+
+
+mp = mpmath
+def ndtr(x): return mp.erfc(-x / mp.sqrt(2)) / 2
+def sigmoid(x): return 1 / (1 + mp.exp(-x))
+def softplus(x): return mp.log1p(mp.exp(x)) if x < 100 else x + mp.exp(-x)
+def elu(x, alpha=1): return x if x > 0 else mp.mpf(alpha) * mp.expm1(x)
+def celu(x, alpha=1): return x if x > 0 else mp.mpf(alpha) * mp.expm1(x / mp.mpf(alpha))
+SELU_ALPHA, SELU_SCALE = mp.mpf("1.6732632423543772848170429916717"), mp.mpf("1.0507009873554804934193349852946")
+
+SPECIAL = {
+    "erf": by_mpmath(mp.erf, step(-1, 1)), "erfc": by_mpmath(mp.erfc, step(2, 0)), "ndtr": by_mpmath(ndtr, step(0, 1)),
+    "sigmoid": by_mpmath(sigmoid, step(0, 1)), "silu": by_mpmath(lambda x: x * sigmoid(x), step(0, np.inf)),
+    "gelu": by_mpmath(lambda x: x * ndtr(x), step(0, np.inf)), "softplus": by_mpmath(softplus, step(0, np.inf)),
+    "elu": by_mpmath(elu, step(-1, np.inf)), "selu": by_mpmath(lambda x: SELU_SCALE * elu(x, SELU_ALPHA), step(float(-SELU_SCALE * SELU_ALPHA), np.inf)),
+    "mish": by_mpmath(lambda x: x * mp.tanh(softplus(x)), step(0, np.inf)),
+    "hard_sigmoid": by_mpmath(lambda x: min(max(x + 3, 0), 6) / 6, step(0, 1)),
+    "hard_swish": by_mpmath(lambda x: x * min(max(x + 3, 0), 6) / 6, step(np.nan, np.inf)),
+    "lgamma": by_mpmath(lambda x: mp.log(abs(mp.gamma(x))), step(np.inf, np.inf)), "digamma": by_mpmath(mp.digamma, step(np.nan, np.inf)),
+    "erfinv": by_mpmath(mp.erfinv, step(np.nan, np.nan)),
+}
+SPECIAL["rsqrt"] = lambda x: 1 / np.sqrt(x)
+SPECIAL["expit"], SPECIAL["gammaln"], SPECIAL["psi"] = SPECIAL["sigmoid"], SPECIAL["lgamma"], SPECIAL["digamma"]
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    top = np.max(x, axis=axis, keepdims=True)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else total.squeeze() if axis is None else total.squeeze(axis)
+
+
+def layer_norm(x, weight=1, bias=0, eps=1e-5, axis=-1):
+    return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + eps) * weight + bias
+
+
+SCOPE = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
+SCOPE.update({name: getattr(np.linalg, name) for name in ("norm", "matrix_power", "vector_norm")})
+SCOPE.update(SPECIAL, sliding_window_view=np.lib.stride_tricks.sliding_window_view, softmax=softmax, logsumexp=logsumexp, layer_norm=layer_norm,
+             log_softmax=lambda x, axis=-1: x - logsumexp(x, axis, True), rms_norm=lambda x: x / np.sqrt(np.mean(x * x, -1, keepdims=True) + 1e-6),
+             relu=lambda x: np.maximum(x, 0), leaky_relu=lambda x, s=0.01: np.where(x > 0, x, x * x.dtype.type(s)),
+             cummax=lambda x, axis=0: np.maximum.accumulate(x, axis), cummin=lambda x, axis=0: np.minimum.accumulate(x, axis),
+             lerp=lambda a, b, w: a + w * (b - a))
+
+cases = []  # function, expression, tolerance
+
+
+def case(function, expression, tolerance="bits"):
+    cases.append((function, expression, tolerance))
+
+
+def elementwise():
+    exact = "negative positive absolute sign floor ceil trunc rint fabs square sqrt reciprocal isnan isinf isfinite signbit bitwise_not logical_not bitwise_count invert".split()
+    wide = "cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh deg2rad rad2deg".split()
+    for s in TYPES:
+        for f in exact:
+            for x in (f"e_{s}", f"a_{s}[::-1, ::2]", f"t_{s}.T", f"q_{s}", f"n_{s}"):
+                case(f, f"{f}({x})")
+        for f in wide:
+            ulp = "1" if f.endswith("rad") or f.endswith("deg") else "2"
+            for x in (f"e_{s}", f"a_{s}[::-1, ::2]", f"n_{s}") + ((f"r_{s}", f"w_{s}.reshape(4, 6).T", f"u_{s}") if s in FLOATS else (f"q_{s}",)):
+                case(f, f"{f}({x})", ulp)
+        for x in (f"e_{s}", f"a_{s}.T"):
+            case("nan_to_num", f"nan_to_num({x})")
+            case("conj", f"+{x}")
+            case("neg", f"-{x}")
+            case("inv", f"~{x}")
+        if s != "b1":  # NumPy makes float16 of it
+            for x in (f"e_{s}", f"a_{s} / 8 * 3", f"n_{s}"):
+                case("round", f"round({x})")
+    for s in FLOATS:
+        for f in SPECIAL:
+            near_zeros = f in ("lgamma", "gammaln", "digamma", "psi")
+            if near_zeros:
+                for x in (f"w_{s}", f"w_{s}[::-2]", f"n_{s}"):
+                    case(f, f"{f}({x} + 3)" if f in ("lgamma", "gammaln") else f"{f}({x} + 2)", "3")
+            elif f == "erfinv":
+                for x in (f"u_{s}", f"u_{s}[::-3]", f"n_{s}"):
+                    case(f, f"{f}({x})", "2")
+            else:
+                composed = f in ("sigmoid", "expit", "silu", "gelu", "mish", "softplus", "elu", "selu", "hard_sigmoid", "hard_swish")
+                for x in (f"a_{s}", f"r_{s}", f"r_{s}.reshape(4, 6).T", f"n_{s}") if composed else (f"e_{s}", f"r_{s}", f"w_{s}.reshape(2, 12)[:, ::-1]", f"n_{s}"):
+                    case(f, f"{f}({x})", "6" if composed else "2")
+        case("sinc", f"sinc(u_{s} * 0.5)", "8")
+        for x in (f"e_{s}", f"a_{s}.T", f"q_{s}"):
+            case("frexp", f"frexp({x})")
+            case("modf", f"modf({x})")
+            case("relu", f"relu({x})", "value")
+            case("leaky_relu", f"leaky_relu({x}, 0.25)", "value")
+
+
+def binary():
+    exact = """add subtract multiply divide floor_divide remainder fmod copysign nextafter heaviside gcd lcm bitwise_and bitwise_or bitwise_xor equal not_equal
+               less less_equal greater greater_equal logical_and logical_or logical_xor""".split()
+    either_zero = "maximum minimum fmax fmin".split()
+    for s in TYPES:
+        for f in exact + either_zero:
+            how = "value" if f in either_zero else "bits"
+            for x, y in ((f"e_{s}", f"g_{s}"), (f"a_{s}", f"v_{s}"), (f"a_{s}.T", f"c_{s}[:, 0]"), (f"q_{s}", f"a_{s}[1]"), (f"n_{s}", f"n_{s}")):
+                case(f, f"{f}({x}, {y})", how)
+        for f, low, high in (("power", "p", "p"), ("atan2", "a", "b"), ("hypot", "a", "b"), ("logaddexp", "a", "b"), ("logaddexp2", "a", "b")):
+            if s == "b1" and f == "power":
+                low = high = "a"
+            ulp = "bits" if f == "power" and s not in FLOATS else "2" if f in ("power", "atan2", "hypot") else "4"
+            for x, y in ((f"{low}_{s}", f"{high}_{s}"), (f"{low}_{s}.T", f"{high}_{s}[:, ::2].T[0]"), (f"n_{s}", f"n_{s}")):
+                case(f, f"{f}({x}, {y})", ulp)
+        for op in ("+", "-", "*", "/", "//", "%", "==", "<", ">=", "&", "|", "^"):
+            for number in ("3", "2.5", "True", "-1"):
+                case(op, f"a_{s} {op} {number}")
+            case(op, f"2 {op} p_{s}" if s != "b1" else f"2 {op} a_{s}")
+            case(op, f"a_{s}[::2] {op} b_{s}[1]")
+        ulp = "2" if s in FLOATS else "bits"
+        for x in (f"a_{s} ** 3", f"2 ** p_{s}" if s != "b1" else "a_b1 ** a_b1", f"a_{s} ** 2") if s != "b1" else ("a_b1 ** 3",):  # of bool ** 2 NumPy makes int8
+            case("**", x, ulp)
+        case("**", f"p_{s} ** 0.5" if s != "b1" else "a_b1 ** 0.5", "2")
+        for f in ("left_shift", "right_shift"):
+            if s in INTEGERS:
+                case(f, f"{f}(e_{s}, k_{s})")
+                case(f, f"{f}(a_{s}, 2)")
+            else:
+                case(f, f"{f}(a_{s}, a_{s})")
+        for x, y in ((f"a_{s}", f"a_{s} + 0"), (f"e_{s}", f"g_{s}"), (f"a_{s}", "1")):
+            case("isclose", f"isclose({x}, {y})")
+        case("allclose", f"allclose(a_{s}, a_{s})")
+        for x in (f"frexp(e_{s})", f"modf(e_{s})", f"divmod(e_{s}, g_{s})", f"divmod(a_{s}, 3)"):
+            case(x.split("(")[0], x)
+    pairs = [(s, t) for s in TYPES for t in TYPES if s != t]
+    for s, t in pairs:
+        for f in ("add", "multiply", "floor_divide", "less", "bitwise_xor"):
+            case(f, f"{f}(a_{s}, b_{t})")
+        case("maximum", f"maximum(a_{s}, v_{t})", "value")
+        case("divide", f"divide(a_{s}, c_{t})")
+        case("where", f"where(m, a_{s}, c_{t})")
+    for s in FLOATS:
+        for t in ("i8", "i32"):
+            case("ldexp", f"ldexp(a_{s}, a_{t})")
+            case("ldexp", f"ldexp(r_{s}.reshape(4, 6), b_{t}[0])")
+
+
+def conversions():
+    for s in TYPES:
+        for t in TYPES.values():
+            for x in ("e", "t") if s not in FLOATS or np.dtype(t).kind in "fb" else (f"p",):
+                case("astype", f"{x}_{s}.astype({np.dtype(t).name})")
+
+
+def reductions():
+    forms = ("{f}({x})", "{f}({x}, axis=0)", "{f}({x}, axis=-1, keepdims=True)", "{f}({x}.T, axis=0)", "{f}({x}[::-1, ::2], axis=1)", "{x}.{f}(axis=1)")
+    for s in TYPES:
+        narrow = s in FLOATS and "1" or "bits"
+        for f in "sum prod max min any all argmax argmin mean var std ptp count_nonzero".split():
+            x = f"h_{s}" if f == "prod" and s in FLOATS else f"a_{s}"
+            how = {"mean": "2", "var": "8", "std": "8", "sum": narrow, "prod": narrow}.get(f, "bits")
+            for form in forms[:5] + (forms[5:] if f not in ("ptp", "count_nonzero") else ()):
+                case(f, form.format(f=f, x=x), how)
+            case(f, f"{f}(q_{s})", how)
+            if f not in ("argmax", "argmin"):
+                case(f, f"{f}(t_{s}, axis=(0, 2))" if f != "prod" or s not in FLOATS else f"{f}(h_{s}, axis=(0, 1))", how)
+                case(f, f"{f}(n_{s}, axis=0)", how)
+                case(f, f"{f}(n_{s}, axis=1)", how)
+        for f in "max min argmax argmin any all".split():
+            case(f, f"{f}(e_{s})")
+            case(f, f"{f}(g_{s}.reshape(4, 6), axis=1)")
+        for f in ("var", "std"):
+            case(f, f"{f}(a_{s}, axis=0, ddof=1)", "8")
+        for f in "sum prod mean".split():
+            case(f, f"{f}(a_{s}, axis=0, dtype=float64)" if f != "prod" else f"{f}(a_{s}, axis=0, dtype=float64)", "2")
+        for f in ("cumsum", "cumprod", "cummax", "cummin"):
+            how = narrow if f in ("cumsum", "cumprod") else "bits"
+            x = f"h_{s}" if f == "cumprod" and s in FLOATS else f"a_{s}"
+            for form in ("{f}({x}, axis=0)", "{f}({x}, axis=1)", "{f}({x}.T, axis=0)", "{f}({x}[::-1, ::2], axis=-1)"):
+                case(f, form.format(f=f, x=x), how)
+        for f in ("diff", "average", "trapezoid"):
+            how = "bits" if f == "diff" else "2"
+            case(f, f"{f}(a_{s})", how)
+            case(f, f"{f}(a_{s}.T, axis=0)", how)
+        for f in ("sort",):
+            for x in (f"{f}(a_{s})", f"{f}(e_{s})", f"{f}(a_{s}, axis=0)", f"{f}(t_{s}, axis=1)", f"{f}(n_{s})"):
+                case(f, x, "value")
+    for s in FLOATS:
+        for f in "nansum nanprod nanmax nanmin nanmean nanvar nanstd".split():
+            how = {"nansum": "1", "nanprod": "4", "nanmean": "2", "nanvar": "8", "nanstd": "8"}.get(f, "bits")
+            for form in forms[:5]:
+                case(f, form.format(f=f, x=f"x_{s}"), how)
+        for f in "softmax log_softmax logsumexp".split():
+            for form in ("{f}(a, axis=-1)", "{f}(a.T, axis=0)", "{f}(t, axis=1)"):
+                case(f, form.format(f=f).replace("(a", f"(a_{s}").replace("(t", f"(t_{s}"), "64" if f == "log_softmax" else "8")
+        for f in "layer_norm rms_norm".split():
+            case(f, f"{f}(h_{s})", "16")
+        for f in ("norm", "vector_norm"):
+            for x in (f"{f}(a_{s})", f"{f}(a_{s}, axis=1)"):
+                case(f, x, "4")
+        case("vector_norm", f"vector_norm(a_{s}, axis=0, ord=1)", "2")
+        case("norm", f"norm(v_{s}, inf)")
+    for f in ("sum", "mean", "max", "cumsum", "argmin"):
+        for x in ("l_f32", "l_f64"):
+            for axis in (0, 1):
+                case(f, f"{f}({x}, axis={axis})", "2" if f == "mean" else "bits")
+
+
+def shapes():
+    forms = """a.T|reshape(a, (2, 12))|a.reshape(-1)|a.reshape(3, 8).T|ravel(a.T)|t.transpose(1, 2, 0)|permute_dims(t, (2, 0, 1))|swapaxes(t, 0, 2)|moveaxis(t, 0, -1)
+        |matrix_transpose(t)|expand_dims(a, 1)|squeeze(c)|squeeze(c, axis=1)|flip(a)|flip(a, axis=1)|roll(a, 5)|roll(a, (1, -2), axis=(0, 1))|rot90(a)|rot90(t, 3, (1, 2))
+        |concat((a, b))|concat((a, a[:, 0:2]), axis=1)|concat((t, n.reshape(0, 3, 4)))|stack((a, b), axis=1)|hstack((a, c))|vstack((a, v))|dstack((a, b))|tile(a, (2, 3))|tile(v, 3)|repeat(a, 2)|repeat(a, 3, axis=0)
+        |pad(a, 1)|pad(a, ((0, 2), (1, 0)), mode='edge')|pad(a, 2, mode='reflect')|pad(a, 3, mode='symmetric')|pad(v, 4, mode='wrap')|broadcast_to(v, (3, 6))|broadcast_to(c, (2, 4, 6))
+        |tril(a)|triu(a, 1)|tril(t, -1)|diag(v)|diag(a, 1)|diagonal(a, -1)|diagonal(t, 0, 1, 2)|split(a, 2)|array_split(v, 4)|split(a, (1, 4), axis=1)|unstack(a)|meshgrid(v, v[0:3])|broadcast_arrays(v, c)
+        |atleast_3d(v)|sliding_window_view(v, 3)|sliding_window_view(a, (2, 3))|where(m, a, b)|where(m, a, 1)|clip(a, 1, 2)|select((m, a > 1), (a, b), 0)|take(a, i)|take(a, i, axis=0)|take(v, j)
+        |take_along_axis(a, j, axis=1)|zeros_like(a)|ones_like(t)|full_like(a, 1)|a.copy()|a.flatten()|a.T.ravel()|count_nonzero(t, axis=(0, 2))|trace(s)|trace(a, 1)""".replace("\n", "").split("|")
+    indexes = """a[1]|a[-1, 2]|a[1:3]|a[::2, ::-1]|a[:, 1:-1]|a[..., 0]|a[None, :, 2]|a[-2:, None]|t[1, ..., ::2]|t[..., 1:2, None]|a[3:0:-1]|a[:, 6:]|a[i]|a[:, i]|a[i, i]|a[i, 1:3]|a[:, j]|t[1:, :, j % 4]|t[1, i - i]|s[j % 4, j % 4]|q[...]|q[None]|v[5:0:-2]|n[1]|n[:, ::-1]"""
+    for s in TYPES:
+        def named(form):
+            out = ""
+            for k, ch in enumerate(form):
+                alone = not (k and (form[k - 1].isalnum() or form[k - 1] in "_'")) and not (k + 1 < len(form) and (form[k + 1].isalnum() or form[k + 1] in "_'="))
+                out += f"{ch}_{s}" if alone and ch in "abvctqns" else ch
+            return out
+        for form in forms + indexes.split("|"):
+            form = form.strip()
+            function = form.split("(")[0] if "(" in form and "[" not in form.split("(")[0] else "index"
+            case(function, named(form))
+    for s in TYPES:
+        for x in ("a {s} @ a.T", "s @ s", "t @ s", "v @ v", "matmul(a, v)", "dot(v, v)", "inner(a, b)", "outer(v, v)", "vecdot(a, b)", "tensordot(a, b)", "tensordot(t, s, axes=1)", "kron(c, v)",
+                  "einsum('ij,kj->ik', a, b)", "einsum('ij->j', a)", "einsum('ii', s)", "einsum('bij,jk->bik', t, s)", "matrix_power(s, 2)", "n @ n.T", "n.T @ n"):
+            expression = named_in(x.replace(" {s}", ""), s)
+            case(x.split("(")[0] if "(" in x else "matmul", expression, "1" if s in FLOATS else "bits")
+
+
+def named_in(form, s):
+    out, quoted = "", False
+    for k, ch in enumerate(form):
+        quoted ^= ch == "'"
+        alone = not (k and (form[k - 1].isalnum() or form[k - 1] == "_")) and not (k + 1 < len(form) and (form[k + 1].isalnum() or form[k + 1] in "_="))
+        out += f"{ch}_{s}" if alone and not quoted and ch in "abvctqns" else ch
+    return out
+
+
+def creation():
+    for t in TYPES.values():
+        name = np.dtype(t).name
+        for x in (f"zeros((2, 3), dtype={name})", f"ones((3, 0), dtype={name})", f"full((2, 2), 1, dtype={name})", f"eye(3, 4, 1, dtype={name})", f"array([[1, 0], [1, 1]], dtype={name})"):
+            case(x.split("(")[0], x)
+        if t != np.bool_:
+            case("arange", f"arange(5, dtype={name})")
+            case("linspace", f"linspace(0, 8, 5, dtype={name})")
+    for x in ("arange(7)", "arange(1, 10, 3)", "arange(5, 0, -2)", "arange(0, 1, 0.25)", "arange(3.5)", "eye(3)", "eye(2, k=-1)", "full((2,), 2.5)", "full((), True)", "array(2)", "array([1, 2.5])", "array([True, False])", "array([])",
+              "array([[1], [2]])", "ones(3)", "zeros(())", "meshgrid(arange(3), arange(2))", "meshgrid(arange(3), arange(2), indexing='ij')"):
+        case(x.split("(")[0], x)
+    for x in ("linspace(0, 1, 7)", "linspace(2, -3, 11)", "linspace(0, 1, 5, endpoint=False)"):
+        case("linspace", x, "2")
+
+
+def results_of(expression, tolerance, inputs):
+    got = eval(expression, SCOPE, inputs)  # NumPy's own: type, shape, and whether it is refused
+    several = isinstance(got, (tuple, list))
+    got = [np.asarray(r) for r in got] if several else [np.asarray(got)]
+    if tolerance in ("bits", "value") or got[0].dtype.kind != "f":
+        return got
+    wide = np.longdouble if got[0].dtype == np.float64 else np.float64
+    exact = eval(expression.replace("dtype=float64", "dtype=longdouble"), SCOPE, 
+                 {n: x if n in "mij" else (x if x.dtype.kind == "f" else x.astype(got[0].dtype)).astype(wide) for n, x in inputs.items() if n in expression})
+    return [np.asarray(exact).astype(got[0].dtype)]
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent
+    inputs = build_inputs()
+    for part in (elementwise, binary, conversions, reductions, shapes, creation):
+        part()
+    lines, blob, seen, refused = [], [], set(), 0
+    for name, x in inputs.items():
+        lines.append(f"input\t{name}\t{x.dtype.name}\t{','.join(map(str, x.shape)) or '-'}")
+        blob.append(x.tobytes())
+    for function, expression, tolerance in cases:
+        if expression in seen:
+            continue
+        seen.add(expression)
+        try:
+            results = results_of(expression, tolerance, inputs)
+        except (TypeError, ValueError, OverflowError, np.exceptions.AxisError):
+            results = []
+            refused += 1
+        if any(r.dtype not in NAMES for r in results):
+            continue
+        words = [function, expression, tolerance]
+        for r in results:
+            words += [r.dtype.name, ",".join(map(str, r.shape)) or "-"]
+            blob.append(np.ascontiguousarray(r).tobytes())
+        lines.append("\t".join(words))
+    (here / "cases.txt").write_text("\n".join(lines) + "\n")
+    np.save(here / "cases.npy", np.frombuffer(b"".join(blob), np.uint8))
+    print(f"{len(lines) - len(inputs)} cases of {len({c[0] for c in cases})} functions, {refused} of them refused; NumPy {np.__version__}")
+
+
+main()

@@ -1,0 +1,202 @@
+// Ten thousand expressions against NumPy's results (tests/golden/cases.txt and cases.npy, written by cases.py beside them): every function
+// that both have, every element type, views, edge values and empty shapes, and what NumPy refuses. Prints a summary by function.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "expression.hpp"
+#include "functions.hpp"
+#include "program.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
+  return parts;
+}
+
+struct Expected {
+  DType dtype;
+  Shape shape;
+  const std::uint8_t* bytes;
+};
+
+/// Reads results one after another out of cases.npy.
+class Reader {
+ public:
+  explicit Reader(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
+  Expected next(const std::string& dtype, const std::string& shape) {
+    Expected e{sn::tools::find_dtype(dtype).value(), {}, nullptr};
+    if (shape != "-")
+      for (const std::string& size : split(shape, ',')) e.shape.push_back(std::stoll(size));
+    e.bytes = bytes_.data() + at_;
+    at_ += static_cast<std::size_t>(sn::element_count(e.shape)) * sn::itemsize(e.dtype);
+    REQUIRE(at_ <= bytes_.size());
+    return e;
+  }
+  bool at_end() const { return at_ == bytes_.size(); }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+};
+
+template <class T> T element(const std::uint8_t* bytes, std::size_t k) {
+  T value;
+  std::memcpy(&value, bytes + k * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Whole numbers in the order of the numbers; neighbours differ by one, both zeros are 0.
+template <class T> std::int64_t rank(T value) {
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  const auto bits = std::bit_cast<Bits>(value);
+  constexpr Bits sign = Bits{1} << (8 * sizeof(T) - 1);
+  return bits & sign ? -static_cast<std::int64_t>(bits & ~sign) : static_cast<std::int64_t>(bits);
+}
+
+constexpr double kFar = std::numeric_limits<double>::infinity();
+
+/// How far a result is off, in units of the last place; integers and truth values 0 or far.
+template <class T> double distance(T got, T want, bool sign_of_zero) {
+  if constexpr (std::is_integral_v<T>) {
+    return got == want ? 0 : kFar;
+  } else {
+    const auto g = static_cast<double>(got), w = static_cast<double>(want);
+    if (std::isnan(g) || std::isnan(w)) return std::isnan(g) && std::isnan(w) ? 0 : kFar;
+    if (g == w) return sign_of_zero && std::signbit(g) != std::signbit(w) ? kFar : 0;
+    return std::fabs(static_cast<double>(rank(got)) - static_cast<double>(rank(want)));
+  }
+}
+
+struct Difference {
+  double most = 0;
+  std::string text;  // of the element that is off most
+};
+Difference difference(const Tensor& got, const Expected& want, bool sign_of_zero) {
+  Difference worst;
+  sn::visit_storage(want.dtype, [&]<class T>() {
+    const std::vector<T> values = got.to_vector<T>();
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const T value = values[k], wanted = element<T>(want.bytes, k);
+      const double off = distance(value, wanted, sign_of_zero);
+      if (off <= worst.most) continue;
+      worst.most = off;
+      if constexpr (std::is_integral_v<T>) worst.text = fmt::format("element {} is {} and not {}", k, value, wanted);
+      else worst.text = fmt::format("element {} is {} and not {}, {} ULP off", k, static_cast<double>(value), static_cast<double>(wanted), off);
+    }
+  });
+  return worst;
+}
+
+struct Summary {
+  int cases = 0, same_bits = 0, refused = 0;
+  double most = 0;
+};
+
+}  // namespace
+
+TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
+  std::ifstream file(std::string(SINTER_GOLDEN) + "/cases.txt");
+  REQUIRE(file.is_open());
+  Reader reader(sn::load_npy(std::string(SINTER_GOLDEN) + "/cases.npy").to_vector<std::uint8_t>());
+  // Kernels take a compiler each: one in so many cases there, another beginning each time. SINTER_GOLDEN_STRIDE=1 runs all.
+  const char* asked = std::getenv("SINTER_GOLDEN_STRIDE");
+  const auto stride = asked ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10)) : on_cuda() ? 150u : sn::options().backend == "llvm" ? 9u : 1u;
+  const char* fixed = std::getenv("SINTER_TEST_SEED");
+  const std::uint32_t seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  const std::uint32_t first = seed % stride;
+  sn::tools::Bindings inputs;
+  std::map<std::string, Summary> functions;
+  std::uint32_t number = 0;
+  int wrong = 0;
+  const auto fails = [&](const std::string& expression, const std::string& why) {
+    if (++wrong <= 200) FAIL_CHECK(expression << ": " << why << (stride > 1 ? fmt::format(" (SINTER_TEST_SEED={})", seed) : ""));
+  };
+  for (std::string line; std::getline(file, line);) {
+    const auto fields = split(line, '\t');
+    if (fields[0] == "input") {
+      const Expected e = reader.next(fields[2], fields[3]);
+      sn::visit_storage(e.dtype, [&]<class T>() {
+        const auto count = static_cast<std::size_t>(sn::element_count(e.shape));
+        std::unique_ptr<T[]> values(new T[count]);
+        if (count > 0) std::memcpy(values.get(), e.bytes, count * sizeof(T));
+        inputs.emplace(fields[1], sn::tools::Value{sn::from_span(std::span<const T>(values.get(), count), e.shape)});
+      });
+      continue;
+    }
+    const std::string &function = fields[0], &expression = fields[1], &tolerance = fields[2];
+    std::vector<Expected> expected;
+    for (std::size_t k = 3; k + 1 < fields.size(); k += 2) expected.push_back(reader.next(fields[k], fields[k + 1]));
+    if (number++ % stride != first) continue;
+    Summary& summary = functions[function];
+    ++summary.cases;
+    std::vector<Tensor> results;
+    try {
+      results = sn::tools::evaluate(expression, inputs).results;
+      sn::eval(results);
+    } catch (const sn::Error& error) {
+      if (expected.empty()) ++summary.refused;
+      else fails(expression, error.what());
+      continue;
+    }
+    if (expected.empty()) {
+      fails(expression, fmt::format("NumPy refuses it, and here it is {} {}", sn::name(results[0].dtype()), sn::to_string(results[0].shape())));
+      continue;
+    }
+    if (results.size() != expected.size()) {
+      fails(expression, fmt::format("{} results and not {}", results.size(), expected.size()));
+      continue;
+    }
+    bool same = true;
+    const double allowed = tolerance == "bits" || tolerance == "value" ? 0 : std::stod(tolerance);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      const Expected& want = expected[r];
+      if (results[r].dtype() != want.dtype || results[r].shape() != want.shape) {
+        fails(expression, fmt::format("result {} is {} {} and not {} {}", r + 1, sn::name(results[r].dtype()), sn::to_string(results[r].shape()), sn::name(want.dtype), sn::to_string(want.shape)));
+        same = false;
+        continue;
+      }
+      const Difference off = difference(results[r], want, tolerance == "bits");
+      same &= off.most == 0;
+      summary.most = std::max(summary.most, off.most);
+      if (off.most > allowed) fails(expression, off.text);
+    }
+    summary.same_bits += same;
+  }
+  CHECK(reader.at_end());
+  CHECK(wrong == 0);
+  Summary all;
+  fmt::print("{:<22} cases  equal  refused  most ULP\n", "function");
+  for (const auto& [name, summary] : functions) {
+    fmt::print("{:<22} {:5}  {:5}  {:7}  {:8}\n", name, summary.cases, summary.same_bits, summary.refused, summary.most);
+    all.cases += summary.cases;
+    all.same_bits += summary.same_bits;
+    all.refused += summary.refused;
+  }
+  fmt::print("{:<22} {:5}  {:5}  {:7}\n", "all", all.cases, all.same_bits, all.refused);
+  CHECK(all.cases >= 8000 / static_cast<int>(stride));
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -1,0 +1,52 @@
+// sinter help FUNCTION: what the table says of a function, and its example, computed.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "descriptions.hpp"
+#include "expression.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::tools {
+namespace {
+
+/// Whether it becomes part of a kernel or is a step between kernels, as its example was planned.
+std::string_view role_of(const std::vector<Tensor>& results) {
+  const auto plan = nlohmann::json::parse(explain(results, Format::json));
+  if (!plan.at("library_calls").empty()) return "A step of its own: a library computes it, between kernels.";
+  return plan.at("kernels").empty() ? "Recorded without work of its own." : "Becomes part of the kernels around it.";
+}
+
+}  // namespace
+
+int run_help(std::string_view name) {
+  const Function* function = find_function(name);
+  if (!function) {
+    std::vector<std::string_view> known;
+    for (const Function& row : functions()) known.push_back(row.name);
+    const std::string near = nearest(name, known);
+    throw ValueError(fmt::format("unknown function '{}'{}", name, near.empty() ? "; sinter eval --help lists them" : fmt::format(": did you mean {}?", near)));
+  }
+  fmt::print("{}({})\n", name, signature(parameters_of(*function)));
+  if (const auto others = other_names(*function); !others.empty()) fmt::print("  also {}\n", fmt::join(others, ", "));
+  const Description* description = find_description(*function);
+  if (!description) return 0;
+  Options settings = options();  // an example is small: no compiler is loaded for it
+  settings.device = "cpu";
+  settings.backend = "interpreter";
+  configure(settings);
+  const Evaluated evaluated = evaluate(description->example, {});
+  eval(evaluated.results);
+  fmt::print("  {}\n  {}\n\n  $ sinter eval \"{}\"\n", description->text, role_of(evaluated.results), description->example);
+  for (const Tensor& result : evaluated.results) {
+    std::string text = to_string(result);
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.insert(at + 1, "  ");
+    fmt::print("  {}\n", text);
+  }
+  return 0;
+}
+
+}  // namespace sinter::tools
