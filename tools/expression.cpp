@@ -496,11 +496,7 @@ class Parser {
         if (const auto* i = value.as<std::int64_t>()) return Index(*i, nowhere);
         if (value.as<None>()) return Index(newaxis, nowhere);
         if (value.as<Ellipsis>()) return Index(ellipsis, nowhere);
-        if (const auto* places = value.as<Tensor>()) {
-          if (is_bool(places->dtype()))
-            throw Fault{value.offset, "an index cannot be a tensor of bool; where(mask, a, b) chooses element by element"};
-          return Index(*places, nowhere);
-        }
+        if (const auto* places = value.as<Tensor>()) return Index(*places, nowhere);
         throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
       }
       if (!value.as<std::int64_t>() && !value.as<None>())

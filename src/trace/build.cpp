@@ -259,7 +259,7 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 RecordedPtr make_library(const Site& site, Op op, Operands operands) {
   std::vector<Shape> shapes;
   for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
-  const DType dtype = operands[0]->dtype;
+  const DType dtype = library_dtype(op, operands[0]->dtype);
   Shape shape = library_shape(op, shapes);
   if (RecordedPtr nothing = empty(site, dtype, shape)) return nothing;
   RecordedPtr node = new_node(site, op, dtype, std::move(shape));

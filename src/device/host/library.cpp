@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/host/matmul.hpp"
+#include "device/host/scatter.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
 
@@ -31,7 +32,10 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
                     pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
                     call.operands[0].shape[rank - 1], threads);
     }
-    case trace::Op::sort: return sort_rows(call.dtype, call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::argsort: return argsort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::scatter:
+    case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }
