@@ -1,5 +1,5 @@
 // The functions composed of others, by NumPy's names and keywords as the command takes them, against NumPy's values
-// (tests/golden/functions.txt, written by scripts/numpy_functions.py), and what they refuse.
+// (tests/golden/functions.txt and selection.txt, written by scripts/numpy_functions.py), and what they refuse.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -44,10 +44,8 @@ Expected read(const std::string* fields) {
   return e;
 }
 
-}  // namespace
-
-TEST_CASE("as NumPy") {
-  std::ifstream file(SINTER_GOLDEN);
+void as_numpy(const std::string& path) {
+  std::ifstream file(path);
   REQUIRE(file.is_open());
   sn::tools::Bindings inputs;
   int checked = 0;
@@ -80,6 +78,11 @@ TEST_CASE("as NumPy") {
     }
   }
 }
+
+}  // namespace
+
+TEST_CASE("compositions as NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
+TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
 
 TEST_CASE("one kernel where nothing forces more") {
   if (!sn::options().fuse) return;

@@ -11,11 +11,14 @@
 #include "functions_nn.hpp"
 #include "lexer.hpp"
 #include "sinter/decompositions.hpp"
+#include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/random.hpp"
+#include "sinter/sets.hpp"
 #include "sinter/shapes.hpp"
+#include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 
 namespace sinter::tools {
@@ -106,7 +109,7 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DTy
   return {F(a.operand(0), a.axis(1), a.dtype(2))};
 }
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>)> Value scan(const Arguments& a) { return {F(a.operand(0), a.axis(1))}; }
-template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value place(const Arguments& a) {
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value extreme_place(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.flag(2))};
 }
 template <Tensor (*F)(const std::vector<Tensor>&, std::int64_t, Location)> Value join(const Arguments& a) {
@@ -150,7 +153,38 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
-Value sort_(const Arguments& a) { return {a.none(1) ? sort(a.operand(0), std::nullopt) : sort(a.operand(0), a.integer(1, -1))}; }
+/// NumPy's default is the last axis, and None the flat tensor.
+std::optional<std::int64_t> axis_or_flat(const Arguments& a, int parameter) {
+  return a.none(parameter) ? std::nullopt : std::optional(a.integer(parameter, -1));
+}
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sorted(const Arguments& a) { return {F(a.operand(0), axis_or_flat(a, 1), a.flag(3))}; }
+template <Tensor (*F)(const Arg&, std::int64_t, std::optional<std::int64_t>)> Value parted(const Arguments& a) {
+  return {F(a.operand(0), a.integer(1, 0), axis_or_flat(a, 2))};
+}
+Value lexsort_(const Arguments& a) {
+  if (a.given(0) && !a.given(0)->as<Tuple>()) return {lexsort(unstack(a.tensor(0)), a.integer(1, -1), Location{})};
+  return {lexsort(a.tensors(0), a.integer(1, -1), Location{})};
+}
+Value searchsorted_(const Arguments& a) {
+  const std::string side = a.text(2, "left");
+  if (side != "left" && side != "right") a.fail(2, "side is 'left' or 'right'");
+  return {searchsorted(a.operand(0), a.operand(1), side == "left" ? Side::left : Side::right, a.tensor(3))};
+}
+Value digitize_(const Arguments& a) { return {digitize(a.operand(0), a.operand(1), a.flag(2))}; }
+Value compress_(const Arguments& a) { return {compress(a.operand(0), a.operand(1), a.axis(2))}; }
+Value put_along_axis_(const Arguments& a) { return {put_along_axis(a.operand(0), a.operand(1), a.operand(2), axis_or_flat(a, 3))}; }
+Value add_at_(const Arguments& a) {
+  std::vector<Index> index;
+  const Tuple one{a.given(1) ? *a.given(1) : Value{}};
+  for (const Value& value : a.given(1) && a.given(1)->as<Tuple>() ? *a.given(1)->as<Tuple>() : one) {
+    if (const auto* number = value.as<std::int64_t>()) index.emplace_back(*number);
+    else if (const Tensor* tensor = value.as<Tensor>()) index.emplace_back(*tensor);
+    else a.fail(1, "indices are integers, tensors, or a tuple of them");
+  }
+  return {add_at(a.operand(0), index, a.operand(2))};
+}
+template <Tensor (*F)(const Arg&, const Arg&, const Arg&)> Value ternary(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.operand(2))}; }
+template <Tensor (*F)(const Arg&, const Arg&, bool)> Value membership(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.flag(3))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
@@ -206,6 +240,23 @@ Value list(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) items.push_back({tensor});
   return {items};
 }
+Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
+Value unravel_index_(const Arguments& a) { return list(unravel_index(a.operand(0), a.shape(1))); }
+Value ravel_multi_index_(const Arguments& a) { return {ravel_multi_index(a.tensors(0), a.shape(1), Location{})}; }
+Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1), a.integer(2, -1), a.flag(3, true)))}; }
+Value unique_(const Arguments& a) {
+  const bool wanted[] = {a.flag(1), a.flag(2), a.flag(3)}, equal_nan = a.flag(5, true);
+  if (!wanted[0] && !wanted[1] && !wanted[2]) return {unique(a.operand(0), a.axis(4), equal_nan)};
+  const Unique all = unique_with(a.operand(0), a.axis(4), equal_nan);
+  std::vector<Tensor> results{all.values};
+  for (int k = 0; k < 3; ++k)
+    if (wanted[k]) results.push_back(k == 0 ? all.indices : k == 1 ? all.inverse : all.counts);
+  return list(results);
+}
+Value unique_all_(const Arguments& a) {
+  const Unique all = unique_all(a.operand(0));
+  return list({all.values, all.indices, all.inverse, all.counts});
+}
 template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(a.tensors(0), Location{})}; }
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
@@ -230,6 +281,79 @@ Value meshgrid_(const Arguments& a) {
 }
 Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
 Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))}; }
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>, bool)> Value cumulative(const Arguments& a) {
+  return {F(a.operand(0), a.axis(1), a.dtype(2), a.flag(3))};
+}
+Tensor vector_of(const Arguments& a, int parameter, const Tuple& numbers) {
+  std::vector<double> list;
+  bool whole = true;
+  for (const Value& value : numbers) {
+    if (const auto* integer = value.as<std::int64_t>()) list.push_back(static_cast<double>(*integer));
+    else if (const auto* real = value.as<double>()) list.push_back(*real), whole = false;
+    else a.fail(parameter, "a tuple of numbers is expected here");
+  }
+  const Tensor vector = from_span(list, Shape{-1}, Location{});
+  return whole ? vector.astype(DType::int64, Location{}) : vector;
+}
+template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)> Value quantile_(const Arguments& a) {
+  constexpr std::pair<std::string_view, QuantileMethod> methods[] = {
+#define METHOD(name) {#name, QuantileMethod::name}
+      METHOD(linear), METHOD(lower), METHOD(higher), METHOD(midpoint), METHOD(nearest), METHOD(inverted_cdf), METHOD(averaged_inverted_cdf),
+      METHOD(closest_observation), METHOD(interpolated_inverted_cdf), METHOD(hazen), METHOD(weibull), METHOD(median_unbiased), METHOD(normal_unbiased)};
+#undef METHOD
+  const std::string wanted = a.text(3, "linear");
+  for (const auto& [name, method] : methods) {
+    if (wanted != name) continue;
+    const Tuple* several = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
+    const Tensor list = several ? vector_of(a, 1, *several) : Tensor();
+    return {F(a.operand(0), several ? Arg(list, Location{}) : a.operand(1), a.axes(2), method, a.flag(4))};
+  }
+  a.fail(3, fmt::format("there is no method '{}'; NumPy's names are known: linear, lower, higher, midpoint, nearest, ...", wanted));
+}
+Value cov_(const Arguments& a) {
+  const std::optional<std::int64_t> ddof = a.axis(4);
+  return {cov(a.operand(0), a.tensor(1), a.flag(2, true), a.flag(3), ddof ? std::optional(static_cast<int>(*ddof)) : std::nullopt, a.tensor(5), a.tensor(6))};
+}
+Value corrcoef_(const Arguments& a) { return {corrcoef(a.operand(0), a.tensor(1), a.flag(2, true))}; }
+Value gradient_(const Arguments& a) {
+  const Tensor f = a.tensor(0);
+  const int order = static_cast<int>(a.integer(3, 1));
+  const auto along = [&](std::int64_t axis) { return gradient(f, axis, a.given(1) ? a.operand(1) : Arg(1, Location{}), order); };
+  if (a.axis(2)) return {along(*a.axis(2))};
+  if (f.ndim() == 1) return {along(0)};
+  std::vector<Tensor> slopes;
+  for (int axis = 0; axis < f.ndim(); ++axis) slopes.push_back(along(axis));
+  return list(slopes);
+}
+Value interp_(const Arguments& a) {
+  const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
+  return {interp(a.operand(0), a.operand(1), a.operand(2), number(3), number(4), number(5))};
+}
+Value bincount_(const Arguments& a) { return {bincount(a.operand(0), a.tensor(1), a.integer(2, 0))}; }
+std::optional<std::pair<double, double>> range_of(const Arguments& a, int parameter, const Value* value) {
+  const Tuple* ends = value ? value->as<Tuple>() : nullptr;
+  if (!ends) return std::nullopt;
+  if (ends->size() != 2) a.fail(parameter, "a range has two ends");
+  const std::vector<double> both = vector_of(a, parameter, *ends).astype(DType::float64, Location{}).to_vector<double>();
+  return std::pair(both[0], both[1]);
+}
+Value histogram_(const Arguments& a) {
+  const Tuple* written = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
+  const bool edges = written || (a.given(1) && a.given(1)->as<Tensor>());
+  const Histogram found = edges ? histogram(a.operand(0), written ? vector_of(a, 1, *written) : a.tensor(1), a.tensor(4), a.flag(3))
+                                : histogram(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)), a.tensor(4), a.flag(3));
+  return list({found.counts, found.edges});
+}
+Value histogram_bin_edges_(const Arguments& a) { return {histogram_bin_edges(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)))}; }
+Value histogram2d_(const Arguments& a) {
+  const std::vector<std::int64_t> bins = a.given(2) ? a.list(2) : std::vector<std::int64_t>{10};
+  if (bins.empty() || bins.size() > 2) a.fail(2, "bins are a number, or one for x and one for y");
+  const Tuple* ranges = a.given(3) ? a.given(3)->as<Tuple>() : nullptr;
+  if (a.given(3) && (!ranges || ranges->size() != 2)) a.fail(3, "range is a pair for x and one for y");
+  const Histogram2d found = histogram2d(a.operand(0), a.operand(1), bins.front(), bins.back(), range_of(a, 3, ranges ? &(*ranges)[0] : nullptr),
+                                        range_of(a, 3, ranges ? &(*ranges)[1] : nullptr), a.tensor(4));
+  return list({found.counts, found.x_edges, found.y_edges});
+}
 Value average_(const Arguments& a) { return {average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3))}; }
 Value trapezoid_(const Arguments& a) {
   if (a.given(1)) return {trapezoid(a.operand(0), a.tensor(1), a.integer(3, -1))};
@@ -362,6 +486,7 @@ constexpr Function kFunctions[] = {
     {"adaptive_avg_pool2d", "input output_size", adaptive_avg_pool2d_},
     {"adaptive_max_pool2d", "input output_size", adaptive_max_pool2d_},
     {"add", "x1 x2", binary<add>},
+    {"add_at", "a indices b", add_at_},
     {"all", kReduce, reduce<all>},
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kReduce, reduce<max>},
@@ -375,8 +500,11 @@ constexpr Function kFunctions[] = {
     {"arctan", "x", unary<atan>},
     {"arctan2", "x1 x2", binary<atan2>},
     {"arctanh", "x", unary<atanh>},
-    {"argmax", "a axis? * keepdims?", place<argmax>},
-    {"argmin", "a axis? * keepdims?", place<argmin>},
+    {"argmax", "a axis? * keepdims?", extreme_place<argmax>},
+    {"argmin", "a axis? * keepdims?", extreme_place<argmin>},
+    {"argpartition", "a kth axis?", parted<argpartition>},
+    {"argsort", "a axis? kind? descending? stable?", sorted<argsort>},
+    {"argwhere", "a", unary<argwhere>},
     {"array", "object|obj dtype?", array_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
     {"asarray", "object|obj dtype?", array_},
@@ -396,6 +524,7 @@ constexpr Function kFunctions[] = {
     {"avg_pool3d", kAvgPool, avg_pool3d_},
     {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
+    {"bincount", "x weights? minlength?", bincount_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
     {"bitwise_count", "x", unary<bitwise_count>},
     {"bitwise_invert", "x", unary<bitwise_not>},
@@ -412,6 +541,7 @@ constexpr Function kFunctions[] = {
     {"choice", "a size axis? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
     {"clip", "a a_min|min? a_max|max?", clip_},
+    {"compress", "condition a axis?", compress_},
     {"concat", "arrays axis?", concatenate_},
     {"concatenate", "arrays axis?", concatenate_},
     {"cond", "x p?", cond_},
@@ -426,16 +556,18 @@ constexpr Function kFunctions[] = {
     {"conv_transpose3d", kConvTranspose, conv_transpose3d_},
     {"copy", "a", unary<contiguous>},
     {"copysign", "x1 x2", binary<copysign>},
+    {"corrcoef", "x y? rowvar?", corrcoef_},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
+    {"cov", "m y? rowvar? bias? ddof? fweights? aweights?", cov_},
     {"cross", "a b axis?", cross_},
     {"cummax", "a axis?", scan<cummax>},
     {"cummin", "a axis?", scan<cummin>},
     {"cumprod", "a axis? dtype?", scan_as<cumprod>},
     {"cumsum", "a axis? dtype?", scan_as<cumsum>},
-    {"cumulative_prod", "x * axis? dtype?", scan_as<cumulative_prod>},
-    {"cumulative_sum", "x * axis? dtype?", scan_as<cumulative_sum>},
+    {"cumulative_prod", "x * axis? dtype? include_initial?", cumulative<cumulative_prod>},
+    {"cumulative_sum", "x * axis? dtype? include_initial?", cumulative<cumulative_sum>},
     {"deg2rad", "x", unary<deg2rad>},
     {"degrees", "x", unary<rad2deg>},
     {"det", "a", unary<det>},
@@ -443,10 +575,12 @@ constexpr Function kFunctions[] = {
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis?", diff_},
     {"digamma", "x", unary<digamma>},
+    {"digitize", "x bins right?", digitize_},
     {"divide", "x1 x2", binary<divide>},
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
     {"dstack", "tup", stacked<dstack>},
+    {"ediff1d", "ary", unary<ediff1d>},
     {"eigh", "a UPLO?", eigh_},
     {"eigvalsh", "a UPLO?", eigvalsh_},
     {"einsum", "subscripts operands+", einsum_},
@@ -462,8 +596,10 @@ constexpr Function kFunctions[] = {
     {"expit", "x", unary<sigmoid>},
     {"expm1", "x", unary<expm1>},
     {"exponential", "size scale? * key dtype?", exponential_},
+    {"extract", "condition arr", binary<extract>},
     {"eye", "N M? k? dtype?", eye_},
-    {"fabs", "x", fabs_},
+    {"fabs", "x", unary<abs>},
+    {"flatnonzero", "a", unary<flatnonzero>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
@@ -480,6 +616,7 @@ constexpr Function kFunctions[] = {
     {"global_avg_pool", "input", unary<global_avg_pool>},
     {"global_max_pool", "input", unary<global_max_pool>},
     {"glu", "x axis?", halves<glu>},
+    {"gradient", "f varargs? axis? edge_order?", gradient_},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
     {"group_norm", "input num_groups weight? bias? eps?", group_norm_},
@@ -490,16 +627,23 @@ constexpr Function kFunctions[] = {
     {"hardswish", "input", unary<hard_swish>},
     {"hardtanh", "input min_val? max_val?", hardtanh_},
     {"heaviside", "x1 x2", binary<heaviside>},
+    {"histogram", "a bins? range? density? weights?", histogram_},
+    {"histogram2d", "x y bins? range? weights?", histogram2d_},
+    {"histogram_bin_edges", "a bins? range?", histogram_bin_edges_},
     {"hstack", "tup", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
+    {"in1d", "ar1 ar2 assume_unique? invert?", membership<in1d>},
     {"inner", "a b", binary<inner>},
     {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
+    {"interp", "x xp fp left? right? period?", interp_},
     {"interpolate", "input size? scale_factor? mode? align_corners?", interpolate_},
+    {"intersect1d", "ar1 ar2", binary<intersect1d>},
     {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
+    {"isin", "element test_elements assume_unique? invert?", membership<isin>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
     {"kron", "a b", binary<kron>},
@@ -512,6 +656,7 @@ constexpr Function kFunctions[] = {
     {"lerp", "input end weight", lerp_},
     {"less", "x1 x2", binary<less>},
     {"less_equal", "x1 x2", binary<less_equal>},
+    {"lexsort", "keys axis?", lexsort_},
     {"lgamma", "x", unary<lgamma>},
     {"linear", "input weight bias?", linear_},
     {"linspace", "start stop num? endpoint? dtype?", linspace_},
@@ -523,6 +668,7 @@ constexpr Function kFunctions[] = {
     {"log_softmax", "x axis?", over_last_axis<log_softmax>},
     {"logaddexp", "x1 x2", binary<logaddexp>},
     {"logaddexp2", "x1 x2", binary<logaddexp2>},
+    {"logcumsumexp", "x axis?", scan<logcumsumexp>},
     {"logical_and", "x1 x2", binary<logical_and>},
     {"logical_not", "x", unary<logical_not>},
     {"logical_or", "x1 x2", binary<logical_or>},
@@ -543,6 +689,7 @@ constexpr Function kFunctions[] = {
     {"max_pool3d", kMaxPool, max_pool3d_},
     {"maximum", "x1 x2", binary<maximum>},
     {"mean", kReduceAs, reduce_as<mean>},
+    {"median", "a axis? * keepdims?", reduce<median>},
     {"meshgrid", "xi+ * indexing?", meshgrid_},
     {"min", kReduce, reduce<min>},
     {"minimum", "x1 x2", binary<minimum>},
@@ -552,16 +699,22 @@ constexpr Function kFunctions[] = {
     {"moveaxis", "a source destination", moveaxis_},
     {"multiply", "x1 x2", binary<multiply>},
     {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
+    {"nancumprod", "a axis? dtype?", scan_as<nancumprod>},
+    {"nancumsum", "a axis? dtype?", scan_as<nancumsum>},
     {"nanmax", kReduce, reduce<nanmax>},
     {"nanmean", kReduce, reduce<nanmean>},
+    {"nanmedian", "a axis? * keepdims?", reduce<nanmedian>},
     {"nanmin", kReduce, reduce<nanmin>},
+    {"nanpercentile", "a q axis? * method? keepdims?", quantile_<nanpercentile>},
     {"nanprod", kReduce, reduce<nanprod>},
+    {"nanquantile", "a q axis? * method? keepdims?", quantile_<nanquantile>},
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduce, reduce<nansum>},
     {"nanvar", kSpread, spread<nanvar>},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
+    {"nonzero", "a", nonzero_},
     {"norm", "x ord? axis? keepdims?", norm_},
     {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
@@ -570,11 +723,14 @@ constexpr Function kFunctions[] = {
     {"ones_like", "a dtype?", filled_like<ones>},
     {"outer", "a b", binary<outer>},
     {"pad", "array pad_width mode? constant_values?", pad_},
+    {"partition", "a kth axis?", parted<partition>},
+    {"percentile", "a q axis? * method? keepdims?", quantile_<percentile>},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
     {"pinv", "a rcond? * rtol?", pinv_},
     {"pixel_shuffle", "input upscale_factor", pixel_shuffle_},
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
+    {"place", "arr mask vals", ternary<place>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
@@ -582,10 +738,14 @@ constexpr Function kFunctions[] = {
     {"prod", kReduceAs, reduce_as<prod>},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
+    {"put", "a ind v", ternary<put>},
+    {"put_along_axis", "arr indices values axis?", put_along_axis_},
     {"qr", "a mode?", qr_},
+    {"quantile", "a q axis? * method? keepdims?", quantile_<quantile>},
     {"rad2deg", "x", unary<rad2deg>},
     {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
+    {"ravel_multi_index", "multi_index dims", ravel_multi_index_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
     {"relu6", "input", unary<relu6>},
@@ -600,8 +760,11 @@ constexpr Function kFunctions[] = {
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
     {"scaled_dot_product_attention", "query key value attn_mask? dropout_p? is_causal? scale? enable_gqa?", attention_},
+    {"searchsorted", "a v side? sorter?", searchsorted_},
     {"select", "condlist choicelist default?", select_},
     {"selu", "x", unary<selu>},
+    {"setdiff1d", "ar1 ar2", binary<setdiff1d>},
+    {"setxor1d", "ar1 ar2", binary<setxor1d>},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
     {"signbit", "x", unary<signbit>},
@@ -616,7 +779,7 @@ constexpr Function kFunctions[] = {
     {"softshrink", "input lambd?", softshrink_},
     {"softsign", "input", unary<softsign>},
     {"solve", "a b", binary<solve>},
-    {"sort", "a axis?", sort_},
+    {"sort", "a axis? kind? descending? stable?", sorted<sort>},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
@@ -637,6 +800,7 @@ constexpr Function kFunctions[] = {
     {"tensordot", "a b axes?", tensordot_},
     {"threshold", "input threshold value", threshold_},
     {"tile", "A reps", tile_},
+    {"topk", "a k axis? largest?", topk_},
     {"trace", "a offset? axis1? axis2?", trace_},
     {"transpose", "a axes+?", transpose_},
     {"trapezoid", "y x? dx? axis?", trapezoid_},
@@ -646,6 +810,13 @@ constexpr Function kFunctions[] = {
     {"trunc", "x", unary<trunc>},
     {"unfold", "input kernel_size dilation? padding? stride?", unfold_},
     {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
+    {"union1d", "ar1 ar2", binary<union1d>},
+    {"unique", "ar return_index? return_inverse? return_counts? axis? equal_nan?", unique_},
+    {"unique_all", "x", unique_all_},
+    {"unique_counts", "x", unary_pair<unique_counts>},
+    {"unique_inverse", "x", unary_pair<unique_inverse>},
+    {"unique_values", "x", unary<unique_values>},
+    {"unravel_index", "indices shape", unravel_index_},
     {"unstack", "x * axis?", unstack_},
     {"var", kSpread, spread<var>},
     {"vecdot", "x1 x2 * axis?", vecdot_},

@@ -13,6 +13,7 @@ namespace sinter::fuse {
 /// j * strides[1] + ... of the node's buffer. A stride of 0 repeats what is broadcast.
 template <class Number> struct LibraryOperandOf {
   int node = -1;
+  DType dtype{};
   Number offset = 0;
   std::vector<Number> shape, strides;
 };

@@ -271,7 +271,7 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints) {
   std::vector<Shape> shapes;
   for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
-  const DType dtype = operands[0]->dtype;
+  const DType dtype = library_dtype(op, operands[0]->dtype);
   Shape shape = library_shape(op, shapes, ints);
   if (RecordedPtr nothing = empty(site, dtype, shape)) return nothing;
   RecordedPtr node = new_node(site, op, dtype, std::move(shape));

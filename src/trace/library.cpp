@@ -69,12 +69,30 @@ Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::i
 
 }  // namespace
 
+DType library_dtype(Op op, DType first) {
+  using enum DType;
+  const DType same = first;
+  switch (op) {
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
+  case Op::id: return result;
+#include "trace/primitives.def"
+#undef SINTER_LIBRARY
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+    default: throw InternalError("library_dtype: not a library's op");
+  }
+}
+
 Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
+#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
   case Op::id: return shape(operands, ints);
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY

@@ -10,6 +10,8 @@ namespace sinter::trace {
 
 /// The result's shape for operands of these shapes, which recording has checked and broadcast.
 Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints);
+/// The result's dtype, where the first operand is of this one.
+DType library_dtype(Op op, DType first);
 
 /// The attributes of conv: x (batch, channels, places..), weight (filters, channels / groups, taps..) -> (batch, filters, places..),
 /// cross-correlated along 1 to 3 axes of places. Filter f reads the channels of its group alone: those of number f / (filters / groups).

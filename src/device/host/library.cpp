@@ -5,6 +5,7 @@
 #include "device/host/conv.hpp"
 #include "device/host/decompositions.hpp"
 #include "device/host/matmul.hpp"
+#include "device/host/scatter.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
 
@@ -34,7 +35,6 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
                     call.operands[0].shape[rank - 1], threads);
     }
     case trace::Op::conv: return convolve(call, pointers, threads);
-    case trace::Op::sort: return sort_rows(call.dtype, call.operands[0], pointers[0], pointers[1], threads);
     case trace::Op::solve:
     case trace::Op::inverse:
     case trace::Op::inverse_or_nan:
@@ -47,6 +47,10 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::svdvals:
     case trace::Op::eigh:
     case trace::Op::eigvalsh: return decompose(call, pointers, threads);
+    case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::argsort: return argsort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::scatter:
+    case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }
