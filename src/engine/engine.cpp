@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 
 #include "engine/checks.hpp"
 #include "engine/fork_gate.hpp"
@@ -393,6 +394,22 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   if (work.roots.empty()) return;
   if (asked) trace::evaluation_asked();
   const Setup& now = setup();
+  std::vector<std::vector<trace::RecordedPtr>> waiting;  // the last one is next
+  for (;;) {
+    if (!evaluate_roots(now, site, work)) {
+      waiting.push_back(std::move(work.roots));
+      std::move(work.pieces.rbegin(), work.pieces.rend(), std::back_inserter(waiting));
+    }
+    do {
+      if (waiting.empty()) return;
+      work.roots = std::move(waiting.back());
+      waiting.pop_back();
+      std::erase_if(work.roots, [](const trace::RecordedPtr& root) { return root->evaluated(); });
+    } while (work.roots.empty());
+  }
+}
+
+bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace& work) {
   const std::size_t count = work.roots.size();
   const Known known = [&] {
     try {
@@ -404,6 +421,7 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
       trace::fail<DeviceError>(site, error.what());
     }
   }();
+  if (!known.planned) return false;
 
   const Planned& planned = *known.planned;
   for (std::size_t k = 0; k < work.roots.size(); ++k) {
@@ -420,16 +438,25 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     }
     work.roots[k]->materialize(std::move(storage), known.history);
   }
+  return true;
 }
 
-// What is to be kept on the way joins the roots.
+// What is to be kept on the way joins the roots. Without a plan where pieces come first.
 Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, const trace::Site& site, Workspace& work) {
   trace::Outline& outline = work.outline;
-  outline.walk(work.roots, true);
+  outline.walk(work.roots);
   for (const auto& leaf : outline.leaves())
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
+  if (outline.is_long()) {
+    work.pieces = outline.rounds().pieces;
+    if (!work.pieces.empty()) {
+      outline.release();
+      return {};
+    }
+  }
+  outline.finish(work.roots, true);
   const Hash128 key = key_of(outline, target, now);
   Known known = find_plan(key, outline.symbols());
   if (known.planned) {
@@ -487,7 +514,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   }
   const Setup& now = target.empty() ? setup() : offline;
   trace::Outline outline;
-  outline.walk(pending, false);
+  outline.walk(pending);
+  outline.finish(pending, false);
   const trace::Graph graph = outline.graph();
   outline.release();
   const Known found = without_fusion_if_it_fails(now.target, [&](const Target& on) {
