@@ -598,7 +598,7 @@ constexpr Function kFunctions[] = {
     {"exponential", "size scale? * key dtype?", exponential_},
     {"extract", "condition arr", binary<extract>},
     {"eye", "N M? k? dtype?", eye_},
-    {"fabs", "x", unary<abs>},
+    {"fabs", "x", fabs_},
     {"flatnonzero", "a", unary<flatnonzero>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
