@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -219,6 +220,7 @@ class Reader {
 template <class Message> void parse(Message& message, const Mapping& mapping, const std::string& file) {
   if (mapping.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     throw ModelError(fmt::format("{}: larger than the 2 GiB that an ONNX file may have; its tensors have to lie in files beside it", file));
+  const google::protobuf::LogSilencer quiet;  // what is wrong is thrown, not printed
   google::protobuf::io::ArrayInputStream stream(mapping.data(), static_cast<int>(mapping.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(64);
