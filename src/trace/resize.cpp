@@ -18,10 +18,12 @@ using namespace trace;
 
 /// Where place i of the result lies among the places of an axis.
 double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how) {
+  double length = scale * static_cast<double>(size);  // a scale need not give a whole number of places
+  if (std::fabs(length - static_cast<double>(result)) < 1e-6) length = static_cast<double>(result);
   switch (how) {
     case Coordinates::half_pixel: return (i + 0.5) / scale - 0.5;
     case Coordinates::pytorch_half_pixel: return result > 1 ? (i + 0.5) / scale - 0.5 : 0;
-    case Coordinates::align_corners: return result > 1 ? i * static_cast<double>(size - 1) / static_cast<double>(result - 1) : 0;
+    case Coordinates::align_corners: return length > 1 ? i * static_cast<double>(size - 1) / (length - 1) : 0;
     case Coordinates::asymmetric: return i / scale;
   }
   return 0;
