@@ -15,10 +15,11 @@ struct MatrixIn {
 /// Why there is no result.
 enum class Refusal : std::uint8_t { none, singular, indefinite, diverges };
 
-/// `result` is row-major, of the shape that the op's row says (trace/library.cpp). `b`: the right side, of solve.
-using DecomposeFn = Refusal (*)(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, void* result);
+/// `result` is row-major, of the shape that the op's row says (trace/library.cpp). `b`: the right side, of solve. float32 is decomposed in
+/// float64 too: Eigen's templates take minutes to compile, and an elimination loses digits that the result has room for.
+using DecomposeFn = Refusal (*)(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 
-Refusal decompose_baseline(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, void* result);
-Refusal decompose_avx2(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, void* result);
+Refusal decompose_baseline(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
+Refusal decompose_avx2(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 
 }  // namespace sinter::device

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "device/executor.hpp"
 #include "device/host/decomposition.hpp"
@@ -61,7 +62,10 @@ void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, i
   const auto run = [&](std::int64_t element) {
     const MatrixIn left = matrix(a, call.dtype, pointers[0], element);
     const MatrixIn right = call.operands.size() > 1 ? matrix(call.operands[1], call.dtype, pointers[1], element) : MatrixIn{};
-    const Refusal refusal = decomposer()(call.op, call.dtype, left, right, static_cast<char*>(pointers.back()) + static_cast<std::size_t>(element) * bytes);
+    void* const result = static_cast<char*>(pointers.back()) + static_cast<std::size_t>(element) * bytes;
+    std::vector<double> wide(call.dtype == DType::float32 ? static_cast<std::size_t>(results) : 0);
+    const Refusal refusal = decomposer()(call.op, call.dtype, left, right, wide.empty() ? static_cast<double*>(result) : wide.data());
+    std::transform(wide.begin(), wide.end(), static_cast<float*>(result), [](double x) { return static_cast<float>(x); });
     if (refusal == Refusal::none) return;
     const std::lock_guard lock(mutex);
     if (element < first.element) first = {element, words(refusal)};
