@@ -83,6 +83,11 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
 }
 
+const CLI::App* find_command(const CLI::App& app, std::string_view name) {
+  const auto found = app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
 /// The command that has to follow is missing or not one of them.
 std::string no_such_command(const CLI::App& app) {
   std::vector<std::string_view> known;
@@ -144,8 +149,10 @@ int run(int argc, char** argv) {
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
 
   std::string topic;
-  CLI::App* help_command = app.add_subcommand("help", "What a function of expressions does, with an example");
-  help_command->add_option("FUNCTION", topic, "Its name")->required();
+  CLI::App* help_command = app.add_subcommand("help", "What a function does, with an example; what a command takes");
+  help_command->add_option("NAME", topic, "Of a function or a command")->required();
+
+  CLI::App* functions_command = app.add_subcommand("functions", "All functions: signature, what it does, other names; apart by tabs");
 
   std::string shell;
   CLI::App* completion_command = app.add_subcommand("completion", "A script that completes sinter's commands, options and functions in a shell");
@@ -160,9 +167,9 @@ int run(int argc, char** argv) {
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
   CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
 
-  for (int k = 1; k + 1 < argc; ++k)  // sinter --help softmax, sinter eval --help softmax
-    if ((std::string_view(argv[k]) == "--help" || std::string_view(argv[k]) == "-h") && tools::find_function(argv[k + 1]))
-      return tools::run_help(argv[k + 1]);
+  // sinter --help softmax, sinter eval --help softmax
+  const std::string_view last = argc > 2 ? argv[argc - 1] : "", before = argc > 2 ? argv[argc - 2] : "";
+  if ((before == "--help" || before == "-h") && !last.starts_with('-') && !find_command(app, last)) return tools::run_help(last);
   try {
     app.parse(argc, argv);
     if (*eval_command) {
@@ -177,7 +184,13 @@ int run(int argc, char** argv) {
       split(positional, file, tune.expression, tune.bindings);
       return tools::run_tune(tune);
     }
-    if (*help_command) return tools::run_help(topic);
+    if (*help_command) {
+      const CLI::App* command = find_command(app, topic);
+      if (!command) return tools::run_help(topic);
+      fmt::print("{}", command->help());
+      return 0;
+    }
+    if (*functions_command) return tools::run_functions();
     if (*completion_command) {
       fmt::print("{}", tools::completion(app, shell));
       return 0;
