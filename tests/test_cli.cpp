@@ -513,6 +513,9 @@ z, mean
   const Outcome unmarked = box.run({"eval", "standard.sn", "x=x.npy"});
   CHECK(unmarked.code == 2);
   CHECK(contains(unmarked.err, "standard.sn is a file; write @standard.sn"));
+  std::string lengthy = "1";
+  for (int k = 0; k < 3000; ++k) lengthy += " + 1";  // no file's name
+  CHECK(box.run({"eval", lengthy}).out == "3001\n");
   const Outcome missing = box.run({"eval", "@none.sn"});
   CHECK(missing.code == 1);
   CHECK(contains(missing.err, "none.sn: the expression's file cannot be read"));

@@ -77,7 +77,7 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
   if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, @FILE, or -f FILE");
   if (!file.empty()) expression = read_expression(file);
   else if (positional[0].starts_with('@')) expression = read_expression(positional[0].substr(1));
-  else if (positional[0].find('.') != std::string::npos && std::filesystem::is_regular_file(positional[0]))
+  else if (std::error_code too_long; std::filesystem::is_regular_file(positional[0], too_long))
     throw CLI::ValidationError("EXPR", fmt::format("{} is a file; write @{} for the expression it holds", positional[0], positional[0]));
   else expression = positional[0];
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
