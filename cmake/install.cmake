@@ -1,7 +1,11 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS sinter EXPORT sinter-targets
+set(sinter_libraries sinter)
+if(TARGET sinter_model)
+  list(APPEND sinter_libraries sinter_model)
+endif()
+install(TARGETS ${sinter_libraries} EXPORT sinter-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/sinter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT sinter-targets NAMESPACE sinter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)

@@ -10,6 +10,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # GCC 12 warns of its own _mm512_undefined_* functions.
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
 endif()
+# The decompositions likewise, for two of them; -O3 would compile for twice as long.
+set_source_files_properties(${host}/decomposition_baseline.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(${host}/decompositions.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_DECOMPOSITIONS_X86)
+  set_source_files_properties(${host}/decomposition_avx2.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fwrapv;-mavx2;-mfma")
+endif()
 # The interpreter's loops are vectorised by the compiler; errno would keep square roots from it. Nothing is contracted: what is
 # rounded once, and what twice, is the same in compiled kernels.
 set(exact -fno-math-errno -ffp-contract=off)

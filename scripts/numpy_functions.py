@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/functions.txt: what NumPy makes of expressions that the command understands, for tests/test_functions.cpp.
+"""Writes tests/golden/functions.txt and selection.txt: what NumPy makes of expressions that the command understands, for
+tests/test_functions.cpp.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy && /tmp/venv/bin/python scripts/numpy_functions.py
 
@@ -67,10 +68,52 @@ positive(x) linspace(0, 1, 5) linspace(2, 8, num=4, endpoint=False)
 """
 
 
-def expressions():
+# Order, choice, places that are written, counts.
+def add_at(x, index, values):
+    result = x.copy()
+    np.add.at(result, index, values)
+    return result
+
+
+def put_along_axis(x, *rest, **named):
+    result = x.copy()
+    np.put_along_axis(result, *rest, **named)
+    return result
+
+
+SELECTION = """
+sort(j) sort(n) sort(k, axis=0) argsort(j) argsort(l) argsort(n, axis=0) argsort(m) argsort(g) argsort(t, axis=1) argsort(d)
+lexsort((a, c)) lexsort((c, a)) partition(l, 3)[3] partition(x, 1, axis=0)[1] l[argpartition(l, 4)[4]]
+searchsorted(p, l) searchsorted(p, x, side='right') searchsorted(e, a) searchsorted(e, a, 'right') searchsorted(l, x, sorter=argsort(l)) searchsorted(p, 0.5) searchsorted(e, x) searchsorted(sort(n.ravel()), n)
+digitize(x, p) digitize(x, p, right=True) digitize(a, e) digitize(x, flip(p)) digitize(x, flip(p), True)
+nonzero(m) nonzero(g) nonzero(j) flatnonzero(m) argwhere(m) argwhere(t > 0) flatnonzero(l > 1) compress(l > 0, l) compress(w > 0, x, axis=0) compress(v > 0, t, axis=2) compress(v[:3] > 0, x, axis=1) extract(m, x)
+x[m] f[m] t[:, m] t[t > 1] x[w > 0] x[w > 0, 1] x[:, v > 0] x[m].sum() i[m]*2 l[l > 100] x[x < 0].mean()
+unravel_index(a, (3, 5)) ravel_multi_index(unravel_index(a, (3, 5)), (3, 5))
+add_at(l, a, 2.5) add_at(l, a, h) add_at(x, (r, r), 1) add_at(i, r, 3) add_at(f, r, f) add_at(x, -1, v) add_at(b, (r, r), 1)
+put_along_axis(x, argsort(x, axis=1), sort(x, axis=1), axis=1) put_along_axis(x, x.argmax(axis=0, keepdims=True), 9, axis=0) put_along_axis(i, argsort(i, axis=0), i, axis=0)
+unique(a) unique(n) unique(k) unique(m) unique(a, return_counts=True) unique(j, return_index=True, return_inverse=True, return_counts=True) unique(n, return_index=True, return_inverse=True, return_counts=True) unique(g, axis=0) unique(g, axis=1) unique(g, axis=0, return_index=True, return_inverse=True, return_counts=True) unique(n, equal_nan=False)
+unique_all(j) unique_inverse(n) unique_counts(a) isin(a, c) isin(x, l) isin(n, n) isin(a, c, invert=True) isin(j, (1.0 * e)) isin(x, x[0]) intersect1d(a, c) union1d(a, c) setdiff1d(a, c) setxor1d(a, c) union1d(a, l) setdiff1d(n.ravel(), x.ravel())
+median(l) median(x) median(x, axis=0) median(t, axis=(0, 2)) median(t, axis=1, keepdims=True) median(f, axis=1) median(i) median(n, axis=1) nanmedian(n) nanmedian(n, axis=1) nanmedian(n, axis=0) nanmedian(k, axis=0, keepdims=True) nanmedian(i)
+quantile(l, 0.3) quantile(l, 0.25) quantile(l, 0) quantile(l, 1) quantile(x, 0.7, axis=1) quantile(x, y, axis=0) quantile(i, 0.4, axis=0) quantile(n, 0.5, axis=1) quantile(t, y, axis=(0, 1)) quantile(t, y, axis=(0, 1), keepdims=True) quantile(f, 0.5) percentile(l, 30) percentile(x, 75, axis=1, keepdims=True) percentile(l, 99.5) percentile(x, 100 * y)
+nanquantile(n, 0.4, axis=0) nanquantile(n, y, axis=0) nanquantile(n, 0.25) nanquantile(n, y, axis=1, keepdims=True) nanpercentile(n, 80, axis=0)
+quantile(l, y, method='lower') quantile(l, y, method='higher') quantile(l, y, method='nearest') quantile(l, y, method='midpoint') quantile(l, y, method='inverted_cdf') quantile(l, y, method='averaged_inverted_cdf') quantile(l, y, method='closest_observation') quantile(l, y, method='interpolated_inverted_cdf') quantile(l, y, method='hazen') quantile(l, y, method='weibull') quantile(l, y, method='median_unbiased') quantile(l, y, method='normal_unbiased')
+quantile(l, 0.35, method='lower') quantile(l, 0.35, method='higher') quantile(l, 0.35, method='nearest') quantile(l, 0.35, method='midpoint') quantile(l, 0.35, method='inverted_cdf') quantile(l, 0.5, method='averaged_inverted_cdf') quantile(l, 0.35, method='closest_observation') quantile(l, 0.35, method='hazen') quantile(v, 0.5, method='closest_observation') quantile(v, 0.375, method='closest_observation') quantile(v, 0.5, method='averaged_inverted_cdf') quantile(v, 0.5, method='inverted_cdf') nanquantile(n, 0.5, axis=0, method='lower')
+cov(x) cov(x.T) cov(x, rowvar=False) cov(l) cov(v, v * v) cov(x, bias=True) cov(x, ddof=0) cov(f) cov(x, fweights=o) cov(x, aweights=abs(v)) cov(x, fweights=o + 1, aweights=abs(v)) cov(i) corrcoef(x) corrcoef(x, rowvar=False) corrcoef(v, v * v) corrcoef(l)
+gradient(l) gradient(l, 0.5) gradient(l, cumsum(abs(h[:11]) + 1)) gradient(x, axis=0) gradient(x) gradient(x, axis=1, edge_order=2) gradient(l, edge_order=2) gradient(l, cumsum(abs(h[:11]) + 1), edge_order=2) gradient(f, axis=1) gradient(i, axis=0)
+interp(x, p, p * p) interp(l, e, cumsum(e)) interp(x, p, p, left=-9, right=9) interp(0.3, p, p * p) interp(x, p, sin(p), period=2) interp(n, p, p * p) interp(f, p, p)
+bincount(a) bincount(a, minlength=20) bincount(a, weights=h) bincount(r, h[:3]) bincount(a[:0])
+histogram(l) histogram(l, 4) histogram(x, bins=5, range=(-2, 3)) histogram(l, density=True) histogram(a, weights=h) histogram(a, p) histogram(l, p, density=True) histogram(i, 3) histogram(f, 7) histogram(a, bins=(0, 2, 5)) histogram(h, 3, weights=a) histogram_bin_edges(l, 6) histogram2d(h, h * h, 4) histogram2d(h, a * 1.0, (2, 3), range=((-1, 1), (0, 9))) histogram2d(h, h, 3, weights=h)
+nancumsum(n) nancumsum(n, axis=1) nancumprod(n, axis=0) nancumsum(i, axis=0) cumulative_sum(l, include_initial=True) cumulative_sum(x, axis=1, include_initial=True) cumulative_prod(i, axis=0, include_initial=True) ediff1d(x)
+"""
+ORDERED = {"p": np.array([-3.5, -1, 0, 0.25, 2, 3.75]), "e": np.array([-2, 0, 0, 3, 5]), "a": rng.integers(0, 9, 14), "c": rng.integers(0, 9, 14),
+           "j": rng.integers(-3, 3, (4, 5)), "g": rng.integers(0, 2, (6, 2)), "d": rng.integers(0, 5, 40).astype("uint8"), "h": np.round(rng.normal(size=14), 3),
+           "r": np.array([2, 0, 2]), "y": np.array([0.0, 0.125, 0.5, 0.9, 1.0]), "o": np.array([1, 0, 3, 2])}
+
+
+def expressions(text):
     """Split at blanks outside of brackets and quotes."""
     depth, quoted, word = 0, False, ""
-    for c in EXPRESSIONS:
+    for c in text:
         quoted ^= c == "'"
         depth += (c in "([") - (c in ")]")
         if c.isspace() and depth == 0 and not quoted:
@@ -86,11 +129,17 @@ def written(a):
     return [a.dtype.name, ",".join(map(str, a.shape)) or "-", " ".join("nan" if np.isnan(e) else repr(float(e)) for e in a.astype("float64").ravel()) or "-"]
 
 
-lines = ["\t".join(["input", name, *written(a)]) for name, a in INPUTS.items()]
-for text in expressions():
-    result = eval(text, {**SCOPE, **INPUTS})
-    results = result if isinstance(result, (tuple, list)) else [result]
-    lines.append("\t".join([text, *itertools.chain(*map(written, results))]))
-path = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "functions.txt"
-path.write_text("\n".join(lines) + "\n")
-print(f"{len(lines) - len(INPUTS)} expressions in {path.name}")
+def write(name, inputs, text, scope):
+    lines = ["\t".join(["input", key, *written(a)]) for key, a in inputs.items()]
+    for expression in expressions(text):
+        result = eval(expression, {**scope, **inputs})
+        results = result if isinstance(result, (tuple, list)) else [result]
+        lines.append("\t".join([expression, *itertools.chain(*map(written, results))]))
+    path = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / name
+    path.write_text("\n".join(lines) + "\n")
+    print(f"{len(lines) - len(inputs)} expressions in {path.name}")
+
+
+write("functions.txt", INPUTS, EXPRESSIONS, SCOPE)
+SCOPE.update(argsort=lambda x, axis=-1: np.argsort(x, axis, kind="stable"), add_at=add_at, put_along_axis=put_along_axis)
+write("selection.txt", {**INPUTS, **ORDERED}, SELECTION, SCOPE)

@@ -219,6 +219,59 @@ sort(x.T) - x.min(axis=0)[:, None] | x=F[n,m]
 sort(x.reshape(n, m, 2), axis=1)[:, ::2].sum(axis=2) | x=F[n,m,2]
 s = sort(abs(x) + y, axis=-1); s[:, m // 2], s.mean(axis=1), cumsum(s, axis=1) | x=F[n,m] y=F[m]
 h = (x[..., None] == arange(5)).sum(axis=0); h, cumsum(h) | x=p<5[n]
+argsort(x), argsort(x, axis=0) | x=T[n,m]
+argsort(x)[::-1], argsort(x * 2 + 1) | x=T[n]
+argsort(x, axis=None), sort(x, axis=None) | x=T[n,m]
+i = argsort(x); x[i], i[argsort(i)] | x=F[n]
+take_along_axis(y, argsort(x, axis=1), axis=1) | x=T[n,m] y=F[n,m]
+argsort(x.T, axis=0)[:, ::2] + 0 | x=T[n,m]
+lexsort((x, y)), lexsort((y, x))[::-1] | x=p<3[n] y=p<3[n]
+partition(x, 0)[..., 0], partition(x, m - 1)[..., -1] | x=T[n,m]
+x[argpartition(x, n // 2)[n // 2]] | x=T[n]
+topk(x, 1), topk(-x, 1, 0) | x=f32[n,m]
+searchsorted(sort(x), y), searchsorted(sort(x), y, side='right') | x=T[n] y=T[m]
+searchsorted(x, y, sorter=argsort(x)) | x=F[n] y=F[m,k]
+searchsorted(sort(x), y) | x=I[n] y=F[m]
+searchsorted(arange(0, 10, 2), x), searchsorted(cumsum(y), 3.5) | x=p<12[n] y=f64+[m]
+digitize(x, arange(-2, 3)), digitize(x, arange(-2, 3), right=True), digitize(x, arange(2, -3, -1)), digitize(x, arange(2, -3, -1), True) | x=F[n,m]
+nonzero(x > 0) | x=F[n,m]
+nonzero(x)[0], nonzero(x)[2] | x=z[n,m,2]
+flatnonzero(x), argwhere(x > 0) | x=z[n,m]
+compress(x[:, 0] > 0, x, axis=0) * 2 | x=F[n,2]
+compress(y > 0, x, axis=1) | x=T[n,m] y=F[m]
+compress(x > 0, x), extract(x > 0, x + 1) | x=F[n]
+x[x > 0], x[x > 0].sum() | x=F[n,m]
+x[y > 0] * 2 + 1 | x=T[n,m] y=F[n]
+x[y > 0, 0], x[:, z > 0], x[y > 0][:, ::-1] | x=T[n,m] y=F[n] z=F[m]
+x[y], x[~y].sum(axis=0) | x=F[n,m,2] y=b1[n,m]
+i = flatnonzero(x > 1); x[i], x[i].mean() | x=F[n]
+unravel_index(y, (n, m)), ravel_multi_index(unravel_index(y, (n, m)), (n, m)) | x=F[n,m] y=p<n[k]
+unravel_index(x.argmax(), (n, m)) | x=F[n,m]
+add_at(x, y, z), add_at(x, y, 1) | x=f64[n] y=i<n[k] z=f64[k]
+add_at(x, y, z) | x=T[n] y=p<n[k] z=T[k]
+add_at(x, y, z) * 2 | x=f64[n,m] y=p<n[k] z=f64[k,m]
+add_at(x, (y, z), 1) | x=I[n,n] y=p<n[k] z=p<n[k]
+add_at(zeros(5), x, y), add_at(zeros((5, 2)), x, y[:, None]) | x=p<5[n] y=f64[n]
+put_along_axis(x, argsort(x, axis=1), sort(x, axis=1), 1) | x=T[n,m]
+put_along_axis(x, y, 7, axis=0) | x=T[n,m] y=p<n[2,m]
+put(x, y, z), place(x, x > 0, z) | x=f64[n] y=p<n[k] z=f64[3]
+unique(x) | x=T[n]
+unique(x, return_counts=True) | x=p<4[n]
+unique(x, return_index=True, return_inverse=True, return_counts=True) | x=T[n,m]
+unique(x, axis=0) | x=p<2[n,3]
+unique(x, axis=1, return_index=True, return_inverse=True, return_counts=True) | x=p<2[3,n]
+sort(unique_values(x)), unique_inverse(x)[0][unique_inverse(x)[1]], unique_counts(x)[1].sum() | x=p<9[n,m]
+u = unique_all(x); u[0], u[1], u[2], u[3] | x=p<9[n]
+v = unique_inverse(x); v[0][v[1]] | x=T[n]
+unique(sqrt(x), return_counts=True) | x=f64[n]
+unique(sqrt(x), equal_nan=False) | x=f64[n]
+isin(x, y), isin(x, y, invert=True) | x=T[n,m] y=T[k]
+isin(x, y) | x=F[n] y=I[k]
+intersect1d(x, y), union1d(x, y), setdiff1d(x, y), setxor1d(x, y) | x=T[n] y=T[k]
+r = zeros(n, dtype=int64); put_along_axis(r, argsort(x), arange(n), 0) | x=F[n]
+x[argsort(x[:, 0])], x[argsort(x[:, 0])][:1] | x=F[n,m]
+x[nonzero(x[:, 0] > 0)[0]] | x=F[n,m]
+i = argsort(abs(x - y), axis=1)[:, :2]; take_along_axis(x, i, axis=1) | x=F[n,m] y=F[n,1]
 """
 
 ALL = ["b1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]
@@ -243,10 +296,25 @@ def namespace():
     def layer_norm(x, w=None, b=None, eps=1e-5):
         y = (wide(x) - wide(x).mean(axis=-1, keepdims=True)) / np.sqrt(wide(x).var(axis=-1, keepdims=True) + eps)
         return (y * (1 if w is None else wide(w)) + (0 if b is None else wide(b))).astype(floating(x))
+    def add_at(x, index, values):
+        result = x.copy()
+        np.add.at(result, index, values)
+        return result
+    def written(function):
+        def functional(x, *rest, **named):
+            result = x.copy()
+            function(result, *rest, **named)
+            return result
+        return functional
+    def topk(x, k, axis=-1):
+        order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        order = np.take(order, np.arange(k), axis)
+        return np.take_along_axis(x, order, axis), order
     names = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
     names.update(softmax=softmax, log_softmax=log_softmax, logsumexp=logsumexp, layer_norm=layer_norm, relu=lambda x: np.maximum(x, 0),
                  cummax=lambda x, axis=-1: np.maximum.accumulate(x, axis=axis), cummin=lambda x, axis=-1: np.minimum.accumulate(x, axis=axis),
-                 bool=np.bool_, sum=np.sum, any=np.any, all=np.all, min=np.min, max=np.max, abs=np.abs)
+                 add_at=add_at, topk=topk, put=written(np.put), place=written(np.place), put_along_axis=written(np.put_along_axis),
+                 argsort=lambda x, axis=-1: np.argsort(x, axis, kind="stable"), bool=np.bool_, sum=np.sum, any=np.any, all=np.all, min=np.min, max=np.max, abs=np.abs)
     return names
 
 

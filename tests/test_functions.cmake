@@ -1,7 +1,7 @@
 if(TARGET sinter_expression)
   sinter_program(test_functions)
   target_link_libraries(test_functions PRIVATE sinter_expression)
-  target_compile_definitions(test_functions PRIVATE SINTER_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden/functions.txt")
+  target_compile_definitions(test_functions PRIVATE SINTER_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden/")
   sinter_run(functions_llvm test_functions SINTER_BACKEND=llvm)
   sinter_run(functions_interpreter test_functions SINTER_BACKEND=interpreter)
   sinter_run(functions_unfused test_functions SINTER_FUSE=off)

@@ -1,5 +1,5 @@
 // The functions composed of others, by NumPy's names and keywords as the command takes them, against NumPy's values
-// (tests/golden/functions.txt, written by scripts/numpy_functions.py), and what they refuse.
+// (tests/golden/functions.txt and selection.txt, written by scripts/numpy_functions.py), and what they refuse.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -44,10 +44,8 @@ Expected read(const std::string* fields) {
   return e;
 }
 
-}  // namespace
-
-TEST_CASE("as NumPy") {
-  std::ifstream file(SINTER_GOLDEN);
+void as_numpy(const std::string& path) {
+  std::ifstream file(path);
   REQUIRE(file.is_open());
   sn::tools::Bindings inputs;
   int checked = 0;
@@ -80,6 +78,11 @@ TEST_CASE("as NumPy") {
     }
   }
 }
+
+}  // namespace
+
+TEST_CASE("compositions as NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
+TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
 
 TEST_CASE("one kernel where nothing forces more") {
   if (!sn::options().fuse) return;
@@ -118,8 +121,7 @@ TEST_CASE("what does not fit") {
   says<sn::ValueError>([&] { sn::einsum("ijk", {x}); }, "einsum: 'ijk' names 3 axes of a tensor with 2");
   says<sn::ValueError>([&] { sn::einsum("i1", {x}); }, "einsum: 'i1' has '1' where a letter or an ellipsis is expected");
   says<sn::ShapeError>([&] { sn::matrix_power(x, 2); }, "matrix_power: shape (3, 4) is no square matrix");
-  says<sn::ValueError>([&] { sn::matrix_power(Tensor::ones({2, 2}), -1); }, "matrix_power: the power -1 is negative, and there is no inverse");
-  says<sn::ValueError>([&] { sn::norm(x, 2); }, "norm: a matrix's norm is of order 1, -1, infinity or -infinity, not 2");
+  says<sn::ValueError>([&] { sn::norm(x, 3); }, "norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not 3");
 }
 
 int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -293,7 +293,7 @@ void check_matmul_layouts() {
 }  // namespace
 
 TEST_CASE("matmul: every type and layout") {
-  MESSAGE("matmul runs on ", std::string(device::matmul_instruction_set()));
+  MESSAGE("matmul runs on ", std::string(device::host_blocks().instruction_set));
   check_matmul_layouts<float>();
   check_matmul_layouts<double>();
   check_matmul_layouts<std::int32_t>();

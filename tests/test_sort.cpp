@@ -19,20 +19,37 @@ namespace {
 
 std::mt19937 rng{std::random_device{}()};
 
-Ref sorted(const Ref& x, std::size_t axis) {
+/// Places of the elements in order along an axis; equal ones as they were, NaN last, or all of it backwards.
+Ref places(const Ref& x, std::size_t axis, bool descending = false) {
   Ref out = x;
   Shape lines = x.shape;
   lines[axis] = 1;
   each(lines, [&](const Coords& first) {
     if (x.shape[axis] == 0) return;
-    std::vector<double> line;
+    std::vector<double> line, order;
     Coords at = first;
-    for (at[axis] = 0; at[axis] < x.shape[axis]; ++at[axis]) line.push_back(x.v[static_cast<std::size_t>(flat(x.shape, at))]);
-    std::stable_sort(line.begin(), line.end(), [](double a, double b) { return std::isnan(a) ? false : std::isnan(b) || a < b; });
-    for (at[axis] = 0; at[axis] < x.shape[axis]; ++at[axis]) out.v[static_cast<std::size_t>(flat(x.shape, at))] = line[static_cast<std::size_t>(at[axis])];
+    for (at[axis] = 0; at[axis] < x.shape[axis]; ++at[axis]) {
+      line.push_back(x.v[static_cast<std::size_t>(flat(x.shape, at))]);
+      order.push_back(static_cast<double>(at[axis]));
+    }
+    const auto before = [&](double i, double j) {
+      const double a = line[static_cast<std::size_t>(i)], b = line[static_cast<std::size_t>(j)];
+      return std::isnan(a) ? false : std::isnan(b) || a < b;
+    };
+    if (descending) std::stable_sort(order.begin(), order.end(), [&](double i, double j) { return before(j, i); });
+    else std::stable_sort(order.begin(), order.end(), before);
+    for (at[axis] = 0; at[axis] < x.shape[axis]; ++at[axis]) out.v[static_cast<std::size_t>(flat(x.shape, at))] = order[static_cast<std::size_t>(at[axis])];
   });
   return out;
 }
+Ref at_places(const Ref& x, const Ref& places, std::size_t axis) {
+  return make(places.shape, [&](const Coords& at) {
+    Coords from = at;
+    from[axis] = static_cast<std::int64_t>(places.v[static_cast<std::size_t>(flat(places.shape, at))]);
+    return x.v[static_cast<std::size_t>(flat(x.shape, from))];
+  });
+}
+Ref sorted(const Ref& x, std::size_t axis) { return at_places(x, places(x, axis), axis); }
 
 void same(const Tensor& got, const Ref& want) {
   REQUIRE(got.shape() == want.shape);
@@ -55,6 +72,98 @@ TEST_CASE("every dtype, along every axis") {
       same(sn::sort(x), sorted(rx, shape.size() - 1));
       same(sn::sort(x, std::nullopt), sorted(Ref{{x.size()}, rx.v}, 0));
     }
+}
+
+TEST_CASE("argsort keeps the order of equal elements, up and down") {
+  for (int d = 0; d < sn::kDTypeCount; ++d)
+    for (const Shape& shape : {Shape{1}, Shape{41}, Shape{0}, Shape{5, 0}, Shape{6, 21}, Shape{3, 1, 8}}) {
+      if (on_cuda() && shape.size() != 2) continue;
+      const auto [x, rx] = random(rng, shape, static_cast<DType>(d), 0, 9);
+      CAPTURE(sn::name(x.dtype()));
+      CAPTURE(sn::to_string(shape));
+      for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        for (const bool descending : {false, true}) {
+          if (on_cuda() && descending) continue;
+          const Ref order = places(rx, axis, descending);
+          const Tensor found = sn::argsort(x, static_cast<std::int64_t>(axis), descending);
+          CHECK(found.dtype() == DType::int64);
+          same(found, order);
+          same(sn::sort(x, static_cast<std::int64_t>(axis), descending), at_places(rx, order, axis));
+        }
+    }
+}
+
+TEST_CASE("long rows, by digits: every dtype, special values, any number of threads") {
+  if (on_cuda()) return;
+  const sn::Options before = sn::options();
+  for (int d = 0; d < sn::kDTypeCount; ++d) {
+    const auto type = static_cast<DType>(d);
+    for (const Shape& shape : {Shape{512}, Shape{3, 700}, Shape{200000}}) {
+      CAPTURE(sn::name(type));
+      CAPTURE(sn::to_string(shape));
+      auto [x, rx] = random(rng, shape, type, is_floating(type) ? -1e4 : -100, is_floating(type) ? 1e4 : 100);
+      if (is_floating(type)) {  // NaN, infinities and zeros of both signs among them
+        const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+        const double specials[] = {nan, -nan, inf, -inf, 0.0, -0.0};
+        for (std::size_t k = 0; k < rx.v.size(); ++k)
+          if (rng() % 5 == 0) rx.v[k] = specials[rng() % 6];
+        x = sn::from_span(rx.v, shape).astype(type);
+        rx.v = values(x);
+      } else if (!is_bool(type) && sn::itemsize(type) > 1) {  // all digits
+        const DType drawn = type == DType::int64 ? DType::int32 : type == DType::uint64 ? DType::uint32 : type;  // what a double holds
+        x = sn::random::bits(sn::random::Key(rng()), shape, drawn).astype(type);
+        rx.v = values(x);
+      }
+      const std::size_t axis = shape.size() - 1;
+      const Ref order = places(rx, axis), want = at_places(rx, order, axis);
+      for (const int threads : {1, 3}) {
+        sn::Options options = before;
+        options.threads = threads;
+        sn::configure(options);
+        same(sn::argsort(x), order);
+        const Tensor found = sn::sort(x);
+        same(found, want);
+        if (is_floating(type)) {
+          const auto signs = values(sn::signbit(found));
+          for (std::size_t k = 0; k < signs.size(); ++k)
+            if (want.v[k] == 0) REQUIRE((signs[k] != 0) == std::signbit(want.v[k]));
+        }
+      }
+    }
+  }
+  sn::configure(before);
+}
+
+TEST_CASE("the largest and the smallest") {
+  const auto [x, rx] = random(rng, {4, 30}, DType::float32, -5, 5);
+  for (const bool largest : {true, false})
+    for (const std::int64_t count : {0, 1, 7, 30}) {
+      const auto [found, order] = sn::topk(x, count, 1, largest);
+      Ref want = places(rx, 1, largest), cut = make({4, count}, [&](const Coords& at) { return want.v[static_cast<std::size_t>(at[0] * 30 + at[1])]; });
+      same(order, cut);
+      same(found, at_places(rx, cut, 1));
+    }
+  CHECK_THROWS_WITH_AS(sn::topk(x, 31), doctest::Contains("topk: 31 of 30 elements along axis -1"), sn::ValueError);
+  CHECK_THROWS_WITH_AS(sn::partition(x, 30), doctest::Contains("partition: kth = 30 is out of bounds for 30 elements"), sn::ValueError);
+}
+
+TEST_CASE("searchsorted against the standard library, NaN the largest") {
+  for (const std::int64_t n : {0, 1, 2, 7, 8, 100}) {
+    auto [list, rl] = random(rng, {n}, DType::float64, 0, 20);
+    for (double& v : rl.v) v = std::floor(v);
+    if (n > 5) rl.v.back() = std::numeric_limits<double>::quiet_NaN();
+    const auto less = [](double a, double b) { return std::isnan(a) ? false : std::isnan(b) || a < b; };
+    std::sort(rl.v.begin(), rl.v.end(), less);
+    list = sn::from_span(rl.v);
+    auto [x, rx] = random(rng, {5, 9}, DType::int16, -2, 23);
+    const Tensor wanted = sn::where(x == 3, std::numeric_limits<double>::quiet_NaN(), x.astype(DType::float64));
+    for (const auto side : {sn::Side::left, sn::Side::right})
+      same(sn::searchsorted(list, wanted, side), map(rx, [&](double v) {
+        if (v == 3) v = std::numeric_limits<double>::quiet_NaN();
+        const auto at = side == sn::Side::left ? std::lower_bound(rl.v.begin(), rl.v.end(), v, less) : std::upper_bound(rl.v.begin(), rl.v.end(), v, less);
+        return static_cast<double>(at - rl.v.begin());
+      }));
+  }
 }
 
 TEST_CASE("NaN comes last, infinities at the ends") {

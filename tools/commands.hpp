@@ -39,6 +39,18 @@ struct TuneRequest {
 };
 int run_tune(const TuneRequest& request);
 
+struct ModelRequest {
+  std::string file;
+  std::vector<std::string> bindings;
+  std::string out;                 // a folder for NAME.npy of each output; empty: print
+  std::string device, backend, fuse;
+  std::vector<std::string> sizes;  // NAME=8: what a symbol of the inputs' shapes stands for
+  bool random = false;             // inputs that are not given are made up
+  bool check = false;              // say what the model is and what is missing; run nothing
+  bool explain = false, rewrite = true;
+  int time = 0;
+};
+int run_model(const ModelRequest& request);
 /// Of a function of the table. Throws ValueError for an unknown one.
 int run_help(std::string_view function);
 /// A line for each function.

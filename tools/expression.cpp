@@ -251,7 +251,7 @@ class Parser {
     const auto* tensor = before->as<Tensor>();
     if (!tensor) throw Fault{opening.offset, fmt::format("a part of {} cannot be assigned to", kind_name(*before))};
     Tensor whole = *tensor;
-    const std::vector<Index> index = indexes(opening, /*assigned=*/true);
+    const std::vector<Index> index = indexes(opening);
     const Token symbol = next();
     const Operator* row = find_update(symbol);
     const Value value = expressions();
@@ -682,10 +682,10 @@ class Parser {
     return call_of(*function, name, std::move(self));
   }
 
-  std::vector<Index> indexes(const Token& opening, bool assigned) {
+  std::vector<Index> indexes(const Token& opening) {
     std::vector<Index> index;
     while (!peek().is("]")) {
-      index.push_back(index_item(assigned));
+      index.push_back(index_item());
       if (!accept(",")) break;
     }
     if (index.empty() && peek().is("]")) throw Fault{peek().offset, "an index is missing here"};
@@ -695,7 +695,7 @@ class Parser {
 
   Value indexed(const Value& value) {
     const Token opening = next();
-    const std::vector<Index> index = indexes(opening, /*assigned=*/false);
+    const std::vector<Index> index = indexes(opening);
     if (const auto* tuple = value.as<Tuple>()) {
       if (index.size() != 1 || index[0].kind() != Index::Kind::integer)
         throw Fault{opening.offset, "a tuple is indexed by one integer"};
@@ -718,7 +718,7 @@ class Parser {
     throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
   }
 
-  Index index_item(bool assigned) {
+  Index index_item() {
     const Location nowhere{};
     if (!peek().is(":")) {
       const Value value = expression();
@@ -726,11 +726,7 @@ class Parser {
         if (const auto* i = value.as<std::int64_t>()) return Index(*i, nowhere);
         if (value.as<None>()) return Index(newaxis, nowhere);
         if (value.as<Ellipsis>()) return Index(ellipsis, nowhere);
-        if (const auto* places = value.as<Tensor>()) {
-          if (is_bool(places->dtype()) && !assigned)
-            throw Fault{value.offset, "an index cannot be a tensor of bool; where(mask, a, b) chooses element by element"};
-          return Index(*places, nowhere);
-        }
+        if (const auto* places = value.as<Tensor>()) return Index(*places, nowhere);
         throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
       }
       if (!value.as<std::int64_t>() && !value.as<None>())

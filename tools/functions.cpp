@@ -8,11 +8,17 @@
 #include <numeric>
 
 #include "arguments.hpp"
+#include "functions_nn.hpp"
 #include "lexer.hpp"
+#include "sinter/decompositions.hpp"
+#include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
+#include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/random.hpp"
+#include "sinter/sets.hpp"
 #include "sinter/shapes.hpp"
+#include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 
 namespace sinter::tools {
@@ -103,7 +109,7 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DTy
   return {F(a.operand(0), a.axis(1), a.dtype(2))};
 }
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>)> Value scan(const Arguments& a) { return {F(a.operand(0), a.axis(1))}; }
-template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value place(const Arguments& a) {
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value extreme_place(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.flag(2))};
 }
 template <Tensor (*F)(const std::vector<Tensor>&, std::int64_t, Location)> Value join(const Arguments& a) {
@@ -147,7 +153,38 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
-Value sort_(const Arguments& a) { return {a.none(1) ? sort(a.operand(0), std::nullopt) : sort(a.operand(0), a.integer(1, -1))}; }
+/// NumPy's default is the last axis, and None the flat tensor.
+std::optional<std::int64_t> axis_or_flat(const Arguments& a, int parameter) {
+  return a.none(parameter) ? std::nullopt : std::optional(a.integer(parameter, -1));
+}
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sorted(const Arguments& a) { return {F(a.operand(0), axis_or_flat(a, 1), a.flag(3))}; }
+template <Tensor (*F)(const Arg&, std::int64_t, std::optional<std::int64_t>)> Value parted(const Arguments& a) {
+  return {F(a.operand(0), a.integer(1, 0), axis_or_flat(a, 2))};
+}
+Value lexsort_(const Arguments& a) {
+  if (a.given(0) && !a.given(0)->as<Tuple>()) return {lexsort(unstack(a.tensor(0)), a.integer(1, -1), Location{})};
+  return {lexsort(a.tensors(0), a.integer(1, -1), Location{})};
+}
+Value searchsorted_(const Arguments& a) {
+  const std::string side = a.text(2, "left");
+  if (side != "left" && side != "right") a.fail(2, "side is 'left' or 'right'");
+  return {searchsorted(a.operand(0), a.operand(1), side == "left" ? Side::left : Side::right, a.tensor(3))};
+}
+Value digitize_(const Arguments& a) { return {digitize(a.operand(0), a.operand(1), a.flag(2))}; }
+Value compress_(const Arguments& a) { return {compress(a.operand(0), a.operand(1), a.axis(2))}; }
+Value put_along_axis_(const Arguments& a) { return {put_along_axis(a.operand(0), a.operand(1), a.operand(2), axis_or_flat(a, 3))}; }
+Value add_at_(const Arguments& a) {
+  std::vector<Index> index;
+  const Tuple one{a.given(1) ? *a.given(1) : Value{}};
+  for (const Value& value : a.given(1) && a.given(1)->as<Tuple>() ? *a.given(1)->as<Tuple>() : one) {
+    if (const auto* number = value.as<std::int64_t>()) index.emplace_back(*number);
+    else if (const Tensor* tensor = value.as<Tensor>()) index.emplace_back(*tensor);
+    else a.fail(1, "indices are integers, tensors, or a tuple of them");
+  }
+  return {add_at(a.operand(0), index, a.operand(2))};
+}
+template <Tensor (*F)(const Arg&, const Arg&, const Arg&)> Value ternary(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.operand(2))}; }
+template <Tensor (*F)(const Arg&, const Arg&, bool)> Value membership(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.flag(3))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
@@ -203,6 +240,23 @@ Value list(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) items.push_back({tensor});
   return {items};
 }
+Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
+Value unravel_index_(const Arguments& a) { return list(unravel_index(a.operand(0), a.shape(1))); }
+Value ravel_multi_index_(const Arguments& a) { return {ravel_multi_index(a.tensors(0), a.shape(1), Location{})}; }
+Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1), a.integer(2, -1), a.flag(3, true)))}; }
+Value unique_(const Arguments& a) {
+  const bool wanted[] = {a.flag(1), a.flag(2), a.flag(3)}, equal_nan = a.flag(5, true);
+  if (!wanted[0] && !wanted[1] && !wanted[2]) return {unique(a.operand(0), a.axis(4), equal_nan)};
+  const Unique all = unique_with(a.operand(0), a.axis(4), equal_nan);
+  std::vector<Tensor> results{all.values};
+  for (int k = 0; k < 3; ++k)
+    if (wanted[k]) results.push_back(k == 0 ? all.indices : k == 1 ? all.inverse : all.counts);
+  return list(results);
+}
+Value unique_all_(const Arguments& a) {
+  const Unique all = unique_all(a.operand(0));
+  return list({all.values, all.indices, all.inverse, all.counts});
+}
 template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(a.tensors(0), Location{})}; }
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
@@ -227,6 +281,79 @@ Value meshgrid_(const Arguments& a) {
 }
 Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
 Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))}; }
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>, bool)> Value cumulative(const Arguments& a) {
+  return {F(a.operand(0), a.axis(1), a.dtype(2), a.flag(3))};
+}
+Tensor vector_of(const Arguments& a, int parameter, const Tuple& numbers) {
+  std::vector<double> list;
+  bool whole = true;
+  for (const Value& value : numbers) {
+    if (const auto* integer = value.as<std::int64_t>()) list.push_back(static_cast<double>(*integer));
+    else if (const auto* real = value.as<double>()) list.push_back(*real), whole = false;
+    else a.fail(parameter, "a tuple of numbers is expected here");
+  }
+  const Tensor vector = from_span(list, Shape{-1}, Location{});
+  return whole ? vector.astype(DType::int64, Location{}) : vector;
+}
+template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)> Value quantile_(const Arguments& a) {
+  constexpr std::pair<std::string_view, QuantileMethod> methods[] = {
+#define METHOD(name) {#name, QuantileMethod::name}
+      METHOD(linear), METHOD(lower), METHOD(higher), METHOD(midpoint), METHOD(nearest), METHOD(inverted_cdf), METHOD(averaged_inverted_cdf),
+      METHOD(closest_observation), METHOD(interpolated_inverted_cdf), METHOD(hazen), METHOD(weibull), METHOD(median_unbiased), METHOD(normal_unbiased)};
+#undef METHOD
+  const std::string wanted = a.text(3, "linear");
+  for (const auto& [name, method] : methods) {
+    if (wanted != name) continue;
+    const Tuple* several = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
+    const Tensor list = several ? vector_of(a, 1, *several) : Tensor();
+    return {F(a.operand(0), several ? Arg(list, Location{}) : a.operand(1), a.axes(2), method, a.flag(4))};
+  }
+  a.fail(3, fmt::format("there is no method '{}'; NumPy's names are known: linear, lower, higher, midpoint, nearest, ...", wanted));
+}
+Value cov_(const Arguments& a) {
+  const std::optional<std::int64_t> ddof = a.axis(4);
+  return {cov(a.operand(0), a.tensor(1), a.flag(2, true), a.flag(3), ddof ? std::optional(static_cast<int>(*ddof)) : std::nullopt, a.tensor(5), a.tensor(6))};
+}
+Value corrcoef_(const Arguments& a) { return {corrcoef(a.operand(0), a.tensor(1), a.flag(2, true))}; }
+Value gradient_(const Arguments& a) {
+  const Tensor f = a.tensor(0);
+  const int order = static_cast<int>(a.integer(3, 1));
+  const auto along = [&](std::int64_t axis) { return gradient(f, axis, a.given(1) ? a.operand(1) : Arg(1, Location{}), order); };
+  if (a.axis(2)) return {along(*a.axis(2))};
+  if (f.ndim() == 1) return {along(0)};
+  std::vector<Tensor> slopes;
+  for (int axis = 0; axis < f.ndim(); ++axis) slopes.push_back(along(axis));
+  return list(slopes);
+}
+Value interp_(const Arguments& a) {
+  const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
+  return {interp(a.operand(0), a.operand(1), a.operand(2), number(3), number(4), number(5))};
+}
+Value bincount_(const Arguments& a) { return {bincount(a.operand(0), a.tensor(1), a.integer(2, 0))}; }
+std::optional<std::pair<double, double>> range_of(const Arguments& a, int parameter, const Value* value) {
+  const Tuple* ends = value ? value->as<Tuple>() : nullptr;
+  if (!ends) return std::nullopt;
+  if (ends->size() != 2) a.fail(parameter, "a range has two ends");
+  const std::vector<double> both = vector_of(a, parameter, *ends).astype(DType::float64, Location{}).to_vector<double>();
+  return std::pair(both[0], both[1]);
+}
+Value histogram_(const Arguments& a) {
+  const Tuple* written = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
+  const bool edges = written || (a.given(1) && a.given(1)->as<Tensor>());
+  const Histogram found = edges ? histogram(a.operand(0), written ? vector_of(a, 1, *written) : a.tensor(1), a.tensor(4), a.flag(3))
+                                : histogram(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)), a.tensor(4), a.flag(3));
+  return list({found.counts, found.edges});
+}
+Value histogram_bin_edges_(const Arguments& a) { return {histogram_bin_edges(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)))}; }
+Value histogram2d_(const Arguments& a) {
+  const std::vector<std::int64_t> bins = a.given(2) ? a.list(2) : std::vector<std::int64_t>{10};
+  if (bins.empty() || bins.size() > 2) a.fail(2, "bins are a number, or one for x and one for y");
+  const Tuple* ranges = a.given(3) ? a.given(3)->as<Tuple>() : nullptr;
+  if (a.given(3) && (!ranges || ranges->size() != 2)) a.fail(3, "range is a pair for x and one for y");
+  const Histogram2d found = histogram2d(a.operand(0), a.operand(1), bins.front(), bins.back(), range_of(a, 3, ranges ? &(*ranges)[0] : nullptr),
+                                        range_of(a, 3, ranges ? &(*ranges)[1] : nullptr), a.tensor(4));
+  return list({found.counts, found.x_edges, found.y_edges});
+}
 Value average_(const Arguments& a) { return {average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3))}; }
 Value trapezoid_(const Arguments& a) {
   if (a.given(1)) return {trapezoid(a.operand(0), a.tensor(1), a.integer(3, -1))};
@@ -251,9 +378,52 @@ Value tensordot_(const Arguments& a) {
 Value einsum_(const Arguments& a) { return {einsum(a.text(0, ""), a.tensors(1), Location{})}; }
 Value trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 Value matrix_power_(const Arguments& a) { return {matrix_power(a.operand(0), a.integer(1, 1))}; }
-Value norm_(const Arguments& a) {
-  return {norm(a.operand(0), a.given(1) ? std::optional(a.number(1, 2)) : std::nullopt, a.axes(2), a.flag(3))};
+std::optional<NormOrder> order(const Arguments& a, int parameter) {
+  const Value* given = a.given(parameter);
+  if (!given) return std::nullopt;
+  if (const auto* name = given->as<std::string>()) return NormOrder(name->c_str());  // the argument outlives the call
+  return NormOrder(a.number(parameter, 2));
 }
+Value norm_(const Arguments& a) { return {norm(a.operand(0), order(a, 1), a.axes(2), a.flag(3))}; }
+Value matrix_norm_(const Arguments& a) { return {matrix_norm(a.operand(0), a.flag(1), order(a, 2).value_or("fro"))}; }
+Value cond_(const Arguments& a) { return {cond(a.operand(0), order(a, 1).value_or(2))}; }
+Value cross_(const Arguments& a) { return {cross(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+std::optional<double> number_or_none(const Arguments& a, int parameter) {
+  return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt;
+}
+Value cholesky_(const Arguments& a) { return {cholesky(a.operand(0), a.flag(1))}; }
+Value qr_(const Arguments& a) {
+  const std::string mode = a.text(1, "reduced");
+  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode is 'reduced', 'complete' or 'r'");
+  const auto [q, r] = qr(a.operand(0), mode == "complete" ? QRMode::complete : QRMode::reduced);
+  if (mode == "r") return {r};
+  return {Tuple{{q}, {r}}};
+}
+Value svd_(const Arguments& a) {
+  if (!a.flag(2, true)) return {svdvals(a.operand(0))};
+  const auto [u, s, vh] = svd(a.operand(0), a.flag(1, true));
+  return {Tuple{{u}, {s}, {vh}}};
+}
+Triangle triangle(const Arguments& a) {
+  const std::string uplo = a.text(1, "L");
+  if (uplo != "L" && uplo != "U" && uplo != "l" && uplo != "u") a.fail(1, "UPLO is 'L' or 'U'");
+  return uplo == "L" || uplo == "l" ? Triangle::lower : Triangle::upper;
+}
+Value eigh_(const Arguments& a) {
+  const auto [values, vectors] = eigh(a.operand(0), triangle(a));
+  return {Tuple{{values}, {vectors}}};
+}
+Value eigvalsh_(const Arguments& a) { return {eigvalsh(a.operand(0), triangle(a))}; }
+Value slogdet_(const Arguments& a) {
+  const auto [sign, logarithm] = slogdet(a.operand(0));
+  return {Tuple{{sign}, {logarithm}}};
+}
+Value lstsq_(const Arguments& a) {
+  const auto [x, residuals, rank, s] = lstsq(a.operand(0), a.operand(1), number_or_none(a, 2));
+  return {Tuple{{x}, {residuals}, {rank}, {s}}};
+}
+Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(2) ? 2 : 1))}; }
+Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 /// Numbers of nested tuples of one shape, one after another.
@@ -312,7 +482,11 @@ constexpr Function kFunctions[] = {
     {"absolute", "x", unary<absolute>},
     {"acos", "x", unary<acos>},
     {"acosh", "x", unary<acosh>},
+    {"adaptive_avg_pool1d", "input output_size", adaptive_avg_pool1d_},
+    {"adaptive_avg_pool2d", "input output_size", adaptive_avg_pool2d_},
+    {"adaptive_max_pool2d", "input output_size", adaptive_max_pool2d_},
     {"add", "x1 x2", binary<add>},
+    {"add_at", "a indices b", add_at_},
     {"all", kReduce, reduce<all>},
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kReduce, reduce<max>},
@@ -326,8 +500,11 @@ constexpr Function kFunctions[] = {
     {"arctan", "x", unary<atan>},
     {"arctan2", "x1 x2", binary<atan2>},
     {"arctanh", "x", unary<atanh>},
-    {"argmax", "a axis? * keepdims?", place<argmax>},
-    {"argmin", "a axis? * keepdims?", place<argmin>},
+    {"argmax", "a axis? * keepdims?", extreme_place<argmax>},
+    {"argmin", "a axis? * keepdims?", extreme_place<argmin>},
+    {"argpartition", "a kth axis?", parted<argpartition>},
+    {"argsort", "a axis? kind? descending? stable?", sorted<argsort>},
+    {"argwhere", "a", unary<argwhere>},
     {"array", "object|obj dtype?", array_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
     {"asarray", "object|obj dtype?", array_},
@@ -342,7 +519,12 @@ constexpr Function kFunctions[] = {
     {"atleast_2d", "a", unary<atleast_2d>},
     {"atleast_3d", "a", unary<atleast_3d>},
     {"average", "a axis? weights? * keepdims?", average_},
+    {"avg_pool1d", kAvgPool, avg_pool1d_},
+    {"avg_pool2d", kAvgPool, avg_pool2d_},
+    {"avg_pool3d", kAvgPool, avg_pool3d_},
+    {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
+    {"bincount", "x weights? minlength?", bincount_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
     {"bitwise_count", "x", unary<bitwise_count>},
     {"bitwise_invert", "x", unary<bitwise_not>},
@@ -357,33 +539,53 @@ constexpr Function kFunctions[] = {
     {"ceil", "x", unary<ceil>},
     {"celu", "x alpha?", with_number<celu, 1>},
     {"choice", "a size axis? * key", choice_},
+    {"cholesky", "a * upper?", cholesky_},
     {"clip", "a a_min|min? a_max|max?", clip_},
+    {"compress", "condition a axis?", compress_},
     {"concat", "arrays axis?", concatenate_},
     {"concatenate", "arrays axis?", concatenate_},
+    {"cond", "x p?", cond_},
     {"contiguous", "a", unary<contiguous>},
+    {"conv", kConv, conv_},
+    {"conv1d", kConv, conv1d_},
+    {"conv2d", kConv, conv2d_},
+    {"conv3d", kConv, conv3d_},
+    {"conv_transpose", kConvTranspose, conv_transpose_},
+    {"conv_transpose1d", kConvTranspose, conv_transpose1d_},
+    {"conv_transpose2d", kConvTranspose, conv_transpose2d_},
+    {"conv_transpose3d", kConvTranspose, conv_transpose3d_},
     {"copy", "a", unary<contiguous>},
     {"copysign", "x1 x2", binary<copysign>},
+    {"corrcoef", "x y? rowvar?", corrcoef_},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
+    {"cov", "m y? rowvar? bias? ddof? fweights? aweights?", cov_},
+    {"cross", "a b axis?", cross_},
     {"cummax", "a axis?", scan<cummax>},
     {"cummin", "a axis?", scan<cummin>},
     {"cumprod", "a axis? dtype?", scan_as<cumprod>},
     {"cumsum", "a axis? dtype?", scan_as<cumsum>},
-    {"cumulative_prod", "x * axis? dtype?", scan_as<cumulative_prod>},
-    {"cumulative_sum", "x * axis? dtype?", scan_as<cumulative_sum>},
+    {"cumulative_prod", "x * axis? dtype? include_initial?", cumulative<cumulative_prod>},
+    {"cumulative_sum", "x * axis? dtype? include_initial?", cumulative<cumulative_sum>},
     {"deg2rad", "x", unary<deg2rad>},
     {"degrees", "x", unary<rad2deg>},
+    {"det", "a", unary<det>},
     {"diag", "v k?", by_diagonal<diag>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis?", diff_},
     {"digamma", "x", unary<digamma>},
+    {"digitize", "x bins right?", digitize_},
     {"divide", "x1 x2", binary<divide>},
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
     {"dstack", "tup", stacked<dstack>},
+    {"ediff1d", "ary", unary<ediff1d>},
+    {"eigh", "a UPLO?", eigh_},
+    {"eigvalsh", "a UPLO?", eigvalsh_},
     {"einsum", "subscripts operands+", einsum_},
     {"elu", "x alpha?", with_number<elu, 1>},
+    {"embedding", "input weight", embedding_},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"erfc", "x", unary<erfc>},
@@ -394,8 +596,10 @@ constexpr Function kFunctions[] = {
     {"expit", "x", unary<sigmoid>},
     {"expm1", "x", unary<expm1>},
     {"exponential", "size scale? * key dtype?", exponential_},
+    {"extract", "condition arr", binary<extract>},
     {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", fabs_},
+    {"flatnonzero", "a", unary<flatnonzero>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
@@ -409,19 +613,37 @@ constexpr Function kFunctions[] = {
     {"gammaln", "x", unary<lgamma>},
     {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
+    {"global_avg_pool", "input", unary<global_avg_pool>},
+    {"global_max_pool", "input", unary<global_max_pool>},
     {"glu", "x axis?", halves<glu>},
+    {"gradient", "f varargs? axis? edge_order?", gradient_},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
+    {"group_norm", "input num_groups weight? bias? eps?", group_norm_},
     {"hard_sigmoid", "x", unary<hard_sigmoid>},
     {"hard_swish", "x", unary<hard_swish>},
+    {"hardshrink", "input lambd?", hardshrink_},
+    {"hardsigmoid", "input", unary<hard_sigmoid>},
+    {"hardswish", "input", unary<hard_swish>},
+    {"hardtanh", "input min_val? max_val?", hardtanh_},
     {"heaviside", "x1 x2", binary<heaviside>},
+    {"histogram", "a bins? range? density? weights?", histogram_},
+    {"histogram2d", "x y bins? range? weights?", histogram2d_},
+    {"histogram_bin_edges", "a bins? range?", histogram_bin_edges_},
     {"hstack", "tup", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
+    {"in1d", "ar1 ar2 assume_unique? invert?", membership<in1d>},
     {"inner", "a b", binary<inner>},
+    {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
+    {"interp", "x xp fp left? right? period?", interp_},
+    {"interpolate", "input size? scale_factor? mode? align_corners?", interpolate_},
+    {"intersect1d", "ar1 ar2", binary<intersect1d>},
+    {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
+    {"isin", "element test_elements assume_unique? invert?", membership<isin>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
     {"kron", "a b", binary<kron>},
@@ -434,8 +656,11 @@ constexpr Function kFunctions[] = {
     {"lerp", "input end weight", lerp_},
     {"less", "x1 x2", binary<less>},
     {"less_equal", "x1 x2", binary<less_equal>},
+    {"lexsort", "keys axis?", lexsort_},
     {"lgamma", "x", unary<lgamma>},
+    {"linear", "input weight bias?", linear_},
     {"linspace", "start stop num? endpoint? dtype?", linspace_},
+    {"local_response_norm", "input size alpha? beta? k?", local_response_norm_},
     {"log", "x", unary<log>},
     {"log10", "x", unary<log10>},
     {"log1p", "x", unary<log1p>},
@@ -443,17 +668,28 @@ constexpr Function kFunctions[] = {
     {"log_softmax", "x axis?", over_last_axis<log_softmax>},
     {"logaddexp", "x1 x2", binary<logaddexp>},
     {"logaddexp2", "x1 x2", binary<logaddexp2>},
+    {"logcumsumexp", "x axis?", scan<logcumsumexp>},
     {"logical_and", "x1 x2", binary<logical_and>},
     {"logical_not", "x", unary<logical_not>},
     {"logical_or", "x1 x2", binary<logical_or>},
     {"logical_xor", "x1 x2", binary<logical_xor>},
+    {"logsigmoid", "input", unary<logsigmoid>},
     {"logsumexp", kReduce, reduce<logsumexp>},
+    {"lp_pool1d", kLpPool, lp_pool1d_},
+    {"lp_pool2d", kLpPool, lp_pool2d_},
+    {"lstsq", "a b rcond?", lstsq_},
     {"matmul", "x1 x2", binary<matmul>},
+    {"matrix_norm", "x * keepdims? ord?", matrix_norm_},
     {"matrix_power", "a n", matrix_power_},
+    {"matrix_rank", "A tol? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
     {"max", kReduce, reduce<max>},
+    {"max_pool1d", kMaxPool, max_pool1d_},
+    {"max_pool2d", kMaxPool, max_pool2d_},
+    {"max_pool3d", kMaxPool, max_pool3d_},
     {"maximum", "x1 x2", binary<maximum>},
     {"mean", kReduceAs, reduce_as<mean>},
+    {"median", "a axis? * keepdims?", reduce<median>},
     {"meshgrid", "xi+ * indexing?", meshgrid_},
     {"min", kReduce, reduce<min>},
     {"minimum", "x1 x2", binary<minimum>},
@@ -463,36 +699,56 @@ constexpr Function kFunctions[] = {
     {"moveaxis", "a source destination", moveaxis_},
     {"multiply", "x1 x2", binary<multiply>},
     {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
+    {"nancumprod", "a axis? dtype?", scan_as<nancumprod>},
+    {"nancumsum", "a axis? dtype?", scan_as<nancumsum>},
     {"nanmax", kReduce, reduce<nanmax>},
     {"nanmean", kReduce, reduce<nanmean>},
+    {"nanmedian", "a axis? * keepdims?", reduce<nanmedian>},
     {"nanmin", kReduce, reduce<nanmin>},
+    {"nanpercentile", "a q axis? * method? keepdims?", quantile_<nanpercentile>},
     {"nanprod", kReduce, reduce<nanprod>},
+    {"nanquantile", "a q axis? * method? keepdims?", quantile_<nanquantile>},
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduce, reduce<nansum>},
     {"nanvar", kSpread, spread<nanvar>},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
+    {"nonzero", "a", nonzero_},
     {"norm", "x ord? axis? keepdims?", norm_},
     {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
+    {"one_hot", "input num_classes", one_hot_},
     {"ones", "shape dtype?", filled<ones>},
     {"ones_like", "a dtype?", filled_like<ones>},
     {"outer", "a b", binary<outer>},
     {"pad", "array pad_width mode? constant_values?", pad_},
+    {"partition", "a kth axis?", parted<partition>},
+    {"percentile", "a q axis? * method? keepdims?", quantile_<percentile>},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
+    {"pinv", "a rcond? * rtol?", pinv_},
+    {"pixel_shuffle", "input upscale_factor", pixel_shuffle_},
+    {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
+    {"place", "arr mask vals", ternary<place>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
+    {"prelu", "input weight", prelu_},
     {"prod", kReduceAs, reduce_as<prod>},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
+    {"put", "a ind v", ternary<put>},
+    {"put_along_axis", "arr indices values axis?", put_along_axis_},
+    {"qr", "a mode?", qr_},
+    {"quantile", "a q axis? * method? keepdims?", quantile_<quantile>},
     {"rad2deg", "x", unary<rad2deg>},
     {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
+    {"ravel_multi_index", "multi_index dims", ravel_multi_index_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
+    {"relu6", "input", unary<relu6>},
     {"remainder", "x1 x2", binary<remainder>},
     {"repeat", "a repeats axis?", repeat_},
     {"reshape", "a shape+", reshape_},
@@ -503,8 +759,12 @@ constexpr Function kFunctions[] = {
     {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
     {"rsqrt", "x", unary<rsqrt>},
+    {"scaled_dot_product_attention", "query key value attn_mask? dropout_p? is_causal? scale? enable_gqa?", attention_},
+    {"searchsorted", "a v side? sorter?", searchsorted_},
     {"select", "condlist choicelist default?", select_},
     {"selu", "x", unary<selu>},
+    {"setdiff1d", "ar1 ar2", binary<setdiff1d>},
+    {"setxor1d", "ar1 ar2", binary<setxor1d>},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
     {"signbit", "x", unary<signbit>},
@@ -513,9 +773,13 @@ constexpr Function kFunctions[] = {
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
+    {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},
     {"softplus", "x", unary<softplus>},
-    {"sort", "a axis?", sort_},
+    {"softshrink", "input lambd?", softshrink_},
+    {"softsign", "input", unary<softsign>},
+    {"solve", "a b", binary<solve>},
+    {"sort", "a axis? kind? descending? stable?", sorted<sort>},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
@@ -524,14 +788,19 @@ constexpr Function kFunctions[] = {
     {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceAs, reduce_as<sum>},
+    {"svd", "a full_matrices? compute_uv?", svd_},
+    {"svdvals", "x", unary<svdvals>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
     {"swiglu", "x axis?", halves<swiglu>},
     {"take", "a indices axis? mode?", take_},
     {"take_along_axis", "arr indices axis?", take_along_axis_},
     {"tan", "x", unary<tan>},
     {"tanh", "x", unary<tanh>},
+    {"tanhshrink", "input", unary<tanhshrink>},
     {"tensordot", "a b axes?", tensordot_},
+    {"threshold", "input threshold value", threshold_},
     {"tile", "A reps", tile_},
+    {"topk", "a k axis? largest?", topk_},
     {"trace", "a offset? axis1? axis2?", trace_},
     {"transpose", "a axes+?", transpose_},
     {"trapezoid", "y x? dx? axis?", trapezoid_},
@@ -539,7 +808,15 @@ constexpr Function kFunctions[] = {
     {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
+    {"unfold", "input kernel_size dilation? padding? stride?", unfold_},
     {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
+    {"union1d", "ar1 ar2", binary<union1d>},
+    {"unique", "ar return_index? return_inverse? return_counts? axis? equal_nan?", unique_},
+    {"unique_all", "x", unique_all_},
+    {"unique_counts", "x", unary_pair<unique_counts>},
+    {"unique_inverse", "x", unary_pair<unique_inverse>},
+    {"unique_values", "x", unary<unique_values>},
+    {"unravel_index", "indices shape", unravel_index_},
     {"unstack", "x * axis?", unstack_},
     {"var", kSpread, spread<var>},
     {"vecdot", "x1 x2 * axis?", vecdot_},

@@ -26,6 +26,8 @@ Examples:
   sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy
   sinter eval @script.sn x=x.npy
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
+  sinter check resnet50.onnx
+  sinter run resnet50.onnx data=picture.npy -o results --time 10
   sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024] --target cpu
   sinter help softmax
   source <(sinter completion bash)
@@ -148,6 +150,25 @@ int run(int argc, char** argv) {
   tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
 
+#ifdef SINTER_MODELS
+  tools::ModelRequest model;
+  const auto no_rewrite = [&model](std::int64_t) { model.rewrite = false; };
+  CLI::App* run_command = app.add_subcommand("run", "Run a trained model, an .onnx file, on .npy files");
+  run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+  run_command->add_option("INPUTS", model.bindings, "What goes in")->type_name("NAME=FILE.npy");
+  run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
+  run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  run_command->add_option("--backend", model.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+  run_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
+  run_command->add_flag("--random", model.random, "Make up inputs that are not given");
+  run_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for, for --random")->type_name("NAME=8");
+  run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")
+      ->type_name("N")->check(CLI::Range(1, 1000000));
+  run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  run_command->add_flag("--no-rewrite", no_rewrite, "Run the nodes as the file has them");
+  CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
+  check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+#endif
   std::string topic;
   CLI::App* help_command = app.add_subcommand("help", "What a function does, with an example; what a command takes");
   help_command->add_option("NAME", topic, "Of a function or a command")->required();
@@ -184,6 +205,13 @@ int run(int argc, char** argv) {
       split(positional, file, tune.expression, tune.bindings);
       return tools::run_tune(tune);
     }
+#ifdef SINTER_MODELS
+    if (*run_command) return tools::run_model(model);
+    if (*check_command) {
+      model.check = true;
+      return tools::run_model(model);
+    }
+#endif
     if (*help_command) {
       const CLI::App* command = find_command(app, topic);
       if (!command) return tools::run_help(topic);

@@ -45,6 +45,7 @@ std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::s
 struct Counters {
   std::uint64_t kernels_launched = 0;
   std::uint64_t library_calls = 0;
+  std::uint64_t host_calls = 0;     // of these, what the host computed for a device that has no such library
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;

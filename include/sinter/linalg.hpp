@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "sinter/tensor.hpp"
@@ -27,12 +28,32 @@ Tensor kron(const Arg& a, const Arg& b);
 Tensor matrix_trace(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
 /// The last two axes exchanged.
 Tensor matrix_transpose(const Arg& x);
-/// x @ x @ ... n times, by squaring; n is not negative.
+/// x @ x @ ... n times, by squaring; of the inverse for a negative n.
 Tensor matrix_power(const Arg& x, std::int64_t n);
+/// The cross product of vectors of 3 numbers along an axis; the others broadcast.
+Tensor cross(const Arg& a, const Arg& b, std::int64_t axis = -1);
 /// (sum |x|^ord)^(1/ord); ord may be 0 (elements that are not 0), infinity (the largest) and -infinity (the smallest).
 Tensor vector_norm(const Arg& x, const Axes& axes = {}, bool keepdims = false, double ord = 2);
-/// As NumPy's linalg.norm: without `ord` the root of the sum of squares; else of one axis a vector's norm, of two a matrix's: 1, -1,
-/// infinity and -infinity, the largest and smallest sums of columns and of rows.
-Tensor norm(const Arg& x, std::optional<double> ord = {}, const Axes& axes = {}, bool keepdims = false);
+
+/// Which norm: a number, "fro" or "nuc".
+class NormOrder {
+ public:
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  NormOrder(Number number) : number_(static_cast<double>(number)) {}
+  NormOrder(const char* name) : name_(name) {}
+  std::optional<double> number() const { return number_; }
+  std::string_view name() const { return name_; }  // where it is no number
+
+ private:
+  std::optional<double> number_;
+  std::string_view name_;
+};
+
+/// Of the matrices in the last two axes: "fro", the root of the sum of squares; 1 and -1, the largest and smallest sum of a column's magnitudes;
+/// infinity and -infinity, of a row's; 2 and -2, the largest and smallest singular value; "nuc", their sum.
+Tensor matrix_norm(const Arg& x, bool keepdims = false, NormOrder ord = "fro");
+/// As NumPy's linalg.norm: without `ord` the root of the sum of squares; else of one axis a vector's norm, of two a matrix's.
+Tensor norm(const Arg& x, std::optional<NormOrder> ord = {}, const Axes& axes = {}, bool keepdims = false);
 
 }  // namespace sinter

@@ -258,9 +258,6 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
 Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
-/// Ascending along an axis, NaN last; without an axis the flat tensor.
-Tensor sort(const Arg& x, std::optional<std::int64_t> axis = -1);
-
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// As NumPy: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);

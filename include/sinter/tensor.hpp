@@ -169,7 +169,7 @@ class Tensor {
   template <Element E> std::span<const E> data(Location where = Location::current()) const&;
   template <Element E> std::span<const E> data(Location where = Location::current()) const&& = delete;
 
-  const std::shared_ptr<trace::Recorded>& node() const { return node_; }
+  const std::shared_ptr<trace::Recorded>& node() const;  // inside sinter (trace/record.hpp)
 
  private:
   friend class Part;
@@ -252,6 +252,7 @@ class Index {
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
+  /// A bool tensor is what its trues are, which evaluates it.
   /// Integers: the axis is replaced by the tensor's axes, as take() does. Several look up an element each together: x(i, j)[k] = x(i[k],
   /// j[k]); where a slice lies between them, and integers are places too, their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
@@ -273,7 +274,11 @@ class Index {
 /// A part of a named handle. It is a Tensor, the elements as they are now, and a place to assign to, as long as it has no name itself:
 /// `x(0) = y` gives x a new value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a
 /// DTypeError); other handles keep the old one. `auto row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
-/// Where x(mask), of a bool tensor, has elements is not known before it is computed: it can be assigned to and not read.
+/// Of a bool tensor, x(mask) is the elements where it is true, or slices over the axes that the mask has not. How many these are is known
+/// when the mask is computed: reading x(mask) evaluates the mask, assigning one value to it does not. Assigned tensors are one for all of
+/// the elements, or have one for each (which evaluates).
+/// Assigned to at tensors of integers, the last value for a place counts, as in NumPy: x(i) += 1 adds 1 once wherever i names a place
+/// several times; add_at (sinter/indexing.hpp) adds each time.
 class Part : public Tensor {
  public:
   Part(const Part&) = default;

@@ -35,6 +35,12 @@ struct Arguments {
   std::span<const std::uint64_t> scalars;
 };
 
+/// What a library call throws for operands that it has no result for: which matrix of the batch is the first, and what it is.
+struct Refused {
+  std::int64_t element = 0;
+  const char* why = "";
+};
+
 /// Bytes of a device's memory in use, as the counters show it.
 struct MemoryUse { std::size_t now = 0, peak = 0; };
 
@@ -57,7 +63,7 @@ class Device {
   /// Throws CompileError for a binary that is damaged or not for this device, DeviceError when the device has no room for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
-  /// pointers: the operands' buffers from their start, then the result's.
+  /// pointers: the operands' buffers from their start, then the result's. Throws Refused.
   virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers) = 0;
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 
 #include "engine/checks.hpp"
 #include "engine/fork_gate.hpp"
 #include "engine/options.hpp"
 #include "engine/retry.hpp"
+#include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
 #include "trace/log.hpp"
@@ -248,6 +250,30 @@ std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
   return storage.host;
 }
 
+// The host in a device's stead, for one step: its operands are brought over, its results taken back.
+class Engine::OnHost {
+ public:
+  OnHost(device::Device& from, Workspace& work) : device(device::interpreting_kind().open(0)), from_(from), work_(work) {}
+  void* bring(int node) {
+    if (!copies_[node]) from_.download(room_for(node), there(node), there(node).bytes());
+    return copies_[node]->data();
+  }
+  /// For a result that is written whole.
+  void* room_for(int node) { return (copies_[node] = device->allocate(there(node).bytes()))->data(); }
+  void take_back(int node) {
+    from_.upload(there(node), copies_.at(node)->data(), there(node).bytes());
+  }
+
+  const device::DevicePtr device;
+
+ private:
+  device::Buffer& there(int node) { return *work_.elements[node].buffer; }
+
+  device::Device& from_;
+  Workspace& work_;
+  std::unordered_map<int, device::BufferPtr> copies_;
+};
+
 void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags) {
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
@@ -270,36 +296,40 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
     device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
     return;
   }
-  // No kernel on the device: interpreted where nests are, with the operands brought over and the results taken back.
-  const auto host = device::interpreting_kind().open(0);
-  std::unordered_map<int, device::BufferPtr> copies;
-  const auto bring = [&](const jit::Access& access) {
-    auto& copy = copies[access.buffer];
-    if (copy) return;
-    device::Buffer& there = *work.elements[access.buffer].buffer;
-    copy = host->allocate(there.bytes());
-    device->download(copy->data(), there, there.bytes());
-  };
-  for (const auto& access : nest.inputs) bring(access);
-  for (const auto& access : nest.outputs) bring(access);
-  gather([&](int node) { return copies.at(node)->data(); });
+  // No kernel on the device: interpreted where nests are.
+  OnHost host(*device, work);
+  gather([&](int node) { return host.bring(node); });
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) work.pointers.push_back(raised.data());
-  const auto kernel = host->load(nest, {});
-  host->launch(*kernel, nest, {work.pointers, ints, work.scalars});
-  for (const auto& access : nest.outputs) {
-    device::Buffer& there = *work.elements[access.buffer].buffer;
-    device->upload(there, copies.at(access.buffer)->data(), there.bytes());
-  }
+  const auto kernel = host.device->load(nest, {});
+  host.device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
+  for (const auto& access : nest.outputs) host.take_back(access.buffer);
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
-void Engine::call(const fuse::LibraryCall& call, const device::DevicePtr& device, Workspace& work) {
-  work.pointers.clear();
-  for (const auto& operand : call.operands) work.pointers.push_back(work.elements[operand.node].data);
-  work.pointers.push_back(work.elements[call.node].data);
+void Engine::call(const fuse::LibraryCall& call, const Target& target, Workspace& work) {
   ++totals_.library_calls;
-  device->call(call, work.pointers);
+  try {
+    work.pointers.clear();
+    if (target.limits.library_calls) {
+      for (const auto& operand : call.operands) work.pointers.push_back(work.elements[operand.node].data);
+      work.pointers.push_back(work.elements[call.node].data);
+      return target.device->call(call, work.pointers);
+    }
+    ++totals_.host_calls;
+    OnHost host(*target.device, work);
+    for (const auto& operand : call.operands) work.pointers.push_back(host.bring(operand.node));
+    work.pointers.push_back(host.room_for(call.node));
+    host.device->call(call, work.pointers);
+    host.take_back(call.node);
+  } catch (const device::Refused& refused) {
+    const trace::CallSite& site = work.outline.calls().at(static_cast<std::size_t>(call.call));
+    const Shape& shape = call.operands[0].shape;
+    std::string which;
+    std::int64_t element = refused.element;
+    for (std::size_t axis = shape.size() - 2; axis-- > 0; element /= shape[axis]) which = fmt::format("{}{}", element % shape[axis], which.empty() ? "" : ", " + which);
+    trace::fail<LinAlgError>({site.called, site.where}, fmt::format("the matrix{} of shape {} {}", which.empty() ? "" : fmt::format(" [{}]", which), to_string(shape), refused.why));
+  }
 }
 
 void Engine::run(const Planned& planned, const Target& target, Workspace& work, bool keep_all) {
@@ -323,7 +353,7 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
       }
       elements.data = elements.buffer->data();
     }
-    if (plan.steps[s].kind == fuse::Step::Kind::library) call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), device, work);
+    if (plan.steps[s].kind == fuse::Step::Kind::library) call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), target, work);
     else if (step.gathers.empty()) launch(step, target, work, nullptr);
     else checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
     if (keep_all) continue;
@@ -364,6 +394,22 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   if (work.roots.empty()) return;
   if (asked) trace::evaluation_asked();
   const Setup& now = setup();
+  std::vector<std::vector<trace::RecordedPtr>> waiting;  // the last one is next
+  for (;;) {
+    if (!evaluate_roots(now, site, work)) {
+      waiting.push_back(std::move(work.roots));
+      std::move(work.pieces.rbegin(), work.pieces.rend(), std::back_inserter(waiting));
+    }
+    do {
+      if (waiting.empty()) return;
+      work.roots = std::move(waiting.back());
+      waiting.pop_back();
+      std::erase_if(work.roots, [](const trace::RecordedPtr& root) { return root->evaluated(); });
+    } while (work.roots.empty());
+  }
+}
+
+bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace& work) {
   const std::size_t count = work.roots.size();
   const Known known = [&] {
     try {
@@ -375,6 +421,7 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
       trace::fail<DeviceError>(site, error.what());
     }
   }();
+  if (!known.planned) return false;
 
   const Planned& planned = *known.planned;
   for (std::size_t k = 0; k < work.roots.size(); ++k) {
@@ -391,16 +438,25 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     }
     work.roots[k]->materialize(std::move(storage), known.history);
   }
+  return true;
 }
 
-// What is to be kept on the way joins the roots.
+// What is to be kept on the way joins the roots. Without a plan where pieces come first.
 Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, const trace::Site& site, Workspace& work) {
   trace::Outline& outline = work.outline;
-  outline.walk(work.roots, true);
+  outline.walk(work.roots);
   for (const auto& leaf : outline.leaves())
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
+  if (outline.is_long()) {
+    work.pieces = outline.rounds().pieces;
+    if (!work.pieces.empty()) {
+      outline.release();
+      return {};
+    }
+  }
+  outline.finish(work.roots, true);
   const Hash128 key = key_of(outline, target, now);
   Known known = find_plan(key, outline.symbols());
   if (known.planned) {
@@ -458,7 +514,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   }
   const Setup& now = target.empty() ? setup() : offline;
   trace::Outline outline;
-  outline.walk(pending, false);
+  outline.walk(pending);
+  outline.finish(pending, false);
   const trace::Graph graph = outline.graph();
   outline.release();
   const Known found = without_fusion_if_it_fails(now.target, [&](const Target& on) {
@@ -474,6 +531,7 @@ Counters Engine::counters() {
   Counters result;
   result.kernels_launched = totals_.launched;
   result.library_calls = totals_.library_calls;
+  result.host_calls = totals_.host_calls;
   result.kernels_compiled = totals_.compiled;
   result.kernels_from_disk = totals_.from_disk;
   result.kernels_from_memory = totals_.from_memory;

@@ -79,6 +79,7 @@ class Engine {
   struct Workspace {
     trace::Outline outline;
     std::vector<trace::RecordedPtr> roots;
+    std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
     std::vector<std::int64_t> numbers;
     std::vector<std::uint64_t> constants;  // bits of the graph's, then of those that rewriting put in
     std::vector<Elements> elements;  // by node of the plan
@@ -89,11 +90,14 @@ class Engine {
   std::shared_ptr<void> host_memory_of(trace::Storage& storage);
   Elements elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
   Hash128 key_of(const trace::Outline& outline, const Target& target, const Setup& setup) const;
+  // False if the workspace's pieces have to be evaluated before its roots.
+  bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
   // `keep_all`: what no later step reads, too.
   void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
-  void call(const fuse::LibraryCall& call, const device::DevicePtr& device, Workspace& work);
+  class OnHost;
+  void call(const fuse::LibraryCall& call, const Target& target, Workspace& work);
   static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);

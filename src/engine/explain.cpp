@@ -152,8 +152,10 @@ std::string text_of(const Told& told) {
     const std::string inputs = inputs_text(graph, step, writer);
     for (int node : step.writes()) writer[node] = s + 1;
     if (step.kind == Step::Kind::library) {
-      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n   ends    {}\n", s + 1, fuse::to_string(step.call), inputs,
-                          listed(graph, step.writes()), bytes_text(step.bytes_moved), fuse::to_string(step.cut()));
+      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n{}   ends    {}\n", s + 1, fuse::to_string(step.call), inputs,
+                          listed(graph, step.writes()), bytes_text(step.bytes_moved),
+                          known->limits.library_calls ? "" : "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n",
+                          fuse::to_string(step.cut()));
       continue;
     }
     const PlannedStep& planned = known->steps[s];
@@ -211,6 +213,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
                {"bytes_unfused", step.bytes_unfused}};
     if (step.kind == Step::Kind::library) {
       entry["name"] = fuse::to_string(step.call);
+      entry["on_host"] = !told.planned->limits.library_calls;
       calls.push_back(entry);
       continue;
     }

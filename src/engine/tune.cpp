@@ -44,7 +44,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   for (const auto& root : roots)
     if (root && !root->evaluated()) work.roots.push_back(root);
   if (work.roots.empty()) throw ValueError("tune: the tensors are evaluated already, no kernel computes them; record them again");
-  work.outline.walk(work.roots, false);
+  work.outline.walk(work.roots);
+  work.outline.finish(work.roots, false);
   const trace::Graph graph = work.outline.graph();
   work.outline.release();
   for (const auto& leaf : work.outline.leaves())

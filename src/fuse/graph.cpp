@@ -21,6 +21,7 @@ class GraphWriter {
     node.leaf = from.leaf;
     node.chunk = from.chunk;
     node.where = from.where;
+    if (trace::is_library(from.op)) node.call = calls_++;
     to_ = &node.shape;
   }
   void ints() {
@@ -51,7 +52,7 @@ class GraphWriter {
   std::size_t node_ = 0;
   std::vector<Size>* to_ = nullptr;
   Sizes symbols_;
-  int sizes_ = 0, starts_ = 0;
+  int sizes_ = 0, starts_ = 0, calls_ = 0;
 };
 
 }  // namespace

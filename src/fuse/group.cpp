@@ -143,7 +143,7 @@ class Builder {
   int eval(int id, int map) {
     const Place start{id, map, guard_};
     if (const int* found = memo_.find(start)) return *found;
-    bool spread = false;  // below a broadcast
+    bool spread = false;  // below a broadcast, or windows that overlap
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
       const Node& view = graph_.nodes[id];
       const int input = view.inputs[0];
@@ -154,7 +154,7 @@ class Builder {
                                                  kMaxDivisions)});
         break;
       }
-      spread |= view.op == Op::broadcast;
+      spread |= view.op == Op::broadcast || view.op == Op::windows;
       id = input;
       map = below;
     }

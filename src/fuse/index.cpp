@@ -539,6 +539,12 @@ Map through(const Node& view, const Sizes& input_shape, const Map& map, const Si
         result[k] = input_shape[k] == 1 && view.shape[lead + k] != 1 ? IndexExpr::of(0) : map[lead + k];
       return result;
     }
+    case Op::windows: {
+      const auto axis = static_cast<std::size_t>(view.axis(0));
+      for (std::size_t k = 0; k < input_shape.size(); ++k) result[k] = map[k];
+      result[axis] = map[axis] * view.ints[1] + map.back() * view.ints[2];
+      return result;
+    }
     case Op::reshape: return reshape_map(map, view.shape, input_shape, sizes, may_split);
     default: throw InternalError(fmt::format("{} is not a view", trace::name(view.op)));
   }

@@ -26,10 +26,13 @@ template <class From, class To, class Convert> void convert(const LibraryCallOf<
   result.op = call.op;
   result.dtype = call.dtype;
   result.node = call.node;
+  result.ints = call.ints;
+  result.call = call.call;
   result.shape = all(call.shape);
   for (const auto& operand : call.operands) {
     LibraryOperandOf<To> converted;
     converted.node = operand.node;
+    converted.dtype = operand.dtype;
     converted.offset = number(operand.offset);
     converted.shape = all(operand.shape);
     converted.strides = all(operand.strides);
@@ -61,7 +64,7 @@ bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& str
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
+#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
   case Op::id: return layout(shape_of_operand, strides);
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY

@@ -13,6 +13,7 @@ namespace sinter::fuse {
 /// j * strides[1] + ... of the node's buffer. A stride of 0 repeats what is broadcast.
 template <class Number> struct LibraryOperandOf {
   int node = -1;
+  DType dtype{};
   Number offset = 0;
   std::vector<Number> shape, strides;
 };
@@ -21,8 +22,10 @@ template <class Number> struct LibraryCallOf {
   trace::Op op{};
   DType dtype{};
   int node = -1;  // the result: contiguous, of this shape
+  int call = -1;  // number among the recorded graph's calls
   std::vector<Number> shape;
   std::vector<LibraryOperandOf<Number>> operands;
+  std::vector<std::int64_t> ints;  // the op's attributes
 };
 
 using LibraryOperand = LibraryOperandOf<std::int64_t>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuse/rebuild.hpp"
+#include "trace/library.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -156,10 +157,128 @@ int multiply_and_sum(Graph& out, const Node& node) {
   return push(out, sum);
 }
 
+/// A convolution as a product of windows and weights over (batch, group, filter of the group, channel of the group, places.., taps..),
+/// summed over channels and taps.
+int multiply_windows(Graph& out, const Node& node) {
+  const trace::Convolution how = trace::Convolution::of(hints(node.ints));
+  const std::size_t axes = how.axes();
+  int x = node.inputs[0];
+  const Sizes weight = out.nodes[node.inputs[1]].shape;
+  Sizes shape = out.nodes[x].shape;
+  const Size batch = shape[0], groups = how.groups, filters = weight[0] / groups, channels = weight[1];
+
+  Node padded;
+  padded.op = Op::pad;
+  padded.dtype = node.dtype;
+  padded.ints = {0, 0, 0, 0};
+  padded.where = node.where;
+  bool pads = false;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    padded.ints.insert(padded.ints.end(), {how.before[axis], how.after[axis]});
+    shape[axis + 2] = shape[axis + 2] + how.before[axis] + how.after[axis];
+    pads |= how.before[axis] + how.after[axis] > 0;
+  }
+  if (pads) {
+    const int zero = push_constant(out, trace::make_scalar_int(node.dtype, 0), node.where);
+    padded.inputs = {x, push_view(out, Op::broadcast, zero, shape, node.where)};
+    padded.shape = shape;
+    x = push(out, padded);
+  }
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    shape[axis + 2] = node.shape[axis + 2];
+    shape.push_back(weight[axis + 2]);
+    x = push_view(out, Op::windows, x, shape, node.where);
+    out.nodes[x].ints = {static_cast<std::int64_t>(axis) + 2, how.stride[axis], how.dilation[axis]};
+  }
+  Sizes full{batch, groups, filters, channels}, of_x{batch, groups, 1, channels}, of_weight{1, groups, filters, channels}, result{batch, groups, filters};
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    full.push_back(node.shape[axis + 2]);
+    of_x.push_back(node.shape[axis + 2]);
+    of_weight.push_back(1);
+    result.push_back(node.shape[axis + 2]);
+  }
+  Node sum = node;
+  sum.op = Op::reduce_sum;
+  sum.ints = {3};
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    sum.ints.push_back(static_cast<std::int64_t>(full.size()));
+    for (Sizes* sizes : {&full, &of_x, &of_weight}) sizes->push_back(weight[axis + 2]);
+  }
+  const auto spread = [&](int input, const Sizes& as) {
+    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.where), full, node.where);
+  };
+  Node product;
+  product.op = Op::multiply;
+  product.dtype = node.dtype;
+  product.shape = full;
+  product.where = node.where;
+  product.inputs = {spread(x, of_x), spread(node.inputs[1], of_weight)};
+  sum.inputs = {push(out, std::move(product))};
+  sum.shape = result;
+  return push_view(out, Op::reshape, push(out, std::move(sum)), node.shape, node.where);
+}
+
+/// What is computed for all pairs of two sets of elements, one of them along the last axis, is written with these.
+class Pairs {
+ public:
+  Pairs(Graph& out, const Node& node, Sizes shape) : out_(out), node_(node), shape_(std::move(shape)) {}
+
+  /// A value over all pairs: `as` is its shape with 1 where it does not change.
+  int spread(int input, const Sizes& as) {
+    return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.where), shape_, node_.where);
+  }
+  /// 0, 1, 2, ... along an axis.
+  int count(std::size_t axis) {
+    Node numbers;
+    numbers.op = Op::iota;
+    numbers.dtype = DType::int64;
+    numbers.shape = {shape_[axis]};
+    numbers.where = node_.where;
+    Sizes as(shape_.size(), 1);
+    as[axis] = shape_[axis];
+    return spread(push(out_, std::move(numbers)), as);
+  }
+  int constant(trace::Scalar value) { return push_view(out_, Op::broadcast, push_constant(out_, value, node_.where), shape_, node_.where); }
+  int compute(Op op, DType dtype, std::vector<int> inputs) { return computed(op, dtype, shape_, std::move(inputs)); }
+  /// Over the last axis, which goes.
+  int reduced(Op op, int input) {
+    Node made = node_;
+    made.op = op;
+    made.dtype = out_.nodes[input].dtype;
+    made.shape.assign(shape_.begin(), shape_.end() - 1);
+    made.inputs = {input};
+    made.ints = {static_cast<std::int64_t>(shape_.size()) - 1};
+    return push(out_, std::move(made));
+  }
+  /// The value of the one pair along the last axis that is `chosen`; the least there is where none is. 16-bit floats are reduced in the
+  /// type that they compute in.
+  int picked(int chosen, int value) {
+    const DType dtype = out_.nodes[value].dtype, carried = traits(dtype).compute;
+    const int wide = dtype == carried ? value : compute(Op::cast, carried, {value});
+    const int found = reduced(Op::reduce_max, compute(Op::where, carried, {chosen, wide, constant(trace::neutral(Op::reduce_max, carried))}));
+    return dtype == carried ? found : computed(Op::cast, dtype, out_.nodes[found].shape, {found});
+  }
+  int computed(Op op, DType dtype, Sizes shape, std::vector<int> inputs) {
+    Node made;
+    made.op = op;
+    made.dtype = dtype;
+    made.shape = std::move(shape);
+    made.inputs = std::move(inputs);
+    made.where = node_.where;
+    return push(out_, std::move(made));
+  }
+
+ private:
+  Graph& out_;
+  const Node& node_;
+  Sizes shape_;
+};
+
 /// Every element of the last axis goes where as many come before it: two kernels of n^2 comparisons a row. Equal elements keep their
-/// order, NaN comes last.
-int by_rank(Graph& out, const Node& node) {
+/// order, NaN comes last. The elements, or the places where they lay.
+int ranked(Graph& out, const Node& node, bool places) {
   const int x = node.inputs[0];
+  const DType dtype = out.nodes[x].dtype;
   const Sizes shape = out.nodes[x].shape;
   const Size n = shape.back();
   Sizes square = shape, columns(shape.begin(), shape.end() - 1);
@@ -167,63 +286,75 @@ int by_rank(Graph& out, const Node& node) {
   columns.insert(columns.end(), {n, 1});
   Sizes rows = columns;
   std::swap(rows[rows.size() - 1], rows[rows.size() - 2]);
-  const auto spread = [&](int input, const Sizes& as) {
-    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.where), square, node.where);
-  };
-  const auto compute = [&](Op op, DType dtype, std::vector<int> inputs) {
-    Node made;
-    made.op = op;
-    made.dtype = dtype;
-    made.shape = square;
-    made.inputs = std::move(inputs);
-    made.where = node.where;
-    return push(out, std::move(made));
-  };
-  const auto reduced = [&](Op op, int input) {
-    Node made = node;
-    made.op = op;
-    made.dtype = out.nodes[input].dtype;
-    made.inputs = {input};
-    made.ints = {static_cast<std::int64_t>(square.size()) - 1};
-    return push(out, std::move(made));
-  };
-  Node count;
-  count.op = Op::iota;
-  count.dtype = DType::int64;
-  count.shape = {n};
-  count.where = node.where;
-  const int numbers = push(out, std::move(count));
-  Sizes one(square.size(), 1), other = one;
-  one[one.size() - 2] = other[other.size() - 1] = n;
-  const int i = spread(numbers, one), j = spread(numbers, other);
+  Pairs pairs(out, node, square);
+  const int i = pairs.count(square.size() - 2), j = pairs.count(square.size() - 1);
 
-  const int a = spread(x, columns), b = spread(x, rows);
-  int before = compute(Op::less, DType::bool_, {b, a}), same = compute(Op::equal, DType::bool_, {a, b});
-  if (is_floating(node.dtype)) {
-    const int last = compute(Op::isnan, DType::bool_, {a}), other_last = compute(Op::isnan, DType::bool_, {b});
-    const int overtaken = compute(Op::bitwise_and, DType::bool_, {last, compute(Op::bitwise_not, DType::bool_, {other_last})});
-    before = compute(Op::bitwise_or, DType::bool_, {before, overtaken});
-    same = compute(Op::bitwise_or, DType::bool_, {same, compute(Op::bitwise_and, DType::bool_, {last, other_last})});
+  const int a = pairs.spread(x, columns), b = pairs.spread(x, rows);
+  const auto both = [&](Op op, int left, int right) { return pairs.compute(op, DType::bool_, {left, right}); };
+  int before = both(Op::less, b, a), same = both(Op::equal, a, b);
+  if (is_floating(dtype)) {
+    const int last = pairs.compute(Op::isnan, DType::bool_, {a}), other_last = pairs.compute(Op::isnan, DType::bool_, {b});
+    before = both(Op::bitwise_or, before, both(Op::bitwise_and, last, pairs.compute(Op::bitwise_not, DType::bool_, {other_last})));
+    same = both(Op::bitwise_or, same, both(Op::bitwise_and, last, other_last));
   }
-  const int earlier = compute(Op::bitwise_and, DType::bool_, {same, compute(Op::less, DType::bool_, {j, i})});
-  const int rank = reduced(Op::reduce_sum, compute(Op::cast, DType::int64, {compute(Op::bitwise_or, DType::bool_, {before, earlier})}));
-
-  const int here = compute(Op::equal, DType::bool_, {spread(rank, rows), i});
-  // 16-bit floats are reduced in the type that they compute in.
-  const DType carried = traits(node.dtype).compute;
-  const int nothing = push_view(out, Op::broadcast, push_constant(out, trace::neutral(Op::reduce_max, carried), node.where), square, node.where);
-  const auto in = [&](DType type, int value) { return out.nodes[value].dtype == type ? value : compute(Op::cast, type, {value}); };
-  const int sorted = reduced(Op::reduce_max, compute(Op::where, carried, {here, in(carried, spread(x, rows)), nothing}));
-  square = shape;
-  return in(node.dtype, sorted);
+  const int earlier = both(Op::bitwise_or, before, both(Op::bitwise_and, same, both(Op::less, j, i)));
+  const int rank = pairs.reduced(Op::reduce_sum, pairs.compute(Op::cast, DType::int64, {earlier}));
+  const int here = both(Op::equal, pairs.spread(rank, rows), i);
+  return pairs.picked(here, places ? j : pairs.spread(x, rows));
 }
+int by_rank(Graph& out, const Node& node) { return ranked(out, node, false); }
+int places_by_rank(Graph& out, const Node& node) { return ranked(out, node, true); }
+
+/// Each element of the result asks all k indices whether they are its row: n * m * k comparisons.
+struct Matches {
+  Matches(Graph& out, const Node& node)
+      : shape(node.shape), k(out.nodes[node.inputs[1]].shape[0]), pairs(out, node, {shape[0], shape[1], k}),
+        hit(pairs.compute(Op::equal, DType::bool_, {pairs.spread(node.inputs[1], {1, 1, k}), pairs.count(0)})) {}
+  /// The third operand: rows of k, turned so that k is last.
+  int values(Graph& out, const Node& node) {
+    Node turned;
+    turned.op = Op::permute;
+    turned.dtype = node.dtype;
+    turned.shape = {shape[1], k};
+    turned.inputs = {node.inputs[2]};
+    turned.ints = {1, 0};
+    turned.where = node.where;
+    return pairs.spread(push(out, std::move(turned)), {1, shape[1], k});
+  }
+  const Sizes shape;
+  const Size k;
+  Pairs pairs;
+  const int hit;
+};
+int last_match(Graph& out, const Node& node) {
+  Matches matches(out, node);
+  Pairs& pairs = matches.pairs;
+  const int number = pairs.count(2);
+  const auto none = trace::make_scalar_int(DType::int64, -1);
+  const int last = pairs.reduced(Op::reduce_max, pairs.compute(Op::where, DType::int64, {matches.hit, number, pairs.constant(none)}));
+  const Sizes wide{matches.shape[0], matches.shape[1], 1};
+  const int value = pairs.picked(pairs.compute(Op::equal, DType::bool_, {pairs.spread(last, wide), number}), matches.values(out, node));
+  const int untouched = push_view(out, Op::broadcast, push_constant(out, none, node.where), matches.shape, node.where);
+  const int left = pairs.computed(Op::equal, DType::bool_, matches.shape, {last, untouched});
+  return pairs.computed(Op::where, node.dtype, matches.shape, {left, node.inputs[0], value});
+}
+int sum_of_matches(Graph& out, const Node& node) {
+  Matches matches(out, node);
+  Pairs& pairs = matches.pairs;
+  const int zero = pairs.constant(trace::make_scalar_int(node.dtype, 0));
+  const int sum = pairs.reduced(Op::reduce_sum, pairs.compute(Op::where, node.dtype, {matches.hit, matches.values(out, node), zero}));
+  return pairs.computed(Op::add, node.dtype, matches.shape, {node.inputs[0], sum});
+}
+
+/// There is no sensible one: the call stays.
+int on_host(Graph& out, const Node& node) { return push(out, node); }
 
 int expanded(Graph& out, Node node) {
   switch (node.op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
+#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
   case Op::id: return expansion(out, node);
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE

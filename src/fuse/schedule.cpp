@@ -151,7 +151,7 @@ class Scheduler {
 
   PlannedCall prepare_call(int id, std::set<int>& work) {
     const Node& n = node(id);
-    PlannedCall call{n.op, n.dtype, id, n.shape, {}};
+    PlannedCall call{n.op, n.dtype, id, n.call, n.shape, {}, hints(n.ints)};
     for (int input : n.inputs) call.operands.push_back(operand(n.op, input, work));
     return call;
   }
@@ -177,10 +177,10 @@ class Scheduler {
     const bool in_memory = node(base).op == Op::data || trace::is_library(node(base).op) || in_memory_[base] || computes(node(base));
     if (!affine || !in_memory || !library_takes(op, shape, strides)) {
       need_for_library(op, id, work);
-      return {id, 0, shape, row_major_strides(shape)};
+      return {id, node(id).dtype, 0, shape, row_major_strides(shape)};
     }
     need_for_library(op, base, work);
-    return {base, flat.constant(), shape, strides};
+    return {base, node(id).dtype, flat.constant(), shape, strides};
   }
 
   void need_for_library(Op op, int id, std::set<int>& work) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "trace/composed.hpp"
 
@@ -130,6 +131,68 @@ Tensor swiglu(const Arg& x, std::int64_t axis) {
   const Composed swiglu = floating(scope.site(), x);
   const auto [gate, value] = halves(scope.site(), swiglu.values, axis);
   return swiglu(gate * sigmoid_of(gate) * value);
+}
+
+Tensor prelu(const Arg& x, const Tensor& weight) {
+  const Scope scope("prelu", x.where());
+  const Composed prelu = floating(scope.site(), x);
+  const Shape &shape = prelu.values.shape(), &given = node_of(scope.site(), weight)->shape;
+  const std::int64_t count = element_count(given), channels = shape.size() < 2 ? 1 : shape[1];
+  if (given.size() > 1 || (count != 1 && count != channels))
+    fail<ShapeError>(scope.site(), fmt::format("weight of shape {} for {} channels of x of shape {}", to_string(given), channels, to_string(shape)));
+  Shape along(shape.size(), 1);
+  if (shape.size() > 1) along[1] = count;
+  const Tensor slope = reshape(astype(weight, prelu.values.dtype()), along);
+  return prelu(where(prelu.values < 0, prelu.values * slope, prelu.values));
+}
+
+Tensor relu6(const Arg& x) {
+  const Scope scope("relu6", x.where());
+  return relu6_of(Tensor(as_node(scope.site(), x)));
+}
+
+Tensor hardtanh(const Arg& x, double min_val, double max_val) {
+  const Scope scope("hardtanh", x.where());
+  if (!(min_val <= max_val)) fail<ValueError>(scope.site(), fmt::format("min_val of {} above max_val of {}", min_val, max_val));
+  const Composed hardtanh = floating(scope.site(), x);
+  return hardtanh(minimum(maximum(hardtanh.values, min_val), max_val));
+}
+
+Tensor threshold(const Arg& x, double threshold, double value) {
+  const Scope scope("threshold", x.where());
+  const Composed held = floating(scope.site(), x);
+  return held(where(held.values > threshold, held.values, value));
+}
+
+Tensor softsign(const Arg& x) {
+  const Scope scope("softsign", x.where());
+  const Composed softsign = floating(scope.site(), x);
+  return softsign(softsign.values / (1 + abs(softsign.values)));
+}
+
+Tensor logsigmoid(const Arg& x) {
+  const Scope scope("logsigmoid", x.where());
+  const Composed logsigmoid = floating(scope.site(), x);
+  return logsigmoid(-softplus_of(-logsigmoid.values));
+}
+
+Tensor tanhshrink(const Arg& x) {
+  const Scope scope("tanhshrink", x.where());
+  const Composed tanhshrink = floating(scope.site(), x);
+  return tanhshrink(tanhshrink.values - tanh(tanhshrink.values));
+}
+
+Tensor hardshrink(const Arg& x, double lambda) {
+  const Scope scope("hardshrink", x.where());
+  const Composed hardshrink = floating(scope.site(), x);
+  return hardshrink(where((hardshrink.values >= -lambda) & (hardshrink.values <= lambda), 0, hardshrink.values));
+}
+
+Tensor softshrink(const Arg& x, double lambda) {
+  const Scope scope("softshrink", x.where());
+  const Composed softshrink = floating(scope.site(), x);
+  const Tensor& values = softshrink.values;
+  return softshrink(where(values > lambda, values - lambda, where(values < -lambda, values + lambda, values * 0)));
 }
 
 }  // namespace sinter

@@ -8,7 +8,9 @@
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/masks.hpp"
 #include "trace/promote.hpp"
+#include "trace/scatter.hpp"
 #include "trace/selection.hpp"
 
 namespace sinter {
@@ -47,8 +49,9 @@ Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
   return shape;
 }
 
-/// The value in the type and shape of the part it replaces.
-RecordedPtr fitted(const Site& site, const Arg& value, DType dtype, const Shape& part) {
+}  // namespace
+
+RecordedPtr trace::fitted(const Site& site, const Arg& value, DType dtype, const Shape& part) {
   if (!value.is_tensor()) {
     using Kind = Arg::Kind;
     const bool integer = value.kind() == Kind::integer || value.kind() == Kind::too_large;  // of any integer type that holds it
@@ -58,6 +61,8 @@ RecordedPtr fitted(const Site& site, const Arg& value, DType dtype, const Shape&
   const RecordedPtr node = cast_in_place(site, node_of(site, value.tensor()), dtype);
   return make_broadcast(site, make_reshape(site, node, fitting_shape(site, node->shape, part)), part);
 }
+
+namespace {
 
 /// Where along axis k a pad puts its first operand.
 struct Range {
@@ -169,21 +174,39 @@ bool is_mask(const std::vector<Index>& index) {
 
 /// The mask over the leading axes of a shape, with axes of size 1 for the others.
 Tensor over_all_axes(const Site& site, const Tensor& mask, const Shape& shape) {
-  const Shape& given = mask.shape();
-  if (given.size() > shape.size() || !std::equal(given.begin(), given.end(), shape.begin()))
-    fail<ShapeError>(site, fmt::format("a mask of shape {} does not fit shape {}", to_string(given), to_string(shape)));
-  Shape wide = given;
+  check_mask(site, mask.shape(), shape);
+  Shape wide = mask.shape();
   wide.resize(shape.size(), 1);
   return Tensor(make_reshape(site, mask.node(), wide));
 }
 
-/// How many elements a mask selects is not known, so each of them gets the same: a value of this shape.
+/// Each of the elements that a mask selects gets the same, however many they are: a value of this shape.
 Shape one_selected(const Tensor& mask, const Shape& whole) { return Shape(whole.begin() + mask.ndim(), whole.end()); }
+
+bool broadcasts(const Shape& given, const Shape& part) {
+  if (given.size() > part.size()) return false;
+  for (std::size_t k = 0; k < given.size(); ++k)
+    if (given[k] != 1 && given[k] != part[part.size() - given.size() + k]) return false;
+  return true;
+}
+
+/// The elements where the mask is true, looked up when somebody reads them.
+Tensor unread(const Tensor& whole, const Tensor& mask, Location where) {
+  const Site site = site_of("index", where);
+  check_mask(site, mask.shape(), node_of(site, whole)->shape);
+  return Tensor(make_unread(site, whole.node(), mask.node()));
+}
+
+std::vector<const Index*> addresses(const std::vector<Index>& index) {
+  std::vector<const Index*> list;
+  for (const Index& i : index) list.push_back(&i);
+  return list;
+}
 
 }  // namespace
 
 Part::Part(Tensor& whole, std::vector<Index> index, Location where)
-    : Tensor(is_mask(index) ? Tensor() : std::as_const(whole).at(index, where)), whole_(&whole), index_(std::move(index)), where_(where) {}
+    : Tensor(is_mask(index) ? unread(whole, index[0].places(), where) : std::as_const(whole).at(index, where)), whole_(&whole), index_(std::move(index)), where_(where) {}
 
 void Part::assign(const char* op, const Arg& value) {
   const Site site = site_of(op, value.where());
@@ -192,15 +215,19 @@ void Part::assign(const char* op, const Arg& value) {
   if (is_mask(index_)) {
     const Tensor& mask = index_[0].places();
     const Tensor wide = over_all_axes(site, mask, whole->shape);
+    if (!broadcasts(shape_of(site, value), one_selected(mask, whole->shape))) {  // one for each element
+      *whole_ = Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value));
+      return;
+    }
     const Tensor chosen(fitted(site, value, whole->dtype, one_selected(mask, whole->shape)));
     *whole_ = where(Arg(wide, site.where), chosen, Tensor(whole));
     return;
   }
-  std::vector<const Index*> index;
-  for (const Index& i : index_) index.push_back(&i);
-  Selection selection = selected(site, whole->shape, index);
-  if (!selection.places.empty())
-    fail<ValueError>(site, "at a tensor of integers nothing can be assigned: two of them may name one place; use where(), or a mask");
+  if (std::any_of(index_.begin(), index_.end(), [](const Index& i) { return i.kind() == Index::Kind::places; })) {
+    *whole_ = Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value));
+    return;
+  }
+  Selection selection = selected(site, whole->shape, addresses(index_));
   const RecordedPtr block = make_reshape(site, fitted(site, value, whole->dtype, selection.result), selection.sliced);
   *whole_ = Tensor(replaced(site, whole, std::move(selection.start_step), block));
 }

@@ -221,6 +221,18 @@ RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& 
   return record(std::move(node), {x, fill});
 }
 
+RecordedPtr make_windows(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t count, std::int64_t stride, std::int64_t width,
+                         std::int64_t dilation) {
+  Shape shape = x->shape;
+  shape[axis] = count;
+  shape.push_back(width);
+  if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
+  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
+  RecordedPtr node = new_node(site, Op::windows, x->dtype, std::move(shape));
+  node->ints = {static_cast<std::int64_t>(axis), count == 1 ? 1 : stride, width == 1 ? 1 : dilation};
+  return record(std::move(node), {x});
+}
+
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x) {
   if (x->op == Op::contiguous || x->op == Op::data) return x;
   if (RecordedPtr nothing = empty(site, x->dtype, x->shape)) return nothing;
@@ -256,13 +268,14 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
   return record(std::move(node), {x});
 }
 
-RecordedPtr make_library(const Site& site, Op op, Operands operands) {
+RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints) {
   std::vector<Shape> shapes;
   for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
-  const DType dtype = operands[0]->dtype;
-  Shape shape = library_shape(op, shapes);
+  const DType dtype = library_dtype(op, operands[0]->dtype);
+  Shape shape = library_shape(op, shapes, ints);
   if (RecordedPtr nothing = empty(site, dtype, shape)) return nothing;
   RecordedPtr node = new_node(site, op, dtype, std::move(shape));
+  node->ints = std::move(ints);
   return record(std::move(node), std::move(operands));
 }
 

@@ -32,6 +32,9 @@ RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& 
 RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape);
 /// x in the midst of `fill`, before_after: [2k] elements of it before x, [2k+1] after it along axis k.
 RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& fill, std::vector<std::int64_t> before_after);
+/// All windows along the axis: `count` of them, `stride` apart, each of `width` elements `dilation` apart, which are a new last axis.
+RecordedPtr make_windows(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t count, std::int64_t stride, std::int64_t width,
+                         std::int64_t dilation);
 RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
 
 // --- reductions and library calls
@@ -41,7 +44,7 @@ RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const 
 RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis);
 /// Each element combined by a reduction with all before it along the axis.
 RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std::int64_t axis);
-RecordedPtr make_library(const Site& site, Op op, Operands operands);
+RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints = {});
 
 // --- from arguments
 /// The node of a tensor argument; ValueError for an empty handle.

@@ -16,7 +16,7 @@ using namespace trace;
 /// Indices as int64 that count from the front; what the mode makes of those out of range.
 RecordedPtr places(const Site& site, const Tensor& indices, std::int64_t size, std::int64_t axis, IndexMode mode) {
   if (is_bool(indices.dtype()))
-    fail<DTypeError>(site, "a bool tensor selects as many elements as it has trues, which is not known before it is computed; use where()");
+    fail<DTypeError>(site, "indices are integers, not bool; x(mask) and compress() read where a mask is true");
   if (!is_integer(indices.dtype())) fail<DTypeError>(site, fmt::format("indices are integers, not {}", name(indices.dtype())));
   if (size == 0 && element_count(indices.shape()) != 0)
     fail<IndexError>(site, fmt::format("axis {} is empty: there is nothing to take from it", axis));

@@ -32,6 +32,8 @@ Scalar neutral(Op reduction, DType dtype);
 ///   reshape, broadcast, contiguous: none (the node's shape says all; broadcast pads missing leading axes, size 1 expands)
 ///   permute: axes, output axis k is input axis ints[k]
 ///   slice: ints[2k] start, ints[2k+1] step (may be negative) of axis k; output size is the node's shape
+///   windows: an axis, a stride and a dilation; place (.., o, .., k) is the operand's (.., o * stride + k * dilation, ..): the axis counts
+///     windows, a new last one the elements of each
 ///   reduce_*: the reduced axes, ascending; the result has them removed
 ///   a two-stage reduction's first stage (made by fuse/): chunk > 0, see `chunk`
 ///   pad: ints[2k] before and ints[2k+1] after axis k; the first operand in the midst of the second, which has the result's shape
@@ -41,7 +43,10 @@ Scalar neutral(Op reduction, DType dtype);
 ///     length is scanned by itself, from a value of the second operand on: of shape (other axes.., pieces), of type scan_carry
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
-///   library ops: none; their operands are of one dtype and of shapes that need no broadcast
+///   conv: as trace::Convolution holds them (library.hpp)
+///   other library ops: none; their operands are of shapes that need no broadcast, and of one dtype (but scatter's second, int64):
+///     scatter, scatter_add: (n, m), (k), (k, m); row index[i] of the first replaced by, or added to, row i of the third, one after the
+///     other; an index that is not in [0, n) is passed over
 struct Node {
   Op op{};
   DType dtype = DType::float32;

@@ -1,5 +1,8 @@
 #include "trace/library.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "sinter/errors.hpp"
 
 namespace sinter::trace {
@@ -8,23 +11,89 @@ namespace {
 // The `shape` column.
 
 /// (..., m, k) x (..., k, n) -> (..., m, n).
-Shape contraction(std::span<const Shape> operands) {
+Shape contraction(std::span<const Shape> operands, std::span<const std::int64_t>) {
   Shape shape = operands[0];
   shape.back() = operands[1].back();
   return shape;
 }
 
-Shape as_operand(std::span<const Shape> operands) { return operands[0]; }
+Shape as_operand(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[0]; }
+
+Shape convolution(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
+  const Shape &x = operands[0], &weight = operands[1];
+  const Convolution how = Convolution::of(ints);
+  Shape shape{x[0], weight[0]};
+  for (std::size_t axis = 0; axis < how.axes(); ++axis) shape.push_back(how.places(axis, x[axis + 2], weight[axis + 2]));
+  return shape;
+}
+Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
+
+// Decompositions of (..., m, n). What has several results gives them side by side, as columns of one matrix, so that each is a view of it.
+
+/// The batch's shape, then these axes.
+Shape batch_of(const Shape& matrices, std::initializer_list<std::int64_t> axes) {
+  Shape shape(matrices.begin(), matrices.end() - 2);
+  shape.insert(shape.end(), axes);
+  return shape;
+}
+std::int64_t rows(const Shape& matrices) { return matrices[matrices.size() - 2]; }
+std::int64_t columns(const Shape& matrices) { return matrices.back(); }
+std::int64_t shorter(const Shape& matrices) { return std::min(rows(matrices), columns(matrices)); }
+
+/// The determinant, its sign, and the logarithm of its magnitude.
+Shape three_numbers(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {3}); }
+/// min(m, n) of them.
+Shape diagonal_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {shorter(operands[0])}); }
+/// k = min(m, n) rows: Q transposed, R.
+Shape q_and_r(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {shorter(a), rows(a) + columns(a)});
+}
+/// m rows: Q transposed, R.
+Shape q_and_r_complete(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {rows(a), rows(a) + columns(a)});
+}
+/// k = min(m, n) rows: U transposed, a column of S, Vh.
+Shape u_s_and_vh(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {shorter(a), rows(a) + 1 + columns(a)});
+}
+/// max(m, n) rows: the same of all of U and Vh; what none of them fills is 0.
+Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  const Shape& a = operands[0];
+  return batch_of(a, {std::max(rows(a), columns(a)), rows(a) + 1 + columns(a)});
+}
+/// n rows: the eigenvalue, the eigenvector.
+Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1}); }
 
 }  // namespace
 
-Shape library_shape(Op op, std::span<const Shape> operands) {
+DType library_dtype(Op op, DType first) {
+  using enum DType;
+  const DType same = first;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, layout, expansion) \
-  case Op::id: return shape(operands);
+#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
+  case Op::id: return result;
+#include "trace/primitives.def"
+#undef SINTER_LIBRARY
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+    default: throw InternalError("library_dtype: not a library's op");
+  }
+}
+
+Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints) {
+  switch (op) {
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
+  case Op::id: return shape(operands, ints);
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY
 #undef SINTER_ELEMENTWISE
@@ -32,6 +101,29 @@ Shape library_shape(Op op, std::span<const Shape> operands) {
 #undef SINTER_STRUCTURAL
     default: throw InternalError("library_shape: not a library's op");
   }
+}
+
+std::int64_t Convolution::places(std::size_t axis, std::int64_t size, std::int64_t taps) const {
+  const std::int64_t room = size + before[axis] + after[axis] - ((taps - 1) * dilation[axis] + 1);
+  return room < 0 ? 0 : room / stride[axis] + 1;
+}
+
+std::vector<std::int64_t> Convolution::ints() const {
+  std::vector<std::int64_t> result{groups};
+  for (const auto* list : {&stride, &dilation, &before, &after}) result.insert(result.end(), list->begin(), list->end());
+  return result;
+}
+
+Convolution Convolution::of(std::span<const std::int64_t> ints) {
+  Convolution how;
+  how.groups = ints[0];
+  const std::size_t axes = (ints.size() - 1) / 4;
+  auto from = ints.begin() + 1;
+  for (auto* list : {&how.stride, &how.dilation, &how.before, &how.after}) {
+    list->assign(from, from + static_cast<std::ptrdiff_t>(axes));
+    from += static_cast<std::ptrdiff_t>(axes);
+  }
+  return how;
 }
 
 }  // namespace sinter::trace

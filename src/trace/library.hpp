@@ -9,6 +9,23 @@
 namespace sinter::trace {
 
 /// The result's shape for operands of these shapes, which recording has checked and broadcast.
-Shape library_shape(Op op, std::span<const Shape> operands);
+Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints);
+/// The result's dtype, where the first operand is of this one.
+DType library_dtype(Op op, DType first);
+
+/// The attributes of conv: x (batch, channels, places..), weight (filters, channels / groups, taps..) -> (batch, filters, places..),
+/// cross-correlated along 1 to 3 axes of places. Filter f reads the channels of its group alone: those of number f / (filters / groups).
+/// Numbers but `groups` are one for each axis; x is zero outside.
+struct Convolution {
+  std::int64_t groups = 1;
+  std::vector<std::int64_t> stride, dilation, before, after;
+
+  std::size_t axes() const { return stride.size(); }
+  /// What the windows of an axis of this size give; below 1 where not one fits.
+  std::int64_t places(std::size_t axis, std::int64_t size, std::int64_t taps) const;
+
+  std::vector<std::int64_t> ints() const;
+  static Convolution of(std::span<const std::int64_t> ints);
+};
 
 }  // namespace sinter::trace

@@ -1,6 +1,7 @@
 #include "sinter/linalg.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -10,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "sinter/decompositions.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/shapes.hpp"
 #include "trace/build.hpp"
 #include "trace/promote.hpp"
 
@@ -328,7 +331,7 @@ Tensor matrix_power(const Arg& x, std::int64_t n) {
   Tensor square(as_node(scope.site(), x));
   const Shape& shape = square.shape();
   if (shape.size() < 2 || shape.back() != shape[shape.size() - 2]) fail<ShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
-  if (n < 0) fail<ValueError>(scope.site(), fmt::format("the power {} is negative, and there is no inverse", n));
+  if (n < 0) return matrix_power(inv(square), -n);
   if (n == 0) return broadcast_to(eye(shape.back(), {}, 0, square.dtype()), shape);
   Tensor product;
   for (; n > 0; n /= 2) {
@@ -336,6 +339,20 @@ Tensor matrix_power(const Arg& x, std::int64_t n) {
     if (n > 1) square = matmul(square, square);
   }
   return product;
+}
+
+Tensor cross(const Arg& a, const Arg& b, std::int64_t axis) {
+  const Scope scope("cross", a.where());
+  const Site& site = scope.site();
+  const Tensor given(as_node(site, a)), other(as_node(site, b));
+  const std::array shapes{&given.shape(), &other.shape()};
+  const Shape wide = broadcast_shape(site, shapes);
+  const auto last = [&](const Tensor& t) { return moveaxis(broadcast_to(t, wide), axis, -1); };
+  const std::int64_t along = checked_axis(site, axis, static_cast<std::int64_t>(wide.size()));
+  if (wide[static_cast<std::size_t>(along)] != 3)
+    fail<ShapeError>(site, fmt::format("shapes {} and {}: axis {} is not of 3 numbers", to_string(given.shape()), to_string(other.shape()), axis));
+  const Tensor x = last(given), y = last(other);
+  return moveaxis(roll(x, {-1}, -1) * roll(y, {1}, -1) - roll(x, {1}, -1) * roll(y, {-1}, -1), -1, axis);
 }
 
 Tensor vector_norm(const Arg& arg, const Axes& axes, bool keepdims, double ord) {
@@ -352,7 +369,25 @@ Tensor vector_norm(const Arg& arg, const Axes& axes, bool keepdims, double ord) 
   return result(power(sum(power(abs(x), ord), axes, keepdims), 1 / ord));
 }
 
-Tensor norm(const Arg& arg, std::optional<double> ord, const Axes& axes, bool keepdims) {
+Tensor matrix_norm(const Arg& arg, bool keepdims, NormOrder ord) {
+  const Scope scope("matrix_norm", arg.where());
+  const Site& site = scope.site();
+  const Tensor x(as_node(site, arg));
+  if (x.ndim() < 2) fail<ShapeError>(site, fmt::format("shape {} is no matrix", to_string(x.shape())));
+  if (!ord.number() && ord.name() == "fro") return vector_norm(x, {-2, -1}, keepdims);
+  const double number = ord.number().value_or(0), magnitude = std::fabs(number);
+  const bool nuclear = !ord.number() && ord.name() == "nuc", by_values = nuclear || magnitude == 2;
+  if (!by_values && magnitude != 1 && magnitude != std::numeric_limits<double>::infinity())
+    fail<ValueError>(site, fmt::format("a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not {}",
+                                       ord.number() ? fmt::format("{}", number) : fmt::format("\"{}\"", ord.name())));
+  const Tensor sums = by_values ? svdvals(x) : vector_norm(x, magnitude == 1 ? -2 : -1, false, 1);
+  if (sums.shape().back() == 0 && number < 0) fail<ValueError>(site, fmt::format("shape {} has no elements to choose from", to_string(x.shape())));
+  const bool none = sums.shape().back() == 0;
+  const Tensor found = nuclear || none ? sum(sums, -1) : number > 0 ? max(sums, -1) : min(sums, -1);
+  return keepdims ? expand_dims(found, {-2, -1}) : found;
+}
+
+Tensor norm(const Arg& arg, std::optional<NormOrder> ord, const Axes& axes, bool keepdims) {
   const Scope scope("norm", arg.where());
   const Site& site = scope.site();
   const Tensor x(as_node(site, arg));
@@ -360,15 +395,16 @@ Tensor norm(const Arg& arg, std::optional<double> ord, const Axes& axes, bool ke
   std::vector<std::int64_t> list;
   for (std::int64_t k = 0; axes.all() && k < x.ndim(); ++k) list.push_back(k);
   for (const std::int64_t axis : axes.list()) list.push_back(checked_axis(site, axis, x.ndim()));
-  if (list.size() == 1) return vector_norm(x, axes, keepdims, *ord);
+  if (list.size() == 1) {
+    if (!ord->number()) fail<ValueError>(site, fmt::format("\"{}\" is a matrix's norm, and one axis a vector", ord->name()));
+    return vector_norm(x, axes, keepdims, *ord->number());
+  }
   if (list.size() != 2) fail<ShapeError>(site, fmt::format("with an order, one axis is a vector and two are a matrix; shape {} has {}", to_string(x.shape()), list.size()));
-  const double infinity = std::numeric_limits<double>::infinity();
-  const bool columns = std::fabs(*ord) == 1, largest = *ord > 0;
-  if (!columns && std::fabs(*ord) != infinity) fail<ValueError>(site, fmt::format("a matrix's norm is of order 1, -1, infinity or -infinity, not {}", *ord));
-  const Tensor sums = vector_norm(x, list[columns ? 0 : 1], true, 1);
-  const std::int64_t across = list[columns ? 1 : 0];
-  const Tensor found = largest ? max(sums, across, true) : min(sums, across, true);
-  return keepdims ? found : squeeze(found, list);
+  const Tensor found = matrix_norm(moveaxis(x, list, {-2, -1}), false, *ord);
+  if (!keepdims) return found;
+  Shape kept = x.shape();
+  for (const std::int64_t axis : list) kept[static_cast<std::size_t>(axis)] = 1;
+  return reshape(found, kept);
 }
 
 }  // namespace sinter

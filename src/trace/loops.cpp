@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <mutex>
-#include <unordered_map>
 #include <unordered_set>
+
 #include "trace/hash.hpp"
+#include "trace/outline.hpp"
 
 namespace sinter::trace {
 namespace {
 
-constexpr int kHistory = 1024;            // ops remembered; a round may be half as long
 constexpr int kQuiet = 32;                // nodes after an evaluation that was asked for of which nothing is remembered
-constexpr int kFirstAnchor = 32;          // ops after these before a loop is looked for: the longest round that is found soon
-constexpr std::size_t kMaxSurvey = 4096;  // nodes looked at for each op of one round
+constexpr int kWindow = 128;              // nodes, and their depth, before rounds are looked for
+constexpr int kLost = 4;                  // windows in which a place does not come round any more
 constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
 
 // Where and what: equal for the same op of the next round.
@@ -39,82 +38,70 @@ class Loop {
     nodes_.push_back(node);
     if (nodes_.size() >= sweep_at_) sweep();
     if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was seen, but it must not go on for ever
-    if (!is_elementwise(node->op) && !is_reduction(node->op)) return {};
-    signatures_[static_cast<std::size_t>(count_ % kHistory)] = signature(*node);
-    ++count_;
-    ++watched_;
     ++since_cut_;
-    if (period_ == 0) {
-      look_for_period(node->depth);
+    if (place_ == 0) {
+      if (since_cut_ >= look_at_ && node->depth >= kWindow) look(node);
       return {};
     }
-    if (!repeats(count_ - 1, period_)) {
-      forget();
-      return {};
+    const bool round_is_over = last_trail_ == place_;
+    last_trail_ = node->trail;
+    if (round_is_over) {
+      ++rounds_;
+      seen_at_ = since_cut_;
+      if (since_cut_ > kWindow && rounds_ % each_ == 0) return cut(node, false);
     }
-    const std::int64_t place = count_ % period_;
-    if (surveyed_ < period_) {  // one round is watched to find where the fewest values are held
-      ++surveyed_;
-      if (nodes_.size() > kMaxSurvey) surveyed_ = period_;
-      else if (const auto held = held_by_user(alive(), 1).size(); held < fewest_) {
-        fewest_ = held;
-        place_ = place;
-      }
-      return {};
-    }
-    if (place != place_ || since_cut_ + period_ <= kLoopOps) return {};
-    return cut(node, false);
+    if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
+    return {};
   }
 
   void evaluation_asked() {
-    since_cut_ = kQuiet;
-    watched_ = 0;
-    forget();
+    since_cut_ = 0;
+    look_at_ = kWindow - kQuiet;
+    place_ = 0;
   }
 
  private:
-  bool repeats(std::int64_t at, std::int64_t distance) const {
-    return signatures_[static_cast<std::size_t>(at % kHistory)] == signatures_[static_cast<std::size_t>((at - distance) % kHistory)];
+  // For rounds in what the user holds, and in the node, which nobody holds yet.
+  void look(const RecordedPtr& node) {
+    std::vector<RecordedPtr> roots = held();
+    roots.push_back(node);
+    Outline outline;
+    outline.walk(roots);
+    const Rounds found = outline.rounds();
+    place_ = found.place;
+    each_ = found.each;
+    rounds_ = 0;
+    seen_at_ = since_cut_;
+    last_trail_ = node->trail;
+    look_at_ = 2 * since_cut_;
   }
 
-  void forget() {
-    period_ = 0;
-    anchor_ = -1;
-  }
-
-  // The op at the anchor comes round again, waiting for what came before, and the ops since are those before it.
-  void look_for_period(std::uint32_t depth) {
-    const std::int64_t last = count_ - 1;
-    if (anchor_ < 0 || last - anchor_ >= kHistory / 2) {
-      anchor_ = watched_ >= kFirstAnchor ? last : -1;
-      anchor_depth_ = depth;
-      return;
-    }
-    const std::int64_t distance = last - anchor_;
-    if (!repeats(last, distance) || depth <= anchor_depth_ || watched_ < 2 * distance) return;
-    for (std::int64_t k = 1; k < distance; ++k)
-      if (!repeats(last - k, distance)) return;
-    period_ = distance;
-    surveyed_ = 0;
-    place_ = count_ % period_;
-    fewest_ = std::numeric_limits<std::size_t>::max();
-  }
-
-  std::vector<RecordedPtr> alive() const {
-    std::vector<RecordedPtr> alive;
+  // What the user holds of what is not evaluated: of the nodes that are remembered and of what they wait for.
+  std::vector<RecordedPtr> held() {
+    std::vector<RecordedPtr> nodes;
+    std::vector<long> references;  // besides the user's
+    known_.clear();
+    const auto number = [&](const RecordedPtr& node) {
+      const auto fresh = static_cast<std::uint32_t>(nodes.size());
+      const std::uint32_t at = known_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(node.get()) >> 4), fresh, [&](std::uint32_t k) { return nodes[k] == node; });
+      if (at == fresh) {
+        nodes.push_back(node);
+        references.push_back(1);
+      }
+      return at;
+    };
     for (const auto& weak : nodes_)
-      if (RecordedPtr node = weak.lock(); node && !node->evaluated()) alive.push_back(std::move(node));
-    return alive;
-  }
-
-  // With what they wait for: of that, the first nodes are not remembered.
-  std::vector<RecordedPtr> alive_and_below() const {
-    std::vector<RecordedPtr> nodes = alive();
-    std::unordered_set<const Recorded*> known;
-    for (const auto& node : nodes) known.insert(node.get());
+      if (const RecordedPtr node = weak.lock(); node && !node->evaluated()) number(node);
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      const RecordedPtr node = nodes[at];
+      std::lock_guard guard(node->lock);
+      for (const RecordedPtr& input : node->pending)
+        if (input->op != Op::constant && !input->evaluated()) ++references[number(input)];
+    }
+    std::size_t kept = 0;
     for (std::size_t at = 0; at < nodes.size(); ++at)
-      for (const RecordedPtr& input : nodes[at]->inputs())
-        if (!input->evaluated() && !input->inputs().empty() && known.insert(input.get()).second) nodes.push_back(input);
+      if (nodes[at].use_count() > references[at]) nodes[kept++] = std::move(nodes[at]);
+    nodes.resize(kept);
     return nodes;
   }
 
@@ -128,10 +115,9 @@ class Loop {
 
   // What the user holds; the node itself is held by nobody yet.
   std::vector<RecordedPtr> cut(const RecordedPtr& node, bool with_node) {
-    since_cut_ = 0;
     std::vector<RecordedPtr> cut;
     std::unordered_set<const Recorded*> known{node.get()};
-    for (RecordedPtr held : held_by_user(alive_and_below(), 1)) {
+    for (RecordedPtr held : held()) {
       while (is_view(held->op) && !held->evaluated()) {  // the memory behind it: a view stays free
         const Operands inputs = held->inputs();
         if (inputs.empty()) break;
@@ -140,19 +126,20 @@ class Loop {
       if (!held->evaluated() && held->op != Op::data && known.insert(held.get()).second) cut.push_back(std::move(held));
     }
     if (with_node || cut.empty()) cut.push_back(node);
-    else since_cut_ = 1;  // the node belongs to the next piece
+    nodes_ = {node};  // it belongs to the next piece
+    since_cut_ = 1;
+    seen_at_ = 0;
+    look_at_ = kWindow;
     return cut;
   }
 
   std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
+  NumberIndex known_;
   std::size_t sweep_at_ = kFirstSweep;
-  std::vector<std::uint64_t> signatures_ = std::vector<std::uint64_t>(kHistory);
-  std::int64_t count_ = 0, watched_ = 0;        // ops: all, and since the user last asked for an evaluation
-  std::int64_t since_cut_ = kQuiet;             // and since the last evaluation
-  std::int64_t anchor_ = -1, period_ = 0;
-  std::uint32_t anchor_depth_ = 0;
-  std::int64_t surveyed_ = 0, place_ = 0;
-  std::size_t fewest_ = 0;
+  std::int64_t since_cut_ = 0;                  // nodes since the last evaluation
+  std::int64_t look_at_ = kWindow - kQuiet;     // nodes since then before the next look
+  std::uint64_t place_ = 0, last_trail_ = 0;    // where a round ends, and the last node's
+  std::int64_t each_ = 1, rounds_ = 0, seen_at_ = 0;
 };
 
 thread_local Loop loop;
@@ -171,6 +158,12 @@ void evaluation_asked() {
   quiet = 0;
 }
 
+std::uint64_t trail_after(std::uint64_t before, const Recorded& node) {
+  std::uint64_t zeros = 0;  // which numbers are: a part at the edge is another place than one in the midst
+  for (const std::int64_t number : node.ints) zeros = zeros << 1 | (number == 0);
+  return mix(signature(node), zeros) ^ before << 16;
+}
+
 bool worth_storing(const Recorded& node) {
   static SpinLock lock;
   static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were; static tensors may outlive order
@@ -182,19 +175,6 @@ bool worth_storing(const Recorded& node) {
   computed_again.insert(signature(node));
   any = true;
   return true;
-}
-
-std::vector<RecordedPtr> held_by_user(const std::vector<RecordedPtr>& nodes, long counted) {
-  std::unordered_map<const Recorded*, long> references;
-  references.reserve(nodes.size());
-  for (const auto& node : nodes) references.emplace(node.get(), counted);
-  for (const auto& node : nodes)
-    for (const auto& input : node->inputs())
-      if (const auto found = references.find(input.get()); found != references.end()) ++found->second;
-  std::vector<RecordedPtr> held;
-  for (const auto& node : nodes)
-    if (node.use_count() > references.at(node.get())) held.push_back(node);
-  return held;
 }
 
 }  // namespace sinter::trace

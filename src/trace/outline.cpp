@@ -58,7 +58,7 @@ void NumberIndex::grow() {
 
 // The walk holds the locks of the operations that it has met, so that their operands stay. Another thread may hold one that is wanted
 // here, and want one that is held here: then all are given back, and the walk begins anew.
-void Outline::walk(std::vector<RecordedPtr>& roots, bool keep) {
+void Outline::walk(const std::vector<RecordedPtr>& roots) {
   for (int tries = 0;; ++tries) {
     clear();
     try {
@@ -73,6 +73,9 @@ void Outline::walk(std::vector<RecordedPtr>& roots, bool keep) {
       throw;
     }
   }
+}
+
+void Outline::finish(std::vector<RecordedPtr>& roots, bool keep) {
   if (keep) keep_more(roots);
   if (!slices_.empty()) {
     CodeWriter codes{{}, symbols_};
@@ -84,7 +87,7 @@ void Outline::walk(std::vector<RecordedPtr>& roots, bool keep) {
 }
 
 // Depth first and without recursion, so that no chain is too long.
-void Outline::walk_once(std::vector<RecordedPtr>& roots) {
+void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
   for (const RecordedPtr& root : roots) {
     const std::uint32_t at = enter(root);
     while (!stack_.empty()) {
@@ -103,12 +106,43 @@ void Outline::walk_once(std::vector<RecordedPtr>& roots) {
       for (std::uint32_t k = 0; k < frame.next; ++k)
         entry.inputs[k / 2] |= static_cast<std::uint64_t>(visited_[frame.inputs[k]].id + 1) << (32 * (k % 2));
       visited_[frame.visited].id = number(entry);
+      measure(frame);
       finished_.push_back(frame.visited);
       stack_.pop_back();
     }
     visited_[at].asked = true;
     outputs_.push_back(visited_[at].id);
   }
+}
+
+void Outline::measure(const Frame& frame) {
+  const Recorded& node = *frame.node;
+  const bool view = is_view(node.op) || node.op == Op::iota;
+  int level = view ? 0 : 1, chain = 0;
+  for (std::uint32_t k = 0; k < frame.next; ++k) {
+    const Visited& input = visited_[frame.inputs[k]];
+    // Elements that lie elsewhere; the same ones in another order are no more work.
+    const bool shifted = node.op == Op::pad ? k == 0 : node.op == Op::slice ? node.shape != (*input.handle)->shape : !view && !is_elementwise(node.op);
+    level = std::max(level, input.level + (shifted && input.level > 0));
+    chain = std::max(chain, input.chain);
+  }
+  Visited& visited = visited_[frame.visited];
+  visited.level = level;
+  visited.chain = chain + weight(node.op);
+  level_ = std::max(level_, level);
+  chain_ = std::max(chain_, visited.chain);
+}
+
+bool Outline::is_long() const {
+  constexpr int kMaxLevel = 8, kMaxChain = 2 * kLoopOps;
+  return level_ > kMaxLevel || chain_ > kMaxChain;
+}
+
+Rounds Outline::rounds() const {
+  std::vector<Pending> pending;
+  pending.reserve(finished_.size());
+  for (const std::uint32_t at : finished_) pending.push_back({visited_[at].handle, visited_[at].asked, visited_[at].level});
+  return find_rounds(pending);
 }
 
 // The number of a node in visited_. A leaf is finished at once; an operation that is new is locked and waits for its operands.
@@ -190,6 +224,7 @@ std::uint32_t Outline::number(const Entry& entry) {
   if (known != fresh) return known;
   entries_.push_back(entry);
   if (entry.op == Op::constant) literals_.push_back(entry.bits);
+  if (is_library(entry.op)) calls_.push_back({node.called, node.where});
   if (ints > 0) {
     const Shape& operand = entries_[entry.input(0)].node->shape;
     CodeWriter codes{{}, symbols_};
@@ -256,18 +291,21 @@ void Outline::clear() {
   values_.clear();
   known_leaves_.clear();
   numbers_.clear();
+  level_ = chain_ = 0;
   last_shape_ = nullptr;
   structure_ = {};
   symbols_.clear();
   leaves_.clear();
   literals_.clear();
   gathers_.clear();
+  calls_.clear();
   slices_.clear();
 }
 
 Linear linearize(std::vector<RecordedPtr> roots) {
   Outline outline;
-  outline.walk(roots, false);
+  outline.walk(roots);
+  outline.finish(roots, false);
   return {outline.graph(), outline.leaves()};
 }
 

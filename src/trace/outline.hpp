@@ -7,6 +7,7 @@
 
 #include "trace/hash.hpp"
 #include "trace/record.hpp"
+#include "trace/rounds.hpp"
 #include "trace/symbols.hpp"
 
 namespace sinter::trace {
@@ -48,6 +49,12 @@ struct GatherSite {
   std::int64_t axis, size;  // of the operand
 };
 
+/// Whom a library call's refusal is told to.
+struct CallSite {
+  const char* called;
+  Location where;
+};
+
 class Outline {
  public:
   Outline() = default;
@@ -56,18 +63,25 @@ class Outline {
   ~Outline() { clear(); }
 
   /// Walks what the roots need: operands before users, in an order that depends on structure alone; evaluated nodes are data leaves, equal
-  /// nodes are one (value numbering). With `keep`, what is computed on the way, held by the user and likely to be computed again
-  /// (loops.hpp) is appended to the roots. Until release() no other thread evaluates or reads the operands of what was walked.
-  void walk(std::vector<RecordedPtr>& roots, bool keep);
+  /// nodes are one (value numbering). Until release() no other thread evaluates or reads the operands of what was walked.
+  void walk(const std::vector<RecordedPtr>& roots);
+  /// Whether planning it at once would take long.
+  bool is_long() const;
+  /// Its rounds; before release().
+  Rounds rounds() const;
+  /// After walk(), before anything else is asked. With `keep`, what is computed on the way, held by the user and likely to be computed
+  /// again (loops.hpp) is appended to the roots.
+  void finish(std::vector<RecordedPtr>& roots, bool keep);
 
   /// Equal for graphs that are equal but for literals, source lines and the symbols' values.
   const Hash128& structure() const { return structure_; }
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   /// Contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
-  /// The constants' bits, in order of node number; the gathers.
+  /// The constants' bits, in order of node number; the gathers; the library calls.
   const std::vector<std::uint64_t>& literals() const { return literals_; }
   const std::vector<GatherSite>& gathers() const { return gathers_; }
+  const std::vector<CallSite>& calls() const { return calls_; }
   /// The same as a plain value; before release().
   Graph graph() const;
 
@@ -82,6 +96,8 @@ class Outline {
     const RecordedPtr* handle = nullptr;
     std::uint32_t id = 0;
     std::int32_t uses = 0;  // as an operand of what was walked
+    std::int32_t level = 0; // see Pending; 0: nothing is computed
+    std::int32_t chain = 0; // weight of the longest chain below
     bool asked = false;
   };
   struct Frame {
@@ -100,7 +116,8 @@ class Outline {
   };
   struct Conflict {};
 
-  void walk_once(std::vector<RecordedPtr>& roots);
+  void walk_once(const std::vector<RecordedPtr>& roots);
+  void measure(const Frame& frame);
   std::uint32_t enter(const RecordedPtr& handle);
   std::uint32_t number(const Entry& entry);
   std::uint32_t leaf_of(const void* identity, const StoragePtr& storage);
@@ -116,12 +133,14 @@ class Outline {
   std::vector<const void*> identities_;  // of the leaves
   NumberIndex seen_, values_, known_leaves_;
   SymbolNumbers numbers_;
+  int level_ = 0, chain_ = 0;  // the largest
   const Shape* last_shape_ = nullptr;
   Hash128 last_shape_hash_, structure_;
   std::vector<std::int64_t> symbols_;
   std::vector<StoragePtr> leaves_;
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
+  std::vector<CallSite> calls_;
   std::vector<SymbolNumbers::Slice> slices_;
 };
 

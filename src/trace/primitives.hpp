@@ -71,7 +71,7 @@ constexpr DType scan_carry(Op reduction, DType dtype) {
   return (reduction == Op::reduce_sum || reduction == Op::reduce_prod) && dtype == DType::float32 ? DType::float64 : dtype;
 }
 inline bool is_view(Op op) {
-  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast;
+  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast || op == Op::windows;
 }
 
 }  // namespace sinter::trace

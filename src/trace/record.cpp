@@ -82,6 +82,10 @@ namespace {
 
 std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
 
+/// What is read several times is counted several times, so most counts that are large are wrong: after one was looked into, as many
+/// nodes go by as that took to look at.
+thread_local constinit std::size_t looks_owed = 0;
+
 /// Bytes of contents that would go if the node's recording went: those whose every handle is an operand of it.
 std::size_t held_alone(const RecordedPtr& node) {
   std::vector<RecordedPtr> operands;  // copies, one for each use as an operand
@@ -98,6 +102,7 @@ std::size_t held_alone(const RecordedPtr& node) {
       operands.push_back(std::move(input));
     }
   }
+  looks_owed = operands.size();
   std::unordered_set<const Storage*> counted;
   std::size_t bytes = 0;
   for (const RecordedPtr& operand : operands) {
@@ -122,7 +127,9 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
 RecordedPtr record(RecordedPtr node, Operands inputs) {
+  thread_local constinit std::uint64_t order = 0, trail = 0;
   for (const RecordedPtr& input : inputs) {
+    order = std::max(order, input->order);
     node->symbolic |= input->symbolic;
     const bool evaluated = input->evaluated();
     const std::size_t bytes = evaluated ? input->storage->bytes : input->held;
@@ -130,12 +137,16 @@ RecordedPtr record(RecordedPtr node, Operands inputs) {
     node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }
   ++node->depth;
+  node->order = ++order;
+  node->trail = trail = trail_after(trail, *node);
   node->pending = std::move(inputs);
   const EvaluateHook hook = evaluate_hook;
   if (node->symbolic || hook == nullptr) return node;
   if (const auto now = recorded(node); !now.empty()) {
     hook(now);
     node->depth = depth_above(node->inputs());
+  } else if (looks_owed > 0) {
+    --looks_owed;
   } else if (node->held >= kMaxHeldBytes) {
     bound_what_is_held(node, hook);
   }

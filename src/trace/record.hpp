@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sinter/tensor.hpp"
 #include "trace/graph.hpp"
 #include "trace/storage.hpp"
 
@@ -82,6 +83,9 @@ class Operands {
 
 using ShapePtr = std::shared_ptr<const Shape>;
 
+/// The elements of a mask's part. Evaluates the mask, once.
+const RecordedPtr& read(const RecordedPtr& unread);
+
 struct Recorded {
   /// A node mostly has the shape of an operand, and shares it.
   explicit Recorded(ShapePtr sizes) : shape_owner(std::move(sizes)), shape(*shape_owner) {}
@@ -97,8 +101,11 @@ struct Recorded {
   Scalar scalar;
   Location where;
   const char* called = "";         // the function that recorded it
+  std::uint64_t order = 0;         // of recording: greater than the operands' and than what the thread recorded before
+  std::uint64_t trail = 0;         // what was recorded last, and where: equal for the same op of the next round of a loop
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
+  bool unread = false;             // a mask's part that nobody has read yet (masks.cpp): never an operand
   bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
   std::size_t held = 0;            // at most this many bytes of contents below that nothing else holds, when recorded
 
@@ -131,3 +138,5 @@ using EvaluateHook = void (*)(const std::vector<RecordedPtr>&);
 void set_evaluate_hook(EvaluateHook hook);
 
 }  // namespace sinter::trace
+
+inline const sinter::trace::RecordedPtr& sinter::Tensor::node() const { return node_ && node_->unread ? trace::read(node_) : node_; }

@@ -192,26 +192,7 @@ Tensor sliding_window_view(const Arg& x, const Shape& window, const Axes& axes) 
     const std::int64_t size = node->shape[k], width = window[n];
     if (width < 1 || width > size)
       fail<ShapeError>(site, fmt::format("a window of {} does not fit into axis {} of shape {}", width, k, to_string(node->shape)));
-    // The axis again and again, read in rows that are longer by one: row j begins with element j. The last axes of a window come last.
-    const std::size_t last = node->shape.size() - 1;
-    std::vector<std::int64_t> to_end(node->shape.size()), back;
-    std::iota(to_end.begin(), to_end.end(), 0);
-    std::rotate(to_end.begin() + static_cast<std::ptrdiff_t>(k), to_end.begin() + static_cast<std::ptrdiff_t>(k) + 1, to_end.end());
-    const RecordedPtr turned = make_permute(site, node, to_end);
-    const Shape lead(turned->shape.begin(), turned->shape.end() - 1);
-    const auto with = [&](std::initializer_list<std::int64_t> tail) {
-      Shape shape = lead;
-      shape.insert(shape.end(), tail);
-      return shape;
-    };
-    const RecordedPtr again = make_broadcast(site, make_reshape(site, turned, with({1, size})), with({width + 1, size}));
-    const RecordedPtr flat = part_of(site, make_reshape(site, again, with({(width + 1) * size})), last, 0, width * (size + 1));
-    const RecordedPtr rows = part_of(site, make_reshape(site, flat, with({width, size + 1})), last + 1, 0, size - width + 1);
-    // (lead.., window, place) with the place back where the axis was and the window at the end
-    for (std::size_t axis = 0; axis < last; ++axis) back.push_back(static_cast<std::int64_t>(axis));
-    back.insert(back.begin() + static_cast<std::ptrdiff_t>(k), static_cast<std::int64_t>(last) + 1);
-    back.push_back(static_cast<std::int64_t>(last));
-    node = make_permute(site, rows, back);
+    node = make_windows(site, node, k, size - width + 1, 1, width, 1);
   }
   return Tensor(node);
 }

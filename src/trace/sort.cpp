@@ -1,24 +1,148 @@
-// Sorting, down to a library call along the last axis.
+// Sorting, down to library calls along the last axis, and what is found with its help.
+#include "sinter/sorting.hpp"
+
+#include <bit>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/composed.hpp"
+#include "trace/host_access.hpp"
+#include "trace/promote.hpp"
 
 namespace sinter {
+namespace {
 
 using namespace trace;
 
-Tensor sort(const Arg& x, std::optional<std::int64_t> axis) {
-  const Site site = site_of("sort", x.where());
-  RecordedPtr node = as_node(site, x);
-  if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
-  const std::size_t rank = node->shape.size();
-  const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(rank));
-  // The axis goes last, and back: a swap of two.
-  std::vector<std::int64_t> swapped(rank);
+/// The argument as it is sorted: the axis counted from the front, the flat tensor where there is none.
+struct Line {
+  Line(const Site& site, const Arg& arg, std::optional<std::int64_t> axis) : x(as_node(site, arg)) {
+    if (!axis) x = Tensor(make_reshape(site, x.node(), {x.size()}));
+    along = checked_axis(site, axis.value_or(0), x.ndim());
+    length = x.shape()[static_cast<std::size_t>(along)];
+  }
+  Tensor x;
+  std::int64_t along, length;
+};
+
+/// Sorted by the library along the last axis: a swap of two brings the axis there, and back.
+Tensor ascending(const Site& site, Op op, const Tensor& x, std::int64_t along) {
+  std::vector<std::int64_t> swapped(x.shape().size());
   std::iota(swapped.begin(), swapped.end(), 0);
-  std::swap(swapped[static_cast<std::size_t>(along)], swapped[rank - 1]);
-  return Tensor(make_permute(site, make_library(site, Op::sort, {make_permute(site, node, swapped)}), swapped));
+  std::swap(swapped[static_cast<std::size_t>(along)], swapped.back());
+  return Tensor(make_permute(site, make_library(site, op, {make_permute(site, x.node(), swapped)}), swapped));
+}
+
+/// The places in ascending order; in descending order what is equal lies backwards in the flipped tensor, and forwards in its flipped order.
+Tensor places(const Site& site, const Line& line, bool descending) {
+  if (!descending) return ascending(site, Op::argsort, line.x, line.along);
+  return (line.length - 1) - flip(ascending(site, Op::argsort, flip(line.x, line.along), line.along), line.along);
+}
+
+Tensor first(const Tensor& x, std::int64_t axis, std::int64_t count) {
+  std::vector<Index> index(static_cast<std::size_t>(x.ndim()), Slice{});
+  index[static_cast<std::size_t>(axis)] = Slice{0, count};
+  return x.at(index);
+}
+
+void check_kth(const Site& site, const Line& line, std::int64_t kth) {
+  if (kth < -line.length || kth >= line.length) fail<ValueError>(site, fmt::format("kth = {} is out of bounds for {} elements", kth, line.length));
+}
+
+}  // namespace
+
+Tensor sort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
+  const Scope scope("sort", x.where());
+  const Line line(scope.site(), x, axis);
+  const Tensor sorted = ascending(scope.site(), Op::sort, line.x, line.along);
+  return descending ? flip(sorted, line.along) : sorted;
+}
+
+Tensor argsort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
+  const Scope scope("argsort", x.where());
+  return places(scope.site(), Line(scope.site(), x, axis), descending);
+}
+
+Tensor lexsort(const std::vector<Tensor>& keys, std::int64_t axis, Location where) {
+  const Scope scope("lexsort", where);
+  if (keys.empty()) fail<ValueError>(scope.site(), "there is no key to sort by");
+  Tensor order;
+  for (const Tensor& key : keys) {
+    if (node_of(scope.site(), key)->shape != node_of(scope.site(), keys[0])->shape)
+      fail<ShapeError>(scope.site(), fmt::format("keys of shapes {} and {}", to_string(keys[0].shape()), to_string(key.shape())));
+    order = order.empty_handle() ? argsort(key, axis) : take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis);
+  }
+  return order;
+}
+
+std::pair<Tensor, Tensor> topk(const Arg& x, std::int64_t count, std::int64_t axis, bool largest) {
+  const Scope scope("topk", x.where());
+  const Line line(scope.site(), x, axis);
+  if (count < 0 || count > line.length) fail<ValueError>(scope.site(), fmt::format("{} of {} elements along axis {}", count, line.length, axis));
+  const Tensor order = first(places(scope.site(), line, largest), line.along, count);
+  return {take_along_axis(line.x, order, line.along), order};
+}
+
+Tensor partition(const Arg& x, std::int64_t kth, std::optional<std::int64_t> axis) {
+  const Scope scope("partition", x.where());
+  const Line line(scope.site(), x, axis);
+  check_kth(scope.site(), line, kth);
+  return sort(line.x, line.along);
+}
+Tensor argpartition(const Arg& x, std::int64_t kth, std::optional<std::int64_t> axis) {
+  const Scope scope("argpartition", x.where());
+  const Line line(scope.site(), x, axis);
+  check_kth(scope.site(), line, kth);
+  return argsort(line.x, line.along);
+}
+
+Tensor searchsorted(const Arg& ascending, const Arg& values, Side side, const Tensor& sorter) {
+  const Scope scope("searchsorted", ascending.where());
+  const Site& site = scope.site();
+  const Tensor list(as_node(site, ascending));
+  if (list.ndim() != 1) fail<ShapeError>(site, fmt::format("what is searched is a vector, not of shape {}", to_string(list.shape())));
+  const std::int64_t n = list.size();
+  if (!sorter.empty_handle() && (node_of(site, sorter)->shape != list.shape() || !is_integer(sorter.dtype()) || is_bool(sorter.dtype())))
+    fail<ShapeError>(site, fmt::format("sorter is of shape {} and {}, not the argsort of shape {}", to_string(sorter.shape()), name(sorter.dtype()), to_string(list.shape())));
+  const Arg typed[] = {Arg(list, site.where), values};
+  const DType common = common_type(std::array{&typed[0], &typed[1]}), type = traits(common).compute;
+  const Tensor sorted = astype(sorter.empty_handle() ? list : take(list, sorter), type);
+  const Tensor wanted = astype(Tensor(operand(site, values, common, shape_of(site, values))), type);
+  if (n == 0) return zeros(wanted.shape(), DType::int64);
+  // How many elements come before the value, the highest binary digit first: a digit is 1 where the element it leads to comes before.
+  const bool real = is_floating(type);
+  const Tensor unordered = real ? isnan(wanted) : Tensor();
+  Tensor found = zeros(wanted.shape(), DType::int64);
+  for (auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); step > 0; step /= 2) {
+    const Tensor next = found + step;
+    const Tensor element = take(sorted, next - 1, 0, IndexMode::clip);
+    Tensor before = side == Side::left ? element < wanted : element <= wanted;
+    // NaN is the largest, and equal to itself.
+    if (real) before = logical_or(before, side == Side::left ? logical_and(unordered, logical_not(isnan(element))) : unordered);
+    found = where(logical_and(next <= n, before), next, found);
+  }
+  return found;
+}
+
+Tensor digitize(const Arg& x, const Arg& edges, bool right) {
+  const Scope scope("digitize", x.where());
+  const Site& site = scope.site();
+  const Tensor list(as_node(site, edges));
+  if (list.ndim() != 1) fail<ShapeError>(site, fmt::format("edges are a vector, not of shape {}", to_string(list.shape())));
+  const std::int64_t n = list.size();
+  bool rises = true, falls = true;
+  if (n > 1) {
+    const Tensor after = list(Slice{1, {}}), before = list(Slice{0, -1});
+    const Tensor both = stack({all(after >= before), all(after <= before)});
+    const auto* found = static_cast<const bool*>(host_data(both.node(), site));
+    rises = found[0], falls = found[1];
+  }
+  if (!rises && !falls) fail<ValueError>(site, "edges must rise or fall all the way");
+  if (rises) return searchsorted(list, x, right ? Side::left : Side::right);
+  return n - searchsorted(flip(list), x, right ? Side::left : Side::right);
 }
 
 }  // namespace sinter

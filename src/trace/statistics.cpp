@@ -1,13 +1,16 @@
 #include "sinter/statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "sinter/ops.hpp"
+#include "sinter/sorting.hpp"
 #include "trace/build.hpp"
+#include "trace/composed.hpp"
 #include "trace/promote.hpp"
 
 namespace sinter {
@@ -139,22 +142,167 @@ Tensor trapezoid(const Arg& arg, const Tensor& x, std::int64_t axis) {
   return sum(distances * (between(y, along, 1, size) + between(y, along, 0, std::max<std::int64_t>(0, size - 1))) / 2, along);
 }
 
-namespace {
-std::int64_t only_axis(const Site& site, const Tensor& x, std::optional<std::int64_t> axis) {
-  if (!axis && x.ndim() != 1) fail<AxisError>(site, fmt::format("name the axis for shape {}", to_string(x.shape())));
-  return axis.value_or(0);
+Tensor ediff1d(const Arg& x) {
+  const Scope scope("ediff1d", x.where());
+  return diff(reshape(x, Shape{-1}));
 }
+
+namespace {
+
+/// A scan by the Array API's rules: a vector needs no axis, and there may be something in front.
+Tensor cumulative(const Site& site, const Arg& arg, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial,
+                  Tensor (*scan)(const Arg&, std::optional<std::int64_t>, std::optional<DType>), int initial) {
+  const Tensor x(as_node(site, arg));
+  if (!axis && x.ndim() != 1) fail<AxisError>(site, fmt::format("name the axis for shape {}", to_string(x.shape())));
+  const std::int64_t along = checked_axis(site, axis.value_or(0), x.ndim());
+  const Tensor result = scan(x, along, dtype);
+  if (!include_initial) return result;
+  Shape front = x.shape();
+  front[static_cast<std::size_t>(along)] = 1;
+  return concatenate({full(front, Arg(initial, site.where), result.dtype()), result}, along);
+}
+
 }  // namespace
 
-Tensor cumulative_sum(const Arg& arg, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
-  const Scope scope("cumulative_sum", arg.where());
-  const Tensor x(as_node(scope.site(), arg));
-  return cumsum(x, only_axis(scope.site(), x, axis), dtype);
+Tensor cumulative_sum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial) {
+  const Scope scope("cumulative_sum", x.where());
+  return cumulative(scope.site(), x, axis, dtype, include_initial, cumsum, 0);
 }
-Tensor cumulative_prod(const Arg& arg, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
-  const Scope scope("cumulative_prod", arg.where());
-  const Tensor x(as_node(scope.site(), arg));
-  return cumprod(x, only_axis(scope.site(), x, axis), dtype);
+Tensor cumulative_prod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial) {
+  const Scope scope("cumulative_prod", x.where());
+  return cumulative(scope.site(), x, axis, dtype, include_initial, cumprod, 1);
+}
+Tensor nancumsum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  const Scope scope("nancumsum", x.where());
+  return cumsum(without_nan(Tensor(as_node(scope.site(), x)), 0), axis, dtype);
+}
+Tensor nancumprod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
+  const Scope scope("nancumprod", x.where());
+  return cumprod(without_nan(Tensor(as_node(scope.site(), x)), 1), axis, dtype);
+}
+
+Tensor logcumsumexp(const Arg& arg, std::optional<std::int64_t> axis) {
+  const Scope scope("logcumsumexp", arg.where());
+  Composed x = floating(scope.site(), arg);
+  Tensor sum = axis ? x.values : reshape(x.values, Shape{-1});
+  const std::int64_t along = checked_axis(scope.site(), axis.value_or(0), sum.ndim()), n = sum.size(static_cast<int>(along));
+  for (std::int64_t distance = 1; distance < n; distance *= 2) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> widths(sum.shape().size());
+    widths[static_cast<std::size_t>(along)].first = distance;
+    const Tensor before = pad(between(sum, along, 0, n - distance), widths, PadMode::constant, -std::numeric_limits<double>::infinity());
+    sum = logaddexp(sum, before);
+  }
+  return x(sum);
+}
+
+Tensor cov(const Arg& arg, const Tensor& y, bool rowvar, bool bias, std::optional<int> ddof, const Tensor& frequencies, const Tensor& weights) {
+  const Scope scope("cov", arg.where());
+  const Site& site = scope.site();
+  const auto variables = [&](const Tensor& t) {
+    if (t.ndim() > 2) fail<ShapeError>(site, fmt::format("variables are a vector or the rows of a matrix, not of shape {}", to_string(t.shape())));
+    const Tensor rows = t.ndim() == 2 ? t : reshape(t, {1, t.size()});
+    return rowvar || t.ndim() < 2 || t.size(0) == 1 ? rows : transpose(rows);
+  };
+  const Tensor given(as_node(site, arg));
+  Tensor x = variables(given);
+  if (!y.empty_handle()) x = concatenate({x, variables(Tensor(node_of(site, y)))});
+  x = astype(x, DType::float64);
+  const double correction = ddof.value_or(bias ? 0 : 1);
+  const std::int64_t n = x.size(1);
+  Tensor weight;
+  for (const Tensor* factor : {&frequencies, &weights}) {
+    if (factor->empty_handle()) continue;
+    if (factor->shape() != Shape{n}) fail<ShapeError>(site, fmt::format("weights of shape {} for {} observations", to_string(factor->shape()), n));
+    const Tensor typed = astype(*factor, x.dtype());
+    weight = weight.empty_handle() ? typed : weight * typed;
+  }
+  const bool weighed = !weight.empty_handle();
+  const Tensor mean_of = weighed ? sum(x * weight, 1, true) / sum(weight) : mean(x, 1, true);
+  const Tensor apart = x - mean_of;
+  Tensor products = matmul(weighed ? apart * weight : apart, transpose(apart));
+  if (!weighed) {
+    products /= std::max(static_cast<double>(n) - correction, 0.0);
+  } else {
+    Tensor degrees = sum(weight);
+    if (!weights.empty_handle() && correction != 0) degrees = degrees - correction * sum(weight * astype(weights, x.dtype())) / sum(weight);
+    else degrees = degrees - correction;
+    products = products / maximum(degrees, 0.0);
+  }
+  return products.size() == 1 ? reshape(products, {}) : products;
+}
+
+Tensor corrcoef(const Arg& x, const Tensor& y, bool rowvar) {
+  const Scope scope("corrcoef", x.where());
+  const Tensor products = cov(x, y, rowvar);
+  if (products.ndim() == 0) return products / products;
+  const Tensor deviation = sqrt(diagonal(products));
+  return clip(products / reshape(deviation, {-1, 1}) / deviation, -1, 1);
+}
+
+Tensor gradient(const Arg& arg, std::int64_t axis, const Arg& spacing, int edge_order) {
+  const Scope scope("gradient", arg.where());
+  const Site& site = scope.site();
+  const Composed function = floating(site, arg);
+  const Tensor& f = function.values;
+  const std::int64_t along = checked_axis(site, axis, f.ndim()), n = f.size(static_cast<int>(along));
+  if (edge_order != 1 && edge_order != 2) fail<ValueError>(site, fmt::format("edge_order is 1 or 2, not {}", edge_order));
+  if (n < edge_order + 1) fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {} elements, axis {} has {}", edge_order, edge_order + 1, axis, n));
+  const auto at = [&](const Tensor& t, std::int64_t begin, std::int64_t end) { return between(t, t.ndim() == 1 ? 0 : along, begin, end); };
+  const Shape& given = shape_of(site, spacing);
+  Tensor slope, first, last;  // in the midst and at the ends
+  if (given.empty()) {
+    const Tensor h(operand(site, spacing, f.dtype(), Shape()));
+    slope = (at(f, 2, n) - at(f, 0, n - 2)) / (2 * h);
+    first = (at(f, 1, 2) - at(f, 0, 1)) / h, last = (at(f, n - 1, n) - at(f, n - 2, n - 1)) / h;
+    if (edge_order == 2) {
+      first = (-1.5 * at(f, 0, 1) + 2 * at(f, 1, 2) - 0.5 * at(f, 2, 3)) / h;
+      last = (0.5 * at(f, n - 3, n - 2) - 2 * at(f, n - 2, n - 1) + 1.5 * at(f, n - 1, n)) / h;
+    }
+  } else {
+    if (given != Shape{n}) fail<ShapeError>(site, fmt::format("spacing of shape {} for axis {} with size {}", to_string(given), axis, n));
+    const Tensor h = along_axis(diff(astype(spacing, f.dtype())), along, f.shape().size());
+    const auto step = [&](std::int64_t k) { return between(h, along, k, k + 1); };
+    const Tensor before = between(h, along, 0, n - 2), after = between(h, along, 1, n - 1);
+    slope = at(f, 0, n - 2) * (-after / (before * (before + after))) + at(f, 1, n - 1) * ((after - before) / (before * after)) +
+            at(f, 2, n) * (before / (after * (before + after)));
+    first = (at(f, 1, 2) - at(f, 0, 1)) / step(0), last = (at(f, n - 1, n) - at(f, n - 2, n - 1)) / step(n - 2);
+    if (edge_order == 2) {
+      const Tensor a = step(0), b = step(1), c = step(n - 3), d = step(n - 2);
+      first = at(f, 0, 1) * (-(2 * a + b) / (a * (a + b))) + at(f, 1, 2) * ((a + b) / (a * b)) - at(f, 2, 3) * (a / (b * (a + b)));
+      last = at(f, n - 3, n - 2) * (d / (c * (c + d))) - at(f, n - 2, n - 1) * ((c + d) / (c * d)) + at(f, n - 1, n) * ((2 * d + c) / (d * (c + d)));
+    }
+  }
+  return function(n > 2 ? concatenate({first, slope, last}, along) : concatenate({first, last}, along));
+}
+
+Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double> left, std::optional<double> right, std::optional<double> period) {
+  const Scope scope("interp", arg.where());
+  const Site& site = scope.site();
+  const auto real = [&](const Arg& t) { return Tensor(make_cast(site, as_node(site, t), DType::float64)); };
+  Tensor x = real(arg), points = real(xp), heights = real(fp);
+  if (points.ndim() != 1 || points.shape() != heights.shape() || points.size() == 0)
+    fail<ShapeError>(site, fmt::format("xp and fp are vectors of one length, at least 1, not of shapes {} and {}", to_string(points.shape()), to_string(heights.shape())));
+  if (period) {
+    if (*period == 0) fail<ValueError>(site, "the period is 0");
+    const double length = std::abs(*period);
+    x = remainder(x, length), points = remainder(points, length);
+    const Tensor order = argsort(points);
+    points = take(points, order), heights = take(heights, order);
+    const std::int64_t n = points.size();
+    points = concatenate({between(points, 0, n - 1, n) - length, points, between(points, 0, 0, 1) + length});
+    heights = concatenate({between(heights, 0, n - 1, n), heights, between(heights, 0, 0, 1)});
+  }
+  const std::int64_t n = points.size();
+  const auto at = [&](const Tensor& t, const Tensor& place) { return take(t, place, 0, IndexMode::clip); };
+  const Tensor place = searchsorted(points, x, Side::right) - 1;
+  const Tensor lower = at(points, place), height = at(heights, place);
+  const Tensor line = (at(heights, place + 1) - height) / (at(points, place + 1) - lower) * (x - lower) + height;
+  // At a point itself no line is drawn: next to it one may end at infinity.
+  Tensor result = where(logical_or(x == lower, place == n - 1), height, line);
+  if (left) result = where(place < 0, *left, result);
+  else result = where(place < 0, heights(0), result);
+  if (right) result = where(x > points(n - 1), *right, result);
+  return where(isnan(x), x, result);
 }
 
 }  // namespace sinter

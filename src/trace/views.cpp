@@ -8,6 +8,7 @@
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
 #include "trace/gathers.hpp"
+#include "trace/masks.hpp"
 #include "trace/promote.hpp"
 #include "trace/selection.hpp"
 
@@ -30,6 +31,14 @@ Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>&
 
 Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> index) {
   const RecordedPtr& node = node_of(site, x);
+  const bool masked = std::any_of(index.begin(), index.end(), [&](const Index* i) { return i->kind() == Index::Kind::places && is_bool(node_of(site, i->places())->dtype); });
+  if (masked && index.size() == 1) return Tensor(selected_by(site, node, index[0]->places().node()));
+  if (masked) {
+    const std::vector<Index> unmasked = without_masks(site, node->shape, index);
+    std::vector<const Index*> list;
+    for (const Index& i : unmasked) list.push_back(&i);
+    return indexed(site, x, list);
+  }
   Selection selection = selected(site, node->shape, index);
   const Shape& result = selection.result;
   const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(selection.start_step), std::move(selection.sliced)), result);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "device/host/conv.hpp"
+#include "device/host/decompositions.hpp"
 #include "device/host/matmul.hpp"
+#include "device/host/scatter.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
 
@@ -31,7 +34,23 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
                     pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
                     call.operands[0].shape[rank - 1], threads);
     }
-    case trace::Op::sort: return sort_rows(call.dtype, call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::conv: return convolve(call, pointers, threads);
+    case trace::Op::solve:
+    case trace::Op::inverse:
+    case trace::Op::inverse_or_nan:
+    case trace::Op::determinant:
+    case trace::Op::cholesky:
+    case trace::Op::qr:
+    case trace::Op::qr_complete:
+    case trace::Op::svd:
+    case trace::Op::svd_full:
+    case trace::Op::svdvals:
+    case trace::Op::eigh:
+    case trace::Op::eigvalsh: return decompose(call, pointers, threads);
+    case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::argsort: return argsort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::scatter:
+    case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }

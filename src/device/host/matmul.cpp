@@ -18,24 +18,6 @@ constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
 /// Fewer multiplications than this are done sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
-struct Kernel {
-  const char* name;
-  MatmulBlockFn run;
-};
-const Kernel& kernel() {
-  static const Kernel chosen = [] {
-#if defined(SINTER_MATMUL_X86)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
-      return Kernel{"avx512", &matmul_block_avx512};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Kernel{"avx2", &matmul_block_avx2};
-#endif
-    return Kernel{"baseline", &matmul_block_baseline};
-  }();
-  return chosen;
-}
-
 /// An or of ands, a row of c at a time.
 void multiply_bool(const MatmulBlock& p) {
   const auto* a = static_cast<const std::uint8_t*>(p.a);
@@ -62,9 +44,23 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
 
 }  // namespace
 
+const HostBlocks& host_blocks() {
+  static const HostBlocks chosen = [] {
+#if defined(SINTER_MATMUL_X86)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+      return HostBlocks{"avx512", &matmul_block_avx512, &depthwise_plane_avx512};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostBlocks{"avx2", &matmul_block_avx2, &depthwise_plane_avx2};
+#endif
+    return HostBlocks{"baseline", &matmul_block_baseline, &depthwise_plane_baseline};
+  }();
+  return chosen;
+}
+
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
             std::int64_t n, std::int64_t k, int threads) {
-  if (dtype != DType::bool_ && !kernel().run(dtype, MatmulBlock{}))
+  if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
     throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   std::int64_t elements = 1;
   for (const std::int64_t axis : batch) elements *= axis;
@@ -90,7 +86,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
-    else kernel().run(dtype, block);
+    else host_blocks().multiply(dtype, block);
   };
   // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
   const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(kBlockColumns, n)) * static_cast<double>(k);
@@ -100,7 +96,5 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     for (std::int64_t block = piece * together; block < std::min(blocks, (piece + 1) * together); ++block) run_block(block);
   });
 }
-
-const char* matmul_instruction_set() { return kernel().name; }
 
 }  // namespace sinter::device

@@ -3,9 +3,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/host/depthwise_plane.hpp"
+#include "device/host/matmul_block.hpp"
 #include "sinter/dtype.hpp"
 
 namespace sinter::device {
+
+/// The blocks of the instruction set in use: "avx512", "avx2" or "baseline".
+struct HostBlocks {
+  const char* instruction_set;
+  MatmulBlockFn multiply;
+  DepthwisePlaneFn depthwise;
+};
+const HostBlocks& host_blocks();
 
 /// One operand: element (i, j) of a matrix is at i * leading + j from the matrix's start, or, when transposed, at j * leading + i.
 /// The matrices start at the sum of batch index * batch stride over the batch axes; a stride of 0 repeats.
@@ -21,8 +31,5 @@ struct MatmulOperand {
 /// divided. Throws DTypeError for a type it does not compute.
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
             std::int64_t k, int threads);
-
-/// The instruction set in use: "avx512", "avx2" or "baseline".
-const char* matmul_instruction_set();
 
 }  // namespace sinter::device

@@ -2,3 +2,5 @@
 #define Eigen Eigen_avx2
 #define SINTER_MATMUL_BLOCK matmul_block_avx2
 #include "device/host/matmul_block.inl"
+#define SINTER_DEPTHWISE_PLANE depthwise_plane_avx2
+#include "device/host/depthwise_plane.inl"

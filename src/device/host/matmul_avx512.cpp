@@ -2,3 +2,5 @@
 #define Eigen Eigen_avx512
 #define SINTER_MATMUL_BLOCK matmul_block_avx512
 #include "device/host/matmul_block.inl"
+#define SINTER_DEPTHWISE_PLANE depthwise_plane_avx512
+#include "device/host/depthwise_plane.inl"

@@ -1,2 +1,4 @@
 #define SINTER_MATMUL_BLOCK matmul_block_baseline
 #include "device/host/matmul_block.inl"
+#define SINTER_DEPTHWISE_PLANE depthwise_plane_baseline
+#include "device/host/depthwise_plane.inl"

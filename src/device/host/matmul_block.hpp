@@ -15,6 +15,7 @@ struct MatmulBlock {
   std::int64_t rows, columns, depth;
   std::int64_t a_leading, b_leading, c_leading;
   bool a_transposed, b_transposed;
+  bool accumulate = false;  // c += a * b
 };
 
 /// False when the type is none that Eigen multiplies here.

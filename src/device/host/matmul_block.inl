@@ -17,7 +17,8 @@ void multiply(const MatmulBlock& p) {
   const View<T, OrderB> b(static_cast<const T*>(p.b), p.depth, p.columns, Eigen::OuterStride<>(p.b_leading));
   Eigen::Map<Matrix<T, Eigen::RowMajor>, 0, Eigen::OuterStride<>> c(static_cast<T*>(p.c), p.rows, p.columns,
                                                                     Eigen::OuterStride<>(p.c_leading));
-  c.noalias() = a * b;
+  if (!p.accumulate) c.setZero();
+  c.noalias() += a * b;
 }
 
 template <class T>

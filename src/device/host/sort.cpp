@@ -1,8 +1,17 @@
+// Sorting by digits, the least significant first (Knuth, TAOCP 5.2.5): each pass of 8 bits keeps the order of equal digits, so the whole
+// is stable, and a pass is split among threads without a trace in the result. Short rows are compared.
 #include "device/host/sort.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <concepts>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "device/host/threads.hpp"
 
@@ -11,35 +20,180 @@ namespace {
 
 // Elements to a task: short rows share one.
 constexpr std::int64_t kTaskElements = 16384;
+// Rows from this length on are sorted by digits; a pass counts 256 of them whatever the row.
+constexpr std::int64_t kDigitsFrom = 512;
+// A row is split among threads in pieces of this length at least.
+constexpr std::int64_t kPiece = 65536;
+
+template <std::size_t Bytes> struct Bits;
+template <> struct Bits<1> { using type = std::uint8_t; };
+template <> struct Bits<2> { using type = std::uint16_t; };
+template <> struct Bits<4> { using type = std::uint32_t; };
+template <> struct Bits<8> { using type = std::uint64_t; };
+template <class T> using BitsOf = typename Bits<sizeof(T)>::type;
+template <class T> constexpr BitsOf<T> kTopBit = BitsOf<T>(1) << (8 * sizeof(T) - 1);
 
 template <class T> bool is_nan(T value) {
   if constexpr (std::integral<T>) return false;
+  else if constexpr (std::floating_point<T>) return value != value;
   else return std::isnan(static_cast<float>(value));
 }
 
-template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n) {
-  for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
-  T* const numbers = std::stable_partition(to, to + n, [](T value) { return !is_nan(value); });
-  std::stable_sort(to, numbers, [](T a, T b) { return a < b; });  // stable: zeros of either sign keep their order
+/// Numbers whose order as unsigned ones is the values': all NaN are one and the last, -0 comes before 0.
+template <class T> BitsOf<T> to_key(T value) {
+  const auto bits = std::bit_cast<BitsOf<T>>(value);
+  if constexpr (std::unsigned_integral<T>) return bits;  // bool too
+  else if constexpr (std::integral<T>) return static_cast<BitsOf<T>>(bits ^ kTopBit<T>);
+  else if (is_nan(value)) return static_cast<BitsOf<T>>(~BitsOf<T>(0));
+  else return static_cast<BitsOf<T>>(bits & kTopBit<T> ? ~bits : bits | kTopBit<T>);
+}
+template <class T> T from_key(BitsOf<T> key) {
+  if constexpr (std::unsigned_integral<T>) return std::bit_cast<T>(key);
+  else if constexpr (std::integral<T>) return std::bit_cast<T>(static_cast<BitsOf<T>>(key ^ kTopBit<T>));
+  else return std::bit_cast<T>(static_cast<BitsOf<T>>(key & kTopBit<T> ? key ^ kTopBit<T> : ~key));
+}
+/// The same for both zeros, which are equal.
+template <class T> BitsOf<T> to_place_key(T value) {
+  const BitsOf<T> key = to_key(value);
+  if constexpr (std::integral<T>) return key;
+  else return key == to_key(std::bit_cast<T>(kTopBit<T>)) ? to_key(T{}) : key;
 }
 
-}  // namespace
+template <class Key> struct Placed {
+  Key key;
+  std::conditional_t<sizeof(Key) == 8, std::uint64_t, std::uint32_t> place;
+};
+template <class Key> Key key_of(Key key) { return key; }
+template <class Key> Key key_of(const Placed<Key>& item) { return item.key; }
 
-void sort_rows(DType dtype, const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
+/// Sorts `items` by their keys with as much memory beside it; gives where the sorted ones are, one of the two.
+template <class Key, class Item> Item* sort_by_digits(Item* items, Item* beside, std::int64_t n, int threads) {
+  const std::int64_t pieces = std::clamp<std::int64_t>(n / kPiece, 1, thread_count(threads));
+  const auto first_of = [&](std::int64_t piece) { return n / pieces * piece + std::min(piece, n % pieces); };
+  std::vector<std::array<std::int64_t, 256>> counts(static_cast<std::size_t>(pieces));
+  for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Key)); shift += 8) {
+    const auto digit = [&](const Item& item) { return static_cast<std::size_t>(key_of<Key>(item) >> shift & 0xff); };
+    run_tasks(threads, pieces, [&](std::int64_t piece) {
+      auto& count = counts[static_cast<std::size_t>(piece)];
+      count.fill(0);
+      for (std::int64_t i = first_of(piece); i < first_of(piece + 1); ++i) ++count[digit(items[i])];
+    });
+    // Where each piece puts its first element of a digit: behind all of smaller digits, and of this one in the pieces before.
+    std::int64_t sum = 0;
+    bool alike = false;
+    for (std::size_t d = 0; d < 256; ++d) {
+      const std::int64_t before = sum;
+      for (auto& count : counts) sum += std::exchange(count[d], sum);
+      alike |= sum - before == n;
+    }
+    if (alike) continue;
+    run_tasks(threads, pieces, [&](std::int64_t piece) {
+      auto place = counts[static_cast<std::size_t>(piece)];
+      for (std::int64_t i = first_of(piece); i < first_of(piece + 1); ++i) beside[place[digit(items[i])]++] = items[i];
+    });
+    std::swap(items, beside);
+  }
+  return items;
+}
+
+template <class Item> std::unique_ptr<Item[]> uncleared(std::int64_t n) { return std::make_unique_for_overwrite<Item[]>(static_cast<std::size_t>(n)); }
+
+template <class Work> void in_pieces(int threads, std::int64_t n, const Work& work) {
+  const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+  run_tasks(threads, pieces, [&](std::int64_t piece) { work(piece * kPiece, std::min(n, (piece + 1) * kPiece)); });
+}
+
+template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+  if (n < kDigitsFrom) {
+    for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
+    T* const numbers = std::stable_partition(to, to + n, [](T value) { return !is_nan(value); });
+    std::stable_sort(to, numbers, [](T a, T b) { return a < b; });  // stable: zeros of either sign keep their order
+    return;
+  }
+  const auto memory = uncleared<BitsOf<T>>(2 * n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) memory[static_cast<std::size_t>(k)] = to_key(from[k * stride]);
+  });
+  const BitsOf<T>* sorted = sort_by_digits<BitsOf<T>>(memory.get(), memory.get() + n, n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(sorted[k]);
+  });
+  if constexpr (!std::integral<T>) {  // zeros of either sign are equal: in the order in which they were
+    const auto negative = to_key(std::bit_cast<T>(kTopBit<T>));
+    const auto [first, last] = std::equal_range(sorted, sorted + n, negative);
+    const auto behind = std::upper_bound(last, sorted + n, to_key(T{}));
+    if (first == last || last == behind) return;
+    T* zero = to + (first - sorted);
+    for (std::int64_t k = 0; k < n; ++k)
+      if (to_place_key(from[k * stride]) == to_key(T{})) *zero++ = from[k * stride];
+  }
+}
+
+template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+  using Item = Placed<BitsOf<T>>;
+  using Place = decltype(Item::place);
+  const auto item = [&](std::int64_t k) { return Item{to_place_key(from[k * stride]), static_cast<Place>(k)}; };
+  if (n < kDigitsFrom) {
+    std::array<Item, kDigitsFrom> items;
+    for (std::int64_t k = 0; k < n; ++k) items[static_cast<std::size_t>(k)] = item(k);
+    std::sort(items.data(), items.data() + n, [](const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
+    for (std::int64_t k = 0; k < n; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].place);
+    return;
+  }
+  if (sizeof(Place) < sizeof(n) && n > static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max())) {  // more than an item can tell
+    for (std::int64_t k = 0; k < n; ++k) to[k] = k;
+    std::stable_sort(to, to + n, [&](std::int64_t a, std::int64_t b) { return to_place_key(from[a * stride]) < to_place_key(from[b * stride]); });
+    return;
+  }
+  const auto memory = uncleared<Item>(2 * n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) memory[static_cast<std::size_t>(k)] = item(k);
+  });
+  const Item* sorted = sort_by_digits<BitsOf<T>>(memory.get(), memory.get() + n, n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(sorted[k].place);
+  });
+}
+
+/// sort(elements of a row, their stride, its number, threads within it) for each row.
+template <class T, class Sort> void each_row(const fuse::LibraryOperand& operand, const void* buffer, int threads, const Sort& sort) {
   const std::size_t rank = operand.shape.size();
   const std::int64_t n = operand.shape[rank - 1], stride = operand.strides[rank - 1];
   std::int64_t rows = 1;
   for (std::size_t axis = 0; axis + 1 < rank; ++axis) rows *= operand.shape[axis];
   if (n == 0) return;
+  const T* const elements = static_cast<const T*>(buffer) + operand.offset;
+  const auto sort_one = [&](std::int64_t row, int inside) {
+    std::int64_t at = 0, rest = row;
+    for (std::size_t axis = rank - 1; axis-- > 0; rest /= operand.shape[axis]) at += rest % operand.shape[axis] * operand.strides[axis];
+    sort(elements + at, stride, row, inside);
+  };
+  if (rows < thread_count(threads)) {
+    for (std::int64_t row = 0; row < rows; ++row) sort_one(row, threads);
+    return;
+  }
   const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / n);
-  visit_storage(dtype, [&]<class T>() {
-    const T* const elements = static_cast<const T*>(buffer) + operand.offset;
-    run_tasks(threads, (rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-      for (std::int64_t row = task * rows_a_task; row < std::min(rows, (task + 1) * rows_a_task); ++row) {
-        std::int64_t at = 0, rest = row;
-        for (std::size_t axis = rank - 1; axis-- > 0; rest /= operand.shape[axis]) at += rest % operand.shape[axis] * operand.strides[axis];
-        sort_row(elements + at, stride, static_cast<T*>(result) + row * n, n);
-      }
+  run_tasks(threads, (rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    for (std::int64_t row = task * rows_a_task; row < std::min(rows, (task + 1) * rows_a_task); ++row) sort_one(row, 1);
+  });
+}
+
+}  // namespace
+
+void sort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
+  const std::int64_t n = operand.shape.back();
+  visit_storage(operand.dtype, [&]<class T>() {
+    each_row<T>(operand, buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int inside) {
+      sort_row(from, stride, static_cast<T*>(result) + row * n, n, inside);
+    });
+  });
+}
+
+void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
+  const std::int64_t n = operand.shape.back();
+  visit_storage(operand.dtype, [&]<class T>() {
+    each_row<T>(operand, buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int inside) {
+      argsort_row(from, stride, static_cast<std::int64_t*>(result) + row * n, n, inside);
     });
   });
 }

@@ -4,7 +4,10 @@
 
 namespace sinter::device {
 
-/// Ascending along the last axis, NaN last; the result is contiguous. `buffer` is the operand's from its start.
-void sort_rows(DType dtype, const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads);
+/// Ascending along the last axis, NaN last; equal elements keep their order. The result is contiguous. `buffer` is the operand's from
+/// its start.
+void sort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads);
+/// Where the elements lay, as int64.
+void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads);
 
 }  // namespace sinter::device

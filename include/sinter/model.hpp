@@ -1,0 +1,78 @@
+// Trained models: an ONNX file becomes a function of tensors. Needs the library sinter_model (CMake: sinter::model), which is built where
+// protobuf is there.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// A model that cannot be read, that means nothing (a cycle, an unknown value), or that holds an operator that is not there. The message
+/// names the file and the node.
+struct ModelError : Error { using Error::Error; };
+
+/// A size of a model's input or output: a number, or a name that stands for any (empty: any, and nothing is said about it).
+struct ModelSize {
+  std::optional<std::int64_t> size;
+  std::string symbol;
+};
+
+/// An input or output of a model. Without a shape, any is taken.
+struct ModelValue {
+  std::string name;
+  DType dtype = DType::float32;
+  std::optional<std::vector<ModelSize>> shape;
+};
+std::string to_string(const ModelValue& value);  // "x: float32[N, 3, 224, 224]"
+
+/// An operator that a model holds and sinter lacks, or an operator's variant.
+struct MissingOperator {
+  std::string op;     // with its domain where that is not ONNX's own
+  std::string first;  // the first node that has it: its name and its place
+  int nodes = 0;      // how many of the model's nodes have it
+};
+
+/// What a rewrite did when the model was loaded.
+struct Rewrite {
+  std::string_view name;
+  std::string_view what;  // a sentence
+  int count = 0;
+};
+
+struct ModelOptions {
+  bool rewrite = true;  // fold and merge what can be known before the first input
+};
+
+/// A trained model: a counted, immutable value that any number of threads may call.
+class Model {
+ public:
+  /// Reads an .onnx file (opsets 11 to 21, other versions where the operators did not change), with its external data. Throws IoError for
+  /// a file that cannot be read, ModelError for one that means nothing. Operators that are missing are no error before a call.
+  static Model load(std::string_view path, const ModelOptions& options = {}, Location where = Location::current());
+
+  const std::vector<ModelValue>& inputs() const;
+  const std::vector<ModelValue>& outputs() const;
+  /// How many nodes the file has, and how many are left after the rewrites.
+  int nodes_in_file() const;
+  int nodes() const;
+  const std::vector<Rewrite>& rewrites() const;
+  std::vector<MissingOperator> missing() const;
+
+  /// Records the model on these inputs, in the order of inputs(); nothing is computed before a value is needed, but for sizes that depend on
+  /// the data. Throws DTypeError and ShapeError for what the model does not take, ModelError where a node fails, naming it.
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Location where = Location::current()) const;
+  /// The same by name, all outputs computed.
+  std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs, Location where = Location::current()) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,193 @@
+// What networks are made of, by PyTorch's names and in its order of arguments. x is (batch, channels, places..), with 1 to 3 axes of
+// places, or without the batch. Floating tensors of every type; 16-bit ones are computed in float32 and rounded once. What is wrong with
+// shapes is a ShapeError, with numbers a ValueError, with types a DTypeError.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// One number for every axis of places, or one for each: 2, or {2, 1}.
+class PerAxis {
+ public:
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  PerAxis(T all) : list_{static_cast<std::int64_t>(all)} {}
+  PerAxis(std::initializer_list<std::int64_t> each) : list_(each) {}
+  PerAxis(std::vector<std::int64_t> each) : list_(std::move(each)) {}
+  const std::vector<std::int64_t>& list() const { return list_; }
+
+ private:
+  std::vector<std::int64_t> list_;
+};
+
+/// Places added around: 1 on both sides of every axis, {1, 2} of each, {{0, 1}, {0, 1}} before and after each; same(): as many as leave a
+/// convolution of stride 1 its size, the odd one after.
+class Padding {
+ public:
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  Padding(T all) : widths_{{static_cast<std::int64_t>(all), static_cast<std::int64_t>(all)}} {}
+  Padding(std::initializer_list<std::int64_t> each) : Padding(std::vector<std::int64_t>(each)) {}
+  Padding(const std::vector<std::int64_t>& each) {
+    for (const std::int64_t width : each) widths_.emplace_back(width, width);
+  }
+  Padding(std::vector<std::pair<std::int64_t, std::int64_t>> before_after) : widths_(std::move(before_after)) {}
+  Padding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> before_after) : widths_(before_after) {}
+  static Padding same() {
+    Padding padding(0);
+    padding.same_ = true;
+    return padding;
+  }
+  const std::vector<std::pair<std::int64_t, std::int64_t>>& widths() const { return widths_; }
+  bool is_same() const { return same_; }
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
+  bool same_ = false;
+};
+
+// --- convolutions ----------------------------------------------------------------------------------------------------
+
+struct ConvOptions {
+  PerAxis stride = 1;
+  Padding padding = 0;
+  PerAxis dilation = 1;
+  std::int64_t groups = 1;
+};
+/// Cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, places..). Integers convolve too, in
+/// int32 or int64. A library's step, whose epilogue takes what is computed from its result where the library can.
+Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
+/// The same for one number of axes, which is checked.
+Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
+Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
+Tensor conv3d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
+
+struct ConvTransposeOptions {
+  PerAxis stride = 1;
+  Padding padding = 0;
+  PerAxis output_padding = 0;
+  std::int64_t groups = 1;
+  PerAxis dilation = 1;
+};
+/// The transpose of conv as a map: weight (channels, filters / groups, taps..); sizes become (size - 1) * stride - padding on both sides +
+/// dilation * (taps - 1) + output_padding + 1. Computed as one convolution, of stride 1, whose filters are the phases of the result.
+Tensor conv_transpose(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
+Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
+Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
+Tensor conv_transpose3d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
+
+/// The windows of a convolution as columns: (batch, channels, rows, columns) -> (batch, channels * taps, windows).
+Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation = 1, const Padding& padding = 0, const PerAxis& stride = 1);
+/// x @ weight.T + bias, weight (out, in).
+Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias = {});
+
+// --- pools: over as many of the last axes as kernel_size says, or as the function's name ----------------------------------------
+
+struct PoolOptions {
+  std::optional<PerAxis> stride = {};  // the kernel's size
+  Padding padding = 0;
+  PerAxis dilation = 1;
+  bool ceil_mode = false;              // a last window that begins inside may reach over the end
+  bool count_include_pad = true;       // averages: places that were added count
+  std::optional<std::int64_t> divisor_override = {};
+};
+/// `kernel_size` has a number for each axis.
+Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+/// (sum |x|^p)^(1/p)
+Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor max_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor max_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor max_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor avg_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor avg_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor avg_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+/// Window i of n goes from floor(i * size / n) to ceil((i + 1) * size / n).
+Tensor adaptive_avg_pool(const Arg& x, const PerAxis& output_size);
+Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);
+/// Over all places; their axes stay, of size 1.
+Tensor global_avg_pool(const Arg& x);
+Tensor global_max_pool(const Arg& x);
+
+// --- norms; an empty handle for weight or bias leaves it out --------------------------------------------------------------------
+
+/// By running statistics, at inference: (x - mean) / sqrt(var + eps) * weight + bias for each channel.
+Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5);
+/// Mean and variance of each group of channels.
+Tensor group_norm(const Arg& x, std::int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+/// Of each channel.
+Tensor instance_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+/// x / (k + alpha * the mean of squares of `size` neighbouring channels)^beta
+Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha = 1e-4, double beta = 0.75, double k = 1);
+
+// --- attention and embeddings -------------------------------------------------------------------------------------------------------
+
+struct AttentionOptions {
+  Tensor mask = {};              // bool: true takes part; floating: added to the scores
+  bool is_causal = false;        // a query sees the keys up to its own number
+  std::optional<double> scale = {};  // 1 / sqrt(the last axis)
+  bool enable_gqa = false;       // fewer heads of keys and values, each for several of the queries'
+};
+/// softmax(query @ key.T * scale + mask) @ value over the last two axes; those before are batches and heads.
+Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const Tensor& value, const AttentionOptions& how = {});
+/// Rows of weight.
+Tensor embedding(const Arg& indices, const Tensor& weight);
+/// 1 at the index, 0 elsewhere, along a new last axis; int64 unless told otherwise.
+Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype = DType::int64);
+
+// --- sizes ----------------------------------------------------------------------------------------------------------------------------
+
+enum class Interpolation : std::uint8_t { nearest, linear, cubic };
+/// Where place i of the result lies among x's places: ONNX's names.
+enum class Coordinates : std::uint8_t { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
+enum class NearestRounding : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
+struct ResizeOptions {
+  Interpolation mode = Interpolation::nearest;
+  Coordinates coordinates = Coordinates::half_pixel;
+  NearestRounding rounding = NearestRounding::round_prefer_floor;
+  double cubic_a = -0.75;
+  bool exclude_outside = false;          // cubic: taps outside weigh nothing, instead of taking the outermost place again
+  std::vector<double> scales = {};       // of each axis that is resized; without them result over size
+};
+/// The last axes of x in these sizes.
+Tensor resize(const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how = {});
+/// As PyTorch's: mode "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "area"; give `size` or `scale_factor`.
+struct InterpolateOptions {
+  std::vector<std::int64_t> size = {};       // one number serves all axes
+  std::vector<double> scale_factor = {};
+  std::string_view mode = "nearest";
+  bool align_corners = false;
+};
+Tensor interpolate(const Arg& x, const InterpolateOptions& how);
+/// (batch, channels * r * r, rows, columns) -> (batch, channels, rows * r, columns * r), and back.
+Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor);
+Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor);
+
+// --- activations besides those of sinter/ops.hpp -----------------------------------------------------------------------------------------
+
+/// x where it is not negative, x times the weight of its channel elsewhere; weight has one number or one for each channel.
+Tensor prelu(const Arg& x, const Tensor& weight);
+Tensor relu6(const Arg& x);
+Tensor hardtanh(const Arg& x, double min_val = -1, double max_val = 1);
+/// x where it is above the threshold, the value elsewhere.
+Tensor threshold(const Arg& x, double threshold, double value);
+/// x / (1 + |x|)
+Tensor softsign(const Arg& x);
+/// log(sigmoid(x))
+Tensor logsigmoid(const Arg& x);
+/// x - tanh(x)
+Tensor tanhshrink(const Arg& x);
+/// x where |x| > lambda, 0 elsewhere.
+Tensor hardshrink(const Arg& x, double lambda = 0.5);
+/// x moved by lambda towards 0, which it does not pass.
+Tensor softshrink(const Arg& x, double lambda = 0.5);
+
+}  // namespace sinter

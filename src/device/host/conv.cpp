@@ -1,0 +1,199 @@
+#include "device/host/conv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "device/host/matmul.hpp"
+#include "device/host/threads.hpp"
+#include "sinter/errors.hpp"
+#include "trace/library.hpp"
+#include "trace/per_thread.hpp"
+
+namespace sinter::device {
+namespace {
+
+// A tile: places (columns of a product), and what of the windows is laid out for them at once. 256K elements stay in a core's L2.
+constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 18;
+/// Filters (rows of a product) that a tile is taken by where there are few tiles: as many pieces keep some threads busy.
+constexpr std::int64_t kLeastFilters = 32, kPieces = 32;
+/// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
+constexpr std::int64_t kWorthTask = 64 << 10;
+
+/// The call with three axes of places; those that it lacks come first, with one place each.
+struct Problem {
+  std::int64_t batch, groups, channels, filters;  // channels and filters of one group
+  std::int64_t size[3] = {1, 1, 1}, taps[3] = {1, 1, 1}, places[3] = {1, 1, 1};
+  std::int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, before[3] = {0, 0, 0};
+  std::int64_t x_batch, x_channel, x_stride[3] = {0, 0, 0};  // strides, in elements
+  std::int64_t all_taps = 1, all_places = 1;
+
+  explicit Problem(const fuse::LibraryCall& call) {
+    const auto how = trace::Convolution::of(call.ints);
+    const auto &x = call.operands[0], &weight = call.operands[1];
+    batch = x.shape[0];
+    groups = how.groups;
+    filters = weight.shape[0] / groups;
+    channels = weight.shape[1];
+    x_batch = x.strides[0];
+    x_channel = x.strides[1];
+    const std::size_t axes = how.axes();
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const std::size_t k = 3 - axes + axis;
+      size[k] = x.shape[axis + 2];
+      taps[k] = weight.shape[axis + 2];
+      places[k] = call.shape[axis + 2];
+      stride[k] = how.stride[axis];
+      dilation[k] = how.dilation[axis];
+      before[k] = how.before[axis];
+      x_stride[k] = x.strides[axis + 2];
+      all_taps *= taps[k];
+      all_places *= places[k];
+    }
+  }
+  std::int64_t depth() const { return channels * all_taps; }
+  /// Every window is one element, and they lie one after the other: x is the matrix.
+  bool is_product() const {
+    bool same = all_taps == 1;
+    std::int64_t next = 1;
+    for (int k = 2; k >= 0; --k) {
+      same &= stride[k] == 1 && before[k] == 0 && size[k] == places[k] && (size[k] == 1 || x_stride[k] == next);
+      next *= size[k];
+    }
+    return same && (x_channel >= all_places || channels == 1);
+  }
+};
+
+/// Rows [depth_begin, depth_end) of the matrix of windows, at places [begin, end): row (channel, tap), column place. `x` is the first
+/// element that the group reads of an image. Elements are moved as words of their size.
+template <class Word>
+void lay_out(const Problem& p, const Word* x, std::int64_t depth_begin, std::int64_t depth_end, std::int64_t begin, std::int64_t end, Word* to) {
+  for (std::int64_t row = depth_begin; row < depth_end; ++row) {
+    const std::int64_t tap = row % p.all_taps;
+    const std::int64_t kx = tap % p.taps[2], ky = tap / p.taps[2] % p.taps[1], kz = tap / p.taps[2] / p.taps[1];
+    const Word* const channel = x + row / p.all_taps * p.x_channel;
+    const std::int64_t first = kx * p.dilation[2] - p.before[2];  // what place 0 of a line reads
+    for (std::int64_t place = begin; place < end;) {
+      const std::int64_t ox = place % p.places[2], count = std::min(p.places[2] - ox, end - place), line = place / p.places[2];
+      const std::int64_t y = line % p.places[1] * p.stride[1] + ky * p.dilation[1] - p.before[1];
+      const std::int64_t z = line / p.places[1] * p.stride[0] + kz * p.dilation[0] - p.before[0];
+      place += count;
+      if (y < 0 || y >= p.size[1] || z < 0 || z >= p.size[0]) {
+        to = std::fill_n(to, count, Word{0});
+        continue;
+      }
+      // The places of [ox, ox + count) that read within the line.
+      const std::int64_t s = p.stride[2], last = p.size[2] - 1 - first;
+      const std::int64_t from = std::clamp<std::int64_t>(first < 0 ? (-first + s - 1) / s : 0, ox, ox + count);
+      const std::int64_t until = std::clamp<std::int64_t>(last < 0 ? 0 : last / s + 1, from, ox + count);
+      to = std::fill_n(to, from - ox, Word{0});
+      if (from < until) {
+        const Word* read = channel + z * p.x_stride[0] + y * p.x_stride[1] + (first + from * s) * p.x_stride[2];
+        const std::int64_t step = s * p.x_stride[2];
+        if (step == 1) to = std::copy_n(read, until - from, to);
+        else
+          for (std::int64_t k = from; k < until; ++k, read += step) *to++ = *read;
+      }
+      to = std::fill_n(to, ox + count - until, Word{0});
+    }
+  }
+}
+
+/// The elements of an operand one after the other; in `copy` where they do not lie so already.
+template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, const void* buffer, std::vector<Word>& copy) {
+  const Word* const start = static_cast<const Word*>(buffer) + operand.offset;
+  std::int64_t count = 1;
+  bool lies_so = true;
+  for (std::size_t k = operand.shape.size(); k-- > 0; count *= operand.shape[k]) lies_so &= operand.shape[k] == 1 || operand.strides[k] == count;
+  if (lies_so) return start;
+  copy.resize(static_cast<std::size_t>(count));
+  for (std::int64_t flat = 0; flat < count; ++flat) {
+    std::int64_t at = 0, rest = flat;
+    for (std::size_t k = operand.shape.size(); k-- > 0; rest /= operand.shape[k]) at += rest % operand.shape[k] * operand.strides[k];
+    copy[static_cast<std::size_t>(flat)] = start[at];
+  }
+  return copy.data();
+}
+
+void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads) {
+  const std::int64_t filters = p.groups * p.filters, planes = p.batch * filters;
+  const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / (p.all_taps * p.all_places));
+  run_tasks(thread_count(threads), (planes + each - 1) / each, [&](std::int64_t task) {
+    for (std::int64_t plane = task * each; plane < std::min(planes, (task + 1) * each); ++plane) {
+      const std::int64_t image = plane / filters, filter = plane % filters;
+      DepthwisePlane one{x + (image * p.x_batch + filter / p.filters * p.x_channel) * bytes, weight + filter * p.all_taps * bytes,
+                         result + plane * p.all_places * bytes};
+      for (int k = 0; k < 3; ++k) {
+        one.size[k] = p.size[k], one.taps[k] = p.taps[k], one.places[k] = p.places[k];
+        one.x_stride[k] = p.x_stride[k], one.stride[k] = p.stride[k], one.dilation[k] = p.dilation[k], one.before[k] = p.before[k];
+      }
+      host_blocks().depthwise(dtype, one);
+    }
+  });
+}
+
+template <class Word>
+void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads) {
+  const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
+  const std::int64_t outer = p.batch * p.groups * tiles, wanted = std::max<std::int64_t>(1, kPieces / outer);
+  const std::int64_t rows = std::max(std::min(kLeastFilters, p.filters), (p.filters + wanted - 1) / wanted);
+  const std::int64_t row_blocks = (p.filters + rows - 1) / rows;
+  const bool as_it_is = p.is_product();
+  run_tasks(thread_count(threads), outer * row_blocks, [&](std::int64_t task) {
+    const std::int64_t block = task % row_blocks, tile = task / row_blocks % tiles, group = task / row_blocks / tiles % p.groups;
+    const std::int64_t image = task / row_blocks / tiles / p.groups;
+    const std::int64_t begin = tile * kTilePlaces, width = std::min(kTilePlaces, places - begin), filter = block * rows;
+    const Word* const from = x + image * p.x_batch + group * p.channels * p.x_channel;
+    MatmulBlock product{};
+    product.rows = std::min(rows, p.filters - filter);
+    product.columns = width;
+    product.a_leading = depth;
+    product.c_leading = places;
+    product.c = result + ((image * p.groups + group) * p.filters + filter) * places + begin;
+    const Word* const rows_of_weight = weight + (group * p.filters + filter) * depth;
+    if (as_it_is) {
+      product.a = rows_of_weight;
+      product.b = from + begin;
+      product.b_leading = p.x_channel;
+      product.depth = depth;
+      host_blocks().multiply(dtype, product);
+      return;
+    }
+    const std::int64_t piece = std::max<std::int64_t>(1, std::min(depth, kPackedElements / width));
+    auto& packed = per_thread<std::vector<Word>>();
+    packed.resize(static_cast<std::size_t>(piece * width));
+    for (std::int64_t at = 0; at < depth; at += piece) {
+      product.depth = std::min(piece, depth - at);
+      lay_out(p, from, at, at + product.depth, begin, begin + width, packed.data());
+      product.a = rows_of_weight + at;
+      product.b = packed.data();
+      product.b_leading = width;
+      product.accumulate = at > 0;
+      host_blocks().multiply(dtype, product);
+    }
+  });
+}
+
+template <class Word> void convolve_words(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  const Problem p(call);
+  std::vector<Word> copy;
+  const Word* const x = static_cast<const Word*>(pointers[0]) + call.operands[0].offset;
+  const Word* const weight = in_order(call.operands[1], pointers[1], copy);
+  Word* const result = static_cast<Word*>(pointers[2]);
+  if (p.channels == 1)
+    depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads);
+  else products(p, call.dtype, x, weight, result, threads);
+}
+
+}  // namespace
+
+void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  if (!host_blocks().multiply(call.dtype, MatmulBlock{})) throw DTypeError(fmt::format("conv: no convolution of {}; cast it first", name(call.dtype)));
+  if (element_count(call.shape) == 0) return;
+  if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads);
+  else convolve_words<std::uint64_t>(call, pointers, threads);
+}
+
+}  // namespace sinter::device

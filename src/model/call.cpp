@@ -1,0 +1,114 @@
+#include "model/call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "sinter/ops.hpp"
+
+namespace sinter::model {
+namespace {
+
+/// Recorded operations keep the address of a file's name for ever; models that are loaded again share it.
+const char* kept(std::string text) {
+  static std::mutex mutex;
+  static std::set<std::string>* names = new std::set<std::string>;  // never destroyed: errors at exit may name it
+  const std::lock_guard lock(mutex);
+  return names->insert(std::move(text)).first->c_str();
+}
+
+}  // namespace
+
+Location Call::location(const Graph& graph, const Node& node) {
+  return {kept(node.name.empty() ? fmt::format("{}, {}", graph.file, node.op) : fmt::format("{}, {} '{}'", graph.file, node.op, node.name)),
+          static_cast<std::uint32_t>(node.place)};
+}
+
+void Call::refuse(const std::string& why) const { throw ModelError(fmt::format("{}: {}: {}", graph_.file, describe(node_), why)); }
+
+const Tensor& Call::tensor(std::size_t i) const {
+  if (!has(i)) refuse(fmt::format("input {} is missing", i));
+  return inputs_[i];
+}
+
+template <class T> const T* Call::attribute(std::string_view name) const {
+  const auto found = node_.attributes.find(name);
+  if (found == node_.attributes.end()) return nullptr;
+  const T* value = std::get_if<T>(&found->second);
+  if (!value) refuse(fmt::format("the attribute '{}' is of another type", name));
+  return value;
+}
+
+namespace {
+
+template <class T> T or_else(const Call& call, std::string_view name, const T* value, std::optional<T> otherwise) {
+  if (value) return *value;
+  if (!otherwise) call.refuse(fmt::format("the attribute '{}' is missing", name));
+  return *std::move(otherwise);
+}
+
+}  // namespace
+
+std::int64_t Call::integer(std::string_view name, std::optional<std::int64_t> otherwise) const {
+  return or_else(*this, name, attribute<std::int64_t>(name), otherwise);
+}
+double Call::number(std::string_view name, std::optional<double> otherwise) const {
+  const float* value = attribute<float>(name);
+  const std::optional<double> wide = value ? std::optional<double>(*value) : std::nullopt;
+  return or_else(*this, name, wide ? &*wide : nullptr, otherwise);
+}
+std::string Call::text(std::string_view name, std::optional<std::string> otherwise) const {
+  return or_else(*this, name, attribute<std::string>(name), std::move(otherwise));
+}
+std::vector<std::int64_t> Call::integers(std::string_view name, std::optional<std::vector<std::int64_t>> otherwise) const {
+  return or_else(*this, name, attribute<std::vector<std::int64_t>>(name), std::move(otherwise));
+}
+std::vector<float> Call::numbers(std::string_view name, std::optional<std::vector<float>> otherwise) const {
+  return or_else(*this, name, attribute<std::vector<float>>(name), std::move(otherwise));
+}
+const Tensor* Call::constant(std::string_view name) const { return attribute<Tensor>(name); }
+
+std::vector<std::int64_t> Call::values(std::size_t i) const {
+  if (!is_integer(tensor(i).dtype())) refuse(fmt::format("input {} has to be of integers, not {}", i, name(tensor(i).dtype())));
+  return read_(node_, i, inputs_[i]);
+}
+
+std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::size_t input) const {
+  if (given(name)) return integers(name);
+  if (has(input)) return values(input);
+  return {};
+}
+
+std::int64_t Call::axis(std::int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank) refuse(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::vector<std::span<const Operator>> operator_families() {
+  return {elementwise_operators(), reduction_operators(), shape_operators(),     indexing_operators(),
+          network_operators(),     quantized_operators(), attention_operators(), recurrent_operators(), convolution_operators()};
+}
+
+const Operator* find_operator(std::string_view name) {
+  static const auto* table = [] {
+    auto* rows = new std::unordered_map<std::string_view, const Operator*>;
+    for (const auto family : operator_families())
+      for (const Operator& row : family) rows->emplace(row.name, &row);
+    return rows;
+  }();
+  const auto found = table->find(name);
+  return found == table->end() ? nullptr : found->second;
+}
+
+std::vector<std::string_view> operator_names() {
+  std::vector<std::string_view> names;
+  for (const auto family : operator_families())
+    for (const Operator& row : family) names.push_back(row.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace sinter::model

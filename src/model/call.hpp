@@ -1,0 +1,90 @@
+// Call: one node on the tensors it reads, as an operator's function sees it; and the table of operators.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/graph.hpp"
+
+namespace sinter::model {
+
+using Results = std::vector<Tensor>;
+
+/// The elements of an integer tensor, evaluated, from which a shape is made.
+using ReadIntegers = std::function<std::vector<std::int64_t>(const Node& node, std::size_t input, const Tensor& tensor)>;
+
+class Call {
+ public:
+  Call(const Graph& graph, const Node& node, std::vector<Tensor> inputs, const ReadIntegers& read)
+      : graph_(graph), node_(node), inputs_(std::move(inputs)), read_(read), where_(location(graph, node)) {}
+
+  std::size_t count() const { return inputs_.size(); }
+  bool has(std::size_t i) const { return i < inputs_.size() && !inputs_[i].empty_handle(); }
+  /// An input, which has to be there; as an Arg it names the node in errors.
+  const Tensor& tensor(std::size_t i) const;
+  Arg operator[](std::size_t i) const { return Arg(tensor(i), where_); }
+  Tensor tensor_or_none(std::size_t i) const { return has(i) ? inputs_[i] : Tensor(); }
+  const std::vector<Tensor>& tensors() const { return inputs_; }
+  Arg at_node(const Tensor& tensor) const { return Arg(tensor, where_); }
+  Location where() const { return where_; }
+
+  bool wants(std::size_t output) const { return output < node_.outputs.size() && !node_.outputs[output].empty(); }
+  std::size_t outputs() const { return node_.outputs.size(); }
+  int opset() const { return graph_.opset; }
+  const Node& node() const { return node_; }
+
+  bool given(std::string_view attribute) const { return node_.attributes.contains(attribute); }
+  std::int64_t integer(std::string_view attribute, std::optional<std::int64_t> otherwise = {}) const;
+  double number(std::string_view attribute, std::optional<double> otherwise = {}) const;
+  std::string text(std::string_view attribute, std::optional<std::string> otherwise = {}) const;
+  std::vector<std::int64_t> integers(std::string_view attribute, std::optional<std::vector<std::int64_t>> otherwise = {}) const;
+  std::vector<float> numbers(std::string_view attribute, std::optional<std::vector<float>> otherwise = {}) const;
+  const Tensor* constant(std::string_view attribute) const;
+
+  /// The elements of an integer input. Evaluates it, which is done once for each shape of the model's inputs where it depends on nothing else.
+  std::vector<std::int64_t> values(std::size_t i) const;
+  /// Axes as an attribute of this name, or from an input where newer versions have them.
+  std::optional<std::vector<std::int64_t>> axes(std::string_view attribute, std::size_t input) const;
+  /// 0 to rank-1.
+  std::int64_t axis(std::int64_t axis, int rank) const;
+
+  /// ModelError that names the node.
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  const Graph& graph_;
+  const Node& node_;
+  std::vector<Tensor> inputs_;
+  const ReadIntegers& read_;
+  Location where_;
+
+  template <class T> const T* attribute(std::string_view name) const;
+  static Location location(const Graph& graph, const Node& node);
+};
+
+struct Operator {
+  std::string_view name;
+  Results (*record)(const Call& call);
+};
+/// The row of an operator, or nullptr.
+const Operator* find_operator(std::string_view name);
+std::vector<std::string_view> operator_names();
+
+// The families of the table; each is a file.
+std::span<const Operator> elementwise_operators();
+std::span<const Operator> reduction_operators();
+std::span<const Operator> shape_operators();
+std::span<const Operator> indexing_operators();
+std::span<const Operator> network_operators();
+std::span<const Operator> quantized_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> recurrent_operators();
+std::span<const Operator> convolution_operators();
+/// All of them.
+std::vector<std::span<const Operator>> operator_families();
+
+}  // namespace sinter::model

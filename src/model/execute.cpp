@@ -1,0 +1,140 @@
+#include "model/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace sinter::model {
+
+std::vector<std::int64_t> read_integers(const Node&, std::size_t, const Tensor& tensor) {
+  return tensor.dtype() == DType::int64 ? tensor.to_vector<std::int64_t>() : tensor.astype(DType::int64).to_vector<std::int64_t>();
+}
+
+std::vector<MissingOperator> missing_operators(const Graph& graph) {
+  std::vector<MissingOperator> missing;
+  for (const Node& node : graph.nodes) {
+    if (node.op == "If") {  // what its branches lack
+      for (const auto& [name, attribute] : node.attributes)
+        if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+          for (const MissingOperator& lack : missing_operators(**inner)) missing.push_back(lack);
+      continue;
+    }
+    if (find_operator(node.op)) continue;
+    auto known = std::find_if(missing.begin(), missing.end(), [&](const MissingOperator& m) { return m.op == node.op; });
+    if (known == missing.end()) known = missing.insert(known, {node.op, describe(node), 0});
+    ++known->nodes;
+  }
+  return missing;
+}
+
+Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read) {
+  if (!op) {
+    int nodes = 0;
+    for (const Node& other : graph.nodes) nodes += other.op == node.op;
+    throw ModelError(fmt::format("{}: {}: sinter has no operator {}, which {} of the model's {} nodes need", graph.file, describe(node), node.op, nodes,
+                                 graph.nodes.size()));
+  }
+  Results results = op->record(Call(graph, node, std::move(inputs), read));
+  for (std::size_t k = 0; k < node.outputs.size(); ++k)
+    if (!node.outputs[k].empty() && (k >= results.size() || results[k].empty_handle()))
+      throw ModelError(fmt::format("{}: {}: the output '{}' (number {}) is not supported", graph.file, describe(node), node.outputs[k], k));
+  return results;
+}
+
+namespace {
+
+Graph branch_of(const Graph& graph, const Node& node, const char* attribute) {
+  const auto found = node.attributes.find(attribute);
+  const auto* inner = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
+  if (!inner) throw ModelError(fmt::format("{}: {}: the attribute '{}' is missing", graph.file, describe(node), attribute));
+  Graph branch = **inner;
+  for (const std::string& name : outer_reads(branch)) branch.inputs.push_back({name, DType::float32, {}});
+  sort_nodes(branch);
+  return branch;
+}
+
+}  // namespace
+
+Program::Program(Graph graph) : graph_(std::move(graph)) {
+  std::unordered_map<std::string, int> slots;
+  const auto slot = [&](const std::string& name) {
+    if (name.empty()) return -1;
+    const auto [at, added] = slots.emplace(name, static_cast<int>(constants_.size()));
+    if (added) {
+      const auto constant = graph_.constants.find(name);
+      constants_.push_back(constant == graph_.constants.end() ? Tensor() : constant->second);
+      data_.push_back(false);
+    }
+    return at->second;
+  };
+  for (const ModelValue& input : graph_.inputs) {
+    input_slots_.push_back(slot(input.name));
+    data_[static_cast<std::size_t>(input_slots_.back())] = true;
+  }
+  std::unordered_map<int, std::size_t> last;
+  for (const Node& node : graph_.nodes) {
+    Line line{find_operator(node.op), {}, {}, {}, {}};
+    const bool shape_alone = node.op == "Shape" || node.op == "Size";
+    bool data = false;
+    std::vector<std::string> inputs = node.inputs;
+    if (node.op == "If") {
+      for (const char* attribute : {"then_branch", "else_branch"}) {
+        line.branches.emplace_back(branch_of(graph_, node, attribute));
+        for (const ModelValue& outer : line.branches.back().graph().inputs) inputs.push_back(outer.name);
+      }
+    }
+    for (const std::string& input : inputs) {
+      line.inputs.push_back(slot(input));
+      if (line.inputs.back() < 0) continue;
+      last[line.inputs.back()] = lines_.size();
+      data |= data_[static_cast<std::size_t>(line.inputs.back())] && !shape_alone;
+    }
+    for (const std::string& output : node.outputs) {
+      line.outputs.push_back(slot(output));
+      if (line.outputs.back() < 0) continue;
+      last[line.outputs.back()] = std::max(last[line.outputs.back()], lines_.size());
+      data_[static_cast<std::size_t>(line.outputs.back())] = data;
+    }
+    lines_.push_back(std::move(line));
+  }
+  for (const ModelValue& output : graph_.outputs) output_slots_.push_back(slot(output.name));
+  for (const auto& [at, line] : last)
+    if (std::find(output_slots_.begin(), output_slots_.end(), at) == output_slots_.end()) lines_[line].last.push_back(at);
+}
+
+bool Program::depends_on_data(const Node& node, std::size_t input) const {
+  if (&node < graph_.nodes.data() || &node >= graph_.nodes.data() + graph_.nodes.size()) return true;
+  const Line& line = lines_[static_cast<std::size_t>(&node - graph_.nodes.data())];
+  return line.inputs[input] >= 0 && data_[static_cast<std::size_t>(line.inputs[input])];
+}
+
+Results Program::record_branch(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const {
+  if (operands[0].empty_handle() || operands[0].size() != 1) throw ModelError(fmt::format("{}: {}: the condition has to be one value", graph_.file, describe(node)));
+  const bool then = read(node, 0, operands[0])[0] != 0;
+  const Program& branch = line.branches[then ? 0 : 1];
+  const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
+  return branch.record(std::span(operands).subspan(first, branch.input_slots_.size()), read);
+}
+
+std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIntegers& read) const {
+  std::vector<Tensor> values = constants_;
+  for (std::size_t i = 0; i < input_slots_.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = inputs[i];
+  for (std::size_t n = 0; n < lines_.size(); ++n) {
+    const Line& line = lines_[n];
+    std::vector<Tensor> operands;
+    operands.reserve(line.inputs.size());
+    for (const int slot : line.inputs) operands.push_back(slot < 0 ? Tensor() : values[static_cast<std::size_t>(slot)]);
+    Results results = line.branches.empty() ? record_node(graph_, graph_.nodes[n], line.op, std::move(operands), read)
+                                            : record_branch(line, graph_.nodes[n], operands, read);
+    for (std::size_t k = 0; k < line.outputs.size() && k < results.size(); ++k)
+      if (line.outputs[k] >= 0) values[static_cast<std::size_t>(line.outputs[k])] = std::move(results[k]);
+    for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = Tensor();
+  }
+  std::vector<Tensor> outputs;
+  for (const int slot : output_slots_) outputs.push_back(values[static_cast<std::size_t>(slot)]);
+  return outputs;
+}
+
+}  // namespace sinter::model

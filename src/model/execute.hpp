@@ -1,0 +1,46 @@
+// A graph on tensors: each node recorded by its operator's function.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "model/call.hpp"
+#include "model/graph.hpp"
+
+namespace sinter::model {
+
+/// A graph whose values are numbered, so that a run looks nothing up by name.
+class Program {
+ public:
+  explicit Program(Graph graph);
+
+  const Graph& graph() const { return graph_; }
+  /// Records all nodes on these inputs, in the order of graph().inputs. Throws what the operators throw; for a missing one ModelError.
+  std::vector<Tensor> record(std::span<const Tensor> inputs, const ReadIntegers& read) const;
+  /// Whether an input of one of this graph's nodes depends on the inputs' elements, and not on their shapes alone;
+  /// a node of a branch counts as one that does.
+  bool depends_on_data(const Node& node, std::size_t input) const;
+
+ private:
+  struct Line {
+    const Operator* op;                // nullptr: missing
+    std::vector<int> inputs, outputs;  // slots; -1: left out
+    std::vector<int> last;             // slots that nobody reads afterwards
+    std::vector<Program> branches;     // of an If: then and else; what they read of this graph are further inputs of the line
+  };
+  Graph graph_;
+  std::vector<Line> lines_;
+  std::vector<Tensor> constants_;      // by slot; empty for what a node gives
+  std::vector<bool> data_;             // by slot
+  std::vector<int> input_slots_, output_slots_;
+
+  Results record_branch(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
+};
+
+/// One node on its inputs. Errors name the node.
+Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
+/// Reads by evaluating.
+std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor);
+/// Operators that the graph holds and the table lacks, each once.
+std::vector<MissingOperator> missing_operators(const Graph& graph);
+
+}  // namespace sinter::model

@@ -1,0 +1,216 @@
+// Operators of networks: products of matrices, normalisations.
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "model/call.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::model {
+namespace {
+
+Results gemm(const Call& c) {
+  const Tensor a = c.integer("transA", 0) != 0 ? matrix_transpose(c[0]) : c.tensor(0);
+  const Tensor b = c.integer("transB", 0) != 0 ? matrix_transpose(c[1]) : c.tensor(1);
+  Tensor result = matmul(c.at_node(a), b);
+  const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
+  if (alpha != 1) result = astype(multiply(c.at_node(result), alpha), a.dtype());
+  if (!c.has(2) || beta == 0) return {result};
+  return {add(c.at_node(result), beta == 1 ? c.tensor(2) : astype(multiply(c[2], beta), a.dtype()))};
+}
+
+Results einsum_of(const Call& c) { return {einsum(c.text("equation"), c.tensors(), c.where())}; }
+
+/// A parameter of each channel, beside a tensor whose channels are axis 1.
+Tensor per_channel(const Call& c, const Tensor& parameter, int rank) {
+  if (parameter.ndim() != 1) c.refuse(fmt::format("a parameter of shape {} instead of one number for each channel", to_string(parameter.shape())));
+  Shape shape(static_cast<std::size_t>(std::max(rank - 1, 1)), 1);
+  shape[0] = parameter.size();
+  return rank == 1 ? parameter : reshape(c.at_node(parameter), shape);
+}
+
+Results batch_normalization(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const int rank = x.ndim();
+  if (rank < 2) c.refuse(fmt::format("a tensor of {} dimensions", rank));
+  const double epsilon = c.number("epsilon", 1e-5f);
+  const auto wide = [&](const Tensor& t) { return is_storage_only(t.dtype()) ? astype(c.at_node(t), DType::float32) : t; };
+  const Tensor scale = per_channel(c, wide(c.tensor(1)), rank), bias = per_channel(c, wide(c.tensor(2)), rank), in = wide(x);
+  Results results(1);
+  Tensor mean_now = c.tensor(3), variance = c.tensor(4);
+  if (c.integer("training_mode", 0) != 0) {
+    std::vector<std::int64_t> others(static_cast<std::size_t>(rank));
+    std::iota(others.begin(), others.end(), 0);
+    others.erase(others.begin() + 1);
+    const double momentum = c.number("momentum", 0.9f);
+    const Tensor m = mean(c.at_node(in), others), v = var(c.at_node(in), others);
+    const auto running = [&](const Tensor& old, const Tensor& now) {
+      return astype(add(multiply(c.at_node(old), momentum), multiply(c.at_node(now), 1 - momentum)), old.dtype());
+    };
+    results = {Tensor(), running(mean_now, m), running(variance, v)};
+    mean_now = m, variance = v;
+  }
+  const Tensor deviation = sqrt(c.at_node(add(c.at_node(per_channel(c, wide(variance), rank)), epsilon)));
+  const Tensor centred = subtract(c.at_node(in), per_channel(c, wide(mean_now), rank));
+  results[0] = astype(add(c.at_node(multiply(divide(c.at_node(centred), deviation), scale)), bias), x.dtype());
+  return results;
+}
+
+/// (x - mean) / sqrt(var + epsilon) over axes, in float32 at least.
+Tensor normalised(const Call& c, const Tensor& x, const Axes& axes, double epsilon) {
+  const Tensor m = mean(c.at_node(x), axes, true), v = var(c.at_node(x), axes, true);
+  return divide(c.at_node(subtract(c.at_node(x), m)), sqrt(c.at_node(add(c.at_node(v), epsilon))));
+}
+
+Results instance_normalization(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const int rank = x.ndim();
+  std::vector<std::int64_t> space;
+  for (int i = 2; i < rank; ++i) space.push_back(i);
+  const Tensor wide = astype(c[0], traits(x.dtype()).compute);
+  const Tensor result = normalised(c, wide, space, c.number("epsilon", 1e-5f));
+  return {astype(add(c.at_node(multiply(c.at_node(result), per_channel(c, c.tensor(1), rank))), per_channel(c, c.tensor(2), rank)), x.dtype())};
+}
+
+Results group_normalization(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const std::int64_t groups = c.integer("num_groups"), channels = x.ndim() > 1 ? x.size(1) : 0;
+  if (groups <= 0 || channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
+  const Tensor rows = reshape(c.at_node(astype(c[0], traits(x.dtype()).compute)), {x.size(0), groups, -1});
+  Tensor result = reshape(c.at_node(normalised(c, rows, -1, c.number("epsilon", 1e-5f))), x.shape());
+  const auto parameter = [&](std::size_t i) {  // up to opset 20 there is one for each group
+    const Tensor& given = c.tensor(i);
+    return per_channel(c, given.size() == channels ? given : repeat(c.at_node(given), channels / groups), x.ndim());
+  };
+  return {astype(add(c.at_node(multiply(c.at_node(result), parameter(1))), parameter(2)), x.dtype())};
+}
+
+std::vector<std::int64_t> axes_from(const Call& c, std::int64_t first) {
+  const int rank = c.tensor(0).ndim();
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = c.axis(first, rank); axis < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+
+Results layer_normalization(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const std::vector<std::int64_t> axes = axes_from(c, c.integer("axis", -1));
+  const double epsilon = c.number("epsilon", 1e-5f);
+  const DType wide = traits(x.dtype()).compute;
+  const Tensor in = astype(c[0], wide);
+  const Tensor m = mean(c.at_node(in), axes, true), v = var(c.at_node(in), axes, true);
+  const Tensor inverse = reciprocal(c.at_node(sqrt(c.at_node(add(c.at_node(v), epsilon)))));
+  Tensor result = astype(c.at_node(multiply(c.at_node(subtract(c.at_node(in), m)), inverse)), x.dtype());
+  result = multiply(c.at_node(result), c.tensor(1));
+  if (c.has(2)) result = add(c.at_node(result), c.tensor(2));
+  return {result, m, inverse};
+}
+
+/// The node's input, and one or more added to it, normalised; ONNX Runtime's own.
+Results skip_layer_normalization(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const bool simplified = c.node().op.ends_with("SkipSimplifiedLayerNormalization");
+  Tensor total = add(c[0], c[1]);
+  const std::size_t bias = simplified ? 3 : 4;
+  if (c.has(bias)) total = add(c.at_node(total), c.tensor(bias));
+  const double epsilon = c.number("epsilon", 1e-12f);
+  if (simplified) return {rms_norm(c.at_node(total), c.tensor(2), epsilon), Tensor(), Tensor(), total};
+  return {astype(layer_norm(c.at_node(total), c.tensor(2), c.tensor_or_none(3), epsilon), x.dtype()), Tensor(), Tensor(), total};
+}
+
+Results rms_normalization(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const std::vector<std::int64_t> axes = axes_from(c, c.integer("axis", -1));
+  const Tensor in = astype(c[0], traits(x.dtype()).compute);
+  const Tensor size = mean(c.at_node(square(c.at_node(in))), axes, true);
+  const Tensor result = divide(c.at_node(in), sqrt(c.at_node(add(c.at_node(size), c.number("epsilon", 1e-5f)))));
+  return {multiply(c.at_node(astype(c.at_node(result), x.dtype())), c.tensor(1))};
+}
+
+Results lp_normalization(const Call& c) {
+  const std::int64_t axis = c.integer("axis", -1), p = c.integer("p", 2);
+  if (p != 1 && p != 2) c.refuse(fmt::format("p = {}", p));
+  const Tensor length = p == 1 ? sum(absolute(c[0]), axis, true) : sqrt(sum(square(c[0]), axis, true));
+  return {divide(c[0], length)};
+}
+
+Results mean_variance_normalization(const Call& c) {
+  const std::vector<std::int64_t> axes = c.integers("axes", std::vector<std::int64_t>{0, 2, 3});
+  const Tensor centred = subtract(c[0], mean(c[0], axes, true));
+  const Tensor deviation = sqrt(mean(square(c.at_node(centred)), axes, true));
+  return {divide(c.at_node(centred), add(c.at_node(deviation), 1e-9))};
+}
+
+/// x / (bias + alpha / size * the sum of squares over `size` channels around)^beta
+Results lrn(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const std::int64_t size = c.integer("size");
+  if (size < 1 || x.ndim() < 2) c.refuse(fmt::format("size {} of a tensor of {} dimensions", size, x.ndim()));
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.ndim()));
+  widths[1] = {(size - 1) / 2, size - 1 - (size - 1) / 2};
+  const Tensor windows = sliding_window_view(c.at_node(pad(square(c[0]), widths)), {size}, 1);
+  const Tensor scale = add(multiply(sum(c.at_node(windows), -1), c.number("alpha", 1e-4f) / static_cast<double>(size)), c.number("bias", 1));
+  return {divide(c[0], power(c.at_node(scale), c.number("beta", 0.75)))};
+}
+
+/// Minus the value at each row's target, weighted, and reduced as the attribute says.
+Tensor log_likelihood(const Call& c, const Tensor& x) {
+  const Tensor target = astype(c[1], DType::int64);
+  const bool ignores = c.given("ignore_index");
+  const std::int64_t ignored = c.integer("ignore_index", -1);
+  const Tensor counted = ignores ? not_equal(c.at_node(target), ignored) : Tensor();
+  const Tensor place = ignores ? where(c.at_node(counted), target, 0) : target;
+  Tensor loss = negative(c.at_node(squeeze(c.at_node(take_along_axis(c.at_node(x), expand_dims(c.at_node(place), 1), 1)), 1)));
+  Tensor weight = c.has(2) ? take(c[2], place) : Tensor();
+  if (ignores) {
+    if (weight.empty_handle()) weight = astype(c.at_node(counted), x.dtype());
+    else weight = where(c.at_node(counted), weight, full({}, Arg(0.0, c.where()), x.dtype()));
+    loss = where(c.at_node(counted), loss, full({}, Arg(0.0, c.where()), x.dtype()));
+  }
+  if (!weight.empty_handle()) loss = multiply(c.at_node(loss), weight);
+  const std::string reduction = c.text("reduction", "mean");
+  if (reduction == "none") return loss;
+  if (reduction == "sum") return sum(c.at_node(loss));
+  if (reduction != "mean") c.refuse(fmt::format("reduction '{}'", reduction));
+  return weight.empty_handle() ? mean(c.at_node(loss)) : divide(sum(c.at_node(loss)), sum(c.at_node(weight)));
+}
+
+Results softmax_cross_entropy(const Call& c) {
+  const Tensor logarithms = log_softmax(c[0], 1);
+  return {log_likelihood(c, logarithms), logarithms};
+}
+
+Results fused_matmul(const Call& c) {
+  const Tensor a = c.integer("transA", 0) != 0 ? matrix_transpose(c[0]) : c.tensor(0);
+  const Tensor b = c.integer("transB", 0) != 0 ? matrix_transpose(c[1]) : c.tensor(1);
+  if (c.integer("transBatchA", 0) != 0 || c.integer("transBatchB", 0) != 0) c.refuse("transBatchA and transBatchB are not supported");
+  const double alpha = c.number("alpha", 1);
+  const Tensor result = matmul(c.at_node(a), b);
+  return {alpha == 1 ? result : multiply(c.at_node(result), alpha)};
+}
+
+const Operator kRows[] = {
+    {"BatchNormalization", batch_normalization},
+    {"Einsum", einsum_of},
+    {"Gemm", gemm},
+    {"GroupNormalization", group_normalization},
+    {"InstanceNormalization", instance_normalization},
+    {"LRN", lrn},
+    {"LayerNormalization", layer_normalization},
+    {"LpNormalization", lp_normalization},
+    {"MatMul", [](const Call& c) -> Results { return {matmul(c[0], c[1])}; }},
+    {"MeanVarianceNormalization", mean_variance_normalization},
+    {"NegativeLogLikelihoodLoss", [](const Call& c) -> Results { return {log_likelihood(c, c.tensor(0))}; }},
+    {"RMSNormalization", rms_normalization},
+    {"SimplifiedLayerNormalization", rms_normalization},
+    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
+    {"com.microsoft.FusedMatMul", fused_matmul},
+    {"com.microsoft.SkipLayerNormalization", skip_layer_normalization},
+    {"com.microsoft.SkipSimplifiedLayerNormalization", skip_layer_normalization},
+};
+
+}  // namespace
+
+std::span<const Operator> network_operators() { return kRows; }
+
+}  // namespace sinter::model

@@ -1,0 +1,93 @@
+// Operators on numbers of 8 bits that stand for others: x = (q - zero_point) * scale.
+#include <fmt/format.h>
+
+#include "model/call.hpp"
+#include "model/types.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::model {
+namespace {
+
+/// A scale or zero point of one number, or of one for each place along an axis, as broadcast beside x.
+Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
+  if (parameter.size() == 1) return reshape(c.at_node(parameter), {});
+  if (parameter.ndim() != 1 || c.integer("block_size", 0) != 0) c.refuse("scales of blocks are not supported");
+  const std::int64_t axis = c.axis(c.integer("axis", 1), x.ndim());
+  Shape shape(static_cast<std::size_t>(x.ndim()), 1);
+  shape[static_cast<std::size_t>(axis)] = parameter.size();
+  return reshape(c.at_node(parameter), shape);
+}
+
+/// Rounded to even, and to what the type holds.
+Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
+  const bool is_signed = !is_unsigned(to);
+  const int bits = static_cast<int>(itemsize(to)) * 8;
+  const double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0, high = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
+  return astype(c.at_node(clip(c.at_node(numbers), low, high)), to);
+}
+
+DType small_type(const Call& c, const Tensor& zero_point) {
+  const DType dtype = zero_point.empty_handle() ? DType::uint8 : zero_point.dtype();
+  if (dtype != DType::uint8 && dtype != DType::int8 && dtype != DType::uint16 && dtype != DType::int16)
+    c.refuse(fmt::format("quantized to {}", name(dtype)));
+  return dtype;
+}
+
+Tensor quantized(const Call& c, const Tensor& x, const Tensor& scale, const Tensor& zero_point, DType to) {
+  Tensor numbers = rint(divide(c.at_node(astype(c.at_node(x), DType::float32)), astype(c.at_node(along_axis(c, scale, x)), DType::float32)));
+  if (!zero_point.empty_handle()) numbers = add(c.at_node(numbers), astype(c.at_node(along_axis(c, zero_point, x)), DType::float32));
+  return saturated(c, numbers, to);
+}
+
+Results quantize_linear(const Call& c) {
+  const Tensor zero_point = c.tensor_or_none(2);
+  DType to = small_type(c, zero_point);
+  if (zero_point.empty_handle() && c.integer("output_dtype", 0) != 0) to = element_type(c, c.integer("output_dtype"));
+  return {quantized(c, c.tensor(0), c.tensor(1), zero_point, to)};
+}
+
+Results dequantize_linear(const Call& c) {
+  const Tensor &x = c.tensor(0), &scale = c.tensor(1);
+  Tensor numbers = astype(c[0], DType::int32);
+  if (c.has(2)) numbers = subtract(c.at_node(numbers), astype(c.at_node(along_axis(c, c.tensor(2), x)), DType::int32));
+  return {astype(multiply(astype(c.at_node(numbers), DType::float32), astype(c.at_node(along_axis(c, scale, x)), DType::float32)), scale.dtype())};
+}
+
+Results dynamic_quantize_linear(const Call& c) {
+  const Tensor low = minimum(c.at_node(min(c[0])), 0), high = maximum(c.at_node(max(c[0])), 0);
+  const Tensor scale = divide(subtract(c.at_node(high), low), 255);
+  const Tensor zero_point = saturated(c, rint(divide(negative(c.at_node(low)), scale)), DType::uint8);
+  return {quantized(c, c.tensor(0), scale, zero_point, DType::uint8), scale, zero_point};
+}
+
+/// The operand less its zero point, in int32. One zero point for each row of the first operand, or column of the second.
+Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool rows) {
+  const Tensor wide = astype(c[operand], DType::int32);
+  if (!c.has(zero_point)) return wide;
+  const Tensor zero = astype(c[zero_point], DType::int32);
+  return subtract(c.at_node(wide), zero.ndim() == 1 && zero.size() > 1 && rows ? reshape(c.at_node(zero), {-1, 1}) : zero.size() == 1 ? reshape(c.at_node(zero), {}) : zero);
+}
+
+Results matmul_integer(const Call& c) { return {matmul(c.at_node(centred(c, 0, 2, true)), centred(c, 1, 3, false))}; }
+
+Results qlinear_matmul(const Call& c) {
+  const Tensor product = astype(c.at_node(matmul(c.at_node(centred(c, 0, 2, true)), centred(c, 3, 5, false))), DType::float32);
+  const auto number = [&](std::size_t i) { return astype(c[i], DType::float32); };
+  const Tensor scale = divide(multiply(c.at_node(number(1)), number(4)), number(6));
+  const Tensor numbers = add(rint(multiply(c.at_node(product), scale)), number(7));
+  return {saturated(c, numbers, small_type(c, c.tensor(7)))};
+}
+
+const Operator kRows[] = {
+    {"DequantizeLinear", dequantize_linear},
+    {"DynamicQuantizeLinear", dynamic_quantize_linear},
+    {"MatMulInteger", matmul_integer},
+    {"QLinearMatMul", qlinear_matmul},
+    {"QuantizeLinear", quantize_linear},
+};
+
+}  // namespace
+
+std::span<const Operator> quantized_operators() { return kRows; }
+
+}  // namespace sinter::model

@@ -1,0 +1,257 @@
+// An .onnx file as a Graph. Every size that the file states is checked against what the file holds.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "model/graph.hpp"
+#include "model/types.hpp"
+#include "onnx.pb.h"
+#include "sinter/ops.hpp"
+
+namespace sinter::model {
+namespace {
+
+/// A file's bytes, mapped.
+class Mapping {
+ public:
+  explicit Mapping(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) throw IoError(fmt::format("{}: {}", path, std::strerror(errno)));
+    struct stat about {};
+    if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+      ::close(file);
+      throw IoError(fmt::format("{}: not a file", path));
+    }
+    size_ = static_cast<std::size_t>(about.st_size);
+    if (size_ > 0) {
+      void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+      if (mapped != MAP_FAILED) data_ = static_cast<const char*>(mapped);
+    }
+    ::close(file);
+    if (size_ > 0 && !data_) throw IoError(fmt::format("{}: cannot be mapped: {}", path, std::strerror(errno)));
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (data_) ::munmap(const_cast<char*>(data_), size_);
+  }
+  const char* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Text of a file in an error: nothing that a terminal obeys, and not too long.
+std::string shown(std::string_view text) {
+  std::string clean;
+  for (const char c : text.substr(0, 80)) clean += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
+  return text.size() > 80 ? clean + "..." : clean;
+}
+
+class Reader {
+ public:
+  Reader(std::string path, std::string file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  Graph graph(const onnx::Graph& from, int opset) {
+    Graph graph;
+    graph.file = file_;
+    graph.opset = opset;
+    if (from.sparse_initializer_size() > 0) fail("sparse initializers are not supported");
+    for (const onnx::Tensor& constant : from.initializer()) {
+      if (constant.name().empty()) fail("an initializer has no name");
+      graph.constants.insert_or_assign(constant.name(), tensor(constant, fmt::format("initializer '{}'", shown(constant.name()))));
+    }
+    for (const onnx::ValueInfo& input : from.input())
+      if (!graph.constants.contains(input.name())) graph.inputs.push_back(value(input, "input"));
+    for (const onnx::ValueInfo& output : from.output()) graph.outputs.push_back(value(output, "output"));
+    int place = 0;
+    for (const onnx::Node& node : from.node()) graph.nodes.push_back(read_node(node, place++, opset));
+    return graph;
+  }
+
+  Tensor tensor(const onnx::Tensor& from, const std::string& what) {
+    const std::optional<DType> dtype = element_type(from.data_type());
+    if (!dtype) fail(fmt::format("{} holds {}, which sinter has not", what, element_type_name(from.data_type())));
+    Shape shape;
+    std::int64_t count = 1;
+    for (const std::int64_t size : from.dims()) {
+      if (size < 0 || (size > 0 && count > std::numeric_limits<std::int64_t>::max() / 16 / size))
+        fail(fmt::format("{} has the impossible size {} in its shape", what, size));
+      count *= size;
+      shape.push_back(size);
+    }
+    const std::size_t bytes = static_cast<std::size_t>(count) * itemsize(*dtype);
+    if (from.data_location() == 1) return external(from, *dtype, shape, bytes, what);
+    if (!from.raw_data().empty() || count == 0) {
+      if (from.raw_data().size() != bytes) fail(fmt::format("{} has {} bytes where its shape and type need {}", what, from.raw_data().size(), bytes));
+      return made(from.raw_data().data(), *dtype, shape, bytes);
+    }
+    return visit_storage(*dtype, [&]<class T>() -> Tensor {
+      if constexpr (std::is_same_v<T, float>) return list<float>(from.float_data(), shape, count, what);
+      else if constexpr (std::is_same_v<T, double>) return list<double>(from.double_data(), shape, count, what);
+      else if constexpr (std::is_same_v<T, std::int64_t>) return list<std::int64_t>(from.int64_data(), shape, count, what);
+      else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>) return list<T>(from.uint64_data(), shape, count, what);
+      else if constexpr (std::is_arithmetic_v<T>) return list<T>(from.int32_data(), shape, count, what);
+      else {  // 16-bit floats lie as bits in int32_data
+        if (from.int32_data_size() != count) fail(fmt::format("{} has {} numbers where its shape needs {}", what, from.int32_data_size(), count));
+        std::vector<std::uint16_t> bits(from.int32_data().begin(), from.int32_data().end());
+        return made(bits.data(), *dtype, shape, bytes);
+      }
+    });
+  }
+
+  [[noreturn]] void fail(const std::string& what) const { throw ModelError(fmt::format("{}: {}", file_, what)); }
+
+ private:
+  std::string path_, file_;
+  std::map<std::string, std::unique_ptr<Mapping>> external_;
+
+  /// The bytes need not lie as the type asks.
+  static Tensor made(const void* data, DType dtype, const Shape& shape, std::size_t bytes) {
+    if (dtype != DType::bool_) return from_pointer(data, dtype, shape);
+    std::vector<unsigned char> flags(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) flags[i] = static_cast<const char*>(data)[i] != 0;
+    return from_pointer(flags.data(), dtype, shape);
+  }
+
+  template <class T, class List> Tensor list(const List& numbers, const Shape& shape, std::int64_t count, const std::string& what) {
+    if (numbers.size() != count) fail(fmt::format("{} has {} numbers where its shape needs {}", what, numbers.size(), count));
+    if constexpr (std::is_same_v<T, bool>) {
+      std::vector<unsigned char> flags;
+      for (const auto number : numbers) flags.push_back(number != 0);
+      return from_pointer(flags.data(), DType::bool_, shape);
+    } else {
+      const std::vector<T> elements(numbers.begin(), numbers.end());
+      return from_pointer(elements.data(), dtype_of<T>, shape);
+    }
+  }
+
+  Tensor external(const onnx::Tensor& from, DType dtype, const Shape& shape, std::size_t bytes, const std::string& what) {
+    std::string location;
+    std::uint64_t offset = 0, length = bytes;
+    for (const onnx::Entry& entry : from.external_data()) {
+      if (entry.key() == "location") location = entry.value();
+      else if (entry.key() == "offset") offset = number(entry, what);
+      else if (entry.key() == "length") length = number(entry, what);
+    }
+    // A model names files beside itself, and none elsewhere.
+    const std::filesystem::path relative(location);
+    bool leaves = location.empty() || relative.is_absolute();
+    for (const auto& part : relative) leaves |= part == "..";
+    if (leaves) fail(fmt::format("{} lies in '{}', which is no file beside the model", what, shown(location)));
+    const std::string path = (std::filesystem::path(path_).parent_path() / relative).string();
+    auto& mapping = external_[path];
+    if (!mapping) mapping = std::make_unique<Mapping>(path);
+    if (length != bytes) fail(fmt::format("{} has {} bytes in {} where its shape and type need {}", what, length, shown(location), bytes));
+    if (offset > mapping->size() || length > mapping->size() - offset)
+      fail(fmt::format("{} ends at byte {} of {}, which has {}", what, offset + length, shown(location), mapping->size()));
+    return made(mapping->data() + offset, dtype, shape, bytes);
+  }
+
+  std::uint64_t number(const onnx::Entry& entry, const std::string& what) const {
+    std::uint64_t value = 0;
+    for (const char c : entry.value()) {
+      if (c < '0' || c > '9' || value > (std::numeric_limits<std::uint64_t>::max() - 9) / 10)
+        fail(fmt::format("{} has the {} '{}'", what, shown(entry.key()), shown(entry.value())));
+      value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    return value;
+  }
+
+  ModelValue value(const onnx::ValueInfo& from, const char* kind) const {
+    const std::string what = fmt::format("{} '{}'", kind, shown(from.name()));
+    if (from.type().value_case() != onnx::Type::kTensorType) fail(fmt::format("{} is no tensor (a sequence, a map or an optional value)", what));
+    const onnx::TensorType& type = from.type().tensor_type();
+    const std::optional<DType> dtype = element_type(type.elem_type());
+    if (!dtype) fail(fmt::format("{} is of {}, which sinter has not", what, element_type_name(type.elem_type())));
+    ModelValue value{from.name(), *dtype, {}};
+    if (!type.has_shape()) return value;
+    value.shape.emplace();
+    for (const onnx::Dimension& size : type.shape().dim()) {
+      if (size.value_case() != onnx::Dimension::kDimValue) value.shape->push_back({{}, size.dim_param()});
+      else if (size.dim_value() < 0) value.shape->push_back({});  // as older exporters wrote "any"
+      else value.shape->push_back({size.dim_value(), {}});
+    }
+    return value;
+  }
+
+  Node read_node(const onnx::Node& from, int place, int opset) {
+    Node node;
+    node.op = from.domain().empty() || from.domain() == "ai.onnx" ? from.op_type() : fmt::format("{}.{}", from.domain(), from.op_type());
+    node.op = shown(node.op);
+    node.name = shown(from.name());
+    node.place = place;
+    node.inputs.assign(from.input().begin(), from.input().end());
+    node.outputs.assign(from.output().begin(), from.output().end());
+    while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
+    for (const onnx::Attribute& attribute : from.attribute()) node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));
+    return node;
+  }
+
+  Attribute read(const onnx::Attribute& from, const Node& node, int opset) {
+    const std::string what = fmt::format("the attribute '{}' of {}", shown(from.name()), describe(node));
+    if (!from.ref_attr_name().empty()) fail(fmt::format("{} refers to a function's attribute", what));
+    switch (from.type()) {
+      case 1: return from.f();
+      case 2: return static_cast<std::int64_t>(from.i());
+      case 3: return from.s();
+      case 4: return tensor(from.t(), what);
+      case 5: return std::make_shared<const Graph>(graph(from.g(), opset));
+      case 6: return std::vector<float>(from.floats().begin(), from.floats().end());
+      case 7: return std::vector<std::int64_t>(from.ints().begin(), from.ints().end());
+      case 8: return std::vector<std::string>(from.strings().begin(), from.strings().end());
+      default: fail(fmt::format("{} is of a kind that is not supported (number {})", what, from.type()));
+    }
+  }
+};
+
+template <class Message> void parse(Message& message, const Mapping& mapping, const std::string& file) {
+  if (mapping.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw ModelError(fmt::format("{}: larger than the 2 GiB that an ONNX file may have; its tensors have to lie in files beside it", file));
+  const google::protobuf::LogSilencer quiet;  // what is wrong is thrown, not printed
+  google::protobuf::io::ArrayInputStream stream(mapping.data(), static_cast<int>(mapping.size()));
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetRecursionLimit(64);
+  if (!message.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+    throw ModelError(fmt::format("{}: not an ONNX file, or a damaged one", file));
+}
+
+}  // namespace
+
+Graph read_onnx(const std::string& path) {
+  const Mapping mapping(path);
+  const std::string file = shown(std::filesystem::path(path).filename().string());
+  onnx::Model model;
+  parse(model, mapping, file);
+  Reader reader(path, file);
+  if (!model.has_graph() || model.graph().output_size() == 0) reader.fail("not an ONNX file: it has no graph with an output");
+  int opset = 0;
+  for (const onnx::Opset& imported : model.opset_import())
+    if (imported.domain().empty() || imported.domain() == "ai.onnx") opset = static_cast<int>(std::min<std::int64_t>(imported.version(), 1000));
+  if (opset <= 0) opset = 1;
+  Graph graph = reader.graph(model.graph(), opset);
+  sort_nodes(graph);
+  return graph;
+}
+
+Tensor read_onnx_tensor(const std::string& path) {
+  const Mapping mapping(path);
+  const std::string file = shown(std::filesystem::path(path).filename().string());
+  onnx::Tensor tensor;
+  parse(tensor, mapping, file);
+  return Reader(path, file).tensor(tensor, "the tensor");
+}
+
+}  // namespace sinter::model

@@ -1,0 +1,149 @@
+#include "model/rewrite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "model/execute.hpp"
+#include "model/rewrite_rules.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/ops.hpp"
+
+namespace sinter::model {
+namespace {
+
+
+/// What a node computes from constants alone is computed now. A node that fails is left, so that the error comes with the call.
+int fold_constants(Graph& graph) {
+  std::vector<Tensor> folded;
+  std::vector<Node> left;
+  int count = 0;
+  for (Node& node : graph.nodes) {
+    const Operator* op = find_operator(node.op);
+    const bool known = op && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
+      return input.empty() || graph.constants.contains(input);
+    });
+    const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output); });
+    if (!known || wanted) {
+      left.push_back(std::move(node));
+      continue;
+    }
+    std::vector<Tensor> operands;
+    for (const std::string& input : node.inputs) operands.push_back(input.empty() ? Tensor() : graph.constants.at(input));
+    try {
+      const Results results = record_node(graph, node, op, operands, read_integers);
+      std::int64_t in = 0, out = 0;
+      for (const Tensor& operand : operands) in += operand.empty_handle() ? 0 : operand.size();
+      for (const Tensor& result : results) out += result.empty_handle() ? 0 : result.size();
+      if (out > 1024 && out > 4 * in) {  // a small description of something large stays one
+        left.push_back(std::move(node));
+        continue;
+      }
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.outputs[k].empty()) continue;
+        graph.constants.insert_or_assign(node.outputs[k], results[k]);
+        folded.push_back(results[k]);
+      }
+      ++count;
+    } catch (const Error&) {
+      left.push_back(std::move(node));
+    }
+  }
+  graph.nodes = std::move(left);
+  eval(folded);
+  return count;
+}
+
+bool is_identity(const Graph& graph, const Node& node) {
+  if (node.op == "Identity") return true;
+  if (node.op == "Dropout") {  // the mask is not wanted, and nothing asks for training
+    if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
+    if (node.inputs.size() < 3 || node.inputs[2].empty()) return true;
+    const auto training = graph.constants.find(node.inputs[2]);
+    return training != graph.constants.end() && training->second.astype(DType::int64).item<std::int64_t>() == 0;
+  }
+  return false;
+}
+
+/// Identity and Dropout give their input.
+int remove_identities(Graph& graph) {
+  int count = 0;
+  std::vector<Node> left;
+  std::unordered_map<std::string, std::string> same;  // value -> what it is
+  const auto inner = inner_reads(graph);
+  for (Node& node : graph.nodes) {
+    for (std::string& input : node.inputs)
+      if (const auto found = same.find(input); found != same.end()) input = found->second;
+    const bool output = !node.outputs.empty() && (graph.is_output(node.outputs[0]) || inner.contains(node.outputs[0]));
+    if (!node.inputs.empty() && !node.inputs[0].empty() && !output && is_identity(graph, node)) {
+      same.emplace(node.outputs[0], node.inputs[0]);
+      ++count;
+    } else {
+      left.push_back(std::move(node));
+    }
+  }
+  graph.nodes = std::move(left);
+  return count;
+}
+
+/// Nodes that nobody reads go, and constants with them.
+int remove_dead(Graph& graph) {
+  std::unordered_set<std::string> read;
+  for (const ModelValue& output : graph.outputs) read.insert(output.name);
+  for (const std::string& name : inner_reads(graph)) read.insert(name);
+  std::vector<Node> left;
+  int count = 0;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (std::none_of(node->outputs.begin(), node->outputs.end(), [&](const std::string& output) { return read.contains(output); })) {
+      ++count;
+      continue;
+    }
+    for (const std::string& input : node->inputs) read.insert(input);
+    left.push_back(std::move(*node));
+  }
+  std::reverse(left.begin(), left.end());
+  graph.nodes = std::move(left);
+  std::erase_if(graph.constants, [&](const auto& constant) { return !read.contains(constant.first); });
+  return count;
+}
+
+struct Rule {
+  std::string_view name, what;
+  int (*apply)(Graph& graph);
+};
+constexpr Rule kRules[] = {
+    {"remove_identity", "Identity and Dropout give their input", remove_identities},
+    {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
+    {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},
+    {"merge_reshapes", "a Reshape of a Reshape is one", merge_reshapes},
+    {"merge_equal", "nodes that say the same are one", merge_equal_nodes},
+    {"absorb_pad", "a Pad of zeros is the padding of the Conv after it", absorb_pads},
+    {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
+    {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, which pads nothing", fold_leading_batch_norms},
+    {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},
+    {"merge_products", "products of one operand with several constant matrices are one", merge_products},
+    {"remove_dead", "nodes whose results nobody reads go", remove_dead},
+};
+
+}  // namespace
+
+std::vector<Rewrite> rewrite(Graph& graph) {
+  std::vector<Rewrite> counts;
+  for (const Rule& rule : kRules) counts.push_back({rule.name, rule.what, 0});
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t k = 0; k < std::size(kRules); ++k) {
+      const int fired = kRules[k].apply(graph);
+      counts[k].count += fired;
+      again |= fired > 0;
+    }
+  }
+  std::vector<Tensor> constants;
+  for (const auto& [name, tensor] : graph.constants) constants.push_back(tensor);
+  eval(constants);  // weights that were computed anew
+  return counts;
+}
+
+}  // namespace sinter::model

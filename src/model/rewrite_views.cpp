@@ -1,0 +1,112 @@
+// Rewrites of nodes that only arrange, and of nodes that say the same twice.
+#include <algorithm>
+#include <map>
+
+#include "model/rewrite_rules.hpp"
+
+namespace sinter::model {
+
+int merge_transposes(Graph& graph) {
+  int count = 0;
+  const Uses uses(graph);
+  std::vector<bool> gone(graph.nodes.size());
+  std::map<std::string, std::string> same;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    for (std::string& input : node.inputs)
+      if (const auto found = same.find(input); found != same.end()) input = found->second;
+    const std::vector<std::int64_t> axes = integers(node, "perm");
+    if (node.op != "Transpose" || axes.empty()) continue;
+    const auto giver = uses.giver(node.inputs[0]);
+    if (!giver || graph.nodes[*giver].op != "Transpose") continue;
+    const std::vector<std::int64_t> before = integers(graph.nodes[*giver], "perm");
+    if (before.size() != axes.size()) continue;
+    std::vector<std::int64_t> both(axes.size());
+    bool identity = true, fine = true;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      fine &= axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(axes.size());
+      if (!fine) break;
+      both[i] = before[static_cast<std::size_t>(axes[i])];
+      identity &= both[i] == static_cast<std::int64_t>(i);
+    }
+    if (!fine) continue;
+    ++count;
+    node.inputs[0] = graph.nodes[*giver].inputs[0];  // the first one goes by itself where nobody else reads it
+    node.attributes.insert_or_assign("perm", both);
+    if (!identity || graph.is_output(node.outputs[0]) || inner_reads(graph).contains(node.outputs[0])) continue;
+    same.emplace(node.outputs[0], node.inputs[0]);
+    gone[n] = true;
+  }
+  erase_nodes(graph, gone);
+  return count;
+}
+
+int merge_reshapes(Graph& graph) {
+  int count = 0;
+  const Uses uses(graph);
+  for (Node& node : graph.nodes) {
+    if (node.op != "Reshape" || node.inputs.size() != 2) continue;
+    const auto giver = uses.giver(node.inputs[0]);
+    if (!giver) continue;
+    const Node& before = graph.nodes[*giver];
+    if (before.op != "Reshape" && before.op != "Flatten" && before.op != "Squeeze" && before.op != "Unsqueeze") continue;
+    const Tensor* sizes = constant_of(graph, node.inputs[1]);
+    if (!sizes || integer(node, "allowzero", 0) != 0) continue;
+    const std::vector<std::int64_t> list = sizes->to_vector<std::int64_t>();
+    if (std::find(list.begin(), list.end(), 0) != list.end()) continue;  // a 0 copies a size of the shape between
+    node.inputs[0] = before.inputs[0];
+    ++count;
+  }
+  return count;
+}
+
+namespace {
+
+/// Everything that decides a node's result, as text; empty where it cannot be told or must not be shared.
+std::string meaning(const Node& node) {
+  if (node.op.starts_with("Random") || node.op == "Multinomial" || node.op == "Bernoulli" || node.op == "Dropout") return {};
+  std::string text = node.op;
+  for (const std::string& input : node.inputs) text += '\0' + input;
+  for (const auto& [name, value] : node.attributes) {
+    text += '\1' + name + '\2';
+    if (const auto* i = std::get_if<std::int64_t>(&value)) text += std::to_string(*i);
+    else if (const auto* s = std::get_if<std::string>(&value)) text += *s;
+    else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+      for (const std::int64_t i2 : *list) text += std::to_string(i2) + ',';
+    else if (const auto* f = std::get_if<float>(&value)) text.append(reinterpret_cast<const char*>(f), sizeof *f);
+    else return {};
+  }
+  return text;
+}
+
+}  // namespace
+
+int merge_equal_nodes(Graph& graph) {
+  int count = 0;
+  std::map<std::string, std::size_t> known;
+  std::map<std::string, std::string> same;
+  std::vector<bool> gone(graph.nodes.size());
+  const auto inner = inner_reads(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    for (std::string& input : node.inputs)
+      if (const auto found = same.find(input); found != same.end()) input = found->second;
+    const bool fixed = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output) || inner.contains(output); });
+    const std::string key = meaning(node);
+    if (key.empty()) continue;
+    const auto [at, added] = known.emplace(key, n);
+    if (added || fixed || graph.nodes[at->second].outputs.size() != node.outputs.size()) continue;
+    const Node& first = graph.nodes[at->second];
+    bool whole = true;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) whole &= node.outputs[k].empty() || !first.outputs[k].empty();
+    if (!whole) continue;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      if (!node.outputs[k].empty()) same.emplace(node.outputs[k], first.outputs[k]);
+    gone[n] = true;
+    ++count;
+  }
+  erase_nodes(graph, gone);
+  return count;
+}
+
+}  // namespace sinter::model

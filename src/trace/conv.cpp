@@ -1,0 +1,239 @@
+// Convolutions, down to a library call; transposed ones, down to a convolution whose filters are the phases of the result.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sinter/nn.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/library.hpp"
+#include "trace/per_axis.hpp"
+#include "trace/promote.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace trace;
+
+/// What a library convolves a type in.
+DType convolved_type(const Site& site, DType t) {
+  if (is_bool(t)) fail<DTypeError>(site, "bool tensors cannot be convolved; cast them first");
+  if (is_floating(t)) return traits(t).compute;
+  return itemsize(t) <= 4 ? DType::int32 : DType::int64;  // integers wrap: the low bits of a wider product are the product
+}
+
+/// x and weight as they come, with a batch, and whether x had one.
+struct Convolved {
+  RecordedPtr x, weight;
+  std::size_t axes;
+  bool batched;
+  DType type, result;  // computed in, and handed out
+};
+Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::size_t axes) {
+  const RecordedPtr data = as_node(site, x), taps = node_of(site, weight);
+  const std::size_t rank = taps->shape.size();
+  if (axes == 0) axes = rank < 3 || rank > 5 ? 0 : rank - 2;
+  if (axes == 0 || rank != axes + 2)
+    fail<ShapeError>(site, fmt::format("weight of shape {} where it takes (filters, channels, taps..), {} axes", to_string(taps->shape), axes == 0 ? std::string("3 to 5") : std::to_string(axes + 2)));
+  if (data->shape.size() != rank && data->shape.size() != rank - 1)
+    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}: x has {} axes, or {} without a batch", to_string(data->shape), to_string(taps->shape), rank, rank - 1));
+  const Tensor held(data);
+  const Arg held_arg(held);
+  const Arg weight_arg(weight);
+  const std::array operands{&held_arg, &weight_arg};
+  const DType result = common_type(operands), type = convolved_type(site, result);
+  Convolved both{make_cast(site, data, type), make_cast(site, taps, type), axes, data->shape.size() == rank, type, result};
+  if (!both.batched) {
+    Shape shape{1};
+    shape.insert(shape.end(), data->shape.begin(), data->shape.end());
+    both.x = make_reshape(site, both.x, shape);
+  }
+  return both;
+}
+
+/// The library's call; zeros where there is no product to sum.
+RecordedPtr make_conv(const Site& site, const RecordedPtr& x, const RecordedPtr& weight, const Convolution& how) {
+  const std::array<Shape, 2> shapes{x->shape, weight->shape};
+  const Shape shape = library_shape(Op::conv, shapes, how.ints());
+  check_shape(site, shape, x->dtype);
+  if (element_count(x->shape) == 0 || element_count(weight->shape) == 0) return make_constant(site, make_scalar_int(x->dtype, 0), shape);
+  return make_library(site, Op::conv, {x, weight}, how.ints());
+}
+
+/// With the bias of each filter, without the batch that was added, in the type that is handed out.
+Tensor finished(const Site& site, RecordedPtr y, const Convolved& both, const Tensor& bias) {
+  DType result = both.result;
+  if (!bias.empty_handle()) {
+    const std::int64_t filters = y->shape[1];
+    if (bias.shape() != Shape{filters}) fail<ShapeError>(site, fmt::format("bias of shape {} for {} filters", to_string(bias.shape()), filters));
+    Shape along(y->shape.size(), 1);
+    along[1] = filters;
+    y = add(Tensor(y), reshape(astype(bias, both.type), along)).node();
+    if (is_floating(bias.dtype())) result = promote(result, bias.dtype());
+  }
+  if (!both.batched) y = make_reshape(site, y, Shape(y->shape.begin() + 1, y->shape.end()));
+  return Tensor(make_cast(site, y, result));
+}
+
+void check_groups(const Site& site, std::int64_t groups, std::int64_t channels, std::int64_t divided, const char* what) {
+  if (groups < 1) fail<ValueError>(site, fmt::format("{} groups", groups));
+  if (channels % groups != 0 || divided % groups != 0)
+    fail<ShapeError>(site, fmt::format("{} groups do not divide {} channels and {} {}", groups, channels, divided, what));
+}
+
+Tensor convolution(const char* name, std::size_t axes, const Arg& x, const Tensor& weight, const Tensor& bias, const ConvOptions& given) {
+  const Scope scope(name, x.where());
+  const Site& site = scope.site();
+  const Convolved both = convolved(site, x, weight, axes);
+  const Shape &in = both.x->shape, &taps = both.weight->shape;
+  Convolution how;
+  how.groups = given.groups;
+  check_groups(site, given.groups, in[1], taps[0], "filters");
+  if (taps[1] != in[1] / given.groups)
+    fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}{}", to_string(taps), taps[1], to_string(in),
+                                       in[1] / given.groups, given.groups > 1 ? " in each group" : ""));
+  how.stride = per_axis(site, "stride", given.stride, both.axes, 1);
+  how.dilation = per_axis(site, "dilation", given.dilation, both.axes, 1);
+  const auto widths = per_axis(site, given.padding, both.axes);
+  for (std::size_t axis = 0; axis < both.axes; ++axis) {
+    auto [before, after] = widths[axis];
+    const std::int64_t reach = (taps[axis + 2] - 1) * how.dilation[axis];
+    if (given.padding.is_same()) {
+      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' goes with a stride of 1");
+      before = reach / 2;
+      after = reach - before;
+    }
+    how.before.push_back(before);
+    how.after.push_back(after);
+    if (taps[axis + 2] < 1 || how.places(axis, in[axis + 2], taps[axis + 2]) < 1)
+      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[axis + 2], how.dilation[axis],
+                                         axis + 2, to_string(in), before, after));
+  }
+  return finished(site, make_conv(site, both.x, both.weight, how), both, bias);
+}
+
+/// Zeros put in between the elements of an axis, which are then `step` apart.
+Tensor spread_out(const Tensor& x, std::int64_t axis, std::int64_t step) {
+  const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
+  if (step == 1 || size <= 1) return x;
+  Shape longer = x.shape();
+  longer[static_cast<std::size_t>(axis)] = size * step;
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(x.shape().size() + 1, {0, 0});
+  widths[static_cast<std::size_t>(axis) + 1] = {0, step - 1};
+  const Tensor apart = reshape(pad(expand_dims(x, axis + 1), widths), longer);
+  std::vector<Index> index(static_cast<std::size_t>(axis), Slice{});
+  index.push_back(Slice{0, size * step - (step - 1)});
+  return slice(apart, index);
+}
+
+Tensor transposed(const char* name, std::size_t axes, const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& given) {
+  const Scope scope(name, x.where());
+  const Site& site = scope.site();
+  const Convolved both = convolved(site, x, weight, axes);
+  axes = both.axes;
+  const Shape &in = both.x->shape, &taps = both.weight->shape;
+  check_groups(site, given.groups, in[1], taps[0], "rows of weight");
+  if (taps[0] != in[1])
+    fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}", to_string(taps), taps[0], to_string(in), in[1]));
+  const auto stride = per_axis(site, "stride", given.stride, axes, 1), dilation = per_axis(site, "dilation", given.dilation, axes, 1);
+  const auto more = per_axis(site, "output_padding", given.output_padding, axes, 0);
+  const auto widths = per_axis(site, given.padding, axes);
+  const std::int64_t groups = given.groups, filters = taps[1], channels = taps[0] / groups;
+
+  // Place q before cropping is stride * i + tap. Of phase r = q % stride it is the sum over m of x[q / stride - m] * weight[r + stride * m]: a
+  // convolution with the taps of the phase in reverse. All phases are filters of one, with as many taps each.
+  Tensor w(both.weight);
+  Convolution how;
+  how.groups = groups;
+  Shape apart{groups, channels, filters}, whole{in[0], groups * filters}, shuffled = whole;
+  std::vector<std::int64_t> order{0, 2}, back{0, 1}, taps_order;
+  std::vector<std::pair<std::int64_t, std::int64_t>> to_multiple(axes + 2, {0, 0});
+  std::vector<Index> cropped{Slice{}, Slice{}}, read{Slice{}, Slice{}};
+  Shape weight_shape{groups * filters, channels};
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    w = spread_out(w, static_cast<std::int64_t>(axis) + 2, dilation[axis]);
+    const std::int64_t s = stride[axis], reach = (taps[axis + 2] - 1) * dilation[axis] + 1, size = in[axis + 2];
+    const auto [before, after] = widths[axis];
+    const std::int64_t result = (size - 1) * s - before - after + reach + more[axis];
+    if (taps[axis + 2] < 1 || size < 1 || result < 1)
+      fail<ShapeError>(site, fmt::format("axis {} of shape {} would become {}", axis + 2, to_string(in), result));
+    if (more[axis] >= std::max(s, dilation[axis])) fail<ValueError>(site, fmt::format("output_padding of {} with a stride of {} and a dilation of {}; it is smaller", more[axis], s, dilation[axis]));
+    const std::int64_t each = (reach + s - 1) / s;  // taps of a phase
+    to_multiple[axis + 2] = {0, each * s - reach};
+    apart.insert(apart.end(), {each, s});
+    order.push_back(static_cast<std::int64_t>(2 * axis) + 4);
+    taps_order.push_back(static_cast<std::int64_t>(2 * axis) + 3);
+    weight_shape[0] *= s;
+    weight_shape.push_back(each);
+    const std::int64_t first = before / s, last = (before + result + s - 1) / s;  // windows that hold something wanted
+    const std::int64_t pad_before = each - 1 - first, pad_after = last - first - size - pad_before + each - 1;
+    how.stride.push_back(1);
+    how.dilation.push_back(1);
+    how.before.push_back(std::max<std::int64_t>(pad_before, 0));
+    how.after.push_back(std::max<std::int64_t>(pad_after, 0));
+    read.push_back(Slice{std::max<std::int64_t>(-pad_before, 0), size - std::max<std::int64_t>(-pad_after, 0)});
+    whole.push_back(s);
+    shuffled.push_back((last - first) * s);
+    back.insert(back.end(), {static_cast<std::int64_t>(axes + axis) + 2, static_cast<std::int64_t>(axis) + 2});
+    cropped.push_back(Slice{before - first * s, before - first * s + result});
+  }
+  for (std::size_t axis = 0; axis < axes; ++axis) whole.push_back(shuffled[axis + 2] / stride[axis]);
+  // (groups, channels, filters, taps of a phase, phase, ..) -> (groups, filters, phases.., channels, taps..)
+  order.push_back(1);
+  order.insert(order.end(), taps_order.begin(), taps_order.end());
+  Tensor filters_of_phases = reshape(pad(w, to_multiple), apart);
+  filters_of_phases = reshape(permute(flip(filters_of_phases, Axes(taps_order)), order), weight_shape);
+  const Tensor windows(make_conv(site, slice(Tensor(both.x), read).node(), filters_of_phases.node(), how));
+  const Tensor y = slice(reshape(permute(reshape(windows, whole), back), shuffled), cropped);
+  return finished(site, y.node(), both, bias);
+}
+
+}  // namespace
+
+Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvOptions& how) { return convolution("conv", 0, x, weight, bias, how); }
+Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvOptions& how) { return convolution("conv1d", 1, x, weight, bias, how); }
+Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvOptions& how) { return convolution("conv2d", 2, x, weight, bias, how); }
+Tensor conv3d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvOptions& how) { return convolution("conv3d", 3, x, weight, bias, how); }
+Tensor conv_transpose(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& how) {
+  return transposed("conv_transpose", 0, x, weight, bias, how);
+}
+Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& how) {
+  return transposed("conv_transpose1d", 1, x, weight, bias, how);
+}
+Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& how) {
+  return transposed("conv_transpose2d", 2, x, weight, bias, how);
+}
+Tensor conv_transpose3d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& how) {
+  return transposed("conv_transpose3d", 3, x, weight, bias, how);
+}
+
+Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation, const Padding& padding, const PerAxis& stride) {
+  const Scope scope("unfold", x.where());
+  const Site& site = scope.site();
+  RecordedPtr node = as_node(site, x);
+  if (node->shape.size() != 3 && node->shape.size() != 4) fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, rows, columns)", to_string(node->shape)));
+  const bool batched = node->shape.size() == 4;
+  if (!batched) node = expand_dims(Tensor(node), 0).node();
+  const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1), apart = per_axis(site, "dilation", dilation, 2, 1), step = per_axis(site, "stride", stride, 2, 1);
+  const auto widths = per_axis(site, padding, 2);
+  const Tensor padded = pad(Tensor(node), {{0, 0}, {0, 0}, widths[0], widths[1]});
+  RecordedPtr windows = padded.node();
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t room = windows->shape[axis + 2] - (taps[axis] - 1) * apart[axis] - 1;
+    if (room < 0) fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into shape {}", taps[axis], apart[axis], to_string(padded.shape())));
+    windows = make_windows(site, windows, axis + 2, room / step[axis] + 1, step[axis], taps[axis], apart[axis]);
+  }
+  const Shape columns{windows->shape[0], windows->shape[1] * taps[0] * taps[1], windows->shape[2] * windows->shape[3]};
+  const RecordedPtr turned = make_permute(site, windows, {0, 1, 4, 5, 2, 3});
+  return Tensor(make_reshape(site, turned, batched ? columns : Shape{columns[1], columns[2]}));
+}
+
+Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias) {
+  const Scope scope("linear", x.where());
+  const Shape& shape = node_of(scope.site(), weight)->shape;
+  if (shape.size() != 2 && shape.size() != 1) fail<ShapeError>(scope.site(), fmt::format("weight of shape {}; it is (out, in)", to_string(shape)));
+  const Tensor product = matmul(x, shape.size() == 1 ? weight : transpose(weight));
+  return bias.empty_handle() ? product : product + bias;
+}
+
+}  // namespace sinter

@@ -1,0 +1,17 @@
+// The options of functions over places (sinter/nn.hpp), checked: one number for each axis.
+#pragma once
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sinter/nn.hpp"
+#include "trace/site.hpp"
+
+namespace sinter::trace {
+
+/// One number for each of the axes, none below `least`.
+std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least);
+/// Widths before and after each of the axes.
+std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes);
+
+}  // namespace sinter::trace

@@ -1,0 +1,374 @@
+// Trained models: what a file means, each rewrite where it may fire and where it may not, and what is wrong with a file or a call.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "onnx_builder.hpp"
+#include "program.hpp"
+#include "sinter/model.hpp"
+
+using namespace sinter;
+using testing::OnnxBuilder;
+namespace fs = std::filesystem;
+
+int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
+
+namespace {
+
+std::mt19937 rng{std::random_device{}()};
+
+std::vector<float> numbers(std::size_t count, float low = -1, float high = 1) {
+  std::vector<float> list(count);
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(rng);
+  return list;
+}
+Tensor random_tensor(const Shape& shape) { return from_span(numbers(static_cast<std::size_t>(element_count(shape))), shape); }
+
+/// A file that goes with the test.
+struct File {
+  fs::path path;
+  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_model_" + std::to_string(::getpid()) + "_" + name)) {}
+  ~File() { fs::remove(path); }
+};
+
+int fired(const Model& model, std::string_view name) {
+  for (const Rewrite& rewrite : model.rewrites())
+    if (rewrite.name == name) return rewrite.count;
+  FAIL("no rewrite ", std::string(name));
+  return 0;
+}
+
+/// The rewritten model and the file's own nodes agree.
+Model check_same(const OnnxBuilder& builder, const std::vector<Tensor>& inputs, double tolerance = 2e-5) {
+  File file("same.onnx");
+  builder.save(file.path);
+  const Model rewritten = Model::load(file.path.string()), plain = Model::load(file.path.string(), {.rewrite = false});
+  CHECK(plain.nodes() == plain.nodes_in_file());
+  const std::vector<Tensor> a = rewritten(inputs), b = plain(inputs);
+  REQUIRE(a.size() == b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    REQUIRE(a[k].shape() == b[k].shape());
+    REQUIRE(a[k].dtype() == b[k].dtype());
+    const auto x = a[k].astype(DType::float64).to_vector<double>(), y = b[k].astype(DType::float64).to_vector<double>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      INFO("output ", k, " element ", i, ": ", x[i], " rewritten, ", y[i], " not");
+      REQUIRE(std::fabs(x[i] - y[i]) <= tolerance * (1 + std::fabs(y[i])));
+    }
+  }
+  return rewritten;
+}
+
+OnnxBuilder conv_block(const std::string& last = "b") {
+  OnnxBuilder m;
+  m.input("x", {-1, 3, 8, 8}).output(last);
+  m.constant("w", {4, 3, 3, 3}, numbers(108)).node("Conv", {"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}});
+  m.constant("s", {4}, numbers(4, 0.5, 2)).constant("t", {4}, numbers(4)).constant("m", {4}, numbers(4)).constant("v", {4}, numbers(4, 0.2f, 2));
+  m.node("BatchNormalization", {"c", "s", "t", "m", "v"}, {"b"});
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("a model computes what its nodes say") {
+  OnnxBuilder m;
+  m.input("x", {-1, 5}).input("y", {5}).output("z").output("s");
+  m.node("Mul", {"x", "y"}, {"p"}).node("Relu", {"p"}, {"z"}).node("ReduceSum", {"z", "axes"}, {"s"}, {{"keepdims", 0}}).integers("axes", {1});
+  File file("plain.onnx");
+  const Model model = Model::load(m.save(file.path));
+  CHECK(to_string(model.inputs()[0]) == "x: float32[N, 5]");
+  CHECK(model.nodes_in_file() == 3);
+  const std::vector<float> x = numbers(35), y = numbers(5);
+  const auto results = model.run({{"x", from_span(x, {7, 5})}, {"y", from_span(y)}});
+  const auto z = results.at("z").to_vector<float>(), s = results.at("s").to_vector<float>();
+  for (std::size_t i = 0; i < 7; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < 5; ++j) {
+      const float expected = std::max(x[i * 5 + j] * y[j], 0.f);
+      CHECK(z[i * 5 + j] == expected);
+      sum += expected;
+    }
+    CHECK(s[i] == doctest::Approx(sum).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("one file serves all sizes of its symbols, and its shapes are read once for each") {
+  OnnxBuilder m;
+  m.input("x", {-1, 6}).output("y");
+  m.node("Shape", {"x"}, {"shape"}).integers("zero", {0}).node("Gather", {"shape", "zero"}, {"n"}).integers("rest", {2, 3});
+  m.node("Concat", {"n", "rest"}, {"sizes"}, {{"axis", 0}}).node("Reshape", {"x", "sizes"}, {"r"}).node("Transpose", {"r"}, {"y"}, {{"perm", {0, 2, 1}}});
+  File file("symbols.onnx");
+  const Model model = Model::load(m.save(file.path));
+  for (const std::int64_t n : {1, 4, 9, 4}) {
+    const Tensor x = random_tensor({n, 6});
+    const Tensor y = model({x})[0];
+    CHECK(y.shape() == Shape{n, 3, 2});
+    CHECK(y.to_vector<float>() == transpose(reshape(x, {n, 2, 3}), {0, 2, 1}).to_vector<float>());
+  }
+  const Tensor x = random_tensor({4, 6});
+  eval(x);
+  const auto before = counters().kernels_launched;
+  eval(model({x}));
+  CHECK(counters().kernels_launched - before <= 1);  // the sizes were known
+}
+
+TEST_CASE("fold_batch_norm: Conv, BatchNormalization, Relu are one convolution and its epilogue") {
+  OnnxBuilder m = conv_block("y");
+  m.node("Relu", {"b"}, {"y"});
+  const Model model = check_same(m, {random_tensor({2, 3, 8, 8})});
+  CHECK(fired(model, "fold_batch_norm") == 1);
+  CHECK(model.nodes() == 2);
+}
+
+TEST_CASE("fold_batch_norm does not fire where the convolution's own result is wanted") {
+  OnnxBuilder as_output = conv_block();
+  as_output.output("c");
+  CHECK(fired(check_same(as_output, {random_tensor({1, 3, 8, 8})}), "fold_batch_norm") == 0);
+  OnnxBuilder read_twice = conv_block("y");
+  read_twice.node("Add", {"b", "c"}, {"y"});
+  CHECK(fired(check_same(read_twice, {random_tensor({1, 3, 8, 8})}), "fold_batch_norm") == 0);
+  OnnxBuilder given;  // the weights are an input
+  given.input("x", {1, 3, 8, 8}).input("w", {4, 3, 1, 1}).output("b");
+  given.node("Conv", {"x", "w"}, {"c"}).constant("s", {4}, numbers(4)).constant("v", {4}, numbers(4, 0.5, 1));
+  given.node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"});
+  CHECK(fired(check_same(given, {random_tensor({1, 3, 8, 8}), random_tensor({4, 3, 1, 1})}), "fold_batch_norm") == 0);
+}
+
+TEST_CASE("fold_batch_norm: groups, a bias, Gemm and ConvTranspose") {
+  OnnxBuilder groups;
+  groups.input("x", {2, 4, 6, 6}).output("b").constant("w", {8, 2, 3, 3}, numbers(144)).constant("bias", {8}, numbers(8));
+  groups.node("Conv", {"x", "w", "bias"}, {"c"}, {{"group", 2}, {"strides", {2, 2}}});
+  groups.constant("s", {8}, numbers(8)).constant("v", {8}, numbers(8, 0.5, 2)).node("BatchNormalization", {"c", "s", "bias", "s", "v"}, {"b"}, {{"epsilon", 1e-3f}});
+  CHECK(fired(check_same(groups, {random_tensor({2, 4, 6, 6})}), "fold_batch_norm") == 1);
+  for (const int transposed : {0, 1}) {
+    OnnxBuilder gemm;
+    gemm.input("x", {5, 6}).output("b").constant("w", transposed ? std::vector<std::int64_t>{4, 6} : std::vector<std::int64_t>{6, 4}, numbers(24));
+    gemm.node("Gemm", {"x", "w"}, {"c"}, {{"transB", transposed}});
+    gemm.constant("s", {4}, numbers(4)).constant("v", {4}, numbers(4, 0.5, 2)).node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"});
+    CHECK(fired(check_same(gemm, {random_tensor({5, 6})}), "fold_batch_norm") == 1);
+  }
+  OnnxBuilder transposed;
+  transposed.input("x", {2, 3, 5, 5}).output("b").constant("w", {3, 4, 2, 2}, numbers(48));
+  transposed.node("ConvTranspose", {"x", "w"}, {"c"}, {{"strides", {2, 2}}});
+  transposed.constant("s", {4}, numbers(4)).constant("v", {4}, numbers(4, 0.5, 2)).node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"});
+  CHECK(fired(check_same(transposed, {random_tensor({2, 3, 5, 5})}), "fold_batch_norm") == 1);
+}
+
+TEST_CASE("fold_leading_batch_norm: only where nothing is padded") {
+  for (const int pad : {0, 1}) {
+    OnnxBuilder m;
+    m.input("x", {2, 3, 6, 6}).output("c").constant("s", {3}, numbers(3)).constant("v", {3}, numbers(3, 0.5, 2));
+    m.node("BatchNormalization", {"x", "s", "s", "s", "v"}, {"b"}).constant("w", {4, 3, 3, 3}, numbers(108)).constant("bias", {4}, numbers(4));
+    m.node("Conv", {"b", "w", "bias"}, {"c"}, {{"pads", {pad, pad, pad, pad}}});
+    CHECK(fired(check_same(m, {random_tensor({2, 3, 6, 6})}), "fold_leading_batch_norm") == 1 - pad);
+  }
+}
+
+TEST_CASE("fold_scale: a number for each channel, and nothing that broadcasts otherwise") {
+  const auto with = [](const std::string& op, const std::vector<std::int64_t>& shape, bool constant_first = false) {
+    OnnxBuilder m;
+    std::size_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+    m.input("x", {2, 3, 4, 4}).output("y").constant("w", {4, 3, 1, 1}, numbers(12)).node("Conv", {"x", "w"}, {"c"}).constant("k", shape, numbers(count, 0.5, 2));
+    m.node(op, constant_first ? std::vector<std::string>{"k", "c"} : std::vector<std::string>{"c", "k"}, {"y"});
+    return fired(check_same(m, {random_tensor({2, 3, 4, 4})}), "fold_scale");
+  };
+  for (const char* op : {"Mul", "Add", "Sub", "Div"}) {
+    CAPTURE(op);
+    CHECK(with(op, {4, 1, 1}) == 1);
+    CHECK(with(op, {1, 4, 1, 1}) == 1);
+    CHECK(with(op, {1}) == 1);
+    CHECK(with(op, {4}) == 0);           // along the last axis
+    CHECK(with(op, {4, 4}) == 0);
+    CHECK(with(op, {2, 4, 1, 1}) == 0);  // one for each batch
+    CHECK(with(op, {1, 1, 4, 1, 1}) == 0);
+  }
+  CHECK(with("Sub", {4, 1, 1}, true) == 1);
+  CHECK(with("Div", {4, 1, 1}, true) == 0);
+}
+
+TEST_CASE("absorb_pad: zeros around a convolution, and no other padding") {
+  const auto with = [](const std::vector<std::int64_t>& pads, float fill, const char* mode, const std::string& op = "Conv") {
+    OnnxBuilder m;
+    m.input("x", {2, 3, 6, 6}).output("y").integers("pads", pads).constant("fill", {}, {fill}).node("Pad", {"x", "pads", "fill"}, {"p"}, {{"mode", mode}});
+    if (op == "Conv") m.constant("w", {4, pads[1] == 0 ? 3 : 5, 3, 3}, numbers(4 * (pads[1] == 0 ? 27 : 45))).node("Conv", {"p", "w"}, {"y"}, {{"pads", {0, 1, 0, 1}}});
+    else m.node(op, {"p"}, {"y"}, {{"kernel_shape", {2, 2}}});
+    return fired(check_same(m, {random_tensor({2, 3, 6, 6})}), "absorb_pad");
+  };
+  CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 0, "constant") == 1);
+  CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 1, "constant") == 0);
+  CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 0, "edge") == 0);
+  CHECK(with({0, 1, 1, 2, 0, 1, 3, 0}, 0, "constant") == 0);    // channels too
+  CHECK(with({0, 0, -1, 1, 0, 0, 1, 1}, 0, "constant") == 0);   // takes places away
+  CHECK(with({0, 0, 1, 1, 0, 0, 1, 1}, 0, "constant", "MaxPool") == 0);
+}
+
+TEST_CASE("merge_products: Q, K and V are one product") {
+  const auto with = [](bool same_operand, bool constant) {
+    OnnxBuilder m;
+    m.input("x", {2, 5, 8}).input("u", {2, 5, 8}).input("g", {8, 4}).output("y");
+    m.constant("wq", {8, 4}, numbers(32)).constant("wk", {8, 4}, numbers(32)).constant("bq", {4}, numbers(4));
+    m.node("MatMul", {"x", "wq"}, {"q0"}).node("Add", {"q0", "bq"}, {"q"}).node("MatMul", {same_operand ? "x" : "u", constant ? "wk" : "g"}, {"k"});
+    m.node("Transpose", {"k"}, {"kt"}, {{"perm", {0, 2, 1}}}).node("MatMul", {"q", "kt"}, {"s"}).node("Softmax", {"s"}, {"y"});
+    return fired(check_same(m, {random_tensor({2, 5, 8}), random_tensor({2, 5, 8}), random_tensor({8, 4})}), "merge_products");
+  };
+  CHECK(with(true, true) == 1);
+  CHECK(with(false, true) == 0);
+  CHECK(with(true, false) == 0);
+}
+
+TEST_CASE("views, equal nodes, identities and constants") {
+  OnnxBuilder m;
+  m.input("x", {2, 3, 4}).output("y").output("same");
+  m.node("Transpose", {"x"}, {"a"}, {{"perm", {2, 0, 1}}}).node("Transpose", {"a"}, {"b"}, {{"perm", {1, 2, 0}}}).node("Identity", {"b"}, {"c"});
+  m.node("Dropout", {"c"}, {"d"}).node("Exp", {"d"}, {"e1"}).node("Exp", {"d"}, {"e2"}).node("Add", {"e1", "e2"}, {"f"});
+  m.integers("s1", {6, 4}).integers("s2", {4, -1}).node("Reshape", {"f", "s1"}, {"g"}).node("Reshape", {"g", "s2"}, {"h"});
+  m.constant("k", {2}, {1, 2}).constant("l", {2}, {3, 4}).node("Mul", {"k", "l"}, {"kl"}).node("ReduceSum", {"kl"}, {"n"}, {{"keepdims", 0}}).node("Mul", {"h", "n"}, {"y"});
+  m.node("Identity", {"x"}, {"same"});
+  const Model model = check_same(m, {random_tensor({2, 3, 4})});
+  CHECK(fired(model, "merge_transposes") == 1);
+  CHECK(fired(model, "remove_identity") == 2);  // the one that is an output stays
+  CHECK(fired(model, "merge_equal") == 1);
+  CHECK(fired(model, "merge_reshapes") == 1);
+  CHECK(fired(model, "fold_constants") == 2);
+  CHECK(model.nodes() == 5);  // Exp, Add, Reshape, Mul, Identity
+}
+
+TEST_CASE("If runs the branch that holds, and a branch reads what is around it") {
+  OnnxBuilder then, otherwise, m;
+  then.output("t").node("Add", {"x", "one"}, {"t"});
+  otherwise.output("e").constant("two", {1}, {2}).node("Mul", {"x", "two"}, {"e"});
+  m.input("x", {-1}).input("c", {1}, 9).output("y").constant("one", {1}, {1});
+  m.node("If", {"c"}, {"y0"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}}).node("Neg", {"y0"}, {"y"});
+  File file("if.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = Tensor{1.f, 5.f};
+  CHECK(model({x, Tensor{true}})[0].to_vector<float>() == std::vector<float>{-2, -6});
+  CHECK(model({x, Tensor{false}})[0].to_vector<float>() == std::vector<float>{-2, -10});
+}
+
+TEST_CASE("tensors in a file beside the model, and a file that ends early") {
+  File data("weights.bin"), file("external.onnx");
+  const std::vector<float> w = numbers(6);
+  const auto with = [&](const char* offset, const char* length, const std::string& location) {
+    OnnxBuilder m;
+    m.input("x", {2, 3}).output("y").node("Add", {"x", "w"}, {"y"});
+    onnx::Tensor* tensor = m.model.mutable_graph()->add_initializer();
+    tensor->set_name("w"), tensor->set_data_type(1), tensor->add_dims(2), tensor->add_dims(3), tensor->set_data_location(1);
+    for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"location", location}, {"offset", offset}, {"length", length}}) {
+      onnx::Entry* entry = tensor->add_external_data();
+      entry->set_key(key), entry->set_value(value);
+    }
+    return Model::load(m.save(file.path));
+  };
+  {
+    std::ofstream out(data.path, std::ios::binary);
+    out << "head";
+    out.write(reinterpret_cast<const char*>(w.data()), 24);
+  }
+  const std::string beside = data.path.filename().string();
+  CHECK(with("4", "24", beside)({zeros({2, 3}, DType::float32)})[0].to_vector<float>() == w);
+  CHECK_THROWS_WITH_AS(with("8", "24", beside), doctest::Contains("initializer 'w' ends at byte 32"), ModelError);
+  CHECK_THROWS_WITH_AS(with("18446744073709551615", "24", beside), doctest::Contains("initializer 'w'"), ModelError);
+  CHECK_THROWS_WITH_AS(with("4", "20", beside), doctest::Contains("20 bytes"), ModelError);
+  CHECK_THROWS_WITH_AS(with("0", "24", "../" + beside), doctest::Contains("no file beside the model"), ModelError);
+  CHECK_THROWS_WITH_AS(with("0", "24", "/etc/passwd"), doctest::Contains("no file beside the model"), ModelError);
+  CHECK_THROWS_AS(with("0", "24", "absent.bin"), IoError);
+}
+
+TEST_CASE("files that mean nothing") {
+  File file("bad.onnx");
+  const auto load = [&](const OnnxBuilder& m) { return Model::load(m.save(file.path)); };
+  CHECK_THROWS_AS(Model::load("/nowhere/model.onnx"), IoError);
+  std::ofstream(file.path, std::ios::binary) << "this is no model";
+  CHECK_THROWS_AS(Model::load(file.path.string()), ModelError);
+  std::ofstream(file.path, std::ios::binary).flush();
+  CHECK_THROWS_AS(Model::load(file.path.string()), ModelError);
+
+  const std::string whole = conv_block().bytes();
+  for (std::size_t cut = 0; cut < whole.size(); cut += 1 + rng() % 7) {  // cut off anywhere, or with a bit turned
+    std::ofstream(file.path, std::ios::binary) << whole.substr(0, cut);
+    try {
+      Model::load(file.path.string());
+    } catch (const Error&) {
+    }
+    std::string damaged = whole;
+    damaged[cut] = static_cast<char>(damaged[cut] ^ (1 << rng() % 8));
+    std::ofstream(file.path, std::ios::binary) << damaged;
+    try {
+      Model::load(file.path.string())({random_tensor({1, 3, 8, 8})});
+    } catch (const Error&) {
+    }
+  }
+
+  OnnxBuilder cycle;
+  cycle.input("x", {2}).output("a").node("Add", {"x", "b"}, {"a"}).node("Neg", {"a"}, {"b"});
+  CHECK_THROWS_WITH_AS(load(cycle), doctest::Contains("a cycle"), ModelError);
+  OnnxBuilder unknown;
+  unknown.input("x", {2}).output("y").node("Add", {"x", "u"}, {"y"});
+  CHECK_THROWS_WITH_AS(load(unknown), doctest::Contains("'Add1' (Add, number 0) reads 'u', which nothing gives"), ModelError);
+  OnnxBuilder twice;
+  twice.input("x", {2}).output("y").node("Neg", {"x"}, {"y"}).node("Exp", {"x"}, {"y"});
+  CHECK_THROWS_WITH_AS(load(twice), doctest::Contains("'y', which is given already"), ModelError);
+  OnnxBuilder no_giver;
+  no_giver.input("x", {2}).output("z").node("Neg", {"x"}, {"y"});
+  CHECK_THROWS_WITH_AS(load(no_giver), doctest::Contains("output 'z'"), ModelError);
+  OnnxBuilder sizes;
+  sizes.input("x", {2}).output("x").constant("w", {4611686018427387904, 4}, {});
+  CHECK_THROWS_WITH_AS(load(sizes), doctest::Contains("impossible size"), ModelError);
+  OnnxBuilder few;
+  few.input("x", {2}).output("x").constant("w", {3}, {1, 2});
+  CHECK_THROWS_WITH_AS(load(few), doctest::Contains("8 bytes where its shape and type need 12"), ModelError);
+  OnnxBuilder text;
+  text.input("x", {2}, 8).output("x");
+  CHECK_THROWS_WITH_AS(load(text), doctest::Contains("input 'x' is of string"), ModelError);
+}
+
+TEST_CASE("an operator that is missing is told with its node; the others can be looked at") {
+  OnnxBuilder m;
+  m.input("x", {2}).output("y").node("Sqrt", {"x"}, {"a"}).node("Frobnicate", {"a"}, {"b"}, {}, "org.example").node("Frobnicate", {"b"}, {"y"}, {}, "org.example");
+  File file("missing.onnx");
+  const Model model = Model::load(m.save(file.path));
+  REQUIRE(model.missing().size() == 1);
+  CHECK(model.missing()[0].op == "org.example.Frobnicate");
+  CHECK(model.missing()[0].nodes == 2);
+  CHECK_THROWS_WITH_AS(model({Tensor{1.f, 2.f}}), doctest::Contains("node 'Frobnicate2' (org.example.Frobnicate, number 1): sinter has no operator"), ModelError);
+}
+
+TEST_CASE("calls that do not fit") {
+  OnnxBuilder m;
+  m.input("x", {-1, 3}).input("y", {-1, 3}).output("z").node("Add", {"x", "y"}, {"z"});
+  File file("calls.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = random_tensor({2, 3});
+  CHECK_THROWS_WITH_AS(model({x}), doctest::Contains("takes 2 inputs, not 1"), ValueError);
+  CHECK_THROWS_WITH_AS(model({x, x.astype(DType::float64)}), doctest::Contains("y: float32[N, 3] is given as float64 at "), DTypeError);
+  CHECK_THROWS_WITH_AS(model({x, random_tensor({2, 4})}), doctest::Contains("is given with the shape (2, 4)"), ShapeError);
+  CHECK_THROWS_WITH_AS(model({x, random_tensor({5, 3})}), doctest::Contains("with N = 5, and x with 2"), ShapeError);
+  CHECK_THROWS_WITH_AS(model.run({{"x", x}}), doctest::Contains("the input y: float32[N, 3] is not given"), ValueError);
+  CHECK_THROWS_WITH_AS(model.run({{"x", x}, {"y", x}, {"q", x}}), doctest::Contains("has no input 'q'"), ValueError);
+  OnnxBuilder inside;
+  inside.input("x", {-1, 3}).output("y").constant("w", {4, 2}, numbers(8)).node("MatMul", {"x", "w"}, {"y"});
+  const Model wrong = Model::load(inside.save(file.path), {.rewrite = false});
+  CHECK_THROWS_WITH_AS(wrong({x}), doctest::Contains("MatMul 'MatMul1'"), ShapeError);
+}
+
+TEST_CASE("one model, several threads") {
+  OnnxBuilder m = conv_block("y");
+  m.node("Relu", {"b"}, {"y"});
+  File file("threads.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = random_tensor({2, 3, 8, 8});
+  const auto expected = model({x})[0].to_vector<float>();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 5; ++k) wrong += model({x})[0].to_vector<float>() != expected;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}

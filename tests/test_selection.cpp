@@ -1,0 +1,233 @@
+// Masks, places that are computed, and what is added up there, against plain loops.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "program.hpp"
+#include "reference.hpp"
+#include "says.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+std::mt19937 rng{std::random_device{}()};
+
+Tensor random_places(std::int64_t count, std::int64_t size, std::vector<std::int64_t>& list, bool negative = true) {
+  list.clear();
+  for (std::int64_t k = 0; k < count; ++k) list.push_back(static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(size)));
+  std::vector<std::int64_t> given = list;
+  for (std::int64_t& place : given)
+    if (negative && rng() % 3 == 0) place -= size;
+  return sn::from_span(given);
+}
+
+}  // namespace
+
+TEST_CASE("reading a mask's part, and writing over it") {
+  for (const Shape& shape : {Shape{40}, Shape{6, 7}, Shape{3, 4, 5}}) {
+    const auto [x, rx] = random(rng, shape, DType::float32, -1, 1);
+    const auto [mask, rm] = random(rng, shape, DType::bool_, 0, 1);
+    std::vector<double> want;
+    for (std::size_t k = 0; k < rx.v.size(); ++k)
+      if (rm.v[k] != 0) want.push_back(rx.v[k]);
+    CHECK(values(x(mask)) == want);
+    CHECK(values(sn::extract(mask, x)) == want);
+    Tensor y = x;
+    const Tensor part = y(mask);  // as it is now, whatever becomes of y
+    y(mask) = 7.f;
+    CHECK(values(part) == want);
+    CHECK(values(y) == zip(rx, rm, [](double v, double m) { return m != 0 ? 7 : v; }).v);
+    CHECK(y(mask).shape() == Shape{static_cast<std::int64_t>(want.size())});
+    y(mask) = part * 2.f;  // one for each element
+    CHECK(values(y) == zip(rx, rm, [](double v, double m) { return m != 0 ? v * 2 : v; }).v);
+    Tensor bound = part;
+    bound = y(mask);
+    CHECK(values(bound + 0.f) == values(sn::abs(part) * 2.f * sn::sign(part)));
+  }
+  Tensor x = sn::arange(12).reshape({3, 4});
+  const Tensor rows{true, false, true}, columns{false, true, true, false};
+  CHECK(values(x(rows)) == std::vector<double>{0, 1, 2, 3, 8, 9, 10, 11});
+  CHECK(values(x(Slice{}, columns)) == std::vector<double>{1, 2, 5, 6, 9, 10});
+  CHECK(values(x(rows, 1)) == std::vector<double>{1, 9});
+  CHECK(values(x(rows, columns)) == std::vector<double>{1, 10});
+  CHECK(values(x(x > 100)).empty());
+  CHECK(x(x > 100).dtype() == DType::int64);
+  CHECK(values(sn::sum(x(x > 6))) == std::vector<double>{45});
+  x(Slice{}, columns) = 0;
+  CHECK(values(x) == std::vector<double>{0, 0, 0, 3, 4, 0, 0, 7, 8, 0, 0, 11});
+  says<sn::ShapeError>([&] { x(Tensor{true, false}) + 1; }, "index: a mask of shape (2,) does not fit shape (3, 4)");
+  const Tensor unknown = sn::placeholder({3}, DType::float32);
+  CHECK_THROWS_AS(sn::eval(x(unknown > 0)), sn::ValueError);
+}
+
+TEST_CASE("writing over a mask's part evaluates nothing") {
+  Tensor x = sn::arange(10.f);
+  for (int step = 0; step < 5; ++step) {
+    x(x > 3.f) = 0.f;
+    x(x < 1.f) += 1.f;
+  }
+  if (sn::options().fuse) CHECK(launches(x) == 1);
+  CHECK(values(x) == std::vector<double>{1, 1, 2, 3, 1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("places of trues") {
+  const auto [x, rx] = random(rng, {5, 6, 3}, DType::int8, 0, 3);
+  const auto found = sn::nonzero(x);
+  REQUIRE(found.size() == 3);
+  std::vector<double> lists[3], flat_list;
+  each(rx.shape, [&](const Coords& at) {
+    if (rx.v[static_cast<std::size_t>(flat(rx.shape, at))] == 0) return;
+    for (std::size_t k = 0; k < 3; ++k) lists[k].push_back(static_cast<double>(at[k]));
+    flat_list.push_back(static_cast<double>(flat(rx.shape, at)));
+  });
+  for (std::size_t k = 0; k < 3; ++k) CHECK(values(found[k]) == lists[k]);
+  CHECK(values(sn::flatnonzero(x)) == flat_list);
+  CHECK(sn::argwhere(x).shape() == Shape{static_cast<std::int64_t>(flat_list.size()), 3});
+  CHECK(values(sn::argwhere(x)(Slice{}, 1)) == lists[1]);
+  CHECK(values(x(found[0], found[1], found[2])) == values(x(x != 0)));
+}
+
+TEST_CASE("assigned at integers: the last one counts") {
+  for (int d = 0; d < sn::kDTypeCount; ++d) {
+    const auto type = static_cast<DType>(d);
+    if (on_cuda() && d % 4 != 1) continue;
+    CAPTURE(sn::name(type));
+    std::vector<std::int64_t> list;
+    auto [x, rx] = random(rng, {9, 3}, type, 0, 50);
+    const auto [v, rv] = random(rng, {14, 3}, type, 0, 50);
+    const Tensor places = random_places(14, 9, list), before = x;
+    Ref want = rx;
+    for (std::size_t k = 0; k < list.size(); ++k)
+      for (std::size_t c = 0; c < 3; ++c) want.v[static_cast<std::size_t>(list[k]) * 3 + c] = rv.v[k * 3 + c];
+    x(places) = v;
+    CHECK(values(x) == want.v);
+    CHECK(values(before) == rx.v);
+    for (std::size_t k = 0; k < list.size(); ++k) want.v[static_cast<std::size_t>(list[k]) * 3 + 1] = 1;
+    x(places, 1) = type == DType::bool_ ? Tensor(true) : Tensor(1).astype(type);
+    CHECK(values(x) == want.v);
+  }
+  Tensor x = sn::zeros({4, 5}, DType::int64);
+  x(Tensor{0, 2}, Slice{1, 4}) = sn::arange(6).reshape({2, 3});
+  CHECK(values(x) == std::vector<double>{0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3, 4, 5, 0, 0, 0, 0, 0, 0});
+  x(Tensor{1, 1, 3}) += 1;  // once
+  CHECK(values(sn::sum(x, 1)) == std::vector<double>{3, 5, 12, 5});
+  x(Slice{}, Tensor{4, 4}) = Tensor{7, 8};
+  CHECK(values(x(Slice{}, 4)) == std::vector<double>{8, 8, 8, 8});
+  x(Tensor{{0}, {1}}, Tensor{{0, 1}}) = Tensor{{1, 2}, {3, 4}};
+  CHECK(values(x(Slice{0, 2}, Slice{0, 2})) == std::vector<double>{1, 2, 3, 4});
+}
+
+TEST_CASE("added at integers: each time, in order, on any number of threads") {
+  for (int d = 0; d < sn::kDTypeCount; ++d) {
+    const auto type = static_cast<DType>(d);
+    if (on_cuda() && d % 4 != 1) continue;
+    CAPTURE(sn::name(type));
+    std::vector<std::int64_t> list;
+    const auto [x, rx] = random(rng, {8, 2}, type, 0, 4);
+    const auto [v, rv] = random(rng, {40, 2}, type, 0, 4);
+    const Tensor places = random_places(40, 8, list);
+    Ref want = rx;
+    for (std::size_t k = 0; k < list.size(); ++k)
+      for (std::size_t c = 0; c < 2; ++c) want.v[static_cast<std::size_t>(list[k]) * 2 + c] += rv.v[k * 2 + c];
+    const auto found = values(sn::add_at(x, places, v));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const double w = type == DType::bool_ ? want.v[k] != 0 : want.v[k];
+      CHECK(std::abs(found[k] - w) <= (type == DType::bfloat16 ? 1 : type == DType::float16 ? 0.1 : is_floating(type) ? 1e-4 : 0));
+    }
+  }
+  if (on_cuda()) return;
+  const int n = 300000, size = 1000;
+  std::vector<std::int64_t> list;
+  const Tensor places = random_places(n, size, list, false), v = random(rng, {n}, DType::float32, -1, 1).first;
+  const auto numbers = v.to_vector<float>();
+  std::vector<float> want(size);
+  for (int k = 0; k < n; ++k) want[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])] += numbers[static_cast<std::size_t>(k)];
+  const sn::Options before = sn::options();
+  for (const int threads : {1, 2, 5}) {
+    sn::Options options = before;
+    options.threads = threads;
+    sn::configure(options);
+    CHECK(sn::add_at(sn::zeros({size}, DType::float32), places, v).to_vector<float>() == want);  // the very bits of a loop
+    const Tensor wide = sn::add_at(sn::zeros({3, size}, DType::float32), sn::zeros({n / size}, DType::int64), v.reshape({-1, size}));
+    Tensor by_loop = sn::zeros({size}, DType::float32);
+    for (int k = 0; k < n / size; ++k) by_loop += v.reshape({-1, size})(k);
+    CHECK(wide(0).to_vector<float>() == by_loop.to_vector<float>());
+  }
+  sn::configure(before);
+}
+
+TEST_CASE("in the midst of a program, through views") {
+  for (int round = 0; round < (on_cuda() ? 2 : 8); ++round) {
+    const auto [x, rx] = random_view(rng, random(rng, {5, 6}, DType::float64, -3, 3));
+    const std::int64_t n = x.ndim() == 0 ? 1 : x.size(0);
+    if (x.size() == 0 || x.ndim() == 0) continue;
+    std::vector<std::int64_t> list;
+    const Tensor places = random_places(7, n, list);
+    const Tensor y = sn::add_at(x * 2., places * 1, x(0) + 1.);
+    Ref want = map(rx, [](double v) { return v * 2; });
+    const std::size_t columns = rx.v.size() / static_cast<std::size_t>(n);
+    for (const std::int64_t place : list)
+      for (std::size_t c = 0; c < columns; ++c) want.v[static_cast<std::size_t>(place) * columns + c] += rx.v[c] + 1;
+    const Tensor sum = sn::sum(y), turned = sn::transpose(y) - 1.;
+    sn::eval(sum, turned);
+    const auto found = values(y);
+    double total = 0;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      CHECK(found[k] == doctest::Approx(want.v[k]).epsilon(1e-12).scale(1));
+      total += want.v[k];
+    }
+    CHECK(values(sum)[0] == doctest::Approx(total).epsilon(1e-9).scale(1));
+    CHECK(values(sn::transpose(turned) + 1.)[0] == doctest::Approx(want.v[0]).epsilon(1e-9).scale(1));
+  }
+}
+
+TEST_CASE("places out of range, and what does not fit") {
+  Tensor x = sn::zeros({3, 4});
+  says<sn::IndexError>([&] { sn::eval(sn::add_at(x, Tensor{0, 3}, 1.)); }, "add_at: index 3 is out of bounds for axis 0 with size 3");
+  says<sn::IndexError>([&] { sn::eval(sn::add_at(x, {Tensor{0, 1}, Tensor{-5, 0}}, 1.)); }, "add_at: index -5 is out of bounds for axis 1 with size 4");
+  says<sn::IndexError>([&] { sn::eval(sn::put_along_axis(x, Tensor{{9}}, 1., 1)); }, "put_along_axis: index 9 is out of bounds for axis 1 with size 4");
+  says<sn::ShapeError>([&] { sn::add_at(x, Tensor{0, 1}, sn::zeros({3})); }, "add_at: shape (3,) does not broadcast to (2, 4), the shape of what is assigned to");
+  says<sn::DTypeError>([&] { sn::add_at(sn::arange(3), Tensor{0}, 0.5); }, "add_at: float64 cannot take the place of int64; convert one of them with astype first");
+  says<sn::DTypeError>([&] { sn::add_at(x, Tensor{0.5}, 1.); }, "add_at (index): indices are integers, not float64");
+  says<sn::ShapeError>([&] { sn::put_along_axis(x, Tensor{0}, 1., 1); }, "put_along_axis: shape (3, 4) is written with indices of shape (1,): both need as many axes");
+  says<sn::ValueError>([&] { sn::bincount(Tensor{1, -2}); }, "bincount: -2 is negative: there is no such bin");
+  says<sn::ValueError>([&] { sn::histogram(x, Tensor{1, 0}); }, "histogram: edges must ascend");
+  says<sn::ValueError>([&] { sn::histogram(sn::log(x)); }, "histogram: bins from -inf to -inf are not finite");
+  says<sn::ValueError>([&] { sn::quantile(x, 1.5); }, "quantile: 1.5 is not in [0, 1]");
+  says<sn::ValueError>([&] { sn::percentile(x, Tensor{50, 101}); }, "percentile: 101 is not in [0, 100]");
+  says<sn::ShapeError>([&] { sn::interp(x, Tensor{1, 2}, Tensor{1}); }, "interp: xp and fp are vectors of one length, at least 1, not of shapes (2,) and (1,)");
+  says<sn::ShapeError>([&] { sn::gradient(sn::zeros({1})); }, "gradient: a gradient of edge_order 1 needs 2 elements, axis -1 has 1");
+}
+
+TEST_CASE("histograms whose elements lie on edges") {
+  const Tensor x = sn::arange(100) / 10.;
+  const auto [counts, edges] = sn::histogram(x, 10, std::pair(0., 10.));
+  CHECK(values(counts) == std::vector<double>(10, 10));
+  CHECK(values(edges) == values(sn::linspace(0., 10., 11)));
+  CHECK(values(sn::histogram(x, edges).counts) == std::vector<double>(10, 10));
+  CHECK(values(sn::histogram(Tensor{0., 10., std::nan("")}, 10, std::pair(0., 10.)).counts) == std::vector<double>{1, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+}
+
+TEST_CASE("logcumsumexp over any range") {
+  auto [x, rx] = random(rng, {3, 50}, DType::float64, -900, 900);
+  const auto found = values(sn::logcumsumexp(x, 1));
+  for (std::size_t row = 0; row < 3; ++row) {
+    double sum = -INFINITY;
+    for (std::size_t k = row * 50; k < row * 50 + 50; ++k) {
+      const double high = std::max(sum, rx.v[k]);
+      sum = high + std::log(std::exp(sum - high) + std::exp(rx.v[k] - high));
+      CHECK(found[k] == doctest::Approx(sum).epsilon(1e-12));
+    }
+  }
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
