@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "sinter/sinter.hpp"
 
@@ -51,6 +53,37 @@ class Checks {
   }
   bool good_ = true;
 };
+
+/// Numbers between -1 and 1 that look random and are the same in NumPy: sin(0.7 k^2), k = seed, seed + 1, ... (bench/programs.py).
+inline sinter::Tensor numbers(const sinter::Shape& shape, int seed, sinter::DType dtype = sinter::DType::float32) {
+  const sinter::Tensor k = sinter::arange(sinter::element_count(shape)) + seed;
+  sinter::Tensor values = sinter::sin(sinter::square(k) * 0.7).reshape(shape).astype(dtype);
+  sinter::eval(values);
+  return values;
+}
+
+/// Sizes worth timing, not only testing.
+inline bool full_size(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "--full"; }
+
+/// The program's result. It is run again when its kernels are there, timed, and what it took is printed for bench/programs.py.
+template <class Program>
+sinter::Tensor measured(const Program& program) {
+  sinter::Tensor result = program();
+  sinter::eval(result);
+  sinter::synchronize();  // kernels may be compiled behind what was evaluated
+  const auto before = sinter::counters();
+  result = program();
+  sinter::eval(result);
+  const auto after = sinter::counters();
+  const double ms = best_ms(5, [&] {
+    result = program();
+    sinter::eval(result);
+  });
+  const double checksum = sinter::mean(result.astype(sinter::DType::float64)).item<double>();
+  std::printf("  measured: kernels=%llu library_calls=%llu ms=%.3f mean=%.9g\n", static_cast<unsigned long long>(after.kernels_launched - before.kernels_launched),
+              static_cast<unsigned long long>(after.library_calls - before.library_calls), ms, checksum);
+  return result;
+}
 
 /// What was launched, compiled and found since the last call.
 inline void print_counters() {

@@ -475,11 +475,133 @@ TEST_CASE("arguments that make no sense: exit code 2") {
   }
 }
 
+TEST_CASE("scripts: functions, comments and several results, out of a file or the standard input") {
+  const Sandbox box;
+  const std::vector<float> values = random_floats(60, 11);
+  box.save("x.npy", from_span(values, {12, 5}));
+  write_text(box.path / "standard.sn", R"(# Columns of mean 0 and deviation 1.
+import numpy as np
+
+def standard(a, axis=0):
+  "each column on its own"
+  m = a.mean(axis=axis, keepdims=True)
+  return (a - m) / a.std(axis=axis, keepdims=True), m
+
+z, mean = standard(x)   # two results
+z[np.abs(z) > 2] = 0    # outliers
+z, mean
+)");
+  for (const std::vector<std::string>& how : {std::vector<std::string>{"eval", "@standard.sn"}, {"eval", "-f", "standard.sn"}}) {
+    std::vector<std::string> arguments = how;
+    arguments.insert(arguments.end(), {"x=x.npy", "-o", "z.npy,m.npy"});
+    const Outcome done = box.run(arguments);
+    CHECK_MESSAGE(done.code == 0, done.err);
+    const auto z = box.load("z.npy").to_vector<float>(), m = box.load("m.npy").to_vector<float>();
+    REQUIRE(z.size() == 60);
+    REQUIRE(m.size() == 5);
+    for (std::size_t c = 0; c < 5; ++c) {
+      double mean = 0, squares = 0;
+      for (std::size_t r = 0; r < 12; ++r) mean += values[5 * r + c] / 12.0;
+      for (std::size_t r = 0; r < 12; ++r) squares += std::pow(values[5 * r + c] - mean, 2) / 12;
+      CHECK(m[c] == doctest::Approx(mean).epsilon(1e-5));
+      for (std::size_t r = 0; r < 12; ++r) {
+        const double expected = (values[5 * r + c] - mean) / std::sqrt(squares);
+        if (std::fabs(std::fabs(expected) - 2) > 1e-4) CHECK(z[5 * r + c] == doctest::Approx(std::fabs(expected) > 2 ? 0 : expected).epsilon(1e-4));
+      }
+    }
+  }
+  const Outcome unmarked = box.run({"eval", "standard.sn", "x=x.npy"});
+  CHECK(unmarked.code == 2);
+  CHECK(contains(unmarked.err, "standard.sn is a file; write @standard.sn"));
+  std::string lengthy = "1";
+  for (int k = 0; k < 3000; ++k) lengthy += " + 1";  // no file's name
+  CHECK(box.run({"eval", lengthy}).out == "3001\n");
+  const Outcome missing = box.run({"eval", "@none.sn"});
+  CHECK(missing.code == 1);
+  CHECK(contains(missing.err, "none.sn: the expression's file cannot be read"));
+  write_text(box.path / "wrong.sn", "def f(a):\n  return a @ a\n\nf(x)\n");
+  const Outcome wrong = box.run({"eval", "@wrong.sn", "x=x.npy"});
+  CHECK(wrong.code == 1);
+  CHECK(contains(wrong.err, "(line 2)\n    return a @ a\n             ^\nf() is called here (line 4)\n  f(x)\n  ^\n"));
+}
+
+TEST_CASE("help tells of a function out of the table, with its example computed") {
+  const Sandbox box;
+  for (const std::vector<std::string>& how : {std::vector<std::string>{"help", "softmax"}, {"--help", "softmax"}, {"eval", "--help", "softmax"}}) {
+    const Outcome help = box.run(how);
+    CHECK(help.code == 0);
+    CHECK(help.out == "softmax(x, axis=…)\n  exp(x) over its sum along the axes, without overflow.\n  Becomes part of the kernels around it.\n\n"
+                      "  $ sinter eval \"softmax(array([1., 2, 3]))\"\n  [0.09003057 0.24472847 0.66524096]\n");
+  }
+  CHECK(contains(box.run({"help", "sort"}).out, "A step of its own"));
+  CHECK(contains(box.run({"help", "transpose"}).out, "[[1 3]\n   [2 4]]"));
+  CHECK(contains(box.run({"help", "concat"}).out, "also concatenate"));
+  CHECK(contains(box.run({"help", "kernels"}).out, "--target"));
+  CHECK(contains(box.run({"functions"}).out, "\nabsolute(x)\tThe absolute value.\t"));
+  CHECK(contains(box.run({"functions"}).out, "\nacos(x)\tThe angle in [0, pi] whose cosine is x.\tarccos\n"));
+  const Outcome unknown = box.run({"help", "sofmax"});
+  CHECK(unknown.code == 1);
+  CHECK(contains(unknown.err, "unknown function 'sofmax': did you mean 'softmax'?"));
+}
+
+TEST_CASE("sizes with names are those of the plan and of its guards") {
+  const Sandbox box;
+  const Outcome named = box.run({"kernels", "softmax(x * B + y, axis=-1)", "x=f32[B,1000]", "y=f32[1000]", "--target", "cpu"});
+  CHECK_MESSAGE(named.code == 0, named.err);
+  CHECK(named.err.empty());
+  CHECK(contains(named.out, "planned for B=1024, n"));
+  CHECK(contains(named.out, "in      float32 (B, 1000), float32 (1000,)"));
+  CHECK(contains(named.out, "out     float32 (B, 1000)"));
+  CHECK(contains(named.out, "B <= "));
+  CHECK(!contains(named.out, "1024, 1000"));
+  const Outcome given = box.run({"kernels", "x.sum(axis=0)", "x=f64[B,T]", "B=70", "--target", "cpu", "--json"});
+  const auto plan = nlohmann::json::parse(given.out).at("plans").at(0);
+  CHECK(plan.at("sizes").at(0).at("value") == 70);
+  CHECK(plan.at("guards").size() > 0);
+  CHECK(box.run({"kernels", "x + y", "x=f32[B]", "y=f32[T]", "--target", "cpu"}).code == 1);  // two letters are two sizes
+}
+
+TEST_CASE("completion offers commands, options, their values, functions and files") {
+  const Sandbox box;
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Outcome script = box.run({"completion", shell});
+    CHECK(script.code == 0);
+    write_text(box.path / (std::string("completion.") + shell), script.out);
+  }
+  CHECK(box.run({"completion", "tcsh"}).code == 2);
+  write_text(box.path / "table.npy", "");
+  // What bash's own completion would have: the words of the line, the last of them to be completed.
+  const auto offered = [&](const std::string& words) {
+    const std::string script = fmt::format("cd '{}' && . ./completion.bash && COMP_WORDS=({}) && COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)) && _sinter && echo ${{COMPREPLY[@]}}",
+                                           box.path.string(), words);
+    write_text(box.path / "ask.sh", script);
+    FILE* pipe = popen(("bash '" + (box.path / "ask.sh").string() + "'").c_str(), "r");
+    REQUIRE(pipe);
+    std::string text(1 << 16, '\0');
+    text.resize(fread(text.data(), 1, text.size(), pipe));
+    CHECK(pclose(pipe) == 0);
+    return text.substr(0, text.find('\n'));
+  };
+  CHECK(offered("sinter ev") == "eval");
+  CHECK(offered("sinter cache v") == "verify");
+  CHECK(offered("sinter eval --ba") == "--backend");
+  CHECK(offered("sinter eval --backend l") == "llvm");
+  CHECK(contains(offered("sinter kernels --target sm_9"), "sm_90"));
+  CHECK(offered("sinter help softp") == "softplus");
+  CHECK(offered("sinter eval \"'softmax(gel\"") == "softmax(gelu(");
+  CHECK(offered("sinter eval x x = tab") == "table.npy");
+  CHECK(offered("sinter eval x x =") == offered("sinter eval x x = ''"));
+  CHECK(contains(offered("sinter eval @comp"), "@completion.bash"));
+  CHECK(contains(offered("sinter eval -f comp"), "completion.bash"));
+  // The others' syntax, where they are installed.
+  CHECK(std::system(fmt::format("cd '{}' && {{ ! command -v zsh || zsh -n completion.zsh; }} && {{ ! command -v fish || fish -n completion.fish; }}", box.path.string()).c_str()) == 0);
+}
+
 TEST_CASE("a wrong command is named, with the one that was meant") {
   const Sandbox box;
   CHECK(contains(box.run({"evil", "x"}).err, "unknown command 'evil'; did you mean 'eval'?"));
   CHECK(contains(box.run({"cache", "stat"}).err, "unknown command 'stat'; did you mean 'stats'?"));
-  CHECK(contains(box.run({}).err, "a command is missing; there are eval, kernels, tune, info, cache"));
+  CHECK(contains(box.run({}).err, "a command is missing; there are eval, kernels, tune, "));
   CHECK(contains(box.run({"cache", "stat"}).err, "`sinter cache --help`"));
   CHECK(contains(box.run({"eval", "1", "--nonsense"}).err, "`sinter eval --help`"));
 }

@@ -1,11 +1,13 @@
-// Random programs of several results, among them views of others: the same graph on this executor, fused; on the interpreter; and
-// unfused. All must agree, and a CPU's two executors to the bit where they fuse alike. The seed of a program that does not is
-// printed and may be given back as SINTER_TEST_SEED.
+// Random programs of several results, among them views of others, of every element type and every elementwise function of the command's
+// table: the same graph on this executor, fused; on the interpreter; and unfused. All must agree, and a CPU's two executors to the bit
+// where they fuse alike. The seed of a program that does not is printed and may be given back as SINTER_TEST_SEED.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <map>
 
+#include "functions.hpp"
 #include "program.hpp"
 #include "reference.hpp"
 
@@ -22,9 +24,53 @@ struct Entry {
   bool exact;
 };
 
+std::vector<Tensor> tensors_of(const sn::tools::Value& value) {
+  if (const auto* tensor = value.as<Tensor>()) return {*tensor};
+  std::vector<Tensor> tensors;
+  if (const auto* tuple = value.as<sn::tools::Tuple>())
+    for (const auto& item : *tuple) tensors.push_back(*item.as<Tensor>());
+  return tensors;
+}
+
+/// A function of the table on these operands; nothing where it does not take them.
+std::vector<Tensor> called(const sn::tools::Function& function, const std::vector<Tensor>& operands) {
+  std::vector<sn::tools::Argument> arguments;
+  for (const Tensor& operand : operands) arguments.push_back({{}, sn::tools::Value{operand}});
+  try {
+    return tensors_of(sn::tools::call(function, std::move(arguments), 0));
+  } catch (const sn::Error&) {
+    return {};
+  }
+}
+
+/// The functions of the table that take one or two tensors and give an element for each of theirs.
+const std::vector<const sn::tools::Function*>& elementwise() {
+  static const std::vector<const sn::tools::Function*> list = [] {
+    std::vector<const sn::tools::Function*> found;
+    for (const sn::tools::Function& function : sn::tools::functions()) {
+      const std::size_t count = function.parameters == "x" ? 1 : function.parameters == "x1 x2" ? 2 : 0;
+      if (count == 0) continue;
+      bool fits = false;
+      for (const DType dtype : {DType::float64, DType::int64, DType::bool_}) {
+        const auto results = called(function, std::vector<Tensor>(count, sn::ones({2, 3}, dtype)));
+        fits |= !results.empty() && std::all_of(results.begin(), results.end(), [](const Tensor& t) { return t.shape() == Shape{2, 3}; });
+      }
+      if (fits) found.push_back(&function);
+    }
+    return found;
+  }();
+  return list;
+}
+
+/// How often programs took what, by name.
+std::map<std::string, int, std::less<>>& drawn() {
+  static std::map<std::string, int, std::less<>> counts;
+  return counts;
+}
+
 class Program {
  public:
-  Program(std::uint32_t seed, DType dtype) : rng_(seed), dtype_(dtype) {}
+  Program(std::uint32_t seed, DType dtype) : rng_(seed + 1000003u * static_cast<std::uint32_t>(dtype)), dtype_(dtype) {}
 
   /// Records a random program over fresh leaves and gives what is wanted of it; the same seed records the same program.
   std::vector<Tensor> record() {
@@ -34,7 +80,7 @@ class Program {
     for (int k = 0; k < 4; ++k) pool_.push_back(leaf(k == 0, k == 3));
     if (pick(12) == 0) loop();
     else if (pick(10) == 0) steps(100 + pick(200), 6);
-    else steps(4 + pick(30), 18);
+    else steps(4 + pick(30), 24);
     return wanted();
   }
 
@@ -44,12 +90,10 @@ class Program {
   const Entry& any() { return pool_[pool_.size() > 12 && pick(3) ? pool_.size() - 1 - pick(12) : pick(pool_.size())]; }
 
   Entry leaf(bool whole, bool other_type) {
-    constexpr DType types[] = {DType::bool_,  DType::int16,   DType::int32,    DType::uint32, DType::int64,
-                               DType::float16, DType::bfloat16, DType::float32, DType::float64};
     Shape shape = base_;
     for (auto& size : shape)
       if (!whole && pick(3) == 0) size = 1;
-    DType type = other_type ? types[pick(std::size(types))] : dtype_;
+    DType type = other_type ? static_cast<DType>(pick(sn::kDTypeCount)) : dtype_;
     // Of 16 bits, so few that another order of a sum shows: only in programs that compare executors of one order.
     if (sn::is_storage_only(type) && !sn::is_storage_only(dtype_)) type = DType::float32;
     return {sinter::testing::random(rng_, shape, type, sn::is_floating(type) ? -2 : -9, sn::is_floating(type) ? 2 : 9).first, true};
@@ -119,13 +163,75 @@ class Program {
     }
   }
 
+  /// Running products of what is near 1, running sums of integers.
+  Entry floating_scan(const Entry& x, std::optional<std::int64_t> axis) {
+    if (!real(x.tensor)) return {sn::cumsum(x.tensor, axis), x.exact};
+    return {sn::cumprod(1 + sn::tanh(x.tensor) * (1.0 / (1 + static_cast<double>(x.tensor.size()))), axis), false};
+  }
+
+  /// What moves elements: padded, joined, shifted, looked up, sorted, assigned to a part.
+  Entry moved(const Entry& x, const Entry& y) {
+    const Tensor &a = x.tensor, &b = y.tensor;
+    const std::int64_t rank = a.ndim();
+    if (rank == 0 || a.size() == 0 || a.size() > 20000) return view(x);
+    const auto axis = static_cast<std::int64_t>(pick(static_cast<std::size_t>(rank)));
+    const std::int64_t n = a.size(static_cast<int>(axis));
+    const Tensor places = (sn::arange(1 + static_cast<std::int64_t>(pick(9))) * 5 + static_cast<std::int64_t>(pick(7))) % n;
+    switch (pick(12)) {
+      case 0: return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(3), pick(3)})), x.exact};
+      case 1: return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(2), pick(2)}), sn::PadMode::edge), x.exact};
+      case 2: return {sn::concatenate({a, sn::flip(a)}, axis), x.exact};
+      case 3: return a.shape() == b.shape() ? Entry{sn::stack({a, b}, axis), x.exact && y.exact} : Entry{sn::repeat(a, 2, axis), x.exact};
+      case 4: return {sn::roll(a, static_cast<std::int64_t>(pick(5)) - 2, axis), x.exact};
+      case 5: return {sn::take(a, places, axis), x.exact};
+      case 6: return {sn::sort(a, axis), x.exact};
+      case 7: return rank < 2 ? Entry{sn::diff(sn::astype(a, real(a) ? a.dtype() : DType::int64)), x.exact && !real(a)} : Entry{pick(2) ? sn::tril(a) : sn::triu(a, 1), x.exact};
+      case 8: return {sn::sum(sn::sliding_window_view(a, {std::min<std::int64_t>(n, 3)}, axis), -1), x.exact && !real(a)};
+      case 9: {
+        Tensor whole = a;
+        whole(sn::Slice{0, {}, 2}) = sn::ones({}, a.dtype());
+        return {whole, x.exact};
+      }
+      case 10: {
+        if (!x.exact) return {sn::tile(a, {2}), false};
+        Tensor whole = a;
+        whole(a > 0) = sn::zeros({}, a.dtype());
+        return {whole, true};
+      }
+      default: {
+        const Tensor words = sn::random::integers(sn::random::Key(rng_()), a.shape(), 0, 5);
+        return {sn::where(words > 2, a, sn::astype(words, a.dtype())), x.exact};
+      }
+    }
+  }
+
+  /// A function of the table. Of values that are not exact it sees some between 0.55 and 0.95 (the second operand one more), where
+  /// every one of them is continuous; what it gives is brought between -1 and 1, and stays a number.
+  Entry of_table(const Entry& x, const Entry& y) {
+    const auto& list = elementwise();
+    const sn::tools::Function& function = *list[pick(list.size())];
+    const auto tame = [](const Entry& e, double shift) { return e.exact ? e.tensor : 0.75 + shift + 0.2 * sn::tanh(e.tensor); };
+    std::vector<Tensor> operands{tame(x, 0)};
+    const bool two = function.parameters == "x1 x2";
+    if (two) operands.push_back(tame(y, 1));
+    const auto results = called(function, operands);
+    if (results.empty()) return x;
+    ++drawn()[std::string(function.name)];
+    const Tensor& result = results[pick(results.size())];
+    if (real(result)) return {sn::tanh(sn::nan_to_num(result)), false};
+    return {result, x.exact && (!two || y.exact)};
+  }
+
   Entry reduced(const Entry& x) {
     const Tensor& a = x.tensor;
     sn::Axes axes{};
     std::optional<std::int64_t> one;
     if (a.ndim() > 0 && pick(4)) axes = *(one = static_cast<std::int64_t>(pick(static_cast<std::size_t>(a.ndim()))));
     const bool keep = pick(2), empty = a.size() == 0;
-    switch (pick(8)) {
+    switch (pick(11)) {
+      case 8: return floating_scan(x, one);
+      case 9: return real(a) ? Entry{sn::norm(a, {}, axes, keep), false} : Entry{sn::count_nonzero(a, axes, keep), x.exact};
+      case 10: return real(a) || empty ? Entry{sn::nansum(a, axes, keep), false} : Entry{sn::ptp(sn::astype(a, DType::int32), axes, keep), x.exact};
       case 5: return empty || !x.exact ? Entry{sn::sum(a, axes, keep), false} : Entry{pick(2) ? sn::argmax(a, one, keep) : sn::argmin(a, one, keep), true};
       case 6: return real(a) ? Entry{sn::logsumexp(sn::minimum(a, 50), axes, keep), false} : Entry{sn::sum(a, axes, keep), x.exact};
       case 7: return real(a) ? Entry{sn::cumsum(a, one) / static_cast<double>(std::max<std::int64_t>(a.size(), 1)), false} : Entry{pick(2) ? sn::cummax(a, one) : sn::cummin(a, one), x.exact};
@@ -147,21 +253,23 @@ class Program {
     switch (pick(kinds)) {
       case 0: return {x + y, exact};
       case 1: return boolean ? Entry{x ^ y, both} : Entry{x - y, exact};
-      case 2: return boolean ? Entry{x & y, both} : floating ? Entry{sn::tanh(x) * y, false} : Entry{(x * y) % 1000, exact};
+      case 2: return boolean ? Entry{x & y, both} : floating ? Entry{sn::tanh(x) * y, false} : Entry{(x * y) % 100, exact};
       case 3: return {sn::maximum(x, y), both};
       case 4: return boolean ? Entry{x | y, both} : Entry{x * 3 - 1, exact};
       case 5: return {floating ? sn::minimum(sn::abs(x), 2) : sn::abs(x), both && a.exact};
       case 6: return both ? Entry{sn::where(x < y, x, y), true} : Entry{sn::minimum(x, y), false};
       case 7: case 8: case 9: return view(a);
       case 10: case 11: return reduced(a);
-      case 12: return floating ? Entry{sn::exp(sn::minimum(x, 1)) + y, false} : boolean ? Entry{!x, a.exact} : Entry{x & 0xff, a.exact};
+      case 12: return floating ? Entry{sn::exp(sn::minimum(x, 1)) + y, false} : boolean ? Entry{!x, a.exact} : Entry{x & 0x3f, a.exact};
       case 13: return floating ? Entry{sn::sqrt(sn::abs(x) + 0.5) - y, false} : Entry{x == y, both};
       case 14: return floating && x.ndim() > 0 && x.size() > 0 ? Entry{sn::softmax(x, static_cast<std::int64_t>(pick(static_cast<std::size_t>(x.ndim())))), false} : Entry{x * y, exact};
       case 15: return floating ? Entry{x / (sn::square(y) + 1.0), false} : Entry{sn::floor_divide(boolean ? x.astype(DType::int32) : x, 3), a.exact};
+      case 18: case 19: case 20: case 21: return of_table(a, b);
+      case 22: case 23: return moved(a, b);
       case 16: {
         if (x.ndim() != 2 || boolean || x.size() > 5000) return {sn::contiguous(x.T()), a.exact};
         const Tensor product = sn::matmul(x, x.T());
-        return floating ? Entry{sn::tanh(product), false} : Entry{product % 1000, exact};
+        return floating ? Entry{sn::tanh(product), false} : Entry{product % 100, exact};
       }
       default: return {sn::arange(x.size()).reshape(x.shape()) % 5, true};
     }
@@ -182,13 +290,13 @@ class Program {
     if (sn::is_bool(dtype_)) a = {a.tensor.astype(DType::int32), true}, b = {b.tensor.astype(DType::int32), true};
     const bool floating = sn::is_floating(dtype_);
     for (std::size_t k = 50 + pick(500); k-- > 0;) {
-      const Tensor next = floating ? a.tensor * 0.5 + b.tensor : (a.tensor * 3 + b.tensor) % 1000;
+      const Tensor next = floating ? a.tensor * 0.5 + b.tensor : (a.tensor * 3 + b.tensor) % 100;
       b = {floating ? sn::minimum(b.tensor, a.tensor) * 0.75 : b.tensor - (a.tensor & 3), !floating};
       a = {next, !floating};
     }
     pool_.push_back(a);
     pool_.push_back(b);
-    steps(pick(6), 18);
+    steps(pick(6), 24);
   }
 
   /// The last value and some others, among them views of what is wanted already, and work on such views.
@@ -260,12 +368,12 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   const char* fixed = std::getenv("SINTER_TEST_SEED");
   const char* rounds = std::getenv("SINTER_FUZZ_ROUNDS");
   const std::uint32_t first = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
-  const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_cuda() ? 6 : 60;
+  const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_cuda() ? 3 : 40;
   const std::uint64_t compiled = sn::counters().kernels_launched;
   for (int k = 0; k < count; ++k) {
     const std::uint32_t seed = first + static_cast<std::uint32_t>(k);
-    for (const DType dtype : {DType::float64, DType::float32, DType::int64, DType::int32, DType::bool_, DType::int16, DType::uint32,
-                              DType::float16, DType::bfloat16}) {
+    for (int type = 0; type < sn::kDTypeCount; ++type) {
+      const auto dtype = static_cast<DType>(type);
       INFO("SINTER_TEST_SEED=" << seed << " dtype " << std::string(sn::name(dtype)));
       const auto got = run(seed, dtype, mine);
       if (!sn::is_storage_only(dtype)) {
@@ -291,6 +399,9 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
     }
   }
   CHECK(sn::counters().kernels_launched > compiled);
+  MESSAGE(drawn().size() << " of the table's " << elementwise().size() << " elementwise functions were drawn");
+  CHECK(elementwise().size() > 110);
+  if (count >= 40) CHECK(drawn().size() * 10 > elementwise().size() * 9);
 }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -1,4 +1,4 @@
-// sinter help FUNCTION: what the table says of a function, and its example, computed.
+// sinter help FUNCTION, sinter functions: what the table says of a function, and its example, computed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -45,6 +45,14 @@ int run_help(std::string_view name) {
     std::string text = to_string(result);
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.insert(at + 1, "  ");
     fmt::print("  {}\n", text);
+  }
+  return 0;
+}
+
+int run_functions() {
+  for (const Function& function : functions()) {
+    const Description* description = find_description(function);
+    fmt::print("{}({})\t{}\t{}\n", function.name, signature(parameters_of(function)), description ? description->text : "", fmt::join(other_names(function), ", "));
   }
   return 0;
 }

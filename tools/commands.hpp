@@ -53,6 +53,8 @@ struct ModelRequest {
 int run_model(const ModelRequest& request);
 /// Of a function of the table. Throws ValueError for an unknown one.
 int run_help(std::string_view function);
+/// A line for each function.
+int run_functions();
 
 /// A script for a shell that completes what `app` takes.
 std::string completion(const CLI::App& app, std::string_view shell);

@@ -111,7 +111,7 @@ _sinter() {{
     local name=${{text##*[!A-Za-z0-9_]}}
     if [[ -n $name ]]; then
       COMPREPLY=($(compgen -W '{3}' -P "${{text%"$name"}}" -S '(' -- "$name"))
-      compopt -o nospace 2>/dev/null
+      compopt -o nospace 2>/dev/null || :  # elsewhere than in completion it fails
     fi
   else
     COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -2,91 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <numbers>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "functions.hpp"
 #include "lexer.hpp"
 #include "scalars.hpp"
 #include "sinter/ops.hpp"
+#include "words.hpp"
 
 namespace sinter::tools {
 namespace {
-
-// Binding strength of the binary operators, Python's order. Unary + - ~ bind tighter than all of these, ** tighter still.
-enum Strength : int { kLoosest = 1, kComparison = 1, kOr, kXor, kAnd, kShift, kSum, kProduct };
-
-struct Operator {
-  std::string_view symbol;
-  int strength;
-  Tensor (*record)(const Arg&, const Arg&);
-  Tensor& (Tensor::*update)(const Arg&) & = nullptr;   // x += y; null: as x = x + y
-  void (Part::*update_part)(const Arg&) && = nullptr;  // x[0] += y
-};
-constexpr Operator kOperators[] = {
-    {"==", kComparison, equal},      {"!=", kComparison, not_equal}, {"<", kComparison, less},
-    {"<=", kComparison, less_equal}, {">", kComparison, greater},    {">=", kComparison, greater_equal},
-    {"|", kOr, bitwise_or, &Tensor::operator|=, &Part::operator|=},
-    {"^", kXor, bitwise_xor, &Tensor::operator^=, &Part::operator^=},
-    {"&", kAnd, bitwise_and, &Tensor::operator&=, &Part::operator&=},
-    {"<<", kShift, left_shift, &Tensor::operator<<=, &Part::operator<<=},
-    {">>", kShift, right_shift, &Tensor::operator>>=, &Part::operator>>=},
-    {"+", kSum, add, &Tensor::operator+=, &Part::operator+=},
-    {"-", kSum, subtract, &Tensor::operator-=, &Part::operator-=},
-    {"*", kProduct, multiply, &Tensor::operator*=, &Part::operator*=},
-    {"/", kProduct, divide, &Tensor::operator/=, &Part::operator/=},
-    {"%", kProduct, remainder, &Tensor::operator%=, &Part::operator%=},
-    {"//", kProduct, floor_divide}, {"@", kProduct, matmul},
-};
-constexpr Operator kPower = {"**", 0, power};
-
-/// The operator of `x += y` and its kind; null for another token.
-const Operator* find_update(const Token& token) {
-  if (token.kind != TokenKind::symbol || token.text.size() < 2 || !token.text.ends_with('=')) return nullptr;
-  const std::string_view symbol = token.text.substr(0, token.text.size() - 1);
-  if (symbol == kPower.symbol) return &kPower;
-  for (const Operator& row : kOperators)
-    if (row.strength > kComparison && row.symbol == symbol) return &row;
-  return nullptr;
-}
-
-const Operator* find_operator(const Token& token) {
-  if (token.kind == TokenKind::symbol)
-    for (const Operator& row : kOperators)
-      if (row.symbol == token.text) return &row;
-  return nullptr;
-}
-
-struct Constant {
-  std::string_view name;
-  Value value;
-};
-const std::vector<Constant>& constants() {
-  static const std::vector<Constant> table = {
-      {"True", {true}}, {"False", {false}}, {"None", {None{}}}, {"newaxis", {None{}}},
-      {"pi", {std::numbers::pi}}, {"e", {std::numbers::e}},
-      {"inf", {std::numeric_limits<double>::infinity()}}, {"nan", {std::numeric_limits<double>::quiet_NaN()}},
-  };
-  return table;
-}
-
-/// Words of Python that are not in this language, and what to write instead.
-std::string_view advice_on_word(std::string_view word) {
-  if (word == "and") return "'and' does not work on arrays; write (a) & (b)";
-  if (word == "or") return "'or' does not work on arrays; write (a) | (b)";
-  if (word == "not") return "'not' does not work on arrays; write ~(a) or logical_not(a)";
-  if (word == "if" || word == "else") return "there is no conditional; where(condition, a, b) chooses element by element";
-  if (word == "for" || word == "while") return "there are no loops; write the statement for whole tensors";
-  if (word == "lambda") return "there are no nameless functions; write def f(x): return …";
-  if (word == "def") return "a function is defined outside of others, at the start of a statement";
-  if (word == "return") return "return belongs into a function: def f(x): return …";
-  if (word == "import" || word == "from") return "nothing can be imported but numpy, whose functions are here by themselves";
-  if (word == "in" || word == "is" || word == "pass" || word == "del" || word == "global" || word == "class" || word == "with")
-    return "only expressions, assignments and functions are understood here";
-  return {};
-}
 
 /// Part of the expression on one line, shortened, without the comment that may follow it: what a result is called.
 std::string label_of(std::string_view text) {

@@ -79,10 +79,15 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
   if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, @FILE, or -f FILE");
   if (!file.empty()) expression = read_expression(file);
   else if (positional[0].starts_with('@')) expression = read_expression(positional[0].substr(1));
-  else if (positional[0].find('.') != std::string::npos && std::filesystem::is_regular_file(positional[0]))
+  else if (std::error_code too_long; std::filesystem::is_regular_file(positional[0], too_long))
     throw CLI::ValidationError("EXPR", fmt::format("{} is a file; write @{} for the expression it holds", positional[0], positional[0]));
   else expression = positional[0];
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
+}
+
+const CLI::App* find_command(const CLI::App& app, std::string_view name) {
+  const auto found = app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
 }
 
 /// The command that has to follow is missing or not one of them.
@@ -165,8 +170,10 @@ int run(int argc, char** argv) {
   check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
 #endif
   std::string topic;
-  CLI::App* help_command = app.add_subcommand("help", "What a function of expressions does, with an example");
-  help_command->add_option("FUNCTION", topic, "Its name")->required();
+  CLI::App* help_command = app.add_subcommand("help", "What a function does, with an example; what a command takes");
+  help_command->add_option("NAME", topic, "Of a function or a command")->required();
+
+  CLI::App* functions_command = app.add_subcommand("functions", "All functions: signature, what it does, other names; apart by tabs");
 
   std::string shell;
   CLI::App* completion_command = app.add_subcommand("completion", "A script that completes sinter's commands, options and functions in a shell");
@@ -181,9 +188,9 @@ int run(int argc, char** argv) {
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
   CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
 
-  for (int k = 1; k + 1 < argc; ++k)  // sinter --help softmax, sinter eval --help softmax
-    if ((std::string_view(argv[k]) == "--help" || std::string_view(argv[k]) == "-h") && tools::find_function(argv[k + 1]))
-      return tools::run_help(argv[k + 1]);
+  // sinter --help softmax, sinter eval --help softmax
+  const std::string_view last = argc > 2 ? argv[argc - 1] : "", before = argc > 2 ? argv[argc - 2] : "";
+  if ((before == "--help" || before == "-h") && !last.starts_with('-') && !find_command(app, last)) return tools::run_help(last);
   try {
     app.parse(argc, argv);
     if (*eval_command) {
@@ -205,7 +212,13 @@ int run(int argc, char** argv) {
       return tools::run_model(model);
     }
 #endif
-    if (*help_command) return tools::run_help(topic);
+    if (*help_command) {
+      const CLI::App* command = find_command(app, topic);
+      if (!command) return tools::run_help(topic);
+      fmt::print("{}", command->help());
+      return 0;
+    }
+    if (*functions_command) return tools::run_functions();
     if (*completion_command) {
       fmt::print("{}", tools::completion(app, shell));
       return 0;
