@@ -272,6 +272,29 @@ r = zeros(n, dtype=int64); put_along_axis(r, argsort(x), arange(n), 0) | x=F[n]
 x[argsort(x[:, 0])], x[argsort(x[:, 0])][:1] | x=F[n,m]
 x[nonzero(x[:, 0] > 0)[0]] | x=F[n,m]
 i = argsort(abs(x - y), axis=1)[:, :2]; take_along_axis(x, i, axis=1) | x=F[n,m] y=F[n,1]
+solve(x * 0.01 + eye(n), y) | x=f64[n,n] y=f64[n,m]
+solve(x * 0.01 + eye(n), y) | x=f32[n,n] y=f64[n]
+a = x @ x.T + eye(n); l = cholesky(a); l, (l @ l.T - a).sum() | x=f64[n,m]
+a = x.T @ x + eye(m); solve(a, x.T @ y) | x=f64[n,m] y=f64[n]
+inv(x * 0.01 + eye(n)) @ x | x=f64[n,n]
+det(x), slogdet(x)[1] | x=f64[3,3]
+svdvals(x) | x=f32[n,m]
+u, s, vh = svd(x, full_matrices=False); (u * s) @ vh | x=f64[n,m]
+eigvalsh(x + x.T), eigvalsh(x, 'U') | x=f64[n,n]
+w, v = eigh(x + x.T); (v * w) @ v.T, w | x=f64[n,n]
+q, r = qr(x); q @ r, abs(r) | x=f64[n,m]
+abs(qr(x, mode='r')) | x=f64[n,m]
+pinv(x) | x=f64[n,m]
+matrix_rank(x), matrix_rank(x @ x.T) | x=f64[7,3]
+norm(x), norm(x, axis=0), norm(x, 1, axis=-1) | x=f32[n,m]
+norm(x, 'fro'), norm(x, 'nuc'), norm(x, 2), norm(x, 1), norm(x, inf) | x=f64[n,m]
+norm(x, -2), norm(x, -1), norm(x, -inf) | x=f64[n,m]
+matrix_norm(x, ord=2, keepdims=True) | x=f64[2,n,m]
+cond(x), cond(x, 1), cond(x, 'fro') | x=f64[4,4]
+x, r, k, s = lstsq(a, b); x, s | a=f64[8,3] b=f64[8,2]
+matrix_power(x * 0.01 + eye(n), -2) | x=f64[n,n]
+cross(x, y) | x=f32[n,3] y=f32[3]
+det(x) | x=i32[3,3]
 """
 
 ALL = ["b1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]
@@ -310,7 +333,7 @@ def namespace():
         order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
         order = np.take(order, np.arange(k), axis)
         return np.take_along_axis(x, order, axis), order
-    names = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
+    names = {name: getattr(module, name) for module in (np.linalg, np) for name in dir(module) if not name.startswith("_")}
     names.update(softmax=softmax, log_softmax=log_softmax, logsumexp=logsumexp, layer_norm=layer_norm, relu=lambda x: np.maximum(x, 0),
                  cummax=lambda x, axis=-1: np.maximum.accumulate(x, axis=axis), cummin=lambda x, axis=-1: np.minimum.accumulate(x, axis=axis),
                  add_at=add_at, topk=topk, put=written(np.put), place=written(np.place), put_along_axis=written(np.put_along_axis),

@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "files.hpp"
 #include "functions.hpp"
-#include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter::tools {
@@ -40,9 +40,9 @@ std::optional<Value> number_of(std::string_view text) {
 Value file_or_number(const std::string& name, const std::string& text) {
   if (auto number = number_of(text)) return *number;
   if (text.empty()) throw ValueError(fmt::format("'{}=' has no value; give {}=FILE.npy or {}=NUMBER", name, name, name));
-  if (!text.ends_with(".npy") && !std::filesystem::exists(text))
+  if (!is_file_name(text) && !std::filesystem::exists(text))
     throw ValueError(fmt::format("{}={}: neither a number nor a file that exists", name, text));
-  return {load_npy(text, Location{})};
+  return {load_file(text)};
 }
 
 /// f32[4096,1024], f32[B,1024]; f32[] is 0-d.

@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "commands.hpp"
+#include "files.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::tools {
@@ -54,6 +55,12 @@ void print_timings(const Timings& timings, const Counters& cold, const std::vect
              timings.rest_ms.size(), bytes);
 }
 
+std::string archive_name(const std::string& label, std::size_t number) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const bool name = !label.empty() && letter(label[0]) && std::all_of(label.begin(), label.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  return name && label != "result" ? label : fmt::format("arr_{}", number);
+}
+
 /// The files of -o, one for each result. Throws ValueError.
 std::vector<std::string> output_files(const std::string& list, const Evaluated& evaluated) {
   std::vector<std::string> files;
@@ -69,11 +76,29 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
     begin = end + 1;
   }
   const std::size_t count = evaluated.results.size();
-  if (files.size() == count) return files;
+  if (files.size() == count || (files.size() == 1 && is_archive(files[0]))) return files;
   std::string text = fmt::format("-o {}: {} file{} for {} result{}", list, files.size(), files.size() == 1 ? "" : "s", count, count == 1 ? "" : "s");
   for (std::size_t k = 0; count > 1 && k < count; ++k) text += fmt::format("\n  {}", evaluated.labels[k]);
   if (files.size() < count) text += "\ngive each a file, with commas between: -o a.npy,b.npy";
   throw ValueError(text);
+}
+
+/// In an archive a result has its variable's name, what is no name NumPy's arr_0, arr_1, ...
+void save(const std::vector<std::string>& files, const Evaluated& evaluated) {
+  const auto& results = evaluated.results;
+  if (!is_archive(files[0]) || files.size() > 1) {
+    for (std::size_t k = 0; k < files.size(); ++k) {
+      if (is_archive(files[k])) save_archive(files[k], std::span(&results[k], 1), {archive_name(evaluated.labels[k], 0)});
+      else save_file(files[k], results[k]);
+    }
+    return;
+  }
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    names.push_back(archive_name(evaluated.labels[k], k));
+    if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1) names.back() = fmt::format("arr_{}", k);
+  }
+  save_archive(files[0], results, names);
 }
 
 /// One result alone as it is; several each under a line that says which it is.
@@ -124,7 +149,7 @@ int run_eval(const EvalRequest& request) {
   done.kernels_from_disk -= before.kernels_from_disk;
 
   if (files.empty()) print_results(evaluated);
-  for (std::size_t k = 0; k < files.size(); ++k) save_npy(files[k], results[k]);
+  if (!files.empty()) save(files, evaluated);
   if (request.time > 0) print_timings(timings, done, results);
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);

@@ -15,7 +15,7 @@ namespace sinter::tools {
 struct EvalRequest {
   std::string expression;
   std::vector<std::string> bindings;
-  std::string out;                 // .npy files, one for each result, with commas between; empty: print
+  std::string out;                 // files, one for each result, with commas between, or one archive; empty: print
   std::string device, backend;     // empty: as the environment says
   std::string fuse;                // "on", "off", empty
   std::string explain;             // "text", "json", empty: none

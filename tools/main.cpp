@@ -115,12 +115,12 @@ int run(int argc, char** argv) {
   std::string file;
 
   tools::EvalRequest eval;
-  CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over .npy files and numbers");
+  CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over files and numbers");
   eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")
-      ->type_name("NAME=FILE.npy NAME=NUMBER");
+      ->type_name("NAME=FILE NAME=NUMBER");
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; of several results each to its own file")
-      ->type_name("OUT.npy[,OUT2.npy…]");
+      ->type_name("OUT[,OUT2…]");
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));

@@ -1,14 +1,11 @@
 // The safetensors format: named tensors in one file.
 #pragma once
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "sinter/tensor.hpp"
+#include "sinter/named.hpp"
 
 namespace sinter {
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 /// All tensors of a file, in the order in which they lie there. Throws IoError naming the file and what is wrong with it.
 NamedTensors load_safetensors(const std::string& path, Location where = Location::current());
 /// Evaluates and writes. The file is replaced whole or not at all. A name that comes twice is a ValueError.

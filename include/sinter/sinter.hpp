@@ -1,13 +1,16 @@
 // Everything of sinter that a program needs. What other libraries need is apart: sinter/eigen.hpp, sinter/fmt.hpp.
 #pragma once
+#include "sinter/csv.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/dtype.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/image.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/npy.hpp"
+#include "sinter/npz.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/print.hpp"
 #include "sinter/random.hpp"

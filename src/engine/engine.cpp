@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 
@@ -476,6 +477,83 @@ const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site&
   if (!node->evaluated()) evaluate({&node, 1}, site);
   try {
     return host_memory_of(*node->storage).get();
+  } catch (const DeviceError& error) {
+    trace::fail<DeviceError>(site, error.what());
+  }
+}
+
+namespace {
+
+class BufferOfOthers final : public device::Buffer {
+ public:
+  BufferOfOthers(device::DevicePtr device, void* data, std::size_t bytes, std::shared_ptr<void> owner)
+      : device_(std::move(device)), data_(data), bytes_(bytes), owner_(std::move(owner)) {}
+  // What was launched may still read it.
+  ~BufferOfOthers() override {
+    try {
+      device_->synchronize();
+    } catch (const Error& error) {
+      log().warn("{}", error.what());
+    }
+  }
+  BufferOfOthers(const BufferOfOthers&) = delete;
+  BufferOfOthers& operator=(const BufferOfOthers&) = delete;
+  void* data() override { return data_; }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  device::DevicePtr device_;
+  void* data_;
+  std::size_t bytes_;
+  std::shared_ptr<void> owner_;
+};
+
+}  // namespace
+
+std::shared_ptr<void> contents_of_others(const device::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner) {
+  return std::make_shared<DeviceContents>(DeviceContents{device, std::make_shared<BufferOfOthers>(device, data, bytes, std::move(owner))});
+}
+
+device::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const trace::Site& site) {
+  const ForkGate::Inside inside(gate);
+  Options there = options();
+  there.device = fmt::format("{}:{}", kind, ordinal);
+  try {
+    return device_of(there);
+  } catch (const DeviceError& error) {
+    trace::fail<DeviceError>(site, error.what());
+  }
+}
+
+Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site) {
+  const ForkGate::Inside inside(gate);
+  if (!node->evaluated()) evaluate({&node, 1}, site);
+  trace::Storage& storage = *node->storage;
+  try {
+    const device::DevicePtr& device = setup().target.device;
+    std::shared_ptr<DeviceContents> contents;
+    {
+      std::lock_guard lock(storage.mutex);
+      contents = std::static_pointer_cast<DeviceContents>(storage.device);
+    }
+    if (contents && contents->device == device) {
+      device::BufferPtr buffer = contents->buffer;
+      if (copy) {
+        buffer = device->allocate(std::max<std::size_t>(storage.bytes, 1));
+        device->copy(*buffer, *contents->buffer, storage.bytes);
+      }
+      device->synchronize();
+      const std::string name = device->name();
+      const auto colon = name.find(':');
+      return {device::kind_of(device->limits()).name, colon == std::string::npos ? 0 : std::stoi(name.substr(colon + 1)), buffer->data(), buffer};
+    }
+    std::shared_ptr<void> memory = host_memory_of(storage);
+    if (copy) {
+      const auto other = trace::allocate_host(storage.bytes);
+      if (storage.bytes > 0) std::memcpy(other.get(), memory.get(), storage.bytes);
+      memory = other;
+    }
+    return {"cpu", 0, memory.get(), memory};
   } catch (const DeviceError& error) {
     trace::fail<DeviceError>(site, error.what());
   }

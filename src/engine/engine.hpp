@@ -20,6 +20,17 @@
 
 namespace sinter::engine {
 
+/// A node's elements where they are, and what keeps them there.
+struct Residence {
+  std::string_view kind;  // of the device: "cpu", "cuda"
+  int ordinal = 0;
+  void* data = nullptr;
+  std::shared_ptr<void> memory;
+};
+
+/// Contents on a device that somebody else owns, as a Storage holds them; `owner` is given up when the device is done with them.
+std::shared_ptr<void> contents_of_others(const device::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner);
+
 class Engine {
  public:
   static Engine& get();
@@ -32,6 +43,10 @@ class Engine {
   void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);
+  /// Evaluates; all that computes the elements is done. Where they are on the current device there, else on the host. `copy`: others with the same values.
+  Residence residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site);
+  /// Throws DeviceError where there is no such device.
+  device::DevicePtr device_at(std::string_view kind, int ordinal, const trace::Site& site);
   /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
   /// current device.
   std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);

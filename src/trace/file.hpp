@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,9 +41,42 @@ inline std::string printable(std::string_view text) {
   return text.size() > kMost ? out + "..." : out;
 }
 
-class Reader {
+/// Bytes that are read one after another, as many as are said to be there: of a file, or of one inside an archive.
+class Input {
  public:
-  Reader(const Site& site, const std::string& path) : site_(site), path_(path), file_(std::fopen(path.c_str(), "rb")) {
+  Input(const Site& site, std::string name) : site_(site), name_(std::move(name)) {}
+  virtual ~Input() = default;
+  Input(const Input&) = delete;
+
+  [[noreturn]] void refuse(const std::string& why) const { fail<IoError>(site_, fmt::format("{}: {}", name_, why)); }
+
+  void read(void* to, std::uint64_t bytes, const char* what) {
+    if (bytes > left_) refuse(fmt::format("truncated: {} takes {} bytes, {} are left", what, bytes, left_));
+    if (!fetch(to, bytes)) refuse(fmt::format("reading {} failed", what));
+    left_ -= bytes;
+  }
+  std::uint64_t left() const { return left_; }
+  /// Host memory for what is read.
+  std::shared_ptr<void> allocate(std::size_t bytes) const {
+    try {
+      return allocate_host(bytes);
+    } catch (const DeviceError& error) {
+      fail<DeviceError>(site_, fmt::format("{}: {}", name_, error.what()));
+    }
+  }
+
+ protected:
+  /// All of the bytes, or false.
+  virtual bool fetch(void* to, std::uint64_t bytes) = 0;
+
+  const Site& site_;
+  const std::string name_;
+  std::uint64_t left_ = 0;
+};
+
+class Reader final : public Input {
+ public:
+  Reader(const Site& site, const std::string& path) : Input(site, path), file_(std::fopen(path.c_str(), "rb")) {
     if (file_ == nullptr) refuse(system_message(errno));
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) refuse("not a regular file");
@@ -49,18 +84,21 @@ class Reader {
     if (error) refuse(error.message());
   }
 
-  [[noreturn]] void refuse(const std::string& why) const { fail<IoError>(site_, fmt::format("{}: {}", path_, why)); }
-
-  void read(void* to, std::uint64_t bytes, const char* what) {
-    if (bytes > left_) refuse(fmt::format("truncated: {} takes {} bytes, {} are left", what, bytes, left_));
-    if (std::fread(to, 1, bytes, file_.get()) != bytes) refuse(fmt::format("reading {} failed", what));
-    left_ -= bytes;
-  }
   void skip(std::uint64_t bytes) {
     if (bytes > left_ || fseeko(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) != 0) refuse(fmt::format("{} bytes cannot be left out", bytes));
     left_ -= bytes;
   }
-  std::uint64_t left() const { return left_; }
+  /// All that is left.
+  std::string rest() {
+    std::string bytes;
+    try {
+      bytes.resize(left_);
+    } catch (const std::exception&) {
+      refuse(fmt::format("no memory for its {} bytes", left_));
+    }
+    read(bytes.data(), bytes.size(), "the file");
+    return bytes;
+  }
   /// What comes next as memory that the system reads when it is looked at; null where it is not aligned.
   std::shared_ptr<void> map(std::uint64_t bytes) const {
     const auto at = static_cast<std::uint64_t>(ftello(file_.get()));
@@ -70,20 +108,11 @@ class Reader {
     if (start == MAP_FAILED) refuse(system_message(errno));
     return {static_cast<unsigned char*>(start) + at, [start, all](void*) { ::munmap(start, all); }};
   }
-  /// Host memory for what is read.
-  std::shared_ptr<void> allocate(std::size_t bytes) const {
-    try {
-      return allocate_host(bytes);
-    } catch (const DeviceError& error) {
-      fail<DeviceError>(site_, fmt::format("{}: {}", path_, error.what()));
-    }
-  }
 
  private:
-  const Site& site_;
-  const std::string& path_;
+  bool fetch(void* to, std::uint64_t bytes) override { return std::fread(to, 1, bytes, file_.get()) == bytes; }
+
   File file_;
-  std::uint64_t left_ = 0;
 };
 
 /// A file that appears under its name when it is complete.
@@ -108,6 +137,8 @@ class Writer {
   void write(const void* from, std::size_t bytes) {
     if (bytes != 0 && std::fwrite(from, 1, bytes, file_.get()) != bytes) refuse(system_message(errno));
   }
+  /// The file that is written to until then, for a library that writes it by name.
+  const std::string& path() const { return temporary_; }
   void finish() {
     if (std::fclose(file_.release()) != 0) refuse(system_message(errno));
     if (!direct_ && std::rename(temporary_.c_str(), target_.c_str()) != 0) refuse(system_message(errno));

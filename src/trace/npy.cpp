@@ -12,17 +12,18 @@
 #include "trace/file.hpp"
 #include "trace/host_access.hpp"
 #include "trace/npy_header.hpp"
+#include "trace/npy_stream.hpp"
 
 namespace sinter {
 namespace {
 
 using namespace trace;
 
-NpyHeader read_header(Reader& reader) {
+NpyHeader read_header(Input& reader) {
   unsigned char start[8];
   if (reader.left() < sizeof start) reader.refuse("not an .npy file: shorter than its magic");
   reader.read(start, sizeof start, "the magic");
-  if (std::memcmp(start, "PK\3\4", 4) == 0) reader.refuse("an archive (.npz), not an .npy file: unzip it and give one of the files inside");
+  if (std::memcmp(start, "PK\3\4", 4) == 0) reader.refuse("an archive (.npz), not an .npy file: load_npz() reads it");
   if (std::memcmp(start, "\x93NUMPY", 6) != 0) reader.refuse("not an .npy file: the magic is missing");
   const int version = start[6];
   if (version < 1 || version > 3 || start[7] != 0) {
@@ -47,7 +48,7 @@ void swap_bytes(unsigned char* data, std::uint64_t count, std::size_t item) {
 }
 
 /// How many elements there are, all of them in the file.
-std::uint64_t count_of(const Reader& reader, const NpyHeader& header) {
+std::uint64_t count_of(const Input& reader, const NpyHeader& header) {
   const std::size_t item = itemsize(header.dtype);
   std::uint64_t count = 1;
   for (const std::int64_t size : header.shape) {
@@ -68,6 +69,10 @@ std::uint64_t count_of(const Reader& reader, const NpyHeader& header) {
 Tensor load_npy(const std::string& path, Location where) {
   const Site site = site_of("load_npy", where);
   Reader reader(site, path);
+  return trace::read_npy(site, reader);
+}
+
+Tensor trace::read_npy(const Site& site, Input& reader) {
   const NpyHeader header = read_header(reader);
   const std::size_t item = itemsize(header.dtype);
   const std::uint64_t count = count_of(reader, header);
@@ -85,7 +90,7 @@ Tensor load_npy(const std::string& path, Location where) {
   }
   std::vector<std::int64_t> strides(header.shape.size(), 1);
   for (std::size_t k = 1; k < strides.size(); ++k) strides[k] = strides[k - 1] * header.shape[k - 1];
-  return from_pointer(elements, header.dtype, header.shape, strides, where);
+  return from_pointer(elements, header.dtype, header.shape, strides, site.where);
 }
 
 Tensor map_npy(const std::string& path, Location where) {
@@ -107,16 +112,19 @@ Tensor map_npy(const std::string& path, Location where) {
 void save_npy(const std::string& path, const Tensor& tensor, Location where) {
   const Site site{"save_npy", where};
   const RecordedPtr& node = node_of(site, tensor);
+  const NpyBytes bytes = npy_bytes(site, node);
+  Writer writer(site, path);
+  writer.write(bytes.header.data(), bytes.header.size());
+  writer.write(bytes.elements, bytes.size);
+  writer.finish();
+}
+
+NpyBytes trace::npy_bytes(const Site& site, const RecordedPtr& node) {
   if (traits(node->dtype).npy.empty()) {
     fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
   }
   const auto count = static_cast<std::size_t>(element_count(node->shape));
-  const void* elements = count != 0 ? host_data(node, site) : nullptr;
-  const std::string header = npy_header_bytes({node->dtype, node->shape});
-  Writer writer(site, path);
-  writer.write(header.data(), header.size());
-  writer.write(elements, count * itemsize(node->dtype));
-  writer.finish();
+  return {npy_header_bytes({node->dtype, node->shape}), count != 0 ? host_data(node, site) : nullptr, count * itemsize(node->dtype)};
 }
 
 }  // namespace sinter

@@ -8,7 +8,7 @@ namespace sinter::trace {
 
 struct Storage {
   std::size_t bytes = 0;
-  std::shared_ptr<void> host;    // contiguous row-major elements, 64-byte aligned; null when only a device has them
+  std::shared_ptr<void> host;    // contiguous row-major elements, aligned as one of them, at least; null when only a device has them
   std::shared_ptr<void> device;  // the engine's own: a device::Buffer and which device it is of
   std::mutex mutex;              // guards the two once others know of it; never held while a device is waited for
 };

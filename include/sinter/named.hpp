@@ -1,0 +1,13 @@
+// Tensors with names, as files hold them.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+}  // namespace sinter
