@@ -267,20 +267,64 @@ TEST_CASE("calls take NumPy's arguments, by place and by name") {
 
 TEST_CASE("every function of the table can be called with tensors, and its parameters parse") {
   // Those whose arguments are of a kind of their own.
-  const std::map<std::string_view, std::string> calls = {{"bernoulli", "bernoulli((4,), 0.5, key=3)"},
-                                                         {"choice", "choice(t[0], 2, key=3)"},
-                                                         {"cumulative_prod", "cumulative_prod(t, axis=0)"},
-                                                         {"cumulative_sum", "cumulative_sum(t, axis=0)"},
-                                                         {"dot", "dot(t, t.T)"},
-                                                         {"einsum", "einsum('ij->j', t)"},
-                                                         {"exponential", "exponential((4,), key=3)"},
-                                                         {"integers", "integers((4,), 0, 9, key=3)"},
-                                                         {"matrix_power", "matrix_power(t @ t.T, 2)"},
-                                                         {"meshgrid", "meshgrid(t[0], t[1])"},
-                                                         {"moveaxis", "moveaxis(t, 0, 1)"},
-                                                         {"normal", "normal((4,), key=3)"},
-                                                         {"sliding_window_view", "sliding_window_view(t, (2, 2))"},
-                                                         {"uniform", "uniform((4,), key=3)"}};
+  const std::map<std::string_view, std::string> calls = {
+      {"add_at", "add_at(t, 0, 1)"},
+      {"argpartition", "argpartition(t, 2)"},
+      {"bernoulli", "bernoulli((4,), 0.5, key=3)"},
+      {"beta", "beta((4,), 2, 3, key=3)"},
+      {"bincount", "bincount(t[0])"},
+      {"binomial", "binomial((4,), 9, 0.3, key=3)"},
+      {"categorical", "categorical(t * 0.5, key=3)"},
+      {"cauchy", "cauchy((4,), key=3)"},
+      {"chisquare", "chisquare((4,), 3, key=3)"},
+      {"choice", "choice(t[0], 2, key=3)"},
+      {"compress", "compress(t[0], t, axis=1)"},
+      {"corrcoef", "corrcoef(t)"},
+      {"cumulative_prod", "cumulative_prod(t, axis=0)"},
+      {"cumulative_sum", "cumulative_sum(t, axis=0)"},
+      {"digitize", "digitize(t, t[0])"},
+      {"dirichlet", "dirichlet(t[0], key=3)"},
+      {"dot", "dot(t, t.T)"},
+      {"einsum", "einsum('ij->j', t)"},
+      {"exponential", "exponential((4,), key=3)"},
+      {"gamma", "gamma((4,), 2, key=3)"},
+      {"geometric", "geometric((4,), 0.3, key=3)"},
+      {"gumbel", "gumbel((4,), key=3)"},
+      {"histogram2d", "histogram2d(t[0], t[1])"},
+      {"integers", "integers((4,), 0, 9, key=3)"},
+      {"interp", "interp(t, t[0], t[1])"},
+      {"laplace", "laplace((4,), key=3)"},
+      {"lexsort", "lexsort((t[0], t[1]))"},
+      {"logistic", "logistic((4,), key=3)"},
+      {"lognormal", "lognormal((4,), key=3)"},
+      {"matrix_power", "matrix_power(t @ t.T, 2)"},
+      {"meshgrid", "meshgrid(t[0], t[1])"},
+      {"moveaxis", "moveaxis(t, 0, 1)"},
+      {"nanpercentile", "nanpercentile(t, 30)"},
+      {"nanquantile", "nanquantile(t, 0.3)"},
+      {"normal", "normal((4,), key=3)"},
+      {"pareto", "pareto((4,), 3, key=3)"},
+      {"partition", "partition(t, 2)"},
+      {"percentile", "percentile(t, 30)"},
+      {"permutation", "permutation(9, key=3)"},
+      {"place", "place(t, t, t)"},
+      {"poisson", "poisson((4,), 2.5, key=3)"},
+      {"put", "put(t, 3, 1)"},
+      {"put_along_axis", "put_along_axis(t, arange(4).reshape(4, 1), 1, 1)"},
+      {"quantile", "quantile(t, 0.3)"},
+      {"rademacher", "rademacher((4,), key=3)"},
+      {"ravel_multi_index", "ravel_multi_index((t, t), (9, 9))"},
+      {"rayleigh", "rayleigh((4,), key=3)"},
+      {"searchsorted", "searchsorted(t[0], t)"},
+      {"shuffle", "shuffle(t, key=3)"},
+      {"sliding_window_view", "sliding_window_view(t, (2, 2))"},
+      {"standard_t", "standard_t((4,), 3, key=3)"},
+      {"topk", "topk(t, 2)"},
+      {"truncated_normal", "truncated_normal((4,), -1, 1, key=3)"},
+      {"uniform", "uniform((4,), key=3)"},
+      {"unravel_index", "unravel_index(t, (4, 6))"},
+      {"weibull", "weibull((4,), 3, key=3)"},
+  };
   for (const Function& function : functions()) {
     CAPTURE(function.name);
     const std::vector<Parameter> parameters = parameters_of(function);
@@ -327,6 +371,9 @@ TEST_CASE("every function of the table can be called with tensors, and its param
         recorded = true;
       } catch (const DTypeError& error) {
         faults += error.what();
+      } catch (const ValueError& error) {  // there is no engine here, and some evaluate
+        faults += error.what();
+        recorded |= std::string_view(error.what()).find("not evaluated") != std::string_view::npos;
       }
     }
     CAPTURE(faults);
@@ -479,7 +526,6 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"a, b = 1, 2, 3", "2 names are given a tuple of 3", 0},
       {"a, pi = 1, 2", "cannot be assigned to", 3},
       {"None", "result is None", 0},
-      {"x[m]", "where(mask", 2},
       {"x[1.5]", "cannot be a float", 2},
       {"x['a':]", "slice takes integers", 2},
       {"x[:y]", "slice takes integers", 3},
