@@ -566,7 +566,6 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"a, b = 1, 2, 3", "2 names are given a tuple of 3", 0},
       {"a, pi = 1, 2", "cannot be assigned to", 3},
       {"None", "result is None", 0},
-      {"x[m]", "where(mask", 2},
       {"x[1.5]", "cannot be a float", 2},
       {"x['a':]", "slice takes integers", 2},
       {"x[:y]", "slice takes integers", 3},

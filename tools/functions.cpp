@@ -205,7 +205,27 @@ Value bernoulli_(const Arguments& a) { return {random::bernoulli(key_of(a, 2), a
 Value exponential_(const Arguments& a) {
   return {random::exponential(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
 }
-Value choice_(const Arguments& a) { return {random::choice(key_of(a, 3), a.operand(0), a.integer(1, 1), a.integer(2, 0))}; }
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, DType)> Value random_of(const Arguments& a) {
+  return {F(key_of(a, 2), a.shape(0), a.given(1) ? a.operand(1) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
+}
+DType integer_type(const Arguments& a, int parameter) { return a.dtype(parameter).value_or(DType::int64); }
+Value rademacher_(const Arguments& a) { return {random::rademacher(key_of(a, 1), a.shape(0), integer_type(a, 2), Location{})}; }
+Value poisson_(const Arguments& a) { return {random::poisson(key_of(a, 2), a.shape(0), a.number(1, 1), integer_type(a, 3), Location{})}; }
+Value binomial_(const Arguments& a) { return {random::binomial(key_of(a, 3), a.shape(0), a.integer(1, 1), a.number(2, 0.5), integer_type(a, 4), Location{})}; }
+Value geometric_(const Arguments& a) { return {random::geometric(key_of(a, 2), a.shape(0), a.number(1, 0.5), integer_type(a, 3), Location{})}; }
+Value dirichlet_(const Arguments& a) {
+  return {random::dirichlet(key_of(a, 2), a.tensor(0), a.given(1) ? a.shape(1) : Shape{}, a.dtype(3).value_or(DType::float64), Location{})};
+}
+Value categorical_(const Arguments& a) {
+  return {random::categorical(key_of(a, 3), a.operand(0), a.integer(1, -1), a.given(2) ? std::optional(a.shape(2)) : std::nullopt)};
+}
+Value permutation_(const Arguments& a) {
+  if (const auto* n = a.given(0) ? a.given(0)->as<std::int64_t>() : nullptr) return {random::permutation(key_of(a, 2), *n, Location{})};
+  return {random::permutation(key_of(a, 2), a.tensor(0), a.integer(1, 0), Location{})};
+}
+Value choice_(const Arguments& a) {
+  return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))};
+}
 
 Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
 template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
@@ -524,7 +544,9 @@ constexpr Function kFunctions[] = {
     {"avg_pool3d", kAvgPool, avg_pool3d_},
     {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
+    {"beta", "size a b * key dtype?", random_between<random::beta>},
     {"bincount", "x weights? minlength?", bincount_},
+    {"binomial", "size n p * key dtype?", binomial_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
     {"bitwise_count", "x", unary<bitwise_count>},
     {"bitwise_invert", "x", unary<bitwise_not>},
@@ -535,10 +557,13 @@ constexpr Function kFunctions[] = {
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
     {"broadcast_arrays", "args+", broadcast_arrays_},
     {"broadcast_to", "array shape", broadcast_to_},
+    {"categorical", "logits axis? size? * key", categorical_},
+    {"cauchy", "size loc? scale? * key dtype?", random_between<random::cauchy>},
     {"cbrt", "x", unary<cbrt>},
     {"ceil", "x", unary<ceil>},
     {"celu", "x alpha?", with_number<celu, 1>},
-    {"choice", "a size axis? * key", choice_},
+    {"chisquare", "size df * key dtype?", random_of<random::chisquare>},
+    {"choice", "a size axis? replace? p? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"compress", "condition a axis?", compress_},
@@ -576,6 +601,7 @@ constexpr Function kFunctions[] = {
     {"diff", "a n? axis?", diff_},
     {"digamma", "x", unary<digamma>},
     {"digitize", "x bins right?", digitize_},
+    {"dirichlet", "alpha size? * key dtype?", dirichlet_},
     {"divide", "x1 x2", binary<divide>},
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
@@ -610,9 +636,11 @@ constexpr Function kFunctions[] = {
     {"frexp", "x", unary_pair<frexp>},
     {"full", "shape fill_value dtype?", full_},
     {"full_like", "a fill_value dtype?", full_like_},
+    {"gamma", "size shape scale? * key dtype?", random_between<random::gamma>},
     {"gammaln", "x", unary<lgamma>},
     {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
+    {"geometric", "size p * key dtype?", geometric_},
     {"global_avg_pool", "input", unary<global_avg_pool>},
     {"global_max_pool", "input", unary<global_max_pool>},
     {"glu", "x axis?", halves<glu>},
@@ -620,6 +648,7 @@ constexpr Function kFunctions[] = {
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
     {"group_norm", "input num_groups weight? bias? eps?", group_norm_},
+    {"gumbel", "size loc? scale? * key dtype?", random_between<random::gumbel>},
     {"hard_sigmoid", "x", unary<hard_sigmoid>},
     {"hard_swish", "x", unary<hard_swish>},
     {"hardshrink", "input lambd?", hardshrink_},
@@ -647,6 +676,7 @@ constexpr Function kFunctions[] = {
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
     {"kron", "a b", binary<kron>},
+    {"laplace", "size loc? scale? * key dtype?", random_between<random::laplace>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
     {"lcm", "x1 x2", binary<lcm>},
     {"ldexp", "x1 x2", binary<ldexp>},
@@ -673,6 +703,8 @@ constexpr Function kFunctions[] = {
     {"logical_not", "x", unary<logical_not>},
     {"logical_or", "x1 x2", binary<logical_or>},
     {"logical_xor", "x1 x2", binary<logical_xor>},
+    {"logistic", "size loc? scale? * key dtype?", random_between<random::logistic>},
+    {"lognormal", "size mean? sigma? * key dtype?", random_between<random::lognormal>},
     {"logsigmoid", "input", unary<logsigmoid>},
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"lp_pool1d", kLpPool, lp_pool1d_},
@@ -723,14 +755,17 @@ constexpr Function kFunctions[] = {
     {"ones_like", "a dtype?", filled_like<ones>},
     {"outer", "a b", binary<outer>},
     {"pad", "array pad_width mode? constant_values?", pad_},
+    {"pareto", "size a * key dtype?", random_of<random::pareto>},
     {"partition", "a kth axis?", parted<partition>},
     {"percentile", "a q axis? * method? keepdims?", quantile_<percentile>},
+    {"permutation", "x axis? * key", permutation_},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
     {"pinv", "a rcond? * rtol?", pinv_},
     {"pixel_shuffle", "input upscale_factor", pixel_shuffle_},
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
     {"place", "arr mask vals", ternary<place>},
+    {"poisson", "size lam? * key dtype?", poisson_},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
@@ -743,9 +778,11 @@ constexpr Function kFunctions[] = {
     {"qr", "a mode?", qr_},
     {"quantile", "a q axis? * method? keepdims?", quantile_<quantile>},
     {"rad2deg", "x", unary<rad2deg>},
+    {"rademacher", "size * key dtype?", rademacher_},
     {"radians", "x", unary<deg2rad>},
     {"ravel", "a", ravel_},
     {"ravel_multi_index", "multi_index dims", ravel_multi_index_},
+    {"rayleigh", "size scale? * key dtype?", random_of<random::rayleigh>},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
     {"relu6", "input", unary<relu6>},
@@ -765,6 +802,7 @@ constexpr Function kFunctions[] = {
     {"selu", "x", unary<selu>},
     {"setdiff1d", "ar1 ar2", binary<setdiff1d>},
     {"setxor1d", "ar1 ar2", binary<setxor1d>},
+    {"shuffle", "x axis? * key", permutation_},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
     {"signbit", "x", unary<signbit>},
@@ -785,6 +823,7 @@ constexpr Function kFunctions[] = {
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},
     {"stack", "arrays axis?", join<stack>},
+    {"standard_t", "size df * key dtype?", random_of<random::standard_t>},
     {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceAs, reduce_as<sum>},
@@ -808,6 +847,7 @@ constexpr Function kFunctions[] = {
     {"triu", "m k?", by_diagonal<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
+    {"truncated_normal", "size lower upper * key dtype?", random_between<random::truncated_normal>},
     {"unfold", "input kernel_size dilation? padding? stride?", unfold_},
     {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
     {"union1d", "ar1 ar2", binary<union1d>},
@@ -822,6 +862,7 @@ constexpr Function kFunctions[] = {
     {"vecdot", "x1 x2 * axis?", vecdot_},
     {"vector_norm", "x * axis? keepdims? ord?", vector_norm_},
     {"vstack", "tup", stacked<vstack>},
+    {"weibull", "size a * key dtype?", random_of<random::weibull>},
     {"where", "condition x y", where_},
     {"zeros", "shape dtype?", filled<zeros>},
     {"zeros_like", "a dtype?", filled_like<zeros>},

@@ -47,7 +47,48 @@ Tensor bernoulli(Key key, const Shape& shape, const Arg& p = 0.5);
 /// Of mean `scale`, which broadcasts to the shape.
 Tensor exponential(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
 
-/// Elements of an axis of x, drawn with replacement.
-Tensor choice(Key key, const Arg& x, std::int64_t count, std::int64_t axis = 0);
+// Of other distributions, as NumPy and JAX name and parametrise them; `loc` and `scale` broadcast to the shape. By the inverse of the
+// distribution's function, so their tails are as long as a uniform number of the type is fine.
+Tensor laplace(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
+Tensor logistic(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
+Tensor gumbel(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
+Tensor cauchy(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
+Tensor rayleigh(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
+Tensor weibull(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
+/// NumPy's: of Lomax's distribution, from 0 on.
+Tensor pareto(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
+/// exp of a normal number.
+Tensor lognormal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& sigma = 1, DType dtype = DType::float64);
+/// Normal numbers within [low, high], by the inverse of the error function.
+Tensor truncated_normal(Key key, const Shape& shape, const Arg& low, const Arg& high, DType dtype = DType::float64);
+/// 1 or -1.
+Tensor rademacher(Key key, const Shape& shape, DType dtype = DType::int64, Location where = Location::current());
+
+/// Of `a` > 0 by Marsaglia and Tsang's rejection (ACM TOMS 26, 2000): six tries of each element, of which one serves but for one time in
+/// 10^7 at most; a below 1 by a power of a uniform number. float32 and float64 compute in their type.
+Tensor gamma(Key key, const Shape& shape, const Arg& a, const Arg& scale = 1, DType dtype = DType::float64);
+/// log(gamma(key, shape, a)), where that itself may be too small to be told from 0.
+Tensor loggamma(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
+Tensor beta(Key key, const Shape& shape, const Arg& a, const Arg& b, DType dtype = DType::float64);
+Tensor chisquare(Key key, const Shape& shape, const Arg& df, DType dtype = DType::float64);
+Tensor standard_t(Key key, const Shape& shape, const Arg& df, DType dtype = DType::float64);
+/// Along the last axis of `shape`, which is alpha's: positive numbers whose sum is 1.
+Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape = {}, DType dtype = DType::float64, Location where = Location::current());
+
+/// Whole numbers, looked up in a table of the distribution's function by a uniform number of 53 bits.
+Tensor poisson(Key key, const Shape& shape, double rate = 1, DType dtype = DType::int64, Location where = Location::current());
+Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dtype = DType::int64, Location where = Location::current());
+/// The number of tries until the first success, from 1 on.
+Tensor geometric(Key key, const Shape& shape, double p, DType dtype = DType::int64, Location where = Location::current());
+/// Of one draw for each row: the number of an element along the axis, with probability softmax(logits). A shape draws more often: it ends
+/// with the shape of the rows.
+Tensor categorical(Key key, const Arg& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = {});
+
+/// The numbers from 0 to n - 1, or the slices of x along an axis, in random order: sorted by 64 random bits.
+Tensor permutation(Key key, std::int64_t n, Location where = Location::current());
+Tensor permutation(Key key, const Tensor& x, std::int64_t axis = 0, Location where = Location::current());
+/// Elements of an axis of x, drawn with replacement or without; with probabilities p, a vector that is as long as the axis and need not
+/// sum to 1, without replacement by adding Gumbel numbers to its logarithm.
+Tensor choice(Key key, const Arg& x, std::int64_t count, std::int64_t axis = 0, bool replace = true, const Tensor& p = {});
 
 }  // namespace sinter::random

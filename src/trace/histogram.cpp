@@ -15,7 +15,11 @@ namespace {
 
 using namespace trace;
 
-template <class T> const T* host(const Site& site, const Tensor& x) { return static_cast<const T*>(host_data(x.node(), site)); }
+/// The elements, there and then.
+template <class T> std::vector<T> elements(const Site& site, const Tensor& x) {
+  const T* first = static_cast<const T*>(host_data(x.node(), site));
+  return std::vector<T>(first, first + x.size());
+}
 
 /// Sums over equal numbers in [0, count); others are left out. Without weights, how many there are.
 Tensor sums(const Site& site, const Tensor& numbers, const Tensor& weights, std::int64_t count) {
@@ -34,7 +38,7 @@ DType edge_type(DType of_elements) { return is_floating(of_elements) ? of_elemen
 std::pair<double, double> ends_of(const Site& site, const Tensor& x, std::optional<std::pair<double, double>> range) {
   std::pair<double, double> ends = range.value_or(std::pair(0.0, 1.0));
   if (!range && x.size() > 0) {
-    const auto* found = host<double>(site, astype(stack({min(x), max(x)}), DType::float64));
+    const auto found = elements<double>(site, astype(stack({min(x), max(x)}), DType::float64));
     ends = {found[0], found[1]};
   }
   if (!std::isfinite(ends.first) || !std::isfinite(ends.second))
@@ -66,7 +70,7 @@ Bins bins_between(const Site& site, const Tensor& x, const Tensor& edges) {
   const Tensor list(node_of(site, edges));
   if (list.ndim() != 1 || list.size() < 2) fail<ShapeError>(site, fmt::format("edges are a vector of two or more, not of shape {}", to_string(list.shape())));
   const std::int64_t n = list.size();
-  if (!*host<bool>(site, all(list(Slice{1, {}}) >= list(Slice{0, -1})))) fail<ValueError>(site, "edges must ascend");
+  if (!elements<bool>(site, all(list(Slice{1, {}}) >= list(Slice{0, -1})))[0]) fail<ValueError>(site, "edges must ascend");
   const Tensor number = searchsorted(list, x, Side::right) - 1;
   const Tensor at_the_end = x == list(n - 1);
   return {where(number < n - 1, number, where(at_the_end, n - 2, -1)), list};
@@ -92,7 +96,7 @@ Tensor bincount(const Arg& arg, const Tensor& weights, std::int64_t minlength) {
   std::int64_t count = minlength;
   const Tensor numbers = astype(x, DType::int64);
   if (x.size() > 0) {
-    const auto* ends = host<std::int64_t>(site, stack({min(numbers), max(numbers)}));
+    const auto ends = elements<std::int64_t>(site, stack({min(numbers), max(numbers)}));
     if (ends[0] < 0) fail<ValueError>(site, fmt::format("{} is negative: there is no such bin", ends[0]));
     count = std::max(count, ends[1] + 1);
     check_shape(site, {count}, DType::int64);

@@ -198,14 +198,14 @@ Tensor logcumsumexp(const Arg& arg, std::optional<std::int64_t> axis) {
 Tensor cov(const Arg& arg, const Tensor& y, bool rowvar, bool bias, std::optional<int> ddof, const Tensor& frequencies, const Tensor& weights) {
   const Scope scope("cov", arg.where());
   const Site& site = scope.site();
-  const auto variables = [&](const Tensor& t) {
+  const auto variables = [&](const Tensor& t, bool turned) {
     if (t.ndim() > 2) fail<ShapeError>(site, fmt::format("variables are a vector or the rows of a matrix, not of shape {}", to_string(t.shape())));
     const Tensor rows = t.ndim() == 2 ? t : reshape(t, {1, t.size()});
-    return rowvar || t.ndim() < 2 || t.size(0) == 1 ? rows : transpose(rows);
+    return turned && t.ndim() == 2 ? transpose(rows) : rows;
   };
   const Tensor given(as_node(site, arg));
-  Tensor x = variables(given);
-  if (!y.empty_handle()) x = concatenate({x, variables(Tensor(node_of(site, y)))});
+  Tensor x = variables(given, !rowvar);
+  if (!y.empty_handle()) x = concatenate({x, variables(Tensor(node_of(site, y)), !rowvar && y.ndim() == 2 && y.size(0) != 1)});
   x = astype(x, DType::float64);
   const double correction = ddof.value_or(bias ? 0 : 1);
   const std::int64_t n = x.size(1);
