@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "trace/hash.hpp"
 #include "trace/outline.hpp"
@@ -15,13 +16,6 @@ constexpr int kQuiet = 32;                // nodes after an evaluation that was 
 constexpr int kWindow = 128;              // nodes, and their depth, before rounds are looked for
 constexpr int kLost = 4;                  // windows in which a place does not come round any more
 constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
-
-// Where and what: equal for the same op of the next round.
-std::uint64_t signature(const Recorded& node) {
-  std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.where.file), node.where.line);
-  hash = mix(hash, static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype));
-  return mix(hash, node.shape.size());  // not the sizes: a stencil uses up its margin
-}
 
 /// Nodes since the last evaluation that the user asked for: until they are many, nothing is remembered of them. Has no destructor, so
 /// that it can be asked at any time.
@@ -43,12 +37,10 @@ class Loop {
       if (since_cut_ >= look_at_ && node->depth >= kWindow) look(node);
       return {};
     }
-    const bool round_is_over = last_trail_ == place_;
-    last_trail_ = node->trail;
-    if (round_is_over) {
+    if (std::exchange(round_is_over_, place_of(*node) == place_)) {
       ++rounds_;
       seen_at_ = since_cut_;
-      if (since_cut_ > kWindow && rounds_ % each_ == 0) return cut(node, false);
+      if (rounds_ % each_ == 0) return cut(node, false);
     }
     if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
     return {};
@@ -70,9 +62,9 @@ class Loop {
     const Rounds found = outline.rounds();
     place_ = found.place;
     each_ = found.each;
-    rounds_ = 0;
+    round_is_over_ = place_of(*node) == place_;
+    rounds_ = found.times - round_is_over_;
     seen_at_ = since_cut_;
-    last_trail_ = node->trail;
     look_at_ = 2 * since_cut_;
   }
 
@@ -138,7 +130,8 @@ class Loop {
   std::size_t sweep_at_ = kFirstSweep;
   std::int64_t since_cut_ = 0;                  // nodes since the last evaluation
   std::int64_t look_at_ = kWindow - kQuiet;     // nodes since then before the next look
-  std::uint64_t place_ = 0, last_trail_ = 0;    // where a round ends, and the last node's
+  std::uint64_t place_ = 0;                     // where a round ends
+  bool round_is_over_ = false;                  // with the last node
   std::int64_t each_ = 1, rounds_ = 0, seen_at_ = 0;
 };
 
@@ -158,12 +151,6 @@ void evaluation_asked() {
   quiet = 0;
 }
 
-std::uint64_t trail_after(std::uint64_t before, const Recorded& node) {
-  std::uint64_t zeros = 0;  // which numbers are: a part at the edge is another place than one in the midst
-  for (const std::int64_t number : node.ints) zeros = zeros << 1 | (number == 0);
-  return mix(signature(node), zeros) ^ before << 16;
-}
-
 bool worth_storing(const Recorded& node) {
   static SpinLock lock;
   static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were; static tensors may outlive order
@@ -171,8 +158,8 @@ bool worth_storing(const Recorded& node) {
   const bool again = node.computed.exchange(true, std::memory_order_relaxed);
   if (!again && !any.load(std::memory_order_relaxed)) return false;
   std::lock_guard guard(lock);
-  if (!again) return computed_again.contains(signature(node));
-  computed_again.insert(signature(node));
+  if (!again) return computed_again.contains(place_of(node));
+  computed_again.insert(place_of(node));
   any = true;
   return true;
 }

@@ -12,9 +12,6 @@ std::vector<RecordedPtr> recorded(const RecordedPtr& node);
 /// An evaluation on this thread that the user asked for: the loop evaluates itself.
 void evaluation_asked();
 
-/// What was recorded last and where: of a node recorded after `before`.
-std::uint64_t trail_after(std::uint64_t before, const Recorded& node);
-
 /// Of a node that is computed now for the sake of another and that somebody still holds: whether it should be stored on the way. It
 /// should if it was computed before, or if that happened to a result of the same line.
 bool worth_storing(const Recorded& node);

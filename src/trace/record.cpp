@@ -127,7 +127,7 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
 RecordedPtr record(RecordedPtr node, Operands inputs) {
-  thread_local constinit std::uint64_t order = 0, trail = 0;
+  thread_local constinit std::uint64_t order = 0;
   for (const RecordedPtr& input : inputs) {
     order = std::max(order, input->order);
     node->symbolic |= input->symbolic;
@@ -138,7 +138,6 @@ RecordedPtr record(RecordedPtr node, Operands inputs) {
   }
   ++node->depth;
   node->order = ++order;
-  node->trail = trail = trail_after(trail, *node);
   node->pending = std::move(inputs);
   const EvaluateHook hook = evaluate_hook;
   if (node->symbolic || hook == nullptr) return node;

@@ -102,7 +102,6 @@ struct Recorded {
   Location where;
   const char* called = "";         // the function that recorded it
   std::uint64_t order = 0;         // of recording: greater than the operands' and than what the thread recorded before
-  std::uint64_t trail = 0;         // what was recorded last, and where: equal for the same op of the next round of a loop
   std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
   bool unread = false;             // a mask's part that nobody has read yet (masks.cpp): never an operand

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "trace/hash.hpp"
+
 namespace sinter::trace {
 namespace {
 
 constexpr int kFewest = 3;             // times that a place comes round, to be one
 constexpr std::size_t kSpan = 8;       // of all that was recorded its first and last time are at least this part apart
+constexpr double kSmall = 32 << 10;    // bytes that are sooner copied than several assignments to parts of them are planned together
 
 class Timeline {
  public:
@@ -34,8 +37,9 @@ class Timeline {
     if (ends.empty()) return found;
     const int first = ends.front(), last = ends.back();
     const auto times = static_cast<std::int64_t>(ends.size()) - 1;
+    found.times = times + 1;
     std::int64_t ops = 0;
-    for (int at = first + 1; at <= last; ++at) ops += weight(node(at).op);
+    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes(at) <= kSmall ? kLoopOps : weight(node(at).op);
     const bool grows = 2 * (steps_[last].level - steps_[first].level) >= times;
     found.each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
     int begin = 0;
@@ -79,7 +83,7 @@ class Timeline {
     double now = 0;
     for (int at = 0; at < count(); ++at) {
       alive[at] = now += alive[at];
-      if (computes(at)) by_place.emplace_back(node(at).trail, at);
+      if (computes(at)) by_place.emplace_back(place_of(node(at)), at);
     }
     std::sort(by_place.begin(), by_place.end());
     std::span<const std::pair<std::uint64_t, int>> best;
@@ -88,7 +92,7 @@ class Timeline {
       const auto end = std::find_if(begin, by_place.end(), [&](const auto& other) { return other.first != begin->first; });
       const std::span place(begin, end);
       double sum = 0;
-      for (const auto& [trail, at] : place) sum += alive[at];
+      for (const auto& [id, at] : place) sum += alive[at];
       const double mean = sum / static_cast<double>(place.size());
       const bool spans = static_cast<std::size_t>(place.back().second - place.front().second) >= steps_.size() / kSpan;
       if (place.size() >= kFewest && spans && (best.empty() || mean < least || (mean == least && place.back().second > best.back().second))) {
@@ -98,7 +102,7 @@ class Timeline {
       begin = end;
     }
     std::vector<int> ends;
-    for (const auto& [trail, at] : best) ends.push_back(at);
+    for (const auto& [id, at] : best) ends.push_back(at);
     if (!best.empty()) found.place = best.front().first;
     return ends;
   }
@@ -125,6 +129,15 @@ class Timeline {
 };
 
 }  // namespace
+
+std::uint64_t place_of(const Recorded& node) {
+  std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.where.file), node.where.line);
+  hash = mix(hash, static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype));
+  // Not the sizes: a stencil uses up its margin. But a part at the edge is another place than one in the midst.
+  std::uint64_t zeros = node.shape.size();
+  for (const std::int64_t number : node.ints) zeros = zeros << 1 | (number == 0);
+  return mix(hash, zeros);
+}
 
 Rounds find_rounds(std::span<const Pending> operations) { return Timeline(operations).rounds(); }
 

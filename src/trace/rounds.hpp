@@ -22,11 +22,15 @@ struct Pending {
 /// What of `kLoopOps` an op is.
 inline int weight(Op op) {
   if (is_view(op) || op == Op::iota) return 0;
-  return op == Op::pad ? 8 : 1;  // each is looked for at every element
+  return op == Op::pad ? 2 : 1;
 }
 
+/// Where in the program what was recorded: equal for the same op of the next round of a loop.
+std::uint64_t place_of(const Recorded& node);
+
 struct Rounds {
-  std::uint64_t place = 0;  // Recorded::trail where a round ends; 0: nothing comes round
+  std::uint64_t place = 0;  // of the op that ends a round; 0: nothing comes round
+  std::int64_t times = 0;   // that it came round
   std::int64_t each = 1;    // rounds that are computed together
   /// What is to be evaluated before the roots, one after the other.
   std::vector<std::vector<RecordedPtr>> pieces;
