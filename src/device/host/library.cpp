@@ -24,15 +24,15 @@ MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const voi
 
 }  // namespace
 
-void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   switch (call.op) {
     case trace::Op::matmul: {
       const std::size_t rank = call.shape.size();
       return matmul(call.dtype, matrix(call.operands[0], call.dtype, pointers[0]), matrix(call.operands[1], call.dtype, pointers[1]),
                     pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
-                    call.operands[0].shape[rank - 1], threads);
+                    call.operands[0].shape[rank - 1], threads, finished);
     }
-    case trace::Op::conv: return convolve(call, pointers, threads);
+    case trace::Op::conv: return convolve(call, pointers, threads, finished);
     case trace::Op::sort: return sort_rows(call.dtype, call.operands[0], pointers[0], pointers[1], threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
