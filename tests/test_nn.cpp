@@ -14,6 +14,7 @@ namespace sn = sinter;
 using namespace sinter::testing;
 using sn::DType;
 using sn::Shape;
+using sn::Slice;
 using sn::Tensor;
 
 namespace {
@@ -28,7 +29,7 @@ std::mt19937 rng = [] {
   return std::mt19937(seed);
 }();
 std::int64_t pick(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(high - low + 1)); }
-int rounds(int many) { return on_cuda() ? std::max(1, many / 6) : many; }  // an emulated kernel takes a compiler
+int rounds(int many) { return on_cuda() ? std::max(1, many / 10) : many; }  // an emulated kernel takes a compiler
 
 double unit(DType dtype) {
   switch (dtype) {
@@ -480,6 +481,50 @@ TEST_CASE("the same bits on one thread and on several") {
   sn::configure(options);
   CHECK(seen[0] == seen[1]);
   CHECK(seen[0] == seen[2]);
+}
+
+TEST_CASE("what follows a convolution or a product runs on its pieces, with the same bits") {
+  if (on_cuda() || !sn::options().fuse) return;
+  const auto [x, rx] = random(rng, {2, 12, 21, 33}, DType::float32, -1, 1);
+  const auto [w, rw] = random(rng, {40, 12, 3, 3}, DType::float32, -1, 1);
+  const auto [d, rd] = random(rng, {12, 1, 3, 3}, DType::float32, -1, 1);
+  const auto [scale, rs] = random(rng, {40, 1, 1}, DType::float32, -1, 1);
+  const auto [b, rb] = random(rng, {40}, DType::float32, -1, 1);
+  const auto [residual, rr] = random(rng, {2, 40, 21, 33}, DType::float32, -1, 1);
+  const auto [m, rm] = random(rng, {390, 12}, DType::float32, -1, 1);
+  const auto [n, rn] = random(rng, {12, 777}, DType::float32, -1, 1);
+  const auto [row, rrow] = random(rng, {777}, DType::float32, -1, 1);
+  const auto conv = [&] { return sn::conv2d(x, w, {}, {.padding = 1}); };
+  const auto product = [&] { return sn::matmul(m, n); };
+  struct Case { std::string what; std::function<std::vector<Tensor>(const Tensor&)> rest; std::function<Tensor()> call; int epilogues; };
+  const std::vector<Case> cases{
+      {"scale, shift, relu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y * scale + 0.5f)}; }, conv, 1},
+      {"bias, residual, relu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y + b.reshape({40, 1, 1}) + residual)}; }, conv, 1},
+      {"depthwise, clip", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu6(y)}; }, [&] { return sn::conv2d(x, d, {}, {.padding = 1, .groups = 12}); }, 1},
+      {"bias, gelu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::gelu(y + row)}; }, product, 1},
+      {"a residual in another order", [&](const Tensor& y) -> std::vector<Tensor> { return {y + sn::permute(sn::permute(residual, {0, 1, 3, 2}) * 1, {0, 1, 3, 2})}; }, conv, 1},
+      {"another type", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::astype(y * 2, DType::float64)}; }, product, 1},
+      {"a column of the rows", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::silu(y * y(Slice{}, Slice{0, 1}))}; }, product, 0},
+      {"wanted elsewhere too", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y), y}; }, conv, 1},
+      {"two results", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::exp(y), sn::sin(y)}; }, product, 1},
+      {"rows", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::softmax(y, -1)}; }, product, 0},
+      {"turned", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::contiguous(y.T()) * 2}; }, product, 0},
+      {"a part", [&](const Tensor& y) -> std::vector<Tensor> { return {y(Slice{0, 100}) * 2}; }, product, 0},
+      {"a product of it", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(sn::matmul(y, n.T()))}; }, product, 1}};
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const Tensor apart = c.call();
+    sn::eval(apart);
+    const std::vector<Tensor> want = c.rest(apart);
+    for (const Tensor& tensor : want) sn::eval(tensor);
+    const auto before = sn::counters().epilogues;
+    const std::vector<Tensor> got = c.rest(c.call());
+    sn::eval(got);
+    CHECK(sn::counters().epilogues - before == static_cast<std::uint64_t>(c.epilogues));
+    for (std::size_t k = 0; k < got.size(); ++k) CHECK(values(got[k]) == values(want[k]));
+  }
+  CHECK(sn::explain(sn::relu(conv())).find("runs on each piece of its result, in place") != std::string::npos);
+  CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: what reads it first goes over rows of it") != std::string::npos);
 }
 
 TEST_CASE("misuse names the function, shapes and numbers") {

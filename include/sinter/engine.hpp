@@ -46,6 +46,7 @@ struct Counters {
   std::uint64_t kernels_launched = 0;
   std::uint64_t library_calls = 0;
   std::uint64_t host_calls = 0;     // of these, what the host computed for a device that has no such library
+  std::uint64_t epilogues = 0;      // of the kernels, those that ran on the pieces of a library call's result as they came
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;

@@ -41,6 +41,13 @@ struct Refused {
   const char* why = "";
 };
 
+/// A kernel that runs on each piece of a library call's result as soon as it is there. Its points are the elements of that result, in order.
+struct Follower {
+  Kernel& kernel;
+  const jit::LoopNest& nest;
+  Arguments arguments;
+};
+
 /// Bytes of a device's memory in use, as the counters show it.
 struct MemoryUse { std::size_t now = 0, peak = 0; };
 
@@ -63,8 +70,9 @@ class Device {
   /// Throws CompileError for a binary that is damaged or not for this device, DeviceError when the device has no room for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
-  /// pointers: the operands' buffers from their start, then the result's. Throws Refused.
-  virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers) = 0;
+  /// pointers: the operands' buffers from their start, then the result's. Throws Refused. With a follower, of which there are only for ops that come in
+  /// pieces, it has run when this returns.
+  virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) = 0;
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now

@@ -274,32 +274,34 @@ class Engine::OnHost {
   Workspace& work_;
   std::unordered_map<int, device::BufferPtr> copies_;
 };
+template <class AddressOf> std::span<const std::int64_t> Engine::bind(const PlannedStep& step, Workspace& work, AddressOf address_of) {
+  const jit::LoopNest& nest = step.nest;
+  const auto ints = std::span<const std::int64_t>(work.numbers).subspan(step.numbers, nest.ints.size());
+  work.scalars.clear();
+  for (int ordinal : step.constants) work.scalars.push_back(work.constants[ordinal]);
+  work.pointers.clear();
+  const std::int64_t* offset = ints.data() + ints.size();
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (const auto& access : *accesses)
+      work.pointers.push_back(static_cast<char*>(address_of(access.buffer)) + *offset++ * static_cast<std::int64_t>(itemsize(access.dtype)));
+  return ints;
+}
 
 void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags) {
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
-  const auto ints = std::span<const std::int64_t>(work.numbers).subspan(step.numbers, nest.ints.size());
   for (int axis = 0; axis < nest.parallel; ++axis)
-    if (ints[axis] == 0) return;  // nothing to write
-  work.scalars.clear();
-  for (int ordinal : step.constants) work.scalars.push_back(work.constants[ordinal]);
-  const auto gather = [&](auto address_of) {
-    work.pointers.clear();
-    const std::int64_t* offset = ints.data() + ints.size();
-    for (const auto* accesses : {&nest.inputs, &nest.outputs})
-      for (const auto& access : *accesses)
-        work.pointers.push_back(static_cast<char*>(address_of(access.buffer)) + *offset++ * static_cast<std::int64_t>(itemsize(access.dtype)));
-  };
+    if (work.numbers[step.numbers + static_cast<std::size_t>(axis)] == 0) return;  // nothing to write
   ++totals_.launched;
   if (device::Kernel* kernel = kernels_.current(step.made, nest, target)) {
-    gather([&](int node) { return work.elements[node].data; });
+    const auto ints = bind(step, work, [&](int node) { return work.elements[node].data; });
     if (flags) work.pointers.push_back(flags->data());
     device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
     return;
   }
   // No kernel on the device: interpreted where nests are.
   OnHost host(*device, work);
-  gather([&](int node) { return host.bring(node); });
+  const auto ints = bind(step, work, [&](int node) { return host.bring(node); });
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) work.pointers.push_back(raised.data());
   const auto kernel = host.device->load(nest, {});
@@ -308,21 +310,33 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
-void Engine::call(const fuse::LibraryCall& call, const Target& target, Workspace& work) {
+void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work) {
   ++totals_.library_calls;
   try {
-    work.pointers.clear();
-    if (target.limits.library_calls) {
-      for (const auto& operand : call.operands) work.pointers.push_back(work.elements[operand.node].data);
-      work.pointers.push_back(work.elements[call.node].data);
-      return target.device->call(call, work.pointers);
+    work.call_pointers.clear();
+    if (!target.limits.library_calls) {
+      ++totals_.host_calls;
+      OnHost host(*target.device, work);
+      for (const auto& operand : call.operands) work.call_pointers.push_back(host.bring(operand.node));
+      work.call_pointers.push_back(host.room_for(call.node));
+      host.device->call(call, work.call_pointers, nullptr);
+      host.take_back(call.node);
+      if (follower) launch(*follower, target, work, nullptr);
+      return;
     }
-    ++totals_.host_calls;
-    OnHost host(*target.device, work);
-    for (const auto& operand : call.operands) work.pointers.push_back(host.bring(operand.node));
-    work.pointers.push_back(host.room_for(call.node));
-    host.device->call(call, work.pointers);
-    host.take_back(call.node);
+    for (const auto& operand : call.operands) work.call_pointers.push_back(work.elements[operand.node].data);
+    work.call_pointers.push_back(work.elements[call.node].data);
+    device::Kernel* kernel = follower ? kernels_.current(follower->made, follower->nest, target) : nullptr;
+    if (!kernel) {
+      target.device->call(call, work.call_pointers, nullptr);
+      if (follower) launch(*follower, target, work, nullptr);
+      return;
+    }
+    const auto ints = bind(*follower, work, [&](int node) { return work.elements[node].data; });
+    ++totals_.launched;
+    ++totals_.epilogues;
+    const device::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
+    target.device->call(call, work.call_pointers, &with);
   } catch (const device::Refused& refused) {
     const trace::CallSite& site = work.outline.calls().at(static_cast<std::size_t>(call.call));
     const Shape& shape = call.operands[0].shape;
@@ -341,12 +355,16 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
   work.constants.assign(work.outline.literals().begin(), work.outline.literals().end());
   for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
   Checks checks(work.outline.gathers(), device);
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const PlannedStep& step = planned.steps[s];
+  // Memory for what a step writes, and what it reads on the device.
+  const auto prepare = [&](const PlannedStep& step) {
     for (int node : step.reads)
       if (!work.elements[node].data) work.elements[node] = elements_of(work.outline.leaves().at(plan.graph.nodes[node].leaf), device);
     for (int node : step.writes) {
       Elements& elements = work.elements[node];
+      if (step.in_place >= 0 && !keep_all) {
+        elements = work.elements[step.in_place];
+        continue;
+      }
       try {
         elements.buffer = device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
       } catch (const DeviceError& error) {
@@ -354,11 +372,28 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
       }
       elements.data = elements.buffer->data();
     }
-    if (plan.steps[s].kind == fuse::Step::Kind::library) call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), target, work);
-    else if (step.gathers.empty()) launch(step, target, work, nullptr);
-    else checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
-    if (keep_all) continue;
+  };
+  const auto release = [&](const PlannedStep& step) {
+    if (keep_all) return;
     for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlannedStep& step = planned.steps[s];
+    prepare(step);
+    if (plan.steps[s].kind == fuse::Step::Kind::library) {
+      const PlannedStep* follower = s + 1 < plan.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
+      if (follower) prepare(*follower);
+      call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), follower, target, work);
+      if (follower) {
+        release(*follower);
+        ++s;
+      }
+    } else if (step.gathers.empty()) {
+      launch(step, target, work, nullptr);
+    } else {
+      checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
+    }
+    release(step);
   }
   checks.verify();
 }
@@ -610,6 +645,7 @@ Counters Engine::counters() {
   result.kernels_launched = totals_.launched;
   result.library_calls = totals_.library_calls;
   result.host_calls = totals_.host_calls;
+  result.epilogues = totals_.epilogues;
   result.kernels_compiled = totals_.compiled;
   result.kernels_from_disk = totals_.from_disk;
   result.kernels_from_memory = totals_.from_memory;

@@ -98,7 +98,7 @@ class Engine {
     std::vector<std::int64_t> numbers;
     std::vector<std::uint64_t> constants;  // bits of the graph's, then of those that rewriting put in
     std::vector<Elements> elements;  // by node of the plan
-    std::vector<void*> pointers;
+    std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
   };
   class Borrowed;
@@ -112,7 +112,10 @@ class Engine {
   void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
   class OnHost;
-  void call(const fuse::LibraryCall& call, const Target& target, Workspace& work);
+  // With the step that follows it, or null.
+  void call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work);
+  // The pointers and literals of a launch, in the workspace; its numbers.
+  template <class AddressOf> std::span<const std::int64_t> bind(const PlannedStep& step, Workspace& work, AddressOf address_of);
   static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);

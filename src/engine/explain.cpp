@@ -152,10 +152,12 @@ std::string text_of(const Told& told) {
     const std::string inputs = inputs_text(graph, step, writer);
     for (int node : step.writes()) writer[node] = s + 1;
     if (step.kind == Step::Kind::library) {
-      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n{}   ends    {}\n", s + 1, fuse::to_string(step.call), inputs,
-                          listed(graph, step.writes()), bytes_text(step.bytes_moved),
-                          known->limits.library_calls ? "" : "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n",
-                          fuse::to_string(step.cut()));
+      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs,
+                          listed(graph, step.writes()), bytes_text(step.bytes_moved));
+      if (s + 1 < plan.steps.size() && known->steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
+      else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
+      if (!known->limits.library_calls) text += "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n";
+      text += fmt::format("   ends    {}\n", fuse::to_string(step.cut()));
       continue;
     }
     const PlannedStep& planned = known->steps[s];
@@ -167,6 +169,8 @@ std::string text_of(const Told& told) {
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
     text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.is_cuda()), origin_text(planned));
+    if (planned.follows)
+      text += fmt::format("   note    epilogue of step {}: runs on each piece of its result{}\n", s, planned.in_place >= 0 ? ", in place" : "");
     if (const std::string kept = kept_text(step, planned.nest, known->limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
     for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
@@ -214,6 +218,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
     if (step.kind == Step::Kind::library) {
       entry["name"] = fuse::to_string(step.call);
       entry["on_host"] = !told.planned->limits.library_calls;
+      entry["epilogue"] = s + 1 < plan.steps.size() && told.planned->steps[s + 1].follows ? nlohmann::json(before + s + 1) : nlohmann::json();
       calls.push_back(entry);
       continue;
     }

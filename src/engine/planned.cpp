@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/tuned.hpp"
 #include "trace/log.hpp"
 
@@ -36,6 +38,45 @@ PlannedStep make_step(const Planned& planned, const fuse::Step& step, const jit:
 }
 
 namespace {
+
+/// Whether the index counts the nest's points one after the other, as ordered by its axes.
+bool counts_points(const jit::LoopNest& nest, int index) {
+  const auto& terms = nest.indices[static_cast<std::size_t>(index)].terms;
+  std::int64_t step = 1;
+  std::size_t found = 0;
+  for (int axis = nest.parallel; axis-- > 0; step *= nest.ints[static_cast<std::size_t>(axis)]) {
+    if (nest.ints[static_cast<std::size_t>(axis)] == 1) continue;
+    for (const auto& term : terms)
+      found += term.axis == axis && (term.coeff == jit::kOne ? 1 : nest.ints[static_cast<std::size_t>(term.coeff)]) == step;
+  }
+  std::size_t walked = 0;  // axes of size 1 stay where they are
+  for (const auto& term : terms) walked += term.axis < 0 || nest.ints[static_cast<std::size_t>(term.axis)] != 1;
+  return found == walked;
+}
+
+/// What fuse::Step::follows hoped for, where the nest as scheduled keeps the order; the memory of the pieces becomes the result's where
+/// nobody needs them afterwards and the kernel has no other result.
+void follow(fuse::Plan& plan, std::size_t at, PlannedStep& step) {
+  const int result = plan.steps[at - 1].call.node;
+  const jit::LoopNest& nest = step.nest;
+  if (nest.rows > 0 || nest.schedule.form != jit::Form::pointwise || nest.checks > 0) return;
+  for (const auto& input : nest.inputs)
+    if (input.buffer == result && !counts_points(nest, input.index)) return;
+  step.follows = true;
+  const auto& from = plan.graph.nodes[result];
+  const double bytes = static_cast<double>(element_count(fuse::hints(from.shape))) * static_cast<double>(itemsize(from.dtype));
+  const auto stays_in_cache = [&](std::size_t moved) {
+    plan.steps[moved].bytes_moved -= bytes;
+    plan.bytes_moved -= bytes;
+  };
+  stays_in_cache(at);  // it reads what was just written
+  const bool last = std::find(step.last_reads.begin(), step.last_reads.end(), result) != step.last_reads.end();
+  if (!last || nest.outputs.size() != 1 || nest.outputs[0].offset != 0 || !counts_points(nest, nest.outputs[0].index)) return;
+  const auto& to = plan.graph.nodes[nest.outputs[0].buffer];
+  if (itemsize(from.dtype) != itemsize(to.dtype) || !from.elements.same(to.elements)) return;
+  step.in_place = result;
+  stays_in_cache(at - 1);  // and writes over it
+}
 
 struct Scheduled {
   jit::Lowered lowered;
@@ -104,13 +145,14 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
         planned->bytes[node] = static_cast<int>(numbers.size());
         numbers.push_back(fuse::element_count(n.shape) * static_cast<std::int64_t>(itemsize(n.dtype)));
       }
-    const auto& plan = planned->plan;
+    auto& plan = planned->plan;
     for (std::size_t at = 0; at < plan.steps.size(); ++at) {
       auto& step = planned->steps[at];
       step.reads = plan.steps[at].reads();
       step.writes = plan.steps[at].writes();
       for (int node : step.reads)
         if (plan.last_use[node] == static_cast<int>(at)) step.last_reads.push_back(node);
+      if (plan.steps[at].follows) follow(plan, at, step);
     }
     for (int output : plan.graph.outputs) {
       const auto alias = plan.aliases.find(output);

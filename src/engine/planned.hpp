@@ -20,6 +20,8 @@ struct PlannedStep {
   std::size_t numbers = 0;     // where its numbers begin: nest.ints, then the offsets of inputs and outputs
   std::vector<int> reads, writes;  // nodes in memory
   std::vector<int> last_reads;     // of what no later step reads and nobody wants
+  bool follows = false;            // runs on the pieces of the step before (fuse::Step::follows), in the order that the nest walks
+  int in_place = -1;               // follows: the node whose memory takes this step's result, because nobody else needs it
 };
 
 struct Planned {

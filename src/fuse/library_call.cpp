@@ -75,6 +75,8 @@ bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& str
   }
 }
 
+bool comes_in_pieces(trace::Op op) { return op == trace::Op::matmul || op == trace::Op::conv; }
+
 std::string to_string(const PlannedCall& call) {
   std::string text(trace::name(call.op));
   for (const auto& operand : call.operands) text += " " + to_string(operand.shape);

@@ -39,6 +39,9 @@ LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers);
 /// True if the op's library takes an operand of this shape that lies in memory with these strides, in elements.
 bool library_takes(trace::Op op, const Sizes& shape, const Sizes& strides);
 
+/// True if the op's library gives its result piece by piece, so that what follows can be computed from each while it is in a cache.
+bool comes_in_pieces(trace::Op op);
+
 /// "matmul (64, 32) (32, 16)", with today's sizes.
 std::string to_string(const PlannedCall& call);
 std::string to_string(const LibraryCall& call);

@@ -42,6 +42,7 @@ class Scheduler {
       if (round == kMaxRounds || !cut_repeated_work()) break;
     }
     order();
+    if (limits_.fuse) bring_together();
     account();
     return std::move(plan_);
   }
@@ -313,6 +314,47 @@ class Scheduler {
     }
     if (ordered.size() != count) throw InternalError("scheduler: the steps depend on each other in a circle");
     plan_.steps = std::move(ordered);
+  }
+
+  // A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element,
+  // it runs on each piece. The call moves to just before it; nobody between the two needs it.
+  void bring_together() {
+    auto& steps = plan_.steps;
+    for (std::size_t next = 0; next < steps.size(); ++next) {
+      // Calls that were moved on come again, and are next to their kernel then.
+      if (steps[next].kind != Step::Kind::library || !comes_in_pieces(steps[next].call.op)) continue;
+      const int result = steps[next].call.node;
+      std::size_t reader = next + 1;
+      const auto reads_it = [&](const Step& step) {
+        const auto reads = step.reads();
+        return std::binary_search(reads.begin(), reads.end(), result);
+      };
+      while (reader < steps.size() && !reads_it(steps[reader])) ++reader;
+      if (reader == steps.size() || steps[reader].follows) {
+        if (reader < steps.size() && reader > next + 1) steps[next].alone = "what reads it first follows another call";
+        continue;
+      }
+      steps[next].alone = why_not_following(steps[reader], result);
+      if (!steps[next].alone.empty()) continue;
+      steps[reader].follows = true;
+      std::rotate(steps.begin() + static_cast<std::ptrdiff_t>(next), steps.begin() + static_cast<std::ptrdiff_t>(next) + 1, steps.begin() + static_cast<std::ptrdiff_t>(reader));
+      if (reader > next + 1) --next;  // another step has come here
+    }
+  }
+
+  std::string why_not_following(const Step& step, int result) const {
+    if (step.kind != Step::Kind::kernel) return "a library call reads it first";
+    const Kernel& kernel = step.kernel;
+    if (kernel.row_axes() > 0) return "what reads it first goes over rows of it";
+    if (element_count(kernel.sizes) != node(result).elements) return "what reads it first reads a part of it";
+    if (!kernel.checks.empty()) return "what reads it first takes elements at computed places";
+    Map axes;
+    for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
+    const IndexExpr in_order = linear(axes, kernel.sizes);
+    for (const auto& value : kernel.values)
+      if (value.kind == Value::Kind::load && value.node == result && (!(value.index == in_order) || value.args[Value::kGuard] >= 0))
+        return "what reads it first does not walk it element by element as it lies";
+    return {};
   }
 
   double bytes_of(int id) const { return as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype)); }

@@ -17,6 +17,9 @@ struct Step {
   PlannedCall call;
   double bytes_moved = 0;
   double bytes_unfused = 0;  // of the same nodes, one kernel per op
+  /// kernel: it computes its points from pieces of the result of the library call just before it, as they come: the call's epilogue.
+  bool follows = false;
+  std::string alone;         // library: why what reads its result first does not follow it
   std::vector<int> writes() const;
   std::vector<int> reads() const;
   const Cut& cut() const { return kernel.cut; }

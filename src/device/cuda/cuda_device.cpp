@@ -195,7 +195,7 @@ class CudaDeviceImpl : public CudaDevice {
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
     static_cast<CudaKernel&>(kernel).launch(nest, arguments);
   }
-  void call(const fuse::LibraryCall& call, std::span<void* const>) override {
+  void call(const fuse::LibraryCall& call, std::span<void* const>, const Follower*) override {
     throw InternalError(fmt::format("{}: a library call ({}) on a device that has no libraries", name(), fuse::to_string(call)));
   }
   CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }

@@ -117,7 +117,8 @@ template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, 
   return copy.data();
 }
 
-void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads) {
+void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads,
+               const Finished& finished) {
   const std::int64_t filters = p.groups * p.filters, planes = p.batch * filters;
   const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / (p.all_taps * p.all_places));
   run_tasks(thread_count(threads), (planes + each - 1) / each, [&](std::int64_t task) {
@@ -130,12 +131,13 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
         one.x_stride[k] = p.x_stride[k], one.stride[k] = p.stride[k], one.dilation[k] = p.dilation[k], one.before[k] = p.before[k];
       }
       host_blocks().depthwise(dtype, one);
+      if (finished) finished(plane * p.all_places, (plane + 1) * p.all_places);
     }
   });
 }
 
 template <class Word>
-void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads) {
+void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Finished& finished) {
   const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
   const std::int64_t outer = p.batch * p.groups * tiles, wanted = std::max<std::int64_t>(1, kPieces / outer);
   const std::int64_t rows = std::max(std::min(kLeastFilters, p.filters), (p.filters + wanted - 1) / wanted);
@@ -151,7 +153,13 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
     product.columns = width;
     product.a_leading = depth;
     product.c_leading = places;
-    product.c = result + ((image * p.groups + group) * p.filters + filter) * places + begin;
+    const std::int64_t first = ((image * p.groups + group) * p.filters + filter) * places + begin;
+    product.c = result + first;
+    const auto done = [&] {
+      if (!finished) return;
+      if (width == places) return finished(first, first + product.rows * places);
+      for (std::int64_t row = 0; row < product.rows; ++row) finished(first + row * places, first + row * places + width);
+    };
     const Word* const rows_of_weight = weight + (group * p.filters + filter) * depth;
     if (as_it_is) {
       product.a = rows_of_weight;
@@ -159,7 +167,7 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
       product.b_leading = p.x_channel;
       product.depth = depth;
       host_blocks().multiply(dtype, product);
-      return;
+      return done();
     }
     const std::int64_t piece = std::max<std::int64_t>(1, std::min(depth, kPackedElements / width));
     auto& packed = per_thread<std::vector<Word>>();
@@ -173,27 +181,28 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
       product.accumulate = at > 0;
       host_blocks().multiply(dtype, product);
     }
+    done();
   });
 }
 
-template <class Word> void convolve_words(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+template <class Word> void convolve_words(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   const Problem p(call);
   std::vector<Word> copy;
   const Word* const x = static_cast<const Word*>(pointers[0]) + call.operands[0].offset;
   const Word* const weight = in_order(call.operands[1], pointers[1], copy);
   Word* const result = static_cast<Word*>(pointers[2]);
   if (p.channels == 1)
-    depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads);
-  else products(p, call.dtype, x, weight, result, threads);
+    depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads, finished);
+  else products(p, call.dtype, x, weight, result, threads, finished);
 }
 
 }  // namespace
 
-void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   if (!host_blocks().multiply(call.dtype, MatmulBlock{})) throw DTypeError(fmt::format("conv: no convolution of {}; cast it first", name(call.dtype)));
   if (element_count(call.shape) == 0) return;
-  if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads);
-  else convolve_words<std::uint64_t>(call, pointers, threads);
+  if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads, finished);
+  else convolve_words<std::uint64_t>(call, pointers, threads, finished);
 }
 
 }  // namespace sinter::device

@@ -3,12 +3,13 @@
 #pragma once
 #include <span>
 
+#include "device/host/pieces.hpp"
 #include "fuse/library_call.hpp"
 
 namespace sinter::device {
 
 /// pointers: the buffers of x and of the weights from their start, then the result's. The result's bits do not depend on `threads`: tiles are
 /// fixed by the shapes. Throws DTypeError for a type that matrices are not multiplied in.
-void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
+void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
 }  // namespace sinter::device

@@ -133,24 +133,24 @@ class HostDevice final : public Device {
         run(outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
       });
     };
-    if (typeid(kernel) == typeid(CompiledKernel)) {
-      auto* compiled = static_cast<CompiledKernel*>(&kernel);
-      const std::int64_t scratch = scratch_bytes(nest, arguments.ints);
-      each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
-        compiled->entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(),
-                        scratch > 0 ? per_thread<Scratch>().reserve(scratch) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
-      });
-    } else if (typeid(kernel) == typeid(InterpretedKernel)) {
-      auto* interpreted = static_cast<InterpretedKernel*>(&kernel);
-      each_piece([&](std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
-        interpreted->interpreter.run(arguments, outer_begin, outer_end, inner_begin, inner_end);
-      });
-    } else {
-      throw InternalError("cpu: launch of a kernel that another device loaded");
-    }
+    each_piece(runner(kernel, nest, arguments));
   }
 
-  void call(const fuse::LibraryCall& call, std::span<void* const> pointers) override { run_library_call(call, pointers, threads_); }
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
+    if (!follower) return run_library_call(call, pointers, threads_, nullptr);
+    const auto run = runner(follower->kernel, follower->nest, follower->arguments);
+    const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(follower->nest.lane_axis())];
+    // Whole rows of the lanes' axis at once; the ends of a piece by themselves.
+    run_library_call(call, pointers, threads_, [&](std::int64_t begin, std::int64_t end) {
+      while (begin < end) {
+        const std::int64_t row = begin / inner, at = begin % inner, left = end - begin;
+        const std::int64_t rows = at == 0 ? left / inner : 0, points = rows > 0 ? rows * inner : std::min(inner - at, left);
+        if (rows > 0) run(row, row + rows, 0, inner);
+        else run(row, row + 1, at, at + points);
+        begin += points;
+      }
+    });
+  }
 
   void synchronize() override {}  // a launch returns when it is done
   MemoryUse memory() const override { return pool_->use(); }
@@ -160,6 +160,22 @@ class HostDevice final : public Device {
   void after_fork() override { pool_->release(); }
 
  private:
+  /// What runs a part of a kernel's points.
+  static std::function<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t)> runner(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) {
+    if (typeid(kernel) == typeid(CompiledKernel))
+      return [entry = static_cast<CompiledKernel&>(kernel).entry, scratch = scratch_bytes(nest, arguments.ints), &arguments](
+                 std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
+        entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch > 0 ? per_thread<Scratch>().reserve(scratch) : nullptr,
+              outer_begin, outer_end, inner_begin, inner_end);
+      };
+    if (typeid(kernel) == typeid(InterpretedKernel))
+      return [&interpreter = static_cast<InterpretedKernel&>(kernel).interpreter, &arguments](std::int64_t outer_begin, std::int64_t outer_end,
+                                                                                              std::int64_t inner_begin, std::int64_t inner_end) {
+        interpreter.run(arguments, outer_begin, outer_end, inner_begin, inner_end);
+      };
+    throw InternalError("cpu: launch of a kernel that another device loaded");
+  }
+
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
     if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
     if (bytes > 0) std::memmove(to, from, bytes);

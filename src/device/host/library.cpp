@@ -26,15 +26,15 @@ MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const voi
 
 }  // namespace
 
-void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   switch (call.op) {
     case trace::Op::matmul: {
       const std::size_t rank = call.shape.size();
       return matmul(call.dtype, matrix(call.operands[0], call.dtype, pointers[0]), matrix(call.operands[1], call.dtype, pointers[1]),
                     pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
-                    call.operands[0].shape[rank - 1], threads);
+                    call.operands[0].shape[rank - 1], threads, finished);
     }
-    case trace::Op::conv: return convolve(call, pointers, threads);
+    case trace::Op::conv: return convolve(call, pointers, threads, finished);
     case trace::Op::solve:
     case trace::Op::inverse:
     case trace::Op::inverse_or_nan:

@@ -2,11 +2,12 @@
 #pragma once
 #include <span>
 
+#include "device/host/pieces.hpp"
 #include "fuse/library_call.hpp"
 
 namespace sinter::device {
 
-/// pointers: the operands' buffers from their start, then the result's.
-void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
+/// pointers: the operands' buffers from their start, then the result's. `finished` is told of each piece of the result (ops that come in pieces).
+void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
 }  // namespace sinter::device

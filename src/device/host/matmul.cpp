@@ -59,7 +59,7 @@ const HostBlocks& host_blocks() {
 }
 
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
-            std::int64_t n, std::int64_t k, int threads) {
+            std::int64_t n, std::int64_t k, int threads, const Finished& finished) {
   if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
     throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   std::int64_t elements = 1;
@@ -68,6 +68,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
   const std::size_t size = itemsize(dtype);
   if (k == 0) {
     std::memset(c, 0, static_cast<std::size_t>(elements * m * n) * size);
+    if (finished) finished(0, elements * m * n);
     return;
   }
   const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + kBlockColumns - 1) / kBlockColumns;
@@ -87,6 +88,11 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
     else host_blocks().multiply(dtype, block);
+    if (!finished) return;
+    const std::int64_t first = (element * m + row) * n + column;
+    if (block.columns == n) finished(first, first + block.rows * n);
+    else
+      for (std::int64_t i = 0; i < block.rows; ++i) finished(first + i * n, first + i * n + block.columns);
   };
   // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
   const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(kBlockColumns, n)) * static_cast<double>(k);

@@ -5,6 +5,7 @@
 
 #include "device/host/depthwise_plane.hpp"
 #include "device/host/matmul_block.hpp"
+#include "device/host/pieces.hpp"
 #include "sinter/dtype.hpp"
 
 namespace sinter::device {
@@ -30,6 +31,6 @@ struct MatmulOperand {
 /// The result's bits do not depend on `threads`: the grid of blocks that threads take is fixed by the shape, and k is never
 /// divided. Throws DTypeError for a type it does not compute.
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
-            std::int64_t k, int threads);
+            std::int64_t k, int threads, const Finished& finished = {});
 
 }  // namespace sinter::device
