@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "descriptions.hpp"
 #include "expression.hpp"
 #include "functions.hpp"
 #include "arguments.hpp"
@@ -271,18 +270,6 @@ TEST_CASE("calls take NumPy's arguments, by place and by name") {
   CHECK_RECORDS("mod(i, 3)", remainder(i, 3));
   CHECK_RECORDS("fabs(x)", abs(x));
   CHECK_RECORDS("fabs(i)", abs(i.astype(DType::float64)));
-}
-
-TEST_CASE("every function has a description, and its example is one") {
-  for (const Function& function : functions()) {
-    CAPTURE(std::string(function.name));
-    CHECK(!parameters_of(function).empty());
-    const Description* description = find_description(function);
-    REQUIRE(description);
-    CHECK(description->text.ends_with('.'));
-    CHECK(description->example.find(description->name) != std::string_view::npos);
-    CHECK_NOTHROW(evaluate(description->example, {}));
-  }
 }
 
 TEST_CASE("indexing is NumPy's") {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
+#include "descriptions.hpp"
 #include "expression.hpp"
 #include "functions.hpp"
 #include "program.hpp"
@@ -83,6 +85,19 @@ void as_numpy(const std::string& path) {
 
 TEST_CASE("compositions as NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
 TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
+
+TEST_CASE("every function of the table has a description and an example that can be computed") {
+  if (on_cuda()) return;  // recording and the host only
+  for (const sn::tools::Function& function : sn::tools::functions()) {
+    CAPTURE(std::string(function.name));
+    CHECK(!sn::tools::parameters_of(function).empty());
+    const sn::tools::Description* description = sn::tools::find_description(function);
+    REQUIRE(description);
+    CHECK(description->text.ends_with('.'));
+    CHECK(description->example.find(description->name) != std::string_view::npos);
+    CHECK_NOTHROW(sn::eval(sn::tools::evaluate(description->example, {}).results));
+  }
+}
 
 TEST_CASE("one kernel where nothing forces more") {
   if (!sn::options().fuse) return;
