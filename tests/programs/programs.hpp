@@ -71,5 +71,6 @@ std::vector<Program> image_programs();
 std::vector<Program> number_programs();
 std::vector<Program> linear_programs();
 std::vector<Program> selection_programs();
+std::vector<Program> network_programs();
 
 }  // namespace sinter::testing
