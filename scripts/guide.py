@@ -23,7 +23,7 @@ class Guide:
     def __init__(self, build):
         self.build = pathlib.Path(build).resolve()
         self.folder = tempfile.TemporaryDirectory()
-        self.environment = {"PATH": f"{self.build}:/usr/bin:/bin", "SINTER_CACHE_DIR": f"{self.folder.name}/cache", "HOME": self.folder.name}
+        self.environment = {"PATH": f"{self.build}:/usr/bin:/bin", "SINTER_CACHE_DIR": f"{self.folder.name}/cache", "HOME": self.folder.name, "SINTER_THREADS": "1"}
         self.printed = self.sections()
 
     def run(self, command):
