@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what building and testing need (Debian and Ubuntu, as root or through sudo). Elsewhere it names what is missing.
-# Quick when nothing is missing. LLVM and CUDA are optional at run time; LLVM is installed because the tests use it.
+# Quick when nothing is missing. LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the tests use them.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
-          libcli11-dev doctest-dev libpng-dev libboost-context-dev)
+          libcli11-dev doctest-dev libpng-dev libboost-context-dev libdnnl-dev)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not Debian or Ubuntu. Install with your package manager what stands for:" >&2

@@ -12,7 +12,7 @@ TEST_CASE("small programs agree with plain loops") {
   MESSAGE("SINTER_TEST_SEED=" << seed);
   const char* only = std::getenv("SINTER_TEST_PROGRAM");
   std::size_t number = 0, count = 0;
-  for (const auto& list : {learning_programs(), physics_programs(), image_programs(), number_programs(), linear_programs()})
+  for (const auto& list : {learning_programs(), physics_programs(), image_programs(), number_programs(), linear_programs(), network_programs()})
     for (const Program& program : list) {
       ++count;
       if (only && std::string(only) != program.name) continue;

@@ -32,6 +32,8 @@ struct Kind {
   std::function<bool(const jit::LoopNest&)> same_bits;
   /// Dynamic shared memory of a block, at the nest's sizes; none: the kind has no such memory.
   std::function<std::size_t(const jit::LoopNest&, const fuse::Limits&)> dynamic_shared;
+  /// Who computes a library call: a library's name and version, the way it takes; none: the kind computes none.
+  std::function<std::string(const fuse::LibraryCall&)> library;
   /// A kernel's strings for looking at, as extension and text; `assembly`: with the compiler's, where it gives any.
   std::function<std::vector<std::pair<std::string, std::string>>(const jit::LoopNest&, const jit::Source&, jit::Compiler*, bool assembly)>
       strings;

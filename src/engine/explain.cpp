@@ -131,6 +131,9 @@ std::string holds_text(const Graph& graph) {
   return fmt::format("{}; holds where {}{}\n", planned, fmt::join(guards, ", "), more ? fmt::format(" and {} more", more) : "");
 }
 
+/// As it would run with today's sizes.
+fuse::LibraryCall todays(const fuse::PlannedCall& call) { return fuse::bound(call, fuse::hints(fuse::numbers_of(call)).data()); }
+
 std::string text_of(const Told& told) {
   const History& history = told.history;
   const int kernels = history.kernels, calls = history.calls;
@@ -154,6 +157,7 @@ std::string text_of(const Told& told) {
     if (step.kind == Step::Kind::library) {
       text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs,
                           listed(graph, step.writes()), bytes_text(step.bytes_moved));
+      if (const auto& library = device::kind_of(known->limits).library) text += fmt::format("   library {}\n", library(todays(step.call)));
       if (s + 1 < plan.steps.size() && known->steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       text += fmt::format("   ends    {}\n", fuse::to_string(step.cut()));
@@ -202,6 +206,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
                {"bytes_unfused", step.bytes_unfused}};
     if (step.kind == Step::Kind::library) {
       entry["name"] = fuse::to_string(step.call);
+      if (const auto& library = device::kind_of(told.planned->limits).library) entry["library"] = library(todays(step.call));
       entry["epilogue"] = s + 1 < plan.steps.size() && told.planned->steps[s + 1].follows ? nlohmann::json(before + s + 1) : nlohmann::json();
       calls.push_back(entry);
       continue;

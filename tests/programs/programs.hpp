@@ -70,5 +70,6 @@ std::vector<Program> physics_programs();
 std::vector<Program> image_programs();
 std::vector<Program> number_programs();
 std::vector<Program> linear_programs();
+std::vector<Program> network_programs();
 
 }  // namespace sinter::testing

@@ -15,8 +15,8 @@
 namespace sinter::device {
 namespace {
 
-// A tile: places (columns of a product), and what of the windows is laid out for them at once. 256K elements stay in a core's L2.
-constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 18;
+// A tile: places (columns of a product), and what of the windows is laid out for them at once. 128K elements stay in a core's L2.
+constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
 /// Filters (rows of a product) that a tile is taken by where there are few tiles: as many pieces keep some threads busy.
 constexpr std::int64_t kLeastFilters = 32, kPieces = 32;
 /// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
@@ -54,6 +54,10 @@ struct Problem {
     }
   }
   std::int64_t depth() const { return channels * all_taps; }
+  bool is_depthwise() const { return channels == 1; }
+  double multiply_adds() const {
+    return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) * static_cast<double>(all_places);
+  }
   /// Every window is one element, and they lie one after the other: x is the matrix.
   bool is_product() const {
     bool same = all_taps == 1;
@@ -143,6 +147,7 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
   const std::int64_t rows = std::max(std::min(kLeastFilters, p.filters), (p.filters + wanted - 1) / wanted);
   const std::int64_t row_blocks = (p.filters + rows - 1) / rows;
   const bool as_it_is = p.is_product();
+  const BlockProduct by = block_product(dtype, p.multiply_adds());
   run_tasks(thread_count(threads), outer * row_blocks, [&](std::int64_t task) {
     const std::int64_t block = task % row_blocks, tile = task / row_blocks % tiles, group = task / row_blocks / tiles % p.groups;
     const std::int64_t image = task / row_blocks / tiles / p.groups;
@@ -166,7 +171,7 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
       product.b = from + begin;
       product.b_leading = p.x_channel;
       product.depth = depth;
-      host_blocks().multiply(dtype, product);
+      multiply(by, dtype, product);
       return done();
     }
     const std::int64_t piece = std::max<std::int64_t>(1, std::min(depth, kPackedElements / width));
@@ -179,7 +184,7 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
       product.b = packed.data();
       product.b_leading = width;
       product.accumulate = at > 0;
-      host_blocks().multiply(dtype, product);
+      multiply(by, dtype, product);
     }
     done();
   });
@@ -191,7 +196,7 @@ template <class Word> void convolve_words(const fuse::LibraryCall& call, std::sp
   const Word* const x = static_cast<const Word*>(pointers[0]) + call.operands[0].offset;
   const Word* const weight = in_order(call.operands[1], pointers[1], copy);
   Word* const result = static_cast<Word*>(pointers[2]);
-  if (p.channels == 1)
+  if (p.is_depthwise())
     depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads, finished);
   else products(p, call.dtype, x, weight, result, threads, finished);
 }
@@ -203,6 +208,12 @@ void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, in
   if (element_count(call.shape) == 0) return;
   if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads, finished);
   else convolve_words<std::uint64_t>(call, pointers, threads, finished);
+}
+
+std::string who_convolves(const fuse::LibraryCall& call) {
+  const Problem p(call);
+  if (p.is_depthwise()) return fmt::format("loops over taps ({})", host_blocks().instruction_set);
+  return fmt::format("{}, {}", p.is_product() ? "a matrix product" : "windows side by side", block_product(call.dtype, p.multiply_adds()).name);
 }
 
 }  // namespace sinter::device

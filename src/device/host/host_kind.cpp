@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "device/host/host_device.hpp"
+#include "device/host/library.hpp"
+#include "device/host/onednn.hpp"
 #include "device/host/threads.hpp"
 #include "device/kind.hpp"
 
@@ -28,10 +30,13 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
     // The CPU has one arithmetic; only fast_math lets the compiler leave it.
     .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
+    .library = library_of,
     .strings = strings,
     .describe = [] {
       const jit::CpuTarget cpu = jit::host_cpu();
-      return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores", cpu.arch, cpu.vector_bytes, thread_count(0))};
+      const OneDnn* library = onednn();
+      return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores, matrices by {}", cpu.arch, cpu.vector_bytes, thread_count(0),
+                                     library ? library->version + " and Eigen" : "Eigen (install libdnnl for faster ones, or set SINTER_ONEDNN)")};
     },
 });
 

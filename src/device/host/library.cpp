@@ -38,4 +38,16 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
   }
 }
 
+std::string library_of(const fuse::LibraryCall& call) {
+  switch (call.op) {
+    case trace::Op::matmul: {
+      double multiply_adds = static_cast<double>(call.operands[0].shape.back());
+      for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
+      return is_bool(call.dtype) ? "loops over rows" : block_product(call.dtype, multiply_adds).name;
+    }
+    case trace::Op::conv: return who_convolves(call);
+    default: return "the C++ library";
+  }
+}
+
 }  // namespace sinter::device

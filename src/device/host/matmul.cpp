@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/host/matmul_block.hpp"
+#include "device/host/onednn.hpp"
 #include "device/host/threads.hpp"
 #include "sinter/errors.hpp"
 
@@ -58,6 +59,17 @@ const HostBlocks& host_blocks() {
   return chosen;
 }
 
+void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block) {
+  if (!product.multiply(dtype, block)) throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name, block.rows, block.depth, block.columns));
+}
+
+BlockProduct block_product(DType dtype, double multiply_adds) {
+  constexpr double kWorthLibrary = 8 << 20;  // a tenth of a millisecond; opening the library once takes some ten
+  if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
+    if (const OneDnn* library = onednn()) return {library->multiply, library->version};
+  return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
+}
+
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
             std::int64_t n, std::int64_t k, int threads, const Finished& finished) {
   if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
@@ -72,6 +84,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     return;
   }
   const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + kBlockColumns - 1) / kBlockColumns;
+  const BlockProduct product = block_product(dtype, static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   const auto run_block = [&](std::int64_t task) {
     const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
     const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * kBlockColumns;
@@ -87,7 +100,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
-    else host_blocks().multiply(dtype, block);
+    else multiply(product, dtype, block);
     if (!finished) return;
     const std::int64_t first = (element * m + row) * n + column;
     if (block.columns == n) finished(first, first + block.rows * n);

@@ -1,6 +1,7 @@
 // Matrix products on the host: Eigen's kernels, built for several instruction sets and chosen when first used.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/host/depthwise_plane.hpp"
@@ -17,6 +18,15 @@ struct HostBlocks {
   DepthwisePlaneFn depthwise;
 };
 const HostBlocks& host_blocks();
+
+/// Who multiplies the blocks of a product of so many multiply-adds: a library from a size on that is worth opening it.
+struct BlockProduct {
+  MatmulBlockFn multiply;
+  std::string name;  // "oneDNN 2.6.3", "Eigen (avx512)"
+};
+BlockProduct block_product(DType dtype, double multiply_adds);
+/// Throws DeviceError where the library fails.
+void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block);
 
 /// One operand: element (i, j) of a matrix is at i * leading + j from the matrix's start, or, when transposed, at j * leading + i.
 /// The matrices start at the sum of batch index * batch stride over the batch axes; a stride of 0 repeats.
