@@ -121,7 +121,7 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
-RecordedPtr record(RecordedPtr node, Operands inputs) {
+RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   for (const RecordedPtr& input : inputs) {
     node->symbolic |= input->symbolic;
     const bool evaluated = input->evaluated();
