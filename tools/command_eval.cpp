@@ -34,7 +34,7 @@ Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, s
     results.clear();  // frees their memory for this round
     const auto start = Clock::now();
     results = evaluate(request.expression, bindings).results;
-    eval(results);
+    eval(results, Location{});
     for (const Tensor& result : results) wait_for(result, queued);
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (i == 0) timings.first_ms = ms;
@@ -118,13 +118,13 @@ int run_eval(const EvalRequest& request) {
   const Counters before = counters();
   Timings timings;
   if (request.time > 0) timings = time_evaluations(request, bindings, results);
-  else eval(results);
+  else eval(results, Location{});
   Counters done = counters();
   done.kernels_compiled -= before.kernels_compiled;
   done.kernels_from_disk -= before.kernels_from_disk;
 
   if (files.empty()) print_results(evaluated);
-  for (std::size_t k = 0; k < files.size(); ++k) save_npy(files[k], results[k]);
+  for (std::size_t k = 0; k < files.size(); ++k) save_npy(files[k], results[k], Location{});
   if (request.time > 0) print_timings(timings, done, results);
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);

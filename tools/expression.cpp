@@ -158,18 +158,23 @@ class Parser {
     Parser& parser;
   };
 
-  /// Records; what sinter finds wrong is shown at `offset`, its type kept.
-  template <class Record> auto recorded(std::size_t offset, Record record) {
+  /// Records; what sinter finds wrong is shown at `offset`, its type kept, and of a function by the name that was written here.
+  template <class Record> auto recorded(std::size_t offset, Record record, std::string_view function = {}) {
+    const auto told = [&](std::string message) {
+      const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+      if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
+      return point_at(text_, offset, message);
+    };
     try {
       return record();
     } catch (const ShapeError& error) {
-      throw ShapeError(point_at(text_, offset, error.what()));
+      throw ShapeError(told(error.what()));
     } catch (const DTypeError& error) {
-      throw DTypeError(point_at(text_, offset, error.what()));
+      throw DTypeError(told(error.what()));
     } catch (const AxisError& error) {
-      throw AxisError(point_at(text_, offset, error.what()));
+      throw AxisError(told(error.what()));
     } catch (const ValueError& error) {
-      throw ValueError(point_at(text_, offset, error.what()));
+      throw ValueError(told(error.what()));
     }
   }
 
@@ -416,7 +421,7 @@ class Parser {
 
   Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
     std::vector<Argument> list = arguments(std::move(first));
-    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); });
+    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); }, function.name);
   }
 
   /// float32(x) converts, as in NumPy.
