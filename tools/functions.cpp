@@ -253,7 +253,7 @@ Value piecewise_(const Arguments& a) {
   return {piecewise(a.operand(0), a.tensors(1), list)};
 }
 Value select_(const Arguments& a) {
-  return {a.given(2) ? select(a.tensors(0), a.tensors(1), a.operand(2)) : select(a.tensors(0), a.tensors(1))};
+  return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))};
 }
 Value list(const std::vector<Tensor>& tensors) {
   Tuple items;
