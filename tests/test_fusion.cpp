@@ -33,7 +33,8 @@ TEST_CASE("the structure that finds a plan is independent of literals, sizes, li
     std::vector<trace::RecordedPtr> roots;
     for (const Tensor& tensor : tensors) roots.push_back(tensor.node());
     trace::Outline outline;
-    outline.walk(roots, false);
+    outline.walk(roots);
+    outline.finish(roots, false);
     return outline.structure();
   };
   const auto key = [&](const Tensor& tensor) { return key_of({tensor}); };
