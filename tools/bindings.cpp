@@ -42,7 +42,8 @@ std::optional<Value> number_of(std::string_view text) {
 Value file_or_number(const std::string& name, const std::string& text) {
   if (auto number = number_of(text)) return *number;
   if (text.empty()) throw ValueError(fmt::format("'{}=' has no value; give {}=FILE.npy or {}=NUMBER", name, name, name));
-  if (!is_file_name(text) && !std::filesystem::exists(text))
+  std::error_code too_long;  // for a name is no file's
+  if (!is_file_name(text) && !std::filesystem::exists(text, too_long))
     throw ValueError(fmt::format("{}={}: neither a number nor a file that exists", name, text));
   return {load_file(text)};
 }
