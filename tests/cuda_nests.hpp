@@ -95,12 +95,12 @@ class NestBuilder {
     return result;
   }
   int keep(int value) {
-    nest.slots.push_back(nest.instrs[value].dtype);
-    nest.stages.back().keeps.push_back({static_cast<int>(nest.slots.size()) - 1, value});
-    return static_cast<int>(nest.slots.size()) - 1;
+    nest.persistent.push_back(nest.instrs[value].dtype);
+    nest.stages.back().keeps.push_back({static_cast<int>(nest.persistent.size()) - 1, value});
+    return static_cast<int>(nest.persistent.size()) - 1;
   }
-  int slot(int number) {
-    Instr i = made(Instr::Kind::slot, nest.slots[number], "slot");
+  int persistent(int number) {
+    Instr i = made(Instr::Kind::persistent, nest.persistent[number], "persistent");
     i.input = number;
     return add(i);
   }

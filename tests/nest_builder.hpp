@@ -68,7 +68,7 @@ class NestBuilder {
     return emit(Instr::Kind::scalar, dtype, static_cast<int>(nest.scalars.size()) - 1);
   }
   int index_value(int index) { return emit(Instr::Kind::index, DType::int64, index); }
-  int slot(int number) { return emit(Instr::Kind::slot, nest.slots[number], number); }
+  int persistent(int number) { return emit(Instr::Kind::persistent, nest.persistent[number], number); }
   int op(Op op, DType result, std::initializer_list<int> args) {
     const int id = emit(Instr::Kind::op, result, -1);
     Instr& instr = nest.instrs[id];
@@ -90,9 +90,9 @@ class NestBuilder {
     return id;
   }
   int keep(int value) {
-    nest.slots.push_back(nest.instrs[value].dtype);
-    nest.stages.back().keeps.push_back({static_cast<int>(nest.slots.size()) - 1, value});
-    return static_cast<int>(nest.slots.size()) - 1;
+    nest.persistent.push_back(nest.instrs[value].dtype);
+    nest.stages.back().keeps.push_back({static_cast<int>(nest.persistent.size()) - 1, value});
+    return static_cast<int>(nest.persistent.size()) - 1;
   }
   /// The load reads where the guard holds, elsewhere it is the fill (zero without one).
   int guarded(int load, int guard, int fill = -1) {

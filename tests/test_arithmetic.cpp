@@ -2,9 +2,11 @@
 // reduction in every layout and every primitive; and what a sum loses does not grow with its length.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 
 #include "device/host/interpreter.hpp"
@@ -136,6 +138,107 @@ void check_reductions(Op op, std::mt19937_64& random) {
   };
   for (const Space& shape : shapes)
     for (const bool lanes_are_rows : {true, false}) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
+}
+
+// ---- scans
+
+/// out[p, r] = what x[p, 0..r] comes to, beside a reduction of the same row.
+template <class T>
+void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64& random) {
+  NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
+  std::vector<std::int64_t> sizes = shape.parallel;
+  sizes.insert(sizes.end(), shape.rows.begin(), shape.rows.end());
+  std::vector<int> order(sizes.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int>(k);
+  const int at = b.affine(strides(sizes, order, 1));
+  b.stage(true);
+  const int x = b.load(dtype_of<T>, at);
+  b.store(b.scan(op, x), at);
+  const int least = b.reduce(Op::reduce_min, x);
+  b.stage(false);
+  std::vector<std::int64_t> point(sizes.size(), 0);
+  point[0] = 1;
+  b.store(least, b.affine(point));
+  const std::int64_t points = shape.parallel[0];
+  std::int64_t row = 1;
+  for (const std::int64_t size : shape.rows) row *= size;
+  const auto input = std::make_unique<T[]>(points * row);
+  for (std::int64_t k = 0; k < points * row; ++k) {
+    const double v = std::uniform_real_distribution<double>(0, 1)(random);
+    if (op == Op::reduce_prod) input[k] = static_cast<T>(0.5 + v);
+    else input[k] = std::is_floating_point_v<T> ? static_cast<T>(v) : static_cast<T>(v * 5);
+  }
+  INFO(trace::name(op), " ", name(dtype_of<T>), " rows of ", row, " ", jit::to_string(b.nest));
+  const auto expected = std::make_unique<T[]>(points * row + points), got = std::make_unique<T[]>(points * row + points);
+  interpret(b.nest, {input.get(), expected.get(), expected.get() + points * row});
+  for (const jit::CpuTarget& cpu : cpu_levels()) {
+    std::fill_n(got.get(), points * row + points, T(77));
+    run(b.nest, compile(b.nest, cpu)->entry(), {input.get(), got.get(), got.get() + points * row}, {}, 3);
+    for (std::int64_t k = 0; k < points * row + points; ++k) {
+      INFO("element ", k, " ", got[k], " interpreted ", expected[k], " with ", cpu.features);
+      REQUIRE(same(got[k], expected[k]));
+    }
+  }
+  for (std::int64_t p = 0; p < points; ++p) {
+    double so_far = 0;
+    for (std::int64_t r = 0; r < row; ++r) {
+      const auto v = static_cast<double>(input[p * row + r]);
+      so_far = r == 0 ? v : op == Op::reduce_sum ? so_far + v : op == Op::reduce_prod ? so_far * v : op == Op::reduce_min ? std::min(so_far, v) : std::max(so_far, v);
+      if (std::is_floating_point_v<T>)
+        REQUIRE(static_cast<double>(expected[p * row + r]) == doctest::Approx(so_far).epsilon((2 + r * (sizeof(T) == 8)) * std::numeric_limits<T>::epsilon()));
+      else if (op != Op::reduce_prod) REQUIRE(static_cast<std::int64_t>(expected[p * row + r]) == static_cast<std::int64_t>(so_far));
+    }
+  }
+}
+
+template <class T>
+void check_scans(Op op, std::mt19937_64& random) {
+  const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const Space shapes[] = {{{size(4)}, {size(3000)}}, {{size(70)}, {size(70)}}, {{2}, {size(40), size(70)}}, {{3}, {1}}, {{2}, {0}}};
+  for (const Space& shape : shapes)
+    for (const bool lanes_are_rows : {true, false}) check_scan<T>(op, shape, lanes_are_rows, random);
+}
+
+// ---- what ends early
+
+/// any, all, and the first place where x is v, of rows with few hits or none.
+void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows, std::mt19937_64& random) {
+  NestBuilder b({points}, {row}, lanes_are_rows);
+  const int at = b.affine({row, 1}), out = b.affine({1, 0});
+  const auto one_stage = [&](auto reduction) {
+    b.stage(true);
+    const int result = reduction(b.load(DType::bool_, at));
+    b.stage(false);
+    b.store(result, out);
+  };
+  b.stage(false);
+  const int bound = b.scalar(DType::int64);
+  one_stage([&](int x) { return b.reduce(Op::reduce_max, x); });
+  one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::bitwise_not, {x})); });
+  one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::where, DType::int64, {x, b.index_value(at), bound})); });
+  const std::int64_t most = random() % 3 == 0 ? row / 2 : points * row;  // places beyond a smaller one do not count
+  const auto input = std::make_unique<bool[]>(points * row);
+  for (std::int64_t p = 0; p < points; ++p)
+    for (std::uint64_t hits = random() % 4; hits-- > 0;) input[p * row + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row))] = true;
+  struct Results {
+    std::unique_ptr<bool[]> any, all;
+    std::unique_ptr<std::int64_t[]> place;
+  };
+  const auto computed = [&](auto execute) {
+    Results r{std::make_unique<bool[]>(points), std::make_unique<bool[]>(points), std::make_unique<std::int64_t[]>(points)};
+    execute(std::vector<void*>{input.get(), input.get(), input.get(), r.any.get(), r.all.get(), r.place.get()}, std::vector<std::uint64_t>{static_cast<std::uint64_t>(most)});
+    for (std::int64_t p = 0; p < points; ++p) {
+      const bool* const begin = input.get() + p * row;
+      const std::int64_t first = std::find(begin, begin + row, true) - begin;
+      INFO("row ", p, " of ", row, ", first hit ", first, ", bound ", most);
+      REQUIRE(r.any[p] == (first < row));
+      REQUIRE(r.all[p] == (first == row));
+      REQUIRE(r.place[p] == (first < row ? std::min(most, p * row + first) : most));
+    }
+  };
+  computed([&](const auto& pointers, const auto& scalars) { interpret(b.nest, pointers, scalars); });
+  for (const jit::CpuTarget& cpu : cpu_levels())
+    computed([&](const auto& pointers, const auto& scalars) { run(b.nest, compile(b.nest, cpu)->entry(), pointers, scalars, 3); });
 }
 
 // ---- primitives
@@ -290,6 +393,26 @@ TEST_CASE("reductions: interpreter and compiled code agree to the bit in every l
   check_reductions<std::int64_t>(Op::reduce_prod, random);
   check_reductions<bool>(Op::reduce_sum, random);
   check_reductions<bool>(Op::reduce_min, random);
+}
+
+TEST_CASE("scans: interpreter and compiled code agree to the bit, along rows and across them") {
+  NEEDS_LLVM
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  for (const Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}) check_scans<float>(op, random);
+  check_scans<double>(Op::reduce_sum, random);
+  check_scans<std::int64_t>(Op::reduce_sum, random);
+  check_scans<std::int8_t>(Op::reduce_max, random);
+}
+
+TEST_CASE("what is known before a row ends is what the whole row gives") {
+  NEEDS_LLVM
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  for (const std::int64_t most : {20, 700, 20000})
+    for (const bool lanes_are_rows : {true, false}) check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)), lanes_are_rows, random);
 }
 
 TEST_CASE("sums of a constant, which err in one direction, are bounded by the logarithm of their length") {

@@ -117,24 +117,24 @@ TEST_CASE("elementwise kernels compile for every target without spilling") {
 
 namespace {
 
-LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int vector, bool slots, bool wide) {
+LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int vector, bool persistent, bool wide) {
   NestBuilder b("softmax", {rows}, {columns});
   b.nest.ops = {"softmax: maximum subtract exp sum divide"};
   const int x = b.index({columns, 1});
   b.stage(true);
   int value = b.load(f32, x);
-  const int slot = slots ? b.keep(value) : -1;
+  const int buffer = persistent ? b.keep(value) : -1;
   const int max = b.reduce(Op::reduce_max, value);
   b.stage(true);
-  value = slots ? b.slot(slot) : b.load(f32, x);
+  value = persistent ? b.persistent(buffer) : b.load(f32, x);
   int exp = b.op(Op::exp, {b.op(Op::subtract, {value, max})});
-  if (slots) b.nest.stages.back().keeps.push_back({slot, exp});
+  if (persistent) b.nest.stages.back().keeps.push_back({buffer, exp});
   const int sum = b.reduce(Op::reduce_sum, exp);
   b.stage(false);
   const int inverse = b.op(Op::divide, {b.scalar(f32), sum});
   b.store(sum, b.index({1, 0}));
   b.stage(true);
-  if (slots) exp = b.slot(slot);
+  if (persistent) exp = b.persistent(buffer);
   else exp = b.op(Op::exp, {b.op(Op::subtract, {b.load(f32, x), max})});
   b.store(b.op(Op::multiply, {exp, inverse}), x);
   b.nest.schedule.vector = vector;
@@ -150,13 +150,13 @@ TEST_CASE("softmax of rows: a block or a warp to a row") {
   CAPTURE(random.seed);
   for (int row_threads : {32, 128, 256})
     for (int vector : {1, 2, 4})
-      for (bool slots : {true, false}) {
+      for (bool persistent : {true, false}) {
         const std::int64_t rows = random.integer(1, 40), columns = 4 * random.integer(1, 400);
         CAPTURE(row_threads);
         CAPTURE(vector);
-        CAPTURE(slots);
-        LoopNest nest = softmax(rows, columns, row_threads, vector, slots, vector != 4);
-        if (slots && random.integer(0, 1)) {  // a slot in registers: as many steps as the row takes, or more
+        CAPTURE(persistent);
+        LoopNest nest = softmax(rows, columns, row_threads, vector, persistent, vector != 4);
+        if (persistent && random.integer(0, 1)) {  // a persistent buffer in registers: as many steps as the row takes, or more
           const std::int64_t step = row_threads * vector;
           nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
         }

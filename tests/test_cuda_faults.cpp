@@ -312,9 +312,9 @@ TEST_CASE("rows around the 48 KiB that a block has without asking") {
     NestBuilder b("normalised", {2}, {columns});
     const int x = b.index({columns, 1});
     b.stage(true);
-    const int value = b.load(f32, x), slot = b.keep(value), sum = b.reduce(Op::reduce_sum, value);
+    const int value = b.load(f32, x), buffer = b.keep(value), sum = b.reduce(Op::reduce_sum, value);
     b.stage(true);
-    b.store(b.op(Op::divide, {b.slot(slot), sum}), x);
+    b.store(b.op(Op::divide, {b.persistent(buffer), sum}), x);
     b.nest.schedule.row_threads = 256;
     const Array input(Random().floats(2 * columns, 0.5, 1.5));
     const std::vector<Array> y = run(b.nest, {input}, {static_cast<std::size_t>(2 * columns)});
@@ -355,11 +355,11 @@ TEST_CASE("a late error names the kernels that it may come from") {
 }
 
 TEST_CASE("a row that does not fit in shared memory is refused before the launch") {
-  NestBuilder b("slots", {1}, {1 << 20});
+  NestBuilder b("persistent", {1}, {1 << 20});
   b.stage(true);
-  const int x = b.index({0, 1}), slot = b.keep(b.load(f32, x));
+  const int x = b.index({0, 1}), buffer = b.keep(b.load(f32, x));
   b.stage(true);
-  b.store(b.slot(slot), x);
+  b.store(b.persistent(buffer), x);
   const jit::Binary binary = compiler().compile(jit::generate_cuda(b.nest, gpu().info().sm));
   const device::KernelPtr kernel = gpu().load(b.nest, binary);
   const device::BufferPtr from = gpu().allocate(4 << 20), to = gpu().allocate(4 << 20);

@@ -191,7 +191,9 @@ class Wired final : public device::Device {
   void launch(device::Kernel& kernel, const jit::LoopNest& nest, const device::Arguments& arguments) override {
     host_->launch(kernel, nest, arguments);
   }
-  void call(const fuse::LibraryCall& call, std::span<void* const> pointers) override { host_->call(call, pointers); }
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const device::Follower* follower) override {
+    host_->call(call, pointers, follower);
+  }
   void synchronize() override {}
   device::MemoryUse memory() const override { return host_->memory(); }
   void trim() override {}

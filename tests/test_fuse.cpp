@@ -82,7 +82,7 @@ TEST_CASE("softmax is one kernel of three passes; its exponential is kept, not c
     CHECK(kernel.passes() == 3);
     CHECK(kernel.row_axes() == 1);
     CHECK(kernel.kept.size() >= 1);
-    CHECK(kernel.slots.size() == 1);  // what is kept never lives at the same time
+    CHECK(kernel.persistent.size() == 1);  // what is kept never lives at the same time
   }
 }
 

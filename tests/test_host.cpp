@@ -42,10 +42,10 @@ jit::LoopNest sum_rows(std::int64_t points, std::int64_t rows, bool lanes_are_ro
   NestBuilder b({points}, {rows}, lanes_are_rows);
   b.stage(true);
   const int x = b.load(DType::float32, lanes_are_rows ? b.affine({rows, 1}) : b.affine({1, points}));
-  const int slot = b.keep(b.op(Op::exp, {x}));
+  const int buffer = b.keep(b.op(Op::exp, {x}));
   const int sum = b.reduce(Op::reduce_sum, x);
   b.stage(true);
-  const int again = b.reduce(Op::reduce_sum, b.op(Op::multiply, {b.slot(slot), sum}));
+  const int again = b.reduce(Op::reduce_sum, b.op(Op::multiply, {b.persistent(buffer), sum}));
   b.stage(false);
   b.store(again, b.affine({1}));
   return b.nest;

@@ -1,4 +1,4 @@
-// The interpreter on loop nests built by hand: indices, stages, slots, reductions, chunks, ranges.
+// The interpreter on loop nests built by hand: indices, stages, persistent buffers, reductions, chunks, ranges.
 #include "device/host/interpreter.hpp"
 
 #include <doctest/doctest.h>
@@ -80,12 +80,12 @@ jit::LoopNest softmax(std::int64_t points, std::int64_t rows, bool lanes_are_row
   const int kept = b.keep(scaled);
   const int max = b.reduce(Op::reduce_max, scaled);
   b.stage(true);
-  const int e = b.op(Op::exp, {b.op(Op::subtract, {b.slot(kept), max})});
+  const int e = b.op(Op::exp, {b.op(Op::subtract, {b.persistent(kept), max})});
   const int kept_e = b.keep(e);
   const int sum = b.reduce(Op::reduce_sum, e);
   b.stage(false);
   b.stage(true);
-  b.store(b.op(Op::divide, {b.slot(kept_e), sum}), at);
+  b.store(b.op(Op::divide, {b.persistent(kept_e), sum}), at);
   return b.nest;
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("indices with division and remainder, nested") {
     }
 }
 
-TEST_CASE("softmax keeps its row in slots, along contiguous rows and along columns") {
+TEST_CASE("softmax keeps its row in persistent buffers, along contiguous rows and along columns") {
   for (bool lanes_are_rows : {true, false})
     for (std::int64_t rows : {1, 7, 1023, 1024, 1025, 3000})
       for (std::int64_t points : {1, 5, 1500}) {
@@ -324,10 +324,10 @@ TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk")
         b.chunks(chunk, total);
         b.stage(true);
         const int value = b.load(kF32, lanes_are_chunks ? b.affine({1, size * columns, columns}) : b.affine({size * columns, 1, columns}));
-        const int slot = b.keep(value);
+        const int buffer = b.keep(value);
         const int sum = b.reduce(Op::reduce_sum, value);
         b.stage(true);
-        const int largest = b.reduce(Op::reduce_max, b.op(Op::subtract, {b.slot(slot), sum}));
+        const int largest = b.reduce(Op::reduce_max, b.op(Op::subtract, {b.persistent(buffer), sum}));
         b.stage(false);
         const int at = lanes_are_chunks ? b.affine({1, columns}) : b.affine({columns, 1});
         b.store(sum, at);
@@ -400,10 +400,10 @@ TEST_CASE("ranges compute their part alone, and the same bits") {
     NestBuilder b({2, points}, {rows}, lanes_are_rows);
     b.stage(true);
     const int x = b.load(kF32, b.affine({points * rows, lanes_are_rows ? rows : 1, lanes_are_rows ? 1 : points}));
-    const int slot = b.keep(b.op(Op::exp, {x}));
+    const int buffer = b.keep(b.op(Op::exp, {x}));
     const int sum = b.reduce(Op::reduce_sum, x);
     b.stage(true);
-    const int result = b.reduce(Op::reduce_sum, b.op(Op::multiply, {b.slot(slot), sum}));
+    const int result = b.reduce(Op::reduce_sum, b.op(Op::multiply, {b.persistent(buffer), sum}));
     b.stage(false);
     b.store(result, b.affine({points, 1}));
     auto in = random_values(2 * points * rows, seed);

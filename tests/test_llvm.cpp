@@ -1,4 +1,4 @@
-// Generated CPU code: access patterns, loops, reductions, slots and chunks, on every instruction level this processor has.
+// Generated CPU code: access patterns, loops, reductions, persistent buffers and chunks, on every instruction level this processor has.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -102,7 +102,7 @@ void check_reduction(Op op, std::int64_t m, std::int64_t n, Lanes lanes, std::mt
   }
 }
 
-/// Softmax along the rows: maximum; exp kept in a slot and summed; quotient.
+/// Softmax along the rows: maximum; exp kept in a persistent buffer and summed; quotient.
 jit::LoopNest softmax_nest(std::int64_t m, std::int64_t n, Lanes lanes) {
   NestBuilder b({m}, {n}, lanes == Lanes::row);
   const int index = lanes == Lanes::row ? b.affine({n + 1, 1}) : b.affine({1, m + 1});
@@ -110,10 +110,10 @@ jit::LoopNest softmax_nest(std::int64_t m, std::int64_t n, Lanes lanes) {
   const int peak = b.reduce(Op::reduce_max, b.load(DType::float32, index));
   b.stage(true);
   const int e = b.op(Op::exp, {b.op(Op::subtract, {b.load_again(0), peak})});
-  const int slot = b.keep(e);
+  const int buffer = b.keep(e);
   const int sum = b.reduce(Op::reduce_sum, e);
   b.stage(true);
-  b.store(b.op(Op::divide, {b.slot(slot), sum}), index);
+  b.store(b.op(Op::divide, {b.persistent(buffer), sum}), index);
   b.nest.name = "softmax";
   return b.nest;
 }
@@ -264,7 +264,7 @@ TEST_CASE("bool reductions: any and all") {
     }
 }
 
-TEST_CASE("softmax in one kernel, through a slot, lanes along rows and across them") {
+TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows and across them") {
   NEEDS_LLVM
   const std::uint64_t seed = std::random_device{}();
   CAPTURE(seed);

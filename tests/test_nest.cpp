@@ -303,15 +303,15 @@ TEST_CASE("scans of rows and of columns, with work before and after and a sum be
             const int prefix = b.scan(op, before), after = b.op(Op::subtract, {prefix, x});
             const int total = b.reduce(Op::reduce_max, prefix);
             b.store(after, at);
-            const int slot = b.keep(prefix);
+            const int buffer = b.keep(prefix);
             if (!lanes_are_rows) {  // a kernel of columns keeps nothing on CUDA
               b.nest.stages.back().keeps.clear();
-              b.nest.slots.clear();
+              b.nest.persistent.clear();
             }
             b.stage(false);
             b.store(total, b.affine({1}));
             b.stage(true);
-            b.store(lanes_are_rows ? b.slot(slot) : b.load_again(0), at);
+            b.store(lanes_are_rows ? b.persistent(buffer) : b.load_again(0), at);
             Array values(dtype, points * rows);
             for (std::size_t i = 0; i < values.count(); ++i) {
               if (dtype == kF32) values.set(i, static_cast<float>(random.uniform(0.9, 1.1)));
@@ -354,9 +354,9 @@ TEST_CASE("a scan of what an earlier pass kept") {
       share_rows(b.nest, row_threads);
       const int at = b.affine({rows, 1});
       b.stage(true);
-      const int x = b.load(kF64, at), sum = b.reduce(Op::reduce_sum, x), slot = b.keep(x);
+      const int x = b.load(kF64, at), sum = b.reduce(Op::reduce_sum, x), buffer = b.keep(x);
       b.stage(true);
-      b.store(b.scan(Op::reduce_min, b.op(Op::divide, {b.slot(slot), sum})), at);
+      b.store(b.scan(Op::reduce_min, b.op(Op::divide, {b.persistent(buffer), sum})), at);
       const Array values = random_array(kF64, points * rows, random);
       everywhere(b.nest, {values}, {static_cast<std::size_t>(points * rows)}, [&](const Result& got) {
         double worst = 0;

@@ -222,4 +222,38 @@ TEST_CASE("argmin and argmax of long rows read memory once") {
   CHECK(values(sn::argmin(x))[0] == 49999);
 }
 
+TEST_CASE("any, all and the place of an extremum of long rows with one hit") {
+  for (const std::int64_t row : {40, 5000, 60000}) {
+    const auto hit = static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(row));
+    CAPTURE(row);
+    CAPTURE(hit);
+    const Tensor there = sn::equal(sn::arange(row), sn::Tensor(hit)), x = sn::stack({there, sn::zeros({row}, DType::bool_)});
+    sn::eval(x);
+    for (const Tensor& seen : {x, sn::contiguous(x.T()).T()}) {
+      CHECK(values(sn::any(seen, 1)) == std::vector<double>{1, 0});
+      CHECK(values(sn::all(sn::logical_not(seen), 1)) == std::vector<double>{0, 1});
+      CHECK(values(sn::argmax(seen, 1)) == std::vector<double>{static_cast<double>(hit), 0});
+    }
+    CHECK(values(sn::any(x))[0] == 1);
+  }
+}
+
+TEST_CASE("a sum that reads another layout errs no more, fused or not") {
+  if (on_cuda()) return;  // one tree of threads
+  const auto options = sn::options();
+  auto unfused = options;
+  unfused.fuse = false;
+  for (int round = 0; round < 6; ++round) {
+    const Shape shape{1 + static_cast<std::int64_t>(rng() % 60), 1 + static_cast<std::int64_t>(rng() % 60), 1 + static_cast<std::int64_t>(rng() % 60)};
+    auto [x, ref] = random(rng, shape, DType::float32, 0, 1);
+    const auto program = [&, &x = x] { return sn::sum(sn::permute(x * 3.f, {2, 0, 1}), round % 3); };
+    const auto fused = values(program());
+    sn::configure(unfused);
+    const auto apart = values(program());
+    sn::configure(options);
+    REQUIRE(fused.size() == apart.size());
+    for (std::size_t k = 0; k < fused.size(); ++k) REQUIRE(std::fabs(fused[k] - apart[k]) <= 2 * 4 * (1 + std::log2(60.)) * 0x1p-23 * fused[k]);
+  }
+}
+
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -168,7 +168,8 @@ TEST_CASE("a wish is read, written and refused") {
   CHECK(jit::Wish::parse("form=columns, threads=128,axes=1.0").text() == "form=columns,threads=128,axes=1.0");
   CHECK(jit::Wish::parse(" ").empty());
   CHECK(jit::Wish::parse("vector=4,threads=64").with(jit::Wish::parse("vector=2")).text() == "threads=64,vector=2");
-  for (const char* bad : {"vectors=4", "vector", "vector=", "vector=x", "vector=-1", "form=round", "axes=1,0", "axes=1..0", "vector=4,"}) {
+  for (const char* bad : {"vectors=4", "vector", "vector=", "vector=x", "vector=-1", "form=round", "axes=1,0", "axes=1..0", "vector=4,", "unroll=999999", "vector=0", "threads=16",
+                          "keep=2"}) {
     CAPTURE(std::string(bad));
     CHECK_THROWS_AS(jit::Wish::parse(bad), sn::ValueError);
     sn::Options options = sn::options();

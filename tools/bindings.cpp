@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -32,15 +33,17 @@ std::optional<Value> number_of(std::string_view text) {
   if (const auto [rest, error] = std::from_chars(digits.data(), end, integer); error == std::errc() && rest == end)
     return Value{integer};
   double floating = 0;  // takes inf and nan too
-  if (const auto [rest, error] = std::from_chars(digits.data(), end, floating); error == std::errc() && rest == end)
-    return Value{floating};
-  return std::nullopt;
+  const auto [rest, error] = std::from_chars(digits.data(), end, floating);
+  if (rest != end || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc::result_out_of_range) floating = std::strtod(std::string(digits).c_str(), nullptr);  // infinity or about 0, as in an expression
+  return Value{floating};
 }
 
 Value file_or_number(const std::string& name, const std::string& text) {
   if (auto number = number_of(text)) return *number;
   if (text.empty()) throw ValueError(fmt::format("'{}=' has no value; give {}=FILE.npy or {}=NUMBER", name, name, name));
-  if (!is_file_name(text) && !std::filesystem::exists(text))
+  std::error_code too_long;  // for a name is no file's
+  if (!is_file_name(text) && !std::filesystem::exists(text, too_long))
     throw ValueError(fmt::format("{}={}: neither a number nor a file that exists", name, text));
   return {load_file(text)};
 }

@@ -35,7 +35,7 @@ Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, s
     results.clear();  // frees their memory for this round
     const auto start = Clock::now();
     results = evaluate(request.expression, bindings).results;
-    eval(results);
+    eval(results, Location{});
     for (const Tensor& result : results) wait_for(result, queued);
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (i == 0) timings.first_ms = ms;
@@ -143,7 +143,7 @@ int run_eval(const EvalRequest& request) {
   const Counters before = counters();
   Timings timings;
   if (request.time > 0) timings = time_evaluations(request, bindings, results);
-  else eval(results);
+  else eval(results, Location{});
   Counters done = counters();
   done.kernels_compiled -= before.kernels_compiled;
   done.kernels_from_disk -= before.kernels_from_disk;

@@ -138,12 +138,16 @@ class Parser {
     }
   }
 
-  /// Records; what sinter finds wrong is shown at `offset`.
-  template <class Record> auto recorded(std::size_t offset, Record record) {
+  /// Records; what sinter finds wrong is shown at `offset`, and of a function by the name that was written here.
+  template <class Record> auto recorded(std::size_t offset, Record record, std::string_view function = {}) {
     try {
       return record();
     } catch (const Error&) {
-      rethrow([&](const char* what) { return point_at(text_, offset, what); });
+      rethrow([&](std::string message) {
+        const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
+        return point_at(text_, offset, message);
+      });
     }
   }
 
@@ -641,7 +645,7 @@ class Parser {
 
   Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
     std::vector<Argument> list = arguments(std::move(first));
-    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); });
+    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); }, function.name);
   }
 
   /// float32(x) converts, as in NumPy.

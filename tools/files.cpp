@@ -50,7 +50,8 @@ Tensor load_member(const Member& member) {
 }  // namespace
 
 Tensor load_file(const std::string& text) {
-  if (!std::filesystem::exists(text) || ends_with_one_of(text, kArchives))
+  std::error_code too_long;  // for a name is no file's
+  if (!std::filesystem::exists(text, too_long) || ends_with_one_of(text, kArchives))
     if (const auto member = member_of(text)) return load_member(*member);
   if (ends_with_one_of(text, kTables)) return load_csv(text, {.delimiter = text.ends_with(".tsv") ? '\t' : '\0'}, Location{}).values;
   if (ends_with_one_of(text, kImages)) return load_image(text, Location{});

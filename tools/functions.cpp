@@ -253,7 +253,7 @@ Value piecewise_(const Arguments& a) {
   return {piecewise(a.operand(0), a.tensors(1), list)};
 }
 Value select_(const Arguments& a) {
-  return {a.given(2) ? select(a.tensors(0), a.tensors(1), a.operand(2)) : select(a.tensors(0), a.tensors(1))};
+  return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))};
 }
 Value list(const std::vector<Tensor>& tensors) {
   Tuple items;
@@ -338,7 +338,7 @@ Value corrcoef_(const Arguments& a) { return {corrcoef(a.operand(0), a.tensor(1)
 Value gradient_(const Arguments& a) {
   const Tensor f = a.tensor(0);
   const int order = static_cast<int>(a.integer(3, 1));
-  const auto along = [&](std::int64_t axis) { return gradient(f, axis, a.given(1) ? a.operand(1) : Arg(1, Location{}), order); };
+  const auto along = [&](std::int64_t axis) { return gradient(Arg(f, Location{}), axis, a.given(1) ? a.operand(1) : Arg(1, Location{}), order); };
   if (a.axis(2)) return {along(*a.axis(2))};
   if (f.ndim() == 1) return {along(0)};
   std::vector<Tensor> slopes;

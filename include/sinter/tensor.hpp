@@ -394,7 +394,7 @@ Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list
     : Tensor(detail::from_list<E>(4, v, where)) {}
 
 template <Element E> std::vector<E> Tensor::to_vector(Location where) const {
-  if (dtype() == dtype_of<E> || is_bool(dtype_of<E>)) {
+  if (empty_handle() || dtype() == dtype_of<E> || is_bool(dtype_of<E>)) {  // an empty handle is refused there
     const E* first = static_cast<const E*>(detail::host_address(*this, dtype_of<E>, "to_vector", where));
     return std::vector<E>(first, first + size());
   }

@@ -220,7 +220,7 @@ Engine::Elements Engine::elements_of(const trace::StoragePtr& storage, const dev
   std::shared_ptr<DeviceContents> contents;
   std::shared_ptr<void> host;
   {
-    std::lock_guard lock(storage->mutex);
+    std::lock_guard lock(storage->lock);
     if (storage->host && device->reads_host()) return {storage->host.get(), nullptr};  // its address stays
     contents = std::static_pointer_cast<DeviceContents>(storage->device);
     host = storage->host;
@@ -230,7 +230,7 @@ Engine::Elements Engine::elements_of(const trace::StoragePtr& storage, const dev
   if (device->reads_host()) return {host.get(), nullptr};
   auto buffer = device->allocate(std::max<std::size_t>(storage->bytes, 1));
   device->upload(*buffer, host.get(), storage->bytes);
-  std::lock_guard lock(storage->mutex);
+  std::lock_guard lock(storage->lock);
   if (const auto others = std::static_pointer_cast<DeviceContents>(storage->device); others && others->device == device)
     return {others->buffer->data(), others->buffer};
   storage->device = std::make_shared<DeviceContents>(DeviceContents{device, buffer});
@@ -240,13 +240,13 @@ Engine::Elements Engine::elements_of(const trace::StoragePtr& storage, const dev
 std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
   std::shared_ptr<DeviceContents> contents;
   {
-    std::lock_guard lock(storage.mutex);
+    std::lock_guard lock(storage.lock);
     if (storage.host) return storage.host;
     contents = std::static_pointer_cast<DeviceContents>(storage.device);
   }
   auto memory = trace::allocate_host(storage.bytes);
   contents->device->download(memory.get(), *contents->buffer, storage.bytes);
-  std::lock_guard lock(storage.mutex);
+  std::lock_guard lock(storage.lock);
   if (!storage.host) storage.host = std::move(memory);  // addresses that were given out stay
   return storage.host;
 }
@@ -468,8 +468,8 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
     } else {
       const auto& buffer = work.elements[base].buffer;
       storage = std::make_shared<trace::Storage>();
-      storage->bytes = planned.bytes_of(base, work.numbers);
-      storage->host = now.target.device->host_memory(buffer);
+      if (buffer) storage->bytes = planned.bytes_of(base, work.numbers);
+      storage->host = buffer ? now.target.device->host_memory(buffer) : trace::allocate_host(0);  // a result without elements has no step
       if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffer});
     }
     work.roots[k]->materialize(std::move(storage), known.history);

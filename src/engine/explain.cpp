@@ -90,12 +90,12 @@ const char* origin_text(const PlannedStep& step) {
 
 // What the schedule keeps between the passes over a row.
 std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
-  if (nest.slots.empty()) return {};
+  if (nest.persistent.empty()) return {};
   const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kernel.kept.size(), step.kernel.kept.size() == 1 ? "" : "s");
   if (nest.schedule.row_steps > 0) return kept + ", in registers";
   std::int64_t points = 1, bytes = 0;
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
-  for (DType dtype : nest.slots) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
+  for (DType dtype : nest.persistent) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
   return fmt::format("{}, in {} of at most {} bytes", kept, bytes, limits.row_bytes);
 }
 

@@ -22,7 +22,7 @@ using trace::Op;
 constexpr int kMaxSplits = 8;
 // Distinct divisions and remainders of one element's index: beyond this, a copy through memory is cheaper than computing it.
 constexpr int kMaxDivisions = 12;
-// A value that costs less than this is computed again in a later pass; a slot costs about a store and a load.
+// A value that costs less than this is computed again in a later pass; a persistent buffer costs about a store and a load.
 constexpr double kKeepCost = 4;
 // Nodes looked at for one that is better read from memory.
 constexpr std::size_t kMaxCandidates = 48;
@@ -554,7 +554,7 @@ class Builder {
   // Every round reads one more node from memory, in place.
   void settle() {
     drop_unused();
-    while (read_what_is_dear() || !choose_slots() || !within_limits()) drop_unused();
+    while (read_what_is_dear() || !choose_persistent() || !within_limits()) drop_unused();
   }
 
   static bool computed(const Value& value) {
@@ -781,11 +781,11 @@ class Builder {
     return true;
   }
 
-  // Which row values a later pass reads from a slot. Without room for them the later pass computes them again, if that is cheaper
+  // Which row values a later pass reads from a persistent buffer. Without room for them the later pass computes them again, if that is cheaper
   // than a round trip to memory; else the value is read from memory, and the answer is false.
-  bool choose_slots() {
+  bool choose_persistent() {
     kernel_.kept.clear();
-    kernel_.slots.clear();
+    kernel_.persistent.clear();
     kernel_.notes.clear();
     const int passes = kernel_.passes();
     if (passes < 2) return true;
@@ -820,24 +820,24 @@ class Builder {
     }
     std::sort(kernel_.kept.begin(), kernel_.kept.end(),
               [&](const Kept& a, const Kept& b) { return std::pair(computed[a.value], a.value) < std::pair(computed[b.value], b.value); });
-    std::vector<int> busy_until;  // per slot: the last pass that reads what it holds
-    for (auto& [v, slot] : kernel_.kept) {
+    std::vector<int> busy_until;  // per persistent buffer: the last pass that reads what it holds
+    for (auto& [v, buffer] : kernel_.kept) {
       const DType dtype = kernel_.values[v].dtype;
-      for (slot = 0; slot < static_cast<int>(busy_until.size()); ++slot)
-        if (kernel_.slots[slot] == dtype && busy_until[slot] <= computed[v]) break;
-      if (slot == static_cast<int>(busy_until.size())) {
-        kernel_.slots.push_back(dtype);
+      for (buffer = 0; buffer < static_cast<int>(busy_until.size()); ++buffer)
+        if (kernel_.persistent[buffer] == dtype && busy_until[buffer] <= computed[v]) break;
+      if (buffer == static_cast<int>(busy_until.size())) {
+        kernel_.persistent.push_back(dtype);
         busy_until.push_back(0);
       }
-      busy_until[slot] = last_read[v];
+      busy_until[buffer] = last_read[v];
     }
     Size bytes = 0;
-    for (auto dtype : kernel_.slots) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
+    for (auto dtype : kernel_.persistent) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
     if (has_place && bytes <= limits_.row_bytes) return true;
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
-    kernel_.slots.clear();
+    kernel_.persistent.clear();
     const Work now{bytes_moved(graph_, kernel_), work_of(graph_, kernel_, limits_).ops};
     for (const auto& keep : kept_values) {
       const Value& value = kernel_.values[keep.value];

@@ -53,9 +53,9 @@ struct Check {
   int condition = -1, value = -1, node = -1;
 };
 
-/// A value in a slot. Values whose lives do not overlap share one: a pass reads a row point's slot before it writes it.
+/// A value in a persistent buffer. Values whose lives do not overlap share one: a pass reads a row point's persistent buffer before it writes it.
 struct Kept {
-  int value = -1, slot = -1;
+  int value = -1, buffer = -1;
 };
 
 /// Axis 0 counts chunks of `length` of an axis of `total`, the single row axis walks one of them; the last may be shorter. Length 0: no
@@ -71,12 +71,12 @@ struct Kernel {
   int parallel = 0;
   std::vector<Value> values;        // operands before users
   std::vector<Root> roots;
-  std::vector<Kept> kept;           // values that a later pass reads from a slot instead of computing them again
-  std::vector<DType> slots;         // what each slot holds, one element per row point
+  std::vector<Kept> kept;           // values that a later pass reads from a persistent buffer instead of computing them again
+  std::vector<DType> persistent;    // what each persistent buffer holds, one element per row point
   std::vector<Check> checks;
   Chunks chunks;
   Cut cut;                          // why it ends where it does
-  std::vector<std::string> notes;   // decisions inside: what is kept in slots, what is read again
+  std::vector<std::string> notes;   // decisions inside: what is kept in persistent buffers, what is read again
   int row_axes() const { return static_cast<int>(sizes.size()) - parallel; }
   Size parallel_points() const;
   Size row_points() const;
@@ -89,7 +89,7 @@ bool computes_node(const Value& value);
 bool has_scan(const Kernel& kernel);
 /// The row pass that stores a root: -1 for a root that is stored once per parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
-/// The row values that each pass computes or takes from a slot, in the order of their numbers. `taken` are those from a slot.
+/// The row values that each pass computes or takes from a persistent buffer, in the order of their numbers. `taken` are those from a persistent buffer.
 struct RowPass {
   std::vector<int> computed, taken;
 };

@@ -81,7 +81,7 @@ class Scheduler {
     for (int output : graph().outputs) {
       const int base = alias_base(output);
       if (base != output) plan_.aliases[output] = base;
-      if (node(base).op == Op::data) continue;
+      if (node(base).op == Op::data || node(base).elements == 0) continue;  // there is nothing to compute
       wanted_[base] = 1;
       work.insert(base);
       if (computes(node(base))) in_memory_[base] = 1;  // others read it; merging brings back together what belongs together

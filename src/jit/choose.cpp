@@ -70,7 +70,7 @@ bool may_panel(const LoopNest& nest) {
     early_stores |= row_stages == 0 && !stage.stores.empty();
     if (has_scan(nest, stage)) return false;
   }
-  return !nest.schedule.lanes_along_rows() && nest.rows == 1 && nest.slots.empty() && row_stages == 1 && !early_stores &&
+  return !nest.schedule.lanes_along_rows() && nest.rows == 1 && nest.persistent.empty() && row_stages == 1 && !early_stores &&
          nest.chunk_axis != nest.lane_axis();
 }
 
@@ -92,14 +92,14 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
   schedule.unroll = unrolls ? power_of_two(wish.number("unroll", unroll), 8) : 1;
-  schedule.tile = std::clamp(wish.number("tile", schedule.tile), 1, 1 << 16);
-  schedule.panel = std::clamp(wish.number("panel", schedule.panel), 1, 512);
-  schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);  // a part of a block of steps
+  schedule.tile = wish.number("tile", schedule.tile);
+  schedule.panel = wish.number("panel", schedule.panel);
+  schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);
   // Tiles write a line here and a line there: past the cache they neither read what they overwrite nor press each other out of it.
-  schedule.stream = std::clamp(wish.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream), 0, 1 << 20);
-  schedule.workspace = std::clamp(wish.number("workspace", schedule.workspace), 1, 1 << 10);
-  schedule.grain = std::clamp(wish.number("grain", schedule.grain), 1, 1 << 20);
-  schedule.pieces = std::clamp(wish.number("pieces", schedule.pieces), 1, 1 << 10);
+  schedule.stream = wish.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream);
+  schedule.workspace = wish.number("workspace", schedule.workspace);
+  schedule.grain = wish.number("grain", schedule.grain);
+  schedule.pieces = wish.number("pieces", schedule.pieces);
 }
 
 // ---- CUDA
@@ -166,7 +166,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
   schedule.vector = choose_vector(kernel, lowered, wish);
-  schedule.blocks = std::clamp(wish.number("blocks", schedule.blocks), 1, 1 << 10);
+  schedule.blocks = wish.number("blocks", schedule.blocks);
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
   // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
@@ -182,24 +182,24 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     schedule.threads = scans ? 32 : threads_of(256, most_threads);
     return;
   }
-  fuse::Size slot_bytes = 0;
-  for (auto dtype : nest.slots) slot_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
+  fuse::Size persistent_bytes = 0;
+  for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
   // A warp walks a short row alone, eight of them a block.
-  const bool warp = row <= 1024 && slot_bytes * 8 <= limits.row_bytes;
+  const bool warp = row <= 1024 && persistent_bytes * 8 <= limits.row_bytes;
   schedule.threads = 256;
   schedule.row_threads = warp ? 32 : 256;
   if (wish.has("threads") || wish.has("row_threads")) {
     const int threads = threads_of(256, most_threads);
     const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
-    if (slot_bytes * (threads / row_threads) <= limits.row_bytes) {
+    if (persistent_bytes * (threads / row_threads) <= limits.row_bytes) {
       schedule.threads = threads;
       schedule.row_threads = row_threads;
     }
   }
   const int steps = power_of_two(wish.number("row_steps", 0), 32), step = schedule.row_threads * schedule.vector;
   int registers = fuse::live_registers(kernel, schedule.vector);
-  for (auto dtype : nest.slots) registers += steps * schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
-  if (wish.number("row_steps", 0) > 0 && !nest.slots.empty() && !scans && nest.chunk_axis < 0 && registers <= limits.registers && row <= steps * step)
+  for (auto dtype : nest.persistent) registers += steps * schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
+  if (wish.number("row_steps", 0) > 0 && !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && registers <= limits.registers && row <= steps * step)
     schedule.row_steps = steps;
 }
 
@@ -225,8 +225,8 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
                        (limits.is_cuda() ? !fuse::has_scan(kernel) : combines_in_any_order(kernel)))
       schedule.form = wished;
   }
-  const bool no_slots = limits.is_cuda() && schedule.form == Form::columns;
-  schedule.keep = !kernel.slots.empty() && !no_slots && wish.number("keep", 1) != 0;
+  const bool nothing_kept = limits.is_cuda() && schedule.form == Form::columns;
+  schedule.keep = !kernel.persistent.empty() && !nothing_kept && wish.number("keep", 1) != 0;
   return arranged;
 }
 
@@ -265,14 +265,14 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     }
   }
   if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
-  if (!nest.slots.empty()) add("keep=0");
+  if (!nest.persistent.empty()) add("keep=0");
   if (limits.is_cuda()) {
     each("vector", now.vector, {1, 2, 4, 8, 16});
     each("threads", now.threads, {64, 128, 256, 512, 1024});
     each("blocks", now.blocks, {8, 128});
     if (now.form != Form::rows) return wishes;
     if (now.row_threads == 32) each("threads", 0, {32});
-    if (!nest.slots.empty()) {  // in registers, with the threads that are chosen or with others
+    if (!nest.persistent.empty()) {  // in registers, with the threads that are chosen or with others
       std::int64_t row = 1;
       for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
       const auto steps = [&](int threads) {

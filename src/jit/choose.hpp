@@ -8,7 +8,7 @@
 
 namespace sinter::jit {
 
-/// First, before there is a nest: the kernel with its axes merged and in order, and slots only where values are kept; of the schedule
+/// First, before there is a nest: the kernel with its axes merged and in order, and persistent buffers only where values are kept; of the schedule
 /// the axes, whether lanes go along rows, and `keep`.
 struct Arranged {
   fuse::Kernel kernel;

@@ -44,11 +44,11 @@ Source generate_cuda(const LoopNest& nest, int sm);
 std::string llvm_assembly(Compiler& llvm, const Source& source);
 
 /// The CPU kernels' calling convention, of generated machine code:
-///   pointers: inputs, outputs, then the flags of checks where there are any; scalars: 8 bytes each (float32 in the low 4); scratch: the nest's slots, see below.
+///   pointers: inputs, outputs, then the flags of checks where there are any; scalars: 8 bytes each (float32 in the low 4); scratch: the nest's persistent buffers, see below.
 ///   [outer_begin, outer_end): range of the flattened parallel axes, the vector axis excluded when it is a parallel axis;
 ///   [inner_begin, inner_end): range of that axis (0..1 when the vector axis is a row axis).
-/// scratch: when the vector axis is a row axis, each slot takes row_points elements of 8 bytes, rounded up to 64 bytes;
-/// when it is a parallel axis, row_points * 64 elements of 8 bytes per slot.
+/// scratch: when the vector axis is a row axis, each persistent buffer takes row_points elements of 8 bytes, rounded up to 64 bytes;
+/// when it is a parallel axis, row_points * 64 elements of 8 bytes per persistent buffer.
 using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch,
                           std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
                           std::int64_t inner_end);

@@ -49,7 +49,7 @@ std::string instr_text(const LoopNest& nest, const Instr& instr) {
     case Instr::Kind::scan: return fmt::format("scan {}({}{})", trace::name(instr.op), arg(0), instr.args[1] < 0 ? "" : " from " + arg(1));
     case Instr::Kind::scalar: return fmt::format("c{}", instr.input);
     case Instr::Kind::index: return to_string(nest, nest.indices[instr.input]);
-    case Instr::Kind::slot: return fmt::format("slot{}", instr.input);
+    case Instr::Kind::persistent: return fmt::format("persistent{}", instr.input);
     case Instr::Kind::reduced: return "(reduced)";
     case Instr::Kind::op: break;
   }
@@ -79,8 +79,8 @@ std::string to_string(const LoopNest& nest) {
   }
   for (std::size_t k = 0; k < nest.scalars.size(); ++k)
     text += fmt::format("  scalar {} c{}\n", name(nest.scalars[k].dtype), k);
-  for (std::size_t k = 0; k < nest.slots.size(); ++k)
-    text += fmt::format("  slot   {} slot{}[row]\n", name(nest.slots[k]), k);
+  for (std::size_t k = 0; k < nest.persistent.size(); ++k)
+    text += fmt::format("  persistent {} persistent{}[row]\n", name(nest.persistent[k]), k);
   std::string axes;
   for (int axis = 0; axis < nest.parallel; ++axis)
     axes += fmt::format("{}{} < s{}", axis ? ", " : "", axis_name(nest, axis), axis);
@@ -101,7 +101,7 @@ std::string to_string(const LoopNest& nest) {
     for (int id : stage.body)
       text += fmt::format("{}{} {} = {}\n", indent, name(nest.instrs[id].dtype), nest.instrs[id].name,
                           instr_text(nest, nest.instrs[id]));
-    for (const auto& keep : stage.keeps) text += fmt::format("{}slot{} = {}\n", indent, keep.slot, nest.instrs[keep.value].name);
+    for (const auto& keep : stage.keeps) text += fmt::format("{}persistent{} = {}\n", indent, keep.buffer, nest.instrs[keep.value].name);
     for (const auto& reduction : stage.reductions)
       text += fmt::format("{}{} {} = {}({})\n", indent, name(nest.instrs[reduction.result].dtype),
                           nest.instrs[reduction.result].name, trace::name(reduction.op), nest.instrs[reduction.value].name);
@@ -143,7 +143,7 @@ void verify(const LoopNest& nest) {
 
   // 0: not defined; 1: of a parallel point, visible to later stages; 2: of the current row stage
   std::vector<char> state(instrs, 0);
-  std::vector<char> kept(nest.slots.size(), 0);
+  std::vector<char> kept(nest.persistent.size(), 0);
   for (const auto& stage : nest.stages) {
     if (stage.row && nest.rows == 0) broken(nest, "a row stage without row axes");
     const auto use = [&](int id, const char* by) {
@@ -181,9 +181,9 @@ void verify(const LoopNest& nest) {
           use_as(instr.args[1], trace::scan_carry(instr.op, instr.dtype), "what a scan starts from");
           if (nest.instrs[instr.args[1]].row) broken(nest, instr.name + ": it starts from a value of its rows");
           break;
-        case Instr::Kind::slot:
-          if (instr.input < 0 || instr.input >= static_cast<int>(nest.slots.size()) || !kept[instr.input] || !stage.row)
-            broken(nest, instr.name + ": the slot holds nothing here");
+        case Instr::Kind::persistent:
+          if (instr.input < 0 || instr.input >= static_cast<int>(nest.persistent.size()) || !kept[instr.input] || !stage.row)
+            broken(nest, instr.name + ": the persistent buffer holds nothing here");
           break;
         case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
         case Instr::Kind::op:
@@ -194,7 +194,7 @@ void verify(const LoopNest& nest) {
       }
       state[id] = stage.row ? 2 : 1;
     }
-    for (const auto& keep : stage.keeps) use(keep.value, "a slot");
+    for (const auto& keep : stage.keeps) use(keep.value, "a persistent buffer");
     for (const auto& store : stage.stores) {
       use(store.value, "a store");
       if (store.output < 0 || store.output >= static_cast<int>(nest.outputs.size())) broken(nest, "a store has no output");
@@ -210,7 +210,7 @@ void verify(const LoopNest& nest) {
     for (const auto& reduction : stage.reductions) use(reduction.value, "a reduction");
     if (stage.row)
       for (int id : stage.body) state[id] = 0;
-    for (const auto& keep : stage.keeps) kept.at(keep.slot) = 1;
+    for (const auto& keep : stage.keeps) kept.at(keep.buffer) = 1;
     for (const auto& reduction : stage.reductions) state.at(reduction.result) = 1;
   }
 }
@@ -228,7 +228,7 @@ bool value_depends_on(const LoopNest& nest, int value, int axis) {
     seen[id] = 1;
     const Instr& instr = nest.instrs[id];
     if (!instr.row && axis >= nest.parallel) continue;  // one value for all rows
-    if (instr.kind == Instr::Kind::slot || instr.kind == Instr::Kind::reduced) return true;
+    if (instr.kind == Instr::Kind::persistent || instr.kind == Instr::Kind::reduced) return true;
     if (instr.kind == Instr::Kind::scan && axis >= nest.parallel) return true;
     const int index = instr.kind == Instr::Kind::load ? nest.inputs[instr.input].index : instr.kind == Instr::Kind::index ? instr.input : -1;
     std::vector<int> indices;

@@ -10,7 +10,7 @@
 //
 // A body is straight-line SSA: the instruction numbers in `body`, each defined before use. A value computed in a
 // non-row stage, or the result of a reduction, may be used by every later stage; a value of a row stage lives in that
-// stage alone and reaches a later one only through a slot (SlotStore, then Instr::Kind::slot at the same row point).
+// stage alone and reaches a later one only through a persistent buffer (PersistentStore, then Instr::Kind::persistent at the same row point).
 //
 // Values of a type that is only stored (float16, bfloat16) are loaded, stored, kept, and cast from float32 and float64 and to float32;
 // no other op takes or gives them (see storage_types.hpp).
@@ -64,7 +64,7 @@ struct Instr {
     scalar,   // literal number `input` of LoopNest::scalars
     index,    // indices[input] as int64
     op,       // an elementwise op on args
-    slot,     // row slot `input` at this row point
+    persistent,  // persistent buffer `input` at this row point
     reduced,  // the result of a reduction of an earlier row stage
     scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; from
               // args[1] on, where there is one: a value of trace::scan_carry's type, once per parallel point
@@ -89,7 +89,7 @@ struct Reduction {
   int value = -1;
   int result = -1;
 };
-struct SlotStore { int slot = -1, value = -1; };
+struct PersistentStore { int buffer = -1, value = -1; };
 struct Store {
   int output = -1, value = -1;
   int guard = -1;  // a bool value; where it is false nothing is written
@@ -102,7 +102,7 @@ struct Stage {
   bool row = false;
   std::vector<int> body;  // instruction numbers, in order (reduced ones are not in a body)
   std::vector<Reduction> reductions;
-  std::vector<SlotStore> keeps;
+  std::vector<PersistentStore> keeps;
   std::vector<Store> stores;
   std::vector<Check> checks;
   int lanes = 0;  // in which its reductions combine where lanes walk the row; 0: as reduction_order.hpp says for this body
@@ -123,14 +123,14 @@ struct LoopNest {
   std::vector<Instr> instrs;
   std::vector<Stage> stages;
   int checks = 0;               // flags that a launch gets, two int64 each, as one more pointer after the outputs
-  std::vector<DType> slots;     // one value per row point each, private to a parallel point
+  std::vector<DType> persistent; // buffers: one value per row point each, private to a parallel point
   // Two-stage reductions: the rows of chunk c (the value of axis chunk_axis) are cut off so that
   // c * (size of row axis chunk_row) + row < ints[chunk_total]. kNone: no such cut.
   int chunk_axis = -1;
   int chunk_row = -1;           // always the first row axis
   int chunk_total = kNone;
   bool fast_math = false;
-  Schedule schedule;            // how it runs; of the above, only `slots` follow from it
+  Schedule schedule;            // how it runs; of the above, only `persistent` follows from it
 
   int axes() const { return parallel + rows; }
   /// The axis that neighbouring lanes or threads walk: the last row axis, or the last parallel one.

@@ -144,10 +144,10 @@ class Lowering {
   void make_stages() {
     const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
     std::vector<int> at(count, -1);        // value -> instruction, of parallel-level values
-    std::vector<int> slot(count, -1);
-    std::vector<char> stored(count);       // its slot is filled
-    for (const auto& keep : kernel_.kept) slot[keep.value] = keep.slot;
-    nest_.slots = kernel_.slots;
+    std::vector<int> buffer_of(count, -1);
+    std::vector<char> stored(count);       // its persistent buffer is filled
+    for (const auto& keep : kernel_.kept) buffer_of[keep.value] = keep.buffer;
+    nest_.persistent = kernel_.persistent;
     nest_.checks = static_cast<int>(kernel_.checks.size());
     std::vector<char> checked(kernel_.checks.size());
     for (const auto& root : kernel_.roots)
@@ -174,11 +174,11 @@ class Lowering {
       const auto need = [&](auto& self, int v) -> int {
         if (here[v] >= 0) return here[v];
         const Value& value = kernel_.values[v];
-        if (slot[v] >= 0 && stored[v]) {
+        if (buffer_of[v] >= 0 && stored[v]) {
           Instr instr;
-          instr.kind = Instr::Kind::slot;
+          instr.kind = Instr::Kind::persistent;
           instr.dtype = instr.operand = value.dtype;
-          instr.input = slot[v];
+          instr.input = buffer_of[v];
           instr.row = true;
           instr.name = fmt::format("kept_{}", nest_.instrs.size());
           nest_.instrs.push_back(std::move(instr));
@@ -189,7 +189,7 @@ class Lowering {
           here[v] = emit(value, true, here);
         }
         rows.body.push_back(here[v]);
-        if (slot[v] >= 0 && !stored[v]) rows.keeps.push_back({slot[v], here[v]});
+        if (buffer_of[v] >= 0 && !stored[v]) rows.keeps.push_back({buffer_of[v], here[v]});
         return here[v];
       };
       std::vector<std::pair<int, int>> results;
@@ -213,7 +213,7 @@ class Lowering {
         if (!checked[k] && condition.row && condition.ready == pass) need(need, kernel_.checks[k].condition);
       }
       raise_checks(rows, here, checked, [](const Value& condition) { return condition.row; });
-      for (int v = 0; v < count; ++v) stored[v] |= slot[v] >= 0 && here[v] >= 0;
+      for (int v = 0; v < count; ++v) stored[v] |= buffer_of[v] >= 0 && here[v] >= 0;
       if (!rows.stores.empty() || !rows.reductions.empty() || !rows.checks.empty()) nest_.stages.push_back(std::move(rows));
     }
   }
@@ -273,14 +273,14 @@ void fix_reduction_order(LoopNest& nest, const LoopNest& as_kept) {
 Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   const fuse::IndexSpace::Scope scope(kernel.space);
   Arranged arranged = arrange(graph, kernel, limits, options.wish);
-  Kernel without_slots;
-  const bool drops = !arranged.schedule.keep && !arranged.kernel.slots.empty();
+  Kernel without_persistent;
+  const bool drops = !arranged.schedule.keep && !arranged.kernel.persistent.empty();
   if (drops) {
-    without_slots = arranged.kernel;
-    without_slots.kept.clear();
-    without_slots.slots.clear();
+    without_persistent = arranged.kernel;
+    without_persistent.kept.clear();
+    without_persistent.persistent.clear();
   }
-  const Kernel& run = drops ? without_slots : arranged.kernel;
+  const Kernel& run = drops ? without_persistent : arranged.kernel;
   Lowered lowered = Lowering(graph, run, arranged.schedule).run();
   lowered.nest.fast_math = options.fast_math;
   if (drops && lowered.nest.schedule.lanes_along_rows() && !limits.is_cuda())

@@ -37,9 +37,25 @@ int row_lanes(const LoopNest& nest, const Stage& stage) {
   if (stage.lanes > 0) return stage.lanes;
   const int cost = cost_of(nest, stage);
   const int vectors = has_scan(nest, stage) || cost > 40 ? 1 : cost <= 8 ? 4 : 2;
-  return std::min(64, vectors * 64 / widest_element(nest));
+  return std::min(kMostLanes, vectors * 64 / widest_element(nest));
 }
 
 bool rounds(Op reduction, DType dtype) { return is_floating(dtype) && (reduction == Op::reduce_sum || reduction == Op::reduce_prod); }
+
+bool may_end_early(const LoopNest& nest, const Stage& stage) {
+  if (!stage.stores.empty() || !stage.keeps.empty() || !stage.checks.empty() || has_scan(nest, stage)) return false;
+  return !stage.reductions.empty() && std::all_of(stage.reductions.begin(), stage.reductions.end(), [&](const Reduction& reduction) {
+    if (bound_of_first_place(nest, reduction) >= 0) return true;
+    return is_bool(nest.instrs[reduction.result].dtype) && (reduction.op == Op::reduce_max || reduction.op == Op::reduce_min);
+  });
+}
+
+int bound_of_first_place(const LoopNest& nest, const Reduction& reduction) {
+  const Instr& value = nest.instrs[reduction.value];
+  if (reduction.op != Op::reduce_min || nest.rows != 1 || value.kind != Instr::Kind::op || value.op != Op::where) return -1;
+  const Instr &place = nest.instrs[value.args[1]], &bound = nest.instrs[value.args[2]];
+  const bool ascends = place.kind == Instr::Kind::index && !uses_values(nest, place.input) && coefficient(nest, place.input, nest.parallel) == kOne;
+  return ascends && bound.kind == Instr::Kind::scalar ? value.args[2] : -1;
+}
 
 }  // namespace sinter::jit

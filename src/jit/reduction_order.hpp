@@ -9,6 +9,9 @@
 //   into the total, each one starting from the neutral element. So the rounding errors of a sum grow with three numbers of at
 //   most 64 instead of with their product. Only operations that round have blocks and runs.
 //   At the end lanes are combined as a tree: lane i with lane i + L/2, then i + L/4, ...
+//
+//   A scan along lanes takes a step at a time, points that are not there being the neutral element: each lane is combined with the
+//   lane 1, 2, 4, ... before it, and what the row had come to with each of them. Across lanes it takes one row point after the other.
 #pragma once
 #include "jit/loop_nest.hpp"
 
@@ -18,12 +21,24 @@ namespace sinter::jit {
 inline constexpr int kBlockSteps = 64;
 inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
 
+/// No step has more lanes.
+inline constexpr int kMostLanes = 64;
+
 /// Lanes of a row stage whose row axis the lanes walk (L above): one, two or four vectors of 64 bytes of the nest's widest
-/// type, fewer for a longer body, which needs the registers itself. A power of two, at most 64.
+/// type, fewer for a longer body, which needs the registers itself. A power of two.
 int row_lanes(const LoopNest& nest, const Stage& stage);
 
 /// Whether the reduction has blocks and runs: a sum or product of floating-point numbers.
 bool rounds(Op reduction, DType dtype);
+
+/// Whether the stage's results may be known before the row ends, and nothing else is done there: one true decides any, one false all, and
+/// the first place is decided by the first hit.
+bool may_end_early(const LoopNest& nest, const Stage& stage);
+/// Of the least of where(hit, place, bound), the places ascending along the row, the bound, a literal: as soon as
+/// something is less than it, all that follows is more. -1 for another reduction.
+int bound_of_first_place(const LoopNest& nest, const Reduction& reduction);
+/// Steps of a row after which a compiled kernel asks whether they are known.
+inline constexpr int kUndecidedSteps = 16;
 
 /// Cost of the stage's operations, in units of one addition.
 int cost_of(const LoopNest& nest, const Stage& stage);

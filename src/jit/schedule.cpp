@@ -15,8 +15,16 @@ namespace {
 
 constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"}, std::pair{Form::rows, "rows"},
                                std::pair{Form::columns, "columns"}, std::pair{Form::panels, "panels"}};
-constexpr std::array kNumbers = {"keep", "unroll", "tile", "panel", "panel_rows", "stream", "workspace", "grain", "pieces", "vector", "threads",
-                                 "row_threads", "row_steps", "blocks"};
+/// What may be wished of a number.
+struct Range {
+  std::string_view field;
+  int least, most;
+};
+constexpr std::array kNumbers = {Range{"keep", 0, 1},           Range{"unroll", 1, 8},       Range{"tile", 1, 1 << 16},
+                                 Range{"panel", 1, 512},        Range{"panel_rows", 1, 16},  // a part of a block of steps
+                                 Range{"stream", 0, 1 << 20},   Range{"workspace", 1, 1024}, Range{"grain", 1, 1 << 20},
+                                 Range{"pieces", 1, 1024},      Range{"vector", 1, 16},      Range{"threads", 32, 1024},
+                                 Range{"row_threads", 32, 1024}, Range{"row_steps", 0, 32},  Range{"blocks", 1, 1024}};
 
 std::optional<Form> form_named(std::string_view text) {
   for (const auto& [form, known] : kForms)
@@ -90,17 +98,24 @@ Wish Wish::parse(std::string_view text) {
     const std::size_t equals = part.find('=');
     const std::string_view field = part.substr(0, equals), value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
     bool good = false;
+    std::string known;
     if (field == "form") {
       good = form_named(value).has_value();
     } else if (field == "axes") {
       const auto numbers = split(value, '.');
       good = std::all_of(numbers.begin(), numbers.end(), [](std::string_view n) { return number_in(n).has_value(); });
-    } else if (std::find(kNumbers.begin(), kNumbers.end(), field) == kNumbers.end()) {
-      throw ValueError(fmt::format("schedule '{}': there is no '{}'; known are form, axes, {}", text, field, fmt::join(kNumbers, ", ")));
     } else {
-      good = number_in(value).has_value();
+      const auto range = std::find_if(kNumbers.begin(), kNumbers.end(), [&](const Range& r) { return r.field == field; });
+      if (range == kNumbers.end()) {
+        std::string fields = "form, axes";
+        for (const Range& r : kNumbers) fields += fmt::format(", {}", r.field);
+        throw ValueError(fmt::format("schedule '{}': there is no '{}'; known are {}", text, field, fields));
+      }
+      const auto number = number_in(value);
+      good = number && *number >= range->least && *number <= range->most;
+      known = fmt::format(", which is {} to {}", range->least, range->most);
     }
-    if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is no value of {}", text, value, field));
+    if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is no value of {}{}", text, value, field, known));
     wish.fields_.emplace_back(field, value);
   }
   return wish;

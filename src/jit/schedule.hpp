@@ -23,7 +23,7 @@ std::string_view name(Form form);
 struct Schedule {
   Form form = Form::pointwise;
   std::vector<int> axes;  // the order of the kernel's axes, parallel ones first; empty: as they come
-  bool keep = false;      // values that a later pass over the row needs stay in slots; false: there are none, or they are computed again
+  bool keep = false;      // values that a later pass over the row needs stay in persistent buffers; false: there are none, or they are computed again
 
   // CPU
   int unroll = 1;         // vectors of lanes at once, where lanes walk a parallel axis
@@ -39,7 +39,7 @@ struct Schedule {
   int vector = 1;         // elements a thread takes at once along the lanes' axis, in accesses of up to 16 bytes
   int threads = 256;      // of a block; columns: 32 beside each other, the others share the rows
   int row_threads = 256;  // rows: threads that share one; 32 (a warp, several rows a block) or all
-  int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that slots are registers; 0: a loop, and shared memory
+  int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that persistent buffers are registers; 0: a loop, and shared memory
   int blocks = 32;        // of the grid for each multiprocessor, at most
   bool wide_index = true; // 64-bit indices
 

@@ -10,10 +10,7 @@
 
 namespace sinter::trace {
 
-const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
-  if (tensor.node() == nullptr) fail<ValueError>(site, "an empty Tensor handle was passed; assign it a value first");
-  return tensor.node();
-}
+void refuse_empty_handle(const Site& site) { fail<ValueError>(site, "an empty Tensor handle was passed; assign it a value first"); }
 
 namespace {
 /// There from the start and never destroyed: static objects may still record, and a child of fork finds nothing half made.

@@ -268,6 +268,8 @@ Tensor diag(const Arg& x, std::int64_t k) {
   const RecordedPtr node = arranged(site, x);
   if (node->shape.size() == 2) return diagonal(Tensor(node), k, 0, 1);
   if (node->shape.size() != 1) fail<ShapeError>(site, fmt::format("shape {} is neither a vector nor a matrix", to_string(node->shape)));
+  constexpr std::int64_t kFar = std::int64_t{1} << 31;  // no matrix of that side fits in memory
+  if (k < -kFar || k > kFar) fail<ShapeError>(site, fmt::format("no matrix is large enough for a diagonal {} from the main one", k));
   const std::int64_t shift = k < 0 ? -k : k, size = node->shape[0] + shift;
   check_shape(site, {size, size}, node->dtype);
   // Above the diagonal the row says which element it is, below it the column.

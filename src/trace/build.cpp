@@ -93,11 +93,9 @@ RecordedPtr simplified(const Site& site, Op op, const Operands& x) {
   }
   if (op == Op::absolute && x[0]->op == op) return x[0];
   if (op == Op::where) return is_constant(x[0]) ? x[x[0]->scalar.i != 0 ? 1 : 2] : nullptr;
+  if (!std::all_of(x.begin(), x.end(), is_constant)) return nullptr;
   std::array<Scalar, 3> literals;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!is_constant(x[i])) return nullptr;
-    literals[i] = x[i]->scalar;
-  }
+  for (std::size_t i = 0; i < x.size(); ++i) literals[i] = x[i]->scalar;
   Scalar value;
   if (!fold(op, std::span(literals.data(), x.size()), value)) return nullptr;
   return make_constant(site, value, x[0]->shape_owner);
@@ -125,7 +123,7 @@ RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape)
 
 RecordedPtr make_iota(const Site& site, std::int64_t count) { return new_node(site, Op::iota, DType::int64, Shape{count}); }
 
-RecordedPtr make_elementwise(const Site& site, Op op, Operands inputs) {
+RecordedPtr make_elementwise(const Site& site, Op op, Operands&& inputs) {
   if (RecordedPtr simpler = simplified(site, op, inputs)) return simpler;
   const RecordedPtr& typed = op == Op::where ? inputs[1] : inputs[0];
   const DType dtype = primitive(op).result == Result::boolean ? DType::bool_ : typed->dtype;

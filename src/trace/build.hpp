@@ -12,7 +12,7 @@
 namespace sinter::trace {
 
 /// Links a new node to its operands and asks for an evaluation when the chain is long.
-RecordedPtr record(RecordedPtr node, Operands inputs);
+RecordedPtr record(RecordedPtr node, Operands&& inputs);
 
 // --- leaves
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage);
@@ -21,7 +21,7 @@ RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape)
 RecordedPtr make_iota(const Site& site, std::int64_t count);
 
 // --- elementwise: inputs of the node's shape and of one type (but where's condition)
-RecordedPtr make_elementwise(const Site& site, Op op, Operands inputs);
+RecordedPtr make_elementwise(const Site& site, Op op, Operands&& inputs);
 RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype);
 
 // --- views
@@ -47,8 +47,12 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints = {});
 
 // --- from arguments
+[[noreturn]] void refuse_empty_handle(const Site& site);
 /// The node of a tensor argument; ValueError for an empty handle.
-const RecordedPtr& node_of(const Site& site, const Tensor& tensor);
+inline const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
+  if (tensor.node() == nullptr) refuse_empty_handle(site);
+  return tensor.node();
+}
 /// The shape of an argument; () for a scalar.
 const Shape& shape_of(const Site& site, const Arg& arg);
 /// True if an integer argument is a value of the type.

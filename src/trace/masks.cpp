@@ -157,17 +157,24 @@ Tensor extract(const Arg& condition, const Arg& x) {
   return compress(Tensor(make_reshape(site, chosen, {element_count(chosen->shape)})), Tensor(node));
 }
 
+namespace {
+
+/// The indices, of which one that is out of range is an IndexError when it is computed.
+Tensor within(const Tensor& indices, std::int64_t size) { return indices.size() == 0 ? indices : take(arange(size), indices); }
+
+}  // namespace
+
 std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape) {
   const Scope scope("unravel_index", indices.where());
-  return indices_of(scope.site(), as_node(scope.site(), indices), shape);
+  return indices_of(scope.site(), as_node(scope.site(), Arg(within(Tensor(as_node(scope.site(), indices)), element_count(shape)))), shape);
 }
 
 Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where) {
   const Scope scope("ravel_multi_index", where);
   if (indices.size() != shape.size() || shape.empty())
     fail<ShapeError>(scope.site(), fmt::format("{} indices for shape {}", indices.size(), to_string(shape)));
-  Tensor flat = indices[0];
-  for (std::size_t k = 1; k < shape.size(); ++k) flat = flat * shape[k] + indices[k];
+  Tensor flat = within(indices[0], shape[0]);
+  for (std::size_t k = 1; k < shape.size(); ++k) flat = flat * shape[k] + within(indices[k], shape[k]);
   return flat;
 }
 

@@ -189,7 +189,7 @@ std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) 
 }
 
 const Hash128& Outline::hash_of(const ShapePtr& shape) {
-  if (shape.get() == last_shape_) return last_shape_hash_;
+  if (shape.get() == last_shape_ || (last_shape_ != nullptr && *shape == *last_shape_)) return last_shape_hash_;
   CodeWriter codes{{}, symbols_};
   numbers_.sizes(*shape, codes);
   last_shape_ = shape.get();

@@ -191,6 +191,7 @@ Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOpt
   const Scope scope("lp_pool", x.where());
   const Composed norm = floating(scope.site(), x);
   if (!(p > 0)) fail<ValueError>(scope.site(), fmt::format("p of {}; it is positive", p));
+  if (std::isinf(p)) return norm(max_pool(abs(norm.values), kernel_size, how));
   const Pool pool = pool_of(scope.site(), norm.values.shape(), kernel_size, how);
   const Tensor zero(make_constant(scope.site(), make_scalar_int(norm.values.dtype(), 0), Shape{}));
   const Tensor raised = p == 1 ? abs(norm.values) : p == 2 ? square(norm.values) : power(abs(norm.values), p);

@@ -1,5 +1,7 @@
 #include "trace/primitives.hpp"
 
+#include <iterator>
+
 namespace sinter::trace {
 namespace {
 
@@ -15,7 +17,9 @@ constexpr Primitive structural(Op op, std::string_view name, int arity, OpKind k
 }
 
 constexpr int F = accepts::F, I = accepts::I, B = accepts::B;
-constexpr Primitive kTable[] = {
+}  // namespace
+
+constexpr Primitive kPrimitives[] = {
 #define SINTER_ELEMENTWISE(id, arity, acc, result, rule, cost, identity, cf, ci, llvm, interp) \
   elementwise(Op::id, #id, arity, acc, Result::result, TypeRule::rule, cost, Identity::identity, cf, ci),
 #define SINTER_REDUCTION(id, combine, empty) reduction(Op::id, #id, Op::combine, empty),
@@ -29,14 +33,11 @@ constexpr Primitive kTable[] = {
 };
 
 static_assert([] {
-  for (const Primitive& row : kTable)
+  for (const Primitive& row : kPrimitives)
     if (row.arity > kMaxArity) return false;
   return true;
 }());
 
-}  // namespace
-
-const Primitive& primitive(Op op) { return kTable[static_cast<int>(op)]; }
-int primitive_count() { return static_cast<int>(sizeof kTable / sizeof kTable[0]); }
+int primitive_count() { return static_cast<int>(std::size(kPrimitives)); }
 
 }  // namespace sinter::trace

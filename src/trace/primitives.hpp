@@ -58,8 +58,9 @@ struct Primitive {
 /// Operands of an op at most.
 inline constexpr int kMaxArity = 4;
 
+[[gnu::visibility("hidden")]] extern const Primitive kPrimitives[];
 /// The row of an op.
-const Primitive& primitive(Op op);
+inline const Primitive& primitive(Op op) { return kPrimitives[static_cast<int>(op)]; }
 /// Number of rows; rows are numbered 0..count-1 in the table's order.
 int primitive_count();
 inline std::string_view name(Op op) { return primitive(op).name; }

@@ -126,7 +126,7 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
-RecordedPtr record(RecordedPtr node, Operands inputs) {
+RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   thread_local constinit std::uint64_t order = 0;
   for (const RecordedPtr& input : inputs) {
     order = std::max(order, input->order);

@@ -2,7 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <memory>
-#include <mutex>
+
+#include "trace/spin_lock.hpp"
 
 namespace sinter::trace {
 
@@ -10,7 +11,7 @@ struct Storage {
   std::size_t bytes = 0;
   std::shared_ptr<void> host;    // contiguous row-major elements, aligned as one of them, at least; null when only a device has them
   std::shared_ptr<void> device;  // the engine's own: a device::Buffer and which device it is of
-  std::mutex mutex;              // guards the two once others know of it; never held while a device is waited for
+  SpinLock lock;                 // guards the two once others know of it; never held while a device is waited for
 };
 using StoragePtr = std::shared_ptr<Storage>;
 

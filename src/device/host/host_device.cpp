@@ -72,7 +72,7 @@ class CompiledKernel final : public Kernel {
 /// Bytes of scratch that a compiled kernel needs, as jit::CpuEntry says.
 std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
   const std::int64_t values = row_points(nest, ints) * (nest.schedule.lanes_along_rows() ? 1 : 64);
-  return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.slots.size());
+  return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.persistent.size());
 }
 
 /// A thread's scratch memory, kept from launch to launch.

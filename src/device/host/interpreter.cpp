@@ -19,8 +19,8 @@ using Kind = Instr::Kind;
 
 namespace {
 
-/// Bytes of slots that a tile of lanes may need at once, when each lane is a row of its own.
-constexpr std::int64_t kSlotBudget = 256 << 10;
+/// Bytes of persistent buffers that a tile of lanes may need at once, when each lane is a row of its own.
+constexpr std::int64_t kPersistentBudget = 256 << 10;
 
 /// Memory of one thread, kept from run to run.
 struct Workspace {
@@ -42,14 +42,14 @@ class Interpreter::Frame {
       : p_(program), nest_(program.nest), arguments_(arguments), log_(log) {
     for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ *= ints(axis);
     lanes_ = p_.lanes;
-    if (!p_.lanes_are_rows && p_.slot_bytes * row_points_ > 0)
-      lanes_ = std::clamp<std::int64_t>(kSlotBudget / (p_.slot_bytes * row_points_), 16, lanes_);
-    slot_lanes_ = p_.lanes_are_rows ? 1 : lanes_;
+    if (!p_.lanes_are_rows && p_.persistent_bytes * row_points_ > 0)
+      lanes_ = std::clamp<std::int64_t>(kPersistentBudget / (p_.persistent_bytes * row_points_), 16, lanes_);
+    persistent_lanes_ = p_.lanes_are_rows ? 1 : lanes_;
     Workspace& workspace = per_thread<Workspace>();
     const std::int64_t fixed = p_.tiles * kTileBytes + p_.cells * 8;
-    tiles_ = workspace.reserve(fixed + row_points_ * slot_lanes_ * 8 * static_cast<std::int64_t>(nest_.slots.size()));
+    tiles_ = workspace.reserve(fixed + row_points_ * persistent_lanes_ * 8 * static_cast<std::int64_t>(nest_.persistent.size()));
     cells_ = tiles_ + p_.tiles * kTileBytes;
-    slots_ = cells_ + p_.cells * 8;
+    persistent_ = cells_ + p_.cells * 8;
     workspace.axis.assign(nest_.axes(), 0);
     workspace.base.assign(nest_.indices.size(), 0);
     workspace.slope.assign(nest_.indices.size(), 0);
@@ -92,9 +92,9 @@ class Interpreter::Frame {
   char* tile(int place) const { return tiles_ + place * kTileBytes; }
   char* cell(int place) const { return cells_ + place * 8; }
   char* place(const Program::Value& value) const { return value.varying ? tile(value.place) : cell(value.place); }
-  /// Slots have 8 bytes a value here, whatever their type, but neighbours lie next to each other in their own size.
-  char* slot(int number, std::int64_t row) const {
-    return slots_ + row_points_ * slot_lanes_ * 8 * number + row * slot_lanes_ * bytes(nest_.slots[number]);
+  /// Persistent buffers have 8 bytes a value here, whatever their type, but neighbours lie next to each other in their own size.
+  char* persistent(int number, std::int64_t row) const {
+    return persistent_ + row_points_ * persistent_lanes_ * 8 * number + row * persistent_lanes_ * bytes(nest_.persistent[number]);
   }
   static int bytes(DType dtype) { return static_cast<int>(itemsize(dtype)); }
 
@@ -137,6 +137,7 @@ class Interpreter::Frame {
           n_ = std::min(p_.lanes, extent - begin);
           run_body(program, stage);
           row_ += n_;
+          if (decided(program, stage, parts)) break;
         }
         axis_[inner] = 0;
       } else {
@@ -144,6 +145,7 @@ class Interpreter::Frame {
         if (n_ > 0) run_body(program, stage);
         ++row_;
       }
+      if (decided(program, stage, parts)) break;
     }
     n_ = point_lanes;
     for (const auto& fold : program.folds) finish(fold, parts);
@@ -198,6 +200,27 @@ class Interpreter::Frame {
     values_[fold.result] = out;
   }
 
+  /// Whether nothing that follows in the row can change the stage's results.
+  bool decided(const StageProgram& program, const jit::Stage& stage, std::int64_t parts) const {
+    if (!program.may_end_early) return false;
+    for (std::size_t k = 0; k < program.folds.size(); ++k) {
+      const char* part = tile(program.folds[k].step);
+      const int bound = program.folds[k].bound;
+      const int deciding = stage.reductions[k].op == jit::Op::reduce_max;
+      bool known = false;
+      if (bound >= 0) known = p_.lanes_are_rows && found_before(part, parts, *static_cast<const std::int64_t*>(values_[bound]));
+      else if (p_.lanes_are_rows) known = std::memchr(part, deciding, parts) != nullptr;
+      else known = std::memchr(part, 1 - deciding, parts) == nullptr;
+      if (!known) return false;
+    }
+    return true;
+  }
+
+  static bool found_before(const char* parts, std::int64_t count, std::int64_t bound) {
+    const auto* places = reinterpret_cast<const std::int64_t*>(parts);
+    return std::any_of(places, places + count, [&](std::int64_t place) { return place < bound; });
+  }
+
   void start(const Program::Scan& scan, std::int64_t lanes) {
     const int from = nest_.instrs[scan.instr].args[1];
     if (from < 0) return scan.kernels.start(lanes, tile(scan.place));
@@ -228,9 +251,9 @@ class Interpreter::Frame {
     }
     if (program.row) combine(program);
     for (const auto& keep : stage.keeps) {
-      const int size = bytes(nest_.slots[keep.slot]);
-      if (p_.values[keep.value].varying) std::memcpy(slot(keep.slot, row_), values_[keep.value], n_ * size);
-      else fill(size, n_, values_[keep.value], slot(keep.slot, row_));
+      const int size = bytes(nest_.persistent[keep.buffer]);
+      if (p_.values[keep.value].varying) std::memcpy(persistent(keep.buffer, row_), values_[keep.value], n_ * size);
+      else fill(size, n_, values_[keep.value], persistent(keep.buffer, row_));
     }
     for (const auto& put : stage.stores) store(put);
     for (const auto& check : stage.checks) raise(check);
@@ -324,8 +347,8 @@ class Interpreter::Frame {
           for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[instr.input] + k * slope_[instr.input];
         return;
       }
-      case Kind::slot:
-        result = slot(instr.input, row_);
+      case Kind::persistent:
+        result = persistent(instr.input, row_);
         return;
       case Kind::reduced:
         return;
@@ -333,7 +356,8 @@ class Interpreter::Frame {
         const auto& scan = *std::find_if(program.scans.begin(), program.scans.end(), [&](const auto& s) { return s.instr == step.instr; });
         const void* values = as_tile(step.args[0], 0);
         char* out = place(value);
-        (p_.lanes_are_rows ? scan.kernels.row : scan.kernels.lanes)(n_, values, tile(scan.place), out);
+        if (p_.lanes_are_rows) scan.kernels.row(n_, program.row_lanes, values, tile(scan.place), out);
+        else scan.kernels.lanes(n_, values, tile(scan.place), out);
         result = out;
         return;
       }
@@ -437,12 +461,12 @@ class Interpreter::Frame {
   const Arguments& arguments_;
   AccessLog* const log_;
   int stage_ = 0;
-  char *tiles_ = nullptr, *cells_ = nullptr, *slots_ = nullptr;
+  char *tiles_ = nullptr, *cells_ = nullptr, *persistent_ = nullptr;
   std::int64_t *axis_ = nullptr, *base_ = nullptr, *slope_ = nullptr;
   const void** values_ = nullptr;
   std::int64_t row_points_ = 1;
   std::int64_t lanes_ = 0;       // of a tile of parallel points
-  std::int64_t slot_lanes_ = 1;  // elements of a slot at one row point
+  std::int64_t persistent_lanes_ = 1;  // elements of a persistent buffer at one row point
   std::int64_t n_ = 1;           // elements of the current tile
   std::int64_t steps_ = 0;       // of the current row stage's reductions
   std::int64_t row_ = 0;         // row-major number of the tile's first row point

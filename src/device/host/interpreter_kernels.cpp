@@ -5,6 +5,7 @@
 
 #include "device/host/interpreter_functions.hpp"
 #include "device/host/interpreter_math.hpp"
+#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::device {
@@ -134,13 +135,20 @@ struct Scan {
   using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
 
   static void start(std::int64_t n, void* so_far) { std::fill_n(static_cast<Acc*>(so_far), n, Reduce<Acc, op>::neutral()); }
-  static void row(std::int64_t n, const void* values, void* so_far, void* results) {
+  static void row(std::int64_t n, std::int64_t lanes, const void* values, void* so_far, void* results) {
     const T* v = static_cast<const T*>(values);
     T* out = static_cast<T*>(results);
     Acc& total = *static_cast<Acc*>(so_far);
-    for (std::int64_t i = 0; i < n; ++i) {
-      total = Reduce<Acc, op>::combined(total, static_cast<Acc>(v[i]));
-      out[i] = static_cast<T>(total);
+    Acc step[2 * jit::kMostLanes];  // behind neutral elements
+    std::fill_n(step, lanes, Reduce<Acc, op>::neutral());
+    for (; n > 0; n -= lanes, v += lanes, out += lanes) {
+      const std::int64_t m = std::min(n, lanes);
+      for (std::int64_t i = 0; i < m; ++i) step[lanes + i] = static_cast<Acc>(v[i]);
+      std::fill_n(step + lanes + m, lanes - m, Reduce<Acc, op>::neutral());
+      for (std::int64_t distance = 1; distance < lanes; distance *= 2)
+        for (std::int64_t i = 2 * lanes - 1; i >= lanes; --i) step[i] = Reduce<Acc, op>::combined(step[i - distance], step[i]);
+      for (std::int64_t i = 0; i < m; ++i) out[i] = static_cast<T>(Reduce<Acc, op>::combined(total, step[lanes + i]));
+      total = Reduce<Acc, op>::combined(total, step[2 * lanes - 1]);
     }
   }
   static void lanes(std::int64_t n, const void* values, void* so_far, void* results) {

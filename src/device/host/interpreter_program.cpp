@@ -18,7 +18,7 @@ using Kind = Instr::Kind;
 Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   verify(nest);
   lanes_are_rows = nest.schedule.lanes_along_rows();
-  for (DType slot : nest.slots) slot_bytes += static_cast<std::int64_t>(itemsize(slot));
+  for (DType buffer : nest.persistent) persistent_bytes += static_cast<std::int64_t>(itemsize(buffer));
   walks.assign(nest.indices.size(), Walk::constant);
   irregular_tile.assign(nest.indices.size(), -1);
   for (std::size_t k = 0; k < nest.indices.size(); ++k)
@@ -112,7 +112,7 @@ void Interpreter::Program::plan_stage(int number) {
         need_index(program, instr.input);
         value.varying = has_lanes && walks[instr.input] != Walk::constant;
         break;
-      case Kind::slot:
+      case Kind::persistent:
         value.varying = true;
         break;
       case Kind::scan:
@@ -134,13 +134,15 @@ void Interpreter::Program::plan_stage(int number) {
     Value& result = values[reduction.result];
     result.varying = !lanes_are_rows;
     result.bytes = static_cast<int>(itemsize(nest.instrs[reduction.result].dtype));
-    Program::Fold fold{reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value, reduction.result, place_of(true)};
+    Program::Fold fold{reduction_kernels(reduction.op, nest.instrs[reduction.value].dtype), reduction.value, reduction.result,
+                       jit::bound_of_first_place(nest, reduction), place_of(true)};
     if (jit::rounds(reduction.op, nest.instrs[reduction.value].dtype)) {
       fold.block = place_of(true);
       fold.run = place_of(true);
     }
     program.folds.push_back(fold);
   }
+  program.may_end_early = jit::may_end_early(nest, stage);
   for (const auto& store : stage.stores) need_index(program, nest.outputs[store.output].index);
 }
 

@@ -33,6 +33,7 @@ struct Interpreter::Program {
   struct Fold {
     ReductionKernels kernels;
     int value, result;
+    int bound;  // jit::bound_of_first_place
     int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no blocks and runs where nothing rounds
   };
   struct Scan {
@@ -46,6 +47,7 @@ struct Interpreter::Program {
     std::vector<Fold> folds;
     std::vector<Scan> scans;
     std::int64_t row_lanes = 1;  // of a step, where lanes are rows
+    bool may_end_early = false;  // folds lie in the order of the stage's reductions
   };
 
   explicit Program(const jit::LoopNest& nest);
@@ -66,7 +68,7 @@ struct Interpreter::Program {
   int tiles = 0, cells = 0;  // workspace used
   int scratch_tile = -1;     // three tiles for expanded operands
   std::int64_t lanes = kTile;
-  std::int64_t slot_bytes = 0;  // all slots of one row point
+  std::int64_t persistent_bytes = 0;  // all persistent buffers of one row point
 };
 
 }  // namespace sinter::device

@@ -94,7 +94,7 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
   const std::int64_t most = static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks;
   g.grid = static_cast<unsigned>(std::min((points + points_per_block - 1) / points_per_block, most));
   if (schedule.row_steps == 0)
-    for (DType slot : nest.slots) g.shared += (static_cast<std::size_t>(row) * itemsize(slot) + 15) / 16 * 16;
+    for (DType buffer : nest.persistent) g.shared += (static_cast<std::size_t>(row) * itemsize(buffer) + 15) / 16 * 16;
   if (schedule.form == Form::rows) g.shared *= static_cast<std::size_t>(rows_per_block(nest));
   return g;
 }

@@ -1,7 +1,7 @@
 // Loop nest -> CUDA C++. One self-contained kernel in one of three forms (see geometry.hpp); the text holds no
 // parameter value, so that another literal or another size is the same text.
 //
-// Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, slots slot0; values have
+// Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0; values have
 // the names of their instructions.
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include "jit/cuda/geometry.hpp"
 #include "jit/cuda/spelling.hpp"
 #include "jit/loop_nest.hpp"
+#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -125,7 +126,7 @@ class Printer {
     const int threads = nest_.schedule.threads, row_threads = nest_.schedule.row_threads;
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
     if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
-    if (!nest_.slots.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no row slots");
+    if (!nest_.persistent.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no persistent buffer");
     if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
@@ -277,13 +278,13 @@ class Printer {
       const Instr& instr = nest_.instrs[id];
       const std::string type(cpp_type(instr.dtype));
       if (instr.kind == Instr::Kind::load && !is_plain(instr)) continue;
-      if (instr.kind == Instr::Kind::slot) {
+      if (instr.kind == Instr::Kind::persistent) {
         if (in_registers()) {
-          value_[id] = slot_element(instr.input, true);
+          value_[id] = persistent_element(instr.input, true);
           continue;
         }
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
-             vector_at(fmt::format("slot{}", instr.input), instr.dtype, "row", true));
+             vector_at(fmt::format("persistent{}", instr.input), instr.dtype, "row", true));
         value_[id] = instr.name + ".at[lane]";
       } else if (instr.kind == Instr::Kind::load && is_vector(nest_.inputs[instr.input].index)) {
         const Access& input = nest_.inputs[instr.input];
@@ -299,10 +300,10 @@ class Printer {
   }
 
   bool in_registers() const { return nest_.schedule.row_steps > 0; }
-  /// A slot at this row point.
-  std::string slot_element(int slot, bool per_lane) const {
-    if (!in_registers()) return fmt::format("slot{}[row]", slot);
-    return per_lane ? fmt::format("slot{}[step * {} + lane]", slot, width_) : fmt::format("slot{}[step]", slot);
+  /// A persistent buffer at this row point.
+  std::string persistent_element(int buffer, bool per_lane) const {
+    if (!in_registers()) return fmt::format("persistent{}[row]", buffer);
+    return per_lane ? fmt::format("persistent{}[step * {} + lane]", buffer, width_) : fmt::format("persistent{}[step]", buffer);
   }
 
   std::string expression(const Instr& instr, bool per_lane) {
@@ -315,8 +316,8 @@ class Printer {
       }
       case Instr::Kind::index:
         return fmt::format("(long long)({})", index(instr.input, per_lane));
-      case Instr::Kind::slot:
-        return slot_element(instr.input, false);
+      case Instr::Kind::persistent:
+        return persistent_element(instr.input, false);
       case Instr::Kind::op:
         break;
       default:
@@ -371,7 +372,7 @@ class Printer {
         if (is_vector(store))
           line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
       if (!in_registers())
-        for (const SlotStore& keep : stage.keeps) line("{} slot{}_at;", helpers_.vector_type(nest_.slots[keep.slot], width_), keep.slot);
+        for (const PersistentStore& keep : stage.keeps) line("{} persistent{}_at;", helpers_.vector_type(nest_.persistent[keep.buffer], width_), keep.buffer);
     }
     lanes(per_lane, [&] {
       compute(stage, per_lane);
@@ -382,8 +383,8 @@ class Printer {
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
-      for (const SlotStore& keep : stage.keeps) {
-        const std::string at = per_lane && !in_registers() ? fmt::format("slot{}_at.at[lane]", keep.slot) : slot_element(keep.slot, per_lane);
+      for (const PersistentStore& keep : stage.keeps) {
+        const std::string at = per_lane && !in_registers() ? fmt::format("persistent{}_at.at[lane]", keep.buffer) : persistent_element(keep.buffer, per_lane);
         line("{}{} = {};", in_row, at, value_[keep.value]);
       }
       if (!per_lane) return;
@@ -394,8 +395,8 @@ class Printer {
       }
     });
     if (per_lane && !in_registers())
-      for (const SlotStore& keep : stage.keeps)
-        line("{} = slot{}_at;", vector_at(fmt::format("slot{}", keep.slot), nest_.slots[keep.slot], "row", false), keep.slot);
+      for (const PersistentStore& keep : stage.keeps)
+        line("{} = persistent{}_at;", vector_at(fmt::format("persistent{}", keep.buffer), nest_.persistent[keep.buffer], "row", false), keep.buffer);
     for (const Store& store : stage.stores) {
       const Access& output = nest_.outputs[store.output];
       const std::string when = store_condition(store, owner);
@@ -599,7 +600,7 @@ class Printer {
     if (!warp && nest_.schedule.row_threads > kWarp) declare_parts(fmt::format("[{}]", nest_.schedule.row_threads / kWarp));
     if (warp) line("const unsigned int thread = threadIdx.x & {};", kWarp - 1);
     else line("const unsigned int thread = threadIdx.x;");
-    declare_slots(warp);
+    declare_persistent(warp);
     if (warp)
       open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})", count_,
            rows_per_block(nest_), kWarp);
@@ -632,11 +633,7 @@ class Printer {
       end = "whole";
       line("const {} whole = row_points / {} * {};", count_, width_, width_);
     }
-    open("for ({} row = thread{}; row < {}; row += {})", count_, width_ > 1 ? fmt::format(" * {}", width_) : "", end,
-         nest_.schedule.row_threads * width_);
-    unflatten_row(stage);
-    stage_body(stage, "");
-    close();
+    thread_loop(stage, width_ > 1 ? fmt::format("thread * {}", width_) : "thread", end, nest_.schedule.row_threads * width_);
     if (!may_end_within) return;
     tail_ = true;
     open("for ({} row = whole + thread; row < row_points; row += {})", count_, nest_.schedule.row_threads);
@@ -645,6 +642,40 @@ class Printer {
     close();
     tail_ = false;
     close();
+  }
+
+  /// A loop over a row's points that this thread takes: from `first` on, `step` apart. Where the results may be known early it is asked
+  /// for them now and then: at every point the question would keep the next reads waiting.
+  void thread_loop(const Stage& stage, const std::string& first, const std::string& end, int step) {
+    const bool early = may_end_early(nest_, stage);
+    if (early) {
+      open("for ({} begin = 0; begin < {}; begin += {})", count_, end, step * kUndecidedSteps);
+      line("const {0} stop = {1} - begin < {2} ? {1} : begin + {2};", count_, end, step * kUndecidedSteps);
+    }
+    open("for ({0} row = {1}{2}; row < {3}; row += {4})", count_, early ? "begin + " : "", first, early ? "stop" : end, step);
+    unflatten_row(stage);
+    stage_body(stage, "");
+    close();
+    if (!early) return;
+    line("if ({}) break;", decided(stage));
+    close();
+  }
+
+  /// Whether nothing more can change this thread's parts. The lanes of a row's vectors share a result, those of columns have one each.
+  std::string decided(const Stage& stage) const {
+    std::string all;
+    for (const Reduction& reduction : stage.reductions) {
+      const int bound = bound_of_first_place(nest_, reduction);
+      std::string known;
+      for (int lane = 0; lane < width_; ++lane) {
+        std::string part = result(reduction).name + "_part";
+        if (width_ > 1) part += fmt::format("[{}]", lane);
+        if (lane > 0) known += form_ == Form::rows ? " || " : " && ";
+        known += bound >= 0 ? fmt::format("{} < {}", part, value_[bound]) : reduction.op == Op::reduce_max ? part : "!" + part;
+      }
+      all += fmt::format("{}({})", all.empty() ? "" : " && ", known);
+    }
+    return all;
   }
 
   /// As many steps as the longest row takes, so that what a thread keeps of each has a register of its own.
@@ -663,9 +694,9 @@ class Printer {
   void scan_loop(const Stage& stage) {
     start_scans(stage);
     // It reads what the last element's thread kept, and the pass after this one may keep something else there.
-    const bool shares_slots = !nest_.slots.empty() && !in_registers();
+    const bool shares_persistent = !nest_.persistent.empty() && !in_registers();
     const auto meet = [&] {
-      if (shares_slots) line("{}();", nest_.schedule.row_threads > kWarp ? "__syncthreads" : "__syncwarp");
+      if (shares_persistent) line("{}();", nest_.schedule.row_threads > kWarp ? "__syncthreads" : "__syncwarp");
     };
     meet();
     open("for ({0} first = 0; first < row_points; first += {1})", count_, nest_.schedule.row_threads);
@@ -677,27 +708,27 @@ class Printer {
     meet();
   }
 
-  /// A region of dynamic shared memory for each slot (of each warp that has a row of its own). Threads read back only
-  /// what they wrote themselves, so that slots need no barrier but around a scan.
-  void declare_slots(bool warp) {
+  /// A region of dynamic shared memory for each persistent buffer (of each warp that has a row of its own). Threads read back only
+  /// what they wrote themselves, so that persistent buffers need no barrier but around a scan.
+  void declare_persistent(bool warp) {
     if (in_registers())
-      for (std::size_t i = 0; i < nest_.slots.size(); ++i)
-        line("{} slot{}[{}];", cpp_type(nest_.slots[i]), i, nest_.schedule.row_steps * width_);
-    if (nest_.slots.empty() || in_registers()) return;
+      for (std::size_t i = 0; i < nest_.persistent.size(); ++i)
+        line("{} persistent{}[{}];", cpp_type(nest_.persistent[i]), i, nest_.schedule.row_steps * width_);
+    if (nest_.persistent.empty() || in_registers()) return;
     line("extern __shared__ __align__(16) unsigned char sn_shared[];");
     std::string product;
     for (int a = nest_.parallel; a < nest_.axes(); ++a) product += fmt::format("{}(unsigned int)s{}", product.empty() ? "" : " * ", a);
     line("const unsigned int longest_row = {};", product);
-    const auto bytes = [&](std::size_t i) { return fmt::format("(longest_row * {} + 15) / 16 * 16", itemsize(nest_.slots[i])); };
+    const auto bytes = [&](std::size_t i) { return fmt::format("(longest_row * {} + 15) / 16 * 16", itemsize(nest_.persistent[i])); };
     std::string at = "sn_shared";
     if (warp) {
       std::string all;
-      for (std::size_t i = 0; i < nest_.slots.size(); ++i) all += (i ? " + " : "") + bytes(i);
+      for (std::size_t i = 0; i < nest_.persistent.size(); ++i) all += (i ? " + " : "") + bytes(i);
       at += fmt::format(" + threadIdx.x / {} * ({})", kWarp, all);
     }
-    for (std::size_t i = 0; i < nest_.slots.size(); ++i) {
-      line("{0}* const slot{1} = ({0}*)({2});", cpp_type(nest_.slots[i]), i, at);
-      at = fmt::format("(unsigned char*)slot{} + {}", i, bytes(i));
+    for (std::size_t i = 0; i < nest_.persistent.size(); ++i) {
+      line("{0}* const persistent{1} = ({0}*)({2});", cpp_type(nest_.persistent[i]), i, at);
+      at = fmt::format("(unsigned char*)persistent{} + {}", i, bytes(i));
     }
   }
 
@@ -721,10 +752,7 @@ class Printer {
       }
       declare_accumulators(stage);
       start_scans(stage);
-      open("for ({} row = threadIdx.y; row < own_row_points; row += {})", count_, threads_y);
-      unflatten_row(stage);
-      stage_body(stage, "");
-      close();
+      thread_loop(stage, "threadIdx.y", "own_row_points", threads_y);
       combine_column(stage);
     }
     guard_reuse(threads_y > 1);

@@ -19,10 +19,10 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
                           lanes);
     case Instr::Kind::scalar:
       return scalars_[instr.input];
-    case Instr::Kind::slot:
+    case Instr::Kind::persistent:
       if (!row_mask_.ref.empty())
-        return load_masked(slot_pointer(instr.input, lanes), row_mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
-      return load_memory(slot_pointer(instr.input, lanes), nest_.slots[instr.input], lanes);
+        return load_masked(persistent_pointer(instr.input, lanes), row_mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
+      return load_memory(persistent_pointer(instr.input, lanes), nest_.persistent[instr.input], lanes);
     case Instr::Kind::op:
       return apply(instr);
     case Instr::Kind::index: {
@@ -257,7 +257,7 @@ void KernelWriter::store_guarded(const Access& access, const Value& value, const
 /// Failures are rare: the lanes that fail are looked for behind a branch.
 void KernelWriter::raise(const Check& check) {
   ir_.set_name(fmt::format("check{}", check.number));
-  const Value failed = ir_.bit_not(values_[check.condition]);
+  const Value failed = in_row(ir_.bit_not(values_[check.condition]));
   const std::string tell = ir_.label("failed"), go_on = ir_.label("checked");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(failed).ref, tell, go_on));
   ir_.begin_block(tell);
@@ -483,13 +483,13 @@ Value KernelWriter::as_value(const Value& loaded) {
   return ir_.emit(loaded.dtype, loaded.lanes, fmt::format("icmp ne <{} x i8> {}, zeroinitializer", loaded.lanes, loaded.ref));
 }
 
-Value KernelWriter::slot_pointer(int slot, int lanes) {
+Value KernelWriter::persistent_pointer(int buffer, int lanes) {
   Value row = axes_[nest_.parallel];
   for (int axis = nest_.parallel + 1; axis < nest_.axes(); ++axis) row = ir_.add(ir_.mul(row, ints_[axis]), axes_[axis]);
   if (!rows_are_lanes()) row = ir_.mul(row, ir_.integer(DType::int64, lanes));
-  const Value offset = ir_.mul(slot_stride_, ir_.integer(DType::int64, slot));
+  const Value offset = ir_.mul(persistent_stride_, ir_.integer(DType::int64, buffer));
   const Value base = ir_.emit(DType::int64, 1, fmt::format("getelementptr i8, ptr %scratch, i64 {}", offset.ref));
-  return element_pointer(base, nest_.slots[slot], row);
+  return element_pointer(base, nest_.persistent[buffer], row);
 }
 
 }  // namespace sinter::jit::llvm

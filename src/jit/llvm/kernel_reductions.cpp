@@ -128,21 +128,14 @@ void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
   }
 }
 
-/// Whether the results may be known before the row ends: one true decides any, one false all.
-bool KernelWriter::decidable(const Stage& stage) const {
-  if (!stage.stores.empty() || !stage.keeps.empty() || !stage.checks.empty() || has_scan(nest_, stage)) return false;
-  return !stage.reductions.empty() && std::all_of(stage.reductions.begin(), stage.reductions.end(), [&](const Reduction& reduction) {
-    return is_bool(nest_.instrs[reduction.result].dtype) && (reduction.op == Op::reduce_max || reduction.op == Op::reduce_min);
-  });
-}
-
 /// Whether nothing that follows can change the results.
 Value KernelWriter::decided(const Stage& stage) {
   Value all;
   for (const Reduction& reduction : stage.reductions) {
     const Parts& parts = parts_[reduction.result];
-    const Value part = ir_.load(parts.step, DType::bool_, parts.lanes);
-    const Value any = ir_.any(reduction.op == Op::reduce_max ? part : ir_.bit_not(part));
+    const Value part = ir_.load(parts.step, nest_.instrs[reduction.result].dtype, parts.lanes);
+    const int bound = bound_of_first_place(nest_, reduction);
+    const Value any = ir_.any(bound >= 0 ? ir_.lt(part, values_[bound]) : reduction.op == Op::reduce_max ? part : ir_.bit_not(part));
     all = all.ref.empty() ? any : ir_.bit_and(all, any);
   }
   return all;

@@ -11,10 +11,8 @@ namespace sinter::jit {
 namespace llvm {
 namespace {
 
-/// A slot's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
-constexpr int kSlotLanes = 64;
-/// Steps of a row after which it is asked whether the rest can change the result.
-constexpr int kUndecidedSteps = 16;
+/// A persistent buffer's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
+constexpr int kPersistentLanes = 64;
 
 /// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
 /// of those turn 0, infinity and denormal numbers into NaN.
@@ -28,7 +26,7 @@ std::string one_line(std::string text) {
 
 KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
     : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? kFastMath : "") {
-  native_lanes_ = std::min(kSlotLanes, cpu.vector_bytes / widest_element(nest));
+  native_lanes_ = std::min(kPersistentLanes, cpu.vector_bytes / widest_element(nest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
   guarded_.resize(nest.inputs.size());
@@ -91,13 +89,13 @@ void KernelWriter::write_parameters() {
   const Value large = ir_.le(ir_.integer(DType::int64, static_cast<std::int64_t>(nest_.schedule.stream) << 20), stored);
   ir_.set_name("stream.mask");
   stream_mask_ = ir_.select(large, ir_.integer(DType::int64, cpu_.vector_bytes - 1), ir_.integer(DType::int64, -1));
-  if (nest_.slots.empty()) return;
+  if (nest_.persistent.empty()) return;
   ir_.set_name("row_points");
   row_points_ = ir_.integer(DType::int64, 1);
   for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ = ir_.mul(row_points_, sizes_[axis]);
-  ir_.set_name("slot_bytes");
-  slot_stride_ = ir_.mul(row_points_, ir_.integer(DType::int64, 8 * (rows_are_lanes() ? 1 : kSlotLanes)));
-  if (rows_are_lanes()) slot_stride_ = ir_.bit_and(ir_.add(slot_stride_, ir_.integer(DType::int64, 63)), ir_.integer(DType::int64, -64));
+  ir_.set_name("persistent_bytes");
+  persistent_stride_ = ir_.mul(row_points_, ir_.integer(DType::int64, 8 * (rows_are_lanes() ? 1 : kPersistentLanes)));
+  if (rows_are_lanes()) persistent_stride_ = ir_.bit_and(ir_.add(persistent_stride_, ir_.integer(DType::int64, 63)), ir_.integer(DType::int64, -64));
 }
 
 // ---- loops over parallel points
@@ -165,7 +163,7 @@ void KernelWriter::advance_outer_axes(const Value& step) {
 std::vector<int> KernelWriter::widths(int vectors) const {
   std::vector<int> all;
   if (nest_.chunk_axis != nest_.lane_axis()) {  // neighbouring chunks may differ in length: one at a time
-    const int wide = std::min(kSlotLanes, native_lanes_ * vectors);
+    const int wide = std::min(kPersistentLanes, native_lanes_ * vectors);
     all.push_back(wide);
     if (wide > native_lanes_) all.push_back(native_lanes_);
   }
@@ -388,7 +386,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
     indices_.clear();
     finish_reductions(stage);
   };
-  if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty()) return any_row();
+  if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty() || has_scan(nest_, stage)) return any_row();
   // A row of a vector or less is one vector: what other lanes and later steps would add is the neutral element.
   const int narrow = std::min(row_lanes(nest_, stage), native_lanes_);
   std::vector<std::string> results;
@@ -425,7 +423,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
 }
 
 bool KernelWriter::maskable(const Stage& stage) const {
-  return rows_are_lanes() && native_lanes_ > 1 && stage.checks.empty() && !has_scan(nest_, stage);
+  return rows_are_lanes() && (native_lanes_ > 1 || has_scan(nest_, stage));
 }
 
 /// The last points of a row, from `first` on, which are fewer than lanes.
@@ -501,7 +499,7 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   const Value stop = whole(wide);
   const auto steps = [&](const Value& begin, const Value& end) { walk(begin, end, wide, [&] { end_step(stage); }); };
   const Value zero = ir_.integer(DType::int64, 0);
-  if (!decidable(stage)) {
+  if (!may_end_early(nest_, stage)) {
     steps(zero, stop);
   } else {
     ir_.loop("until", zero, stop, [&](const Value& first) {
@@ -516,14 +514,16 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   ir_.begin_block(rest);
   start_rest(stage);
   first_lane_ = ir_.integer(DType::int64, 0);
-  const Value narrow_stop = wide > narrow && narrow > 1 ? whole(narrow) : stop;
-  if (wide > narrow && narrow > 1) walk(stop, narrow_stop, narrow, [] {});
+  const bool scans = has_scan(nest_, stage);  // over a whole step at once
+  const bool narrows = wide > narrow && narrow > 1 && !scans;
+  const Value narrow_stop = narrows ? whole(narrow) : stop;
+  if (narrows) walk(stop, narrow_stop, narrow, [] {});
   if (maskable(stage)) {
     const std::string last = ir_.label("last"), rested = ir_.label("rested");
     ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(narrow_stop, size).ref, last, rested));
     ir_.begin_block(last);
     first_lane_ = ir_.bit_and(narrow_stop, ir_.integer(DType::int64, wide - 1));
-    write_masked(stage, axis, narrow_stop, narrow);
+    write_masked(stage, axis, narrow_stop, scans ? wide : narrow);
     ir_.line("br label %" + rested);
     ir_.begin_block(rested);
     indices_.clear();
@@ -544,9 +544,9 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
     ir_.set_name(instr.name);
     values_[number] = instr.kind == Instr::Kind::scan ? scan(number, lanes) : value_of(instr, lanes);
   }
-  for (const SlotStore& keep : stage.keeps) {
-    ir_.set_name(fmt::format("slot{}", keep.slot));
-    const Value pointer = slot_pointer(keep.slot, lanes), value = ir_.broadcast(values_[keep.value], lanes);
+  for (const PersistentStore& keep : stage.keeps) {
+    ir_.set_name(fmt::format("persistent{}", keep.buffer));
+    const Value pointer = persistent_pointer(keep.buffer, lanes), value = ir_.broadcast(values_[keep.value], lanes);
     if (row_mask_.ref.empty()) store_memory(pointer, value);
     else store_masked(pointer, value, row_mask_);
   }
@@ -563,13 +563,13 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   combine_values(stage, lanes);
 }
 
-// ---- scans: element by element in row order, whatever the lanes
+// ---- scans, in the order of jit/reduction_order.hpp
 
 void KernelWriter::start_scans(const Stage& stage, int lanes) {
   for (const int number : stage.body) {
     const Instr& instr = nest_.instrs[number];
     if (instr.kind != Instr::Kind::scan) continue;
-    const int carried = rows_are_lanes() ? 1 : lanes;
+    const int carried = rows_are_lanes() ? row_lanes(nest_, stage) : lanes;
     const DType dtype = trace::scan_carry(instr.op, instr.dtype);
     ir_.set_name(instr.name + ".so_far");
     so_far_[number] = ir_.alloca_of(dtype, carried);
@@ -581,23 +581,26 @@ void KernelWriter::start_scans(const Stage& stage, int lanes) {
 Value KernelWriter::scan(int number, int lanes) {
   const Instr& instr = nest_.instrs[number];
   const Reduction op{instr.op, instr.args[0], number};
-  const std::string& place = so_far_[number];
   const DType dtype = trace::scan_carry(instr.op, instr.dtype);
-  const Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
-  if (!rows_are_lanes() || lanes == 1) {
-    const Value so_far = combine(op, ir_.load(place, dtype, lanes), values);
-    ir_.store(place, so_far);
-    return ir_.cast(so_far, instr.dtype);
+  Value values = ir_.cast(ir_.broadcast(values_[instr.args[0]], lanes), dtype);
+  const Value before = ir_.load(so_far_[number], dtype, lanes);
+  if (!rows_are_lanes()) {
+    values = combine(op, before, values);
+    ir_.store(so_far_[number], values);
+    return ir_.cast(values, instr.dtype);
   }
-  Value so_far = ir_.load(place, dtype, 1), results{"poison", dtype, lanes};
-  const std::string type = type_name(dtype, lanes);
-  for (int lane = 0; lane < lanes; ++lane) {
-    so_far = combine(op, so_far, ir_.lane(values, lane));
-    results = ir_.emit(dtype, lanes,
-                       fmt::format("insertelement {} {}, {} {}, i64 {}", type, results.ref, type_name(dtype, 1), so_far.ref, lane));
-  }
-  ir_.store(place, so_far);
-  return ir_.cast(results, instr.dtype);
+  const Value none = ir_.broadcast(ir_.cast(neutral(op), dtype), lanes);
+  if (!row_mask_.ref.empty()) values = ir_.select(row_mask_, values, none);
+  const auto shuffled = [&](const std::function<int(int)>& from) {  // lane k of the values is k, lane k of `none` is lanes + k
+    std::string mask;
+    for (int lane = 0; lane < lanes; ++lane) mask += fmt::format("{}i32 {}", lane ? ", " : "", from(lane));
+    return ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type_name(dtype, lanes), values.ref, none.ref,
+                                              lanes, mask));
+  };
+  for (int distance = 1; distance < lanes; distance *= 2)
+    values = combine(op, shuffled([&](int lane) { return lane < distance ? lanes + lane : lane - distance; }), values);
+  ir_.store(so_far_[number], combine(op, before, shuffled([&](int) { return lanes - 1; })));
+  return ir_.cast(combine(op, before, values), instr.dtype);
 }
 
 }  // namespace llvm

@@ -48,7 +48,6 @@ class KernelWriter {
   void finish_reductions(const Stage& stage);
   void start_rest(const Stage& stage);
   void combine_rest(const Stage& stage, const Value& count);
-  bool decidable(const Stage& stage) const;
   Value decided(const Stage& stage);
   Value combine(const Reduction& reduction, const Value& a, const Value& b);
   Value neutral(const Reduction& reduction);
@@ -73,7 +72,7 @@ class KernelWriter {
   /// The index for the first lane, or for every lane.
   Value index_value(int index, int lanes);
   Value divide_index(const Value& a, const Value& b);
-  Value slot_pointer(int slot, int lanes);
+  Value persistent_pointer(int buffer, int lanes);
   Value element_pointer(const Value& base, DType dtype, const Value& index);
   Value load_memory(const Value& pointer, DType dtype, int lanes);
   void store_memory(const Value& pointer, const Value& value);
@@ -120,7 +119,7 @@ class KernelWriter {
   std::vector<std::string> counters_;             // of the outer axes
   std::vector<Value> axes_;                       // current value of each axis: of the first lane
   std::map<std::pair<int, int>, Value> indices_;  // already computed in this block, by (index, lanes)
-  Value row_points_, slot_stride_;
+  Value row_points_, persistent_stride_;
   std::map<int, Value> transposed_;  // by input: where the current point's lanes lie
   struct Square {
     std::string memory;
