@@ -568,7 +568,7 @@ Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const tra
     const device::DevicePtr& device = setup().target.device;
     std::shared_ptr<DeviceContents> contents;
     {
-      std::lock_guard lock(storage.mutex);
+      const std::lock_guard lock(storage.lock);
       contents = std::static_pointer_cast<DeviceContents>(storage.device);
     }
     if (contents && contents->device == device) {
