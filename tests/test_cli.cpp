@@ -434,7 +434,7 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
       {{"x", "x=x.npy", "--device", "tpu"}, "tpu"},
       {{"-f", "missing.txt"}, "missing.txt"},
       {{"min(x[:0])", "x=x.npy"}, "min"},
-      {{"x", "x=archive.npz"}, "unzip"},
+      {{"x", "x=archive.npz"}, "archive.npz: not a zip archive, or a damaged one"},
       {{"zeros((-3,))"}, "zeros: shape (-3,) has a negative size\n"},  // and no line of the command's own source
       {{""}, "empty"},
   };

@@ -83,7 +83,7 @@ namespace {
 std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
 
 /// What is read several times is counted several times, so most counts that are large are wrong: after one was looked into, as many
-/// nodes go by as that took to look at.
+/// nodes go by as that took to look at, and fewer where they read much.
 thread_local constinit std::size_t looks_owed = 0;
 
 /// Bytes of contents that would go if the node's recording went: those whose every handle is an operand of it.
@@ -134,6 +134,7 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
     const bool evaluated = input->evaluated();
     const std::size_t bytes = evaluated ? input->storage->bytes : input->held;
     if (!evaluated) node->depth = std::max(node->depth, input->depth);
+    else if (looks_owed > 0) looks_owed -= std::min(looks_owed, bytes >> 16);
     node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }
   ++node->depth;
