@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <thread>
@@ -248,6 +249,37 @@ TEST_CASE("If runs the branch that holds, and a branch reads what is around it")
   const Tensor x = Tensor{1.f, 5.f};
   CHECK(model({x, Tensor{true}})[0].to_vector<float>() == std::vector<float>{-2, -6});
   CHECK(model({x, Tensor{false}})[0].to_vector<float>() == std::vector<float>{-2, -10});
+}
+
+TEST_CASE("operators that choose, and that write at places") {
+  OnnxBuilder m;
+  m.input("x", {3, 4}).input("at", {2, 2}, 7).input("to", {2}).output("top").output("where").output("written").output("added").output("found").output("values");
+  m.integers("k", {2}).node("TopK", {"x", "k"}, {"top", "where0"}, {{"largest", 0}}).node("Identity", {"where0"}, {"where"});
+  m.node("ScatterND", {"x", "at", "to"}, {"written"}).node("ScatterND", {"x", "at", "to"}, {"added"}, {{"reduction", "add"}});
+  m.constant("zero", {1}, {0}).node("Greater", {"x", "zero"}, {"positive"}).node("NonZero", {"positive"}, {"found"}).node("Unique", {"to"}, {"values"});
+  File file("places.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const std::vector<float> x = numbers(12);
+  const std::vector<Tensor> results = model({from_span(x, {3, 4}), Tensor{{std::int64_t{2}, std::int64_t{1}}, {std::int64_t{2}, std::int64_t{1}}}, Tensor{7.f, 5.f}});
+  eval(results);
+  std::vector<float> lowest;
+  std::vector<std::int64_t> places, rows, columns;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    std::vector<std::int64_t> order{0, 1, 2, 3};
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return x[static_cast<std::size_t>(i * 4 + a)] < x[static_cast<std::size_t>(i * 4 + b)]; });
+    for (std::size_t k = 0; k < 2; ++k) places.push_back(order[k]), lowest.push_back(x[static_cast<std::size_t>(i * 4 + order[k])]);
+    for (std::int64_t j = 0; j < 4; ++j)
+      if (x[static_cast<std::size_t>(i * 4 + j)] > 0) rows.push_back(i), columns.push_back(j);
+  }
+  rows.insert(rows.end(), columns.begin(), columns.end());
+  std::vector<float> written = x, added = x;
+  written[9] = 5, added[9] = added[9] + 7 + 5;  // the last one stays; a sum in order
+  CHECK(results[0].to_vector<float>() == lowest);
+  CHECK(results[1].to_vector<std::int64_t>() == places);
+  CHECK(results[2].to_vector<float>() == written);
+  CHECK(results[3].to_vector<float>() == added);
+  CHECK(results[4].to_vector<std::int64_t>() == rows);
+  CHECK(results[5].to_vector<float>() == std::vector<float>{5, 7});
 }
 
 TEST_CASE("tensors in a file beside the model, and a file that ends early") {

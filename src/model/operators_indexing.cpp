@@ -1,4 +1,4 @@
-// Operators that read at computed places.
+// Operators that read and write at computed places, and those that choose.
 #include <fmt/format.h>
 
 #include "model/call.hpp"
@@ -64,12 +64,85 @@ Results reverse_sequence(const Call& c) {
   return {take_along_axis(c[0], c.at_node(place), time)};
 }
 
+Results top_k(const Call& c) {
+  const std::vector<std::int64_t> count = c.given("k") ? std::vector<std::int64_t>{c.integer("k")} : c.values(1);
+  if (count.size() != 1) c.refuse("k has to be one number");
+  auto [values, places] = topk(c[0], count[0], c.axis(c.integer("axis", -1), c.tensor(0).ndim()), c.integer("largest", 1) != 0);
+  return {values, astype(c.at_node(places), DType::int64)};
+}
+
+Results compress_of(const Call& c) {
+  if (!c.given("axis")) return {compress(c[1], c[0])};
+  return {compress(c[1], c[0], c.axis(c.integer("axis"), c.tensor(0).ndim()))};
+}
+
+/// ONNX's indices count where a value is met first; unsorted, the values come in that order.
+Results unique_of(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  std::optional<std::int64_t> axis;
+  if (c.given("axis")) axis = c.axis(c.integer("axis"), x.ndim());
+  Unique all = unique_with(c[0], axis);
+  all.inverse = reshape(c.at_node(all.inverse), {-1});
+  if (c.integer("sorted", 1) == 0) {
+    const Tensor order = argsort(c.at_node(all.indices));
+    all.values = take(c.at_node(all.values), order, axis.value_or(0));
+    all.inverse = take(c.at_node(argsort(c.at_node(order))), all.inverse, 0);
+    all.indices = take(c.at_node(all.indices), order, 0);
+    all.counts = take(c.at_node(all.counts), order, 0);
+  }
+  return {all.values, all.indices, all.inverse, all.counts};
+}
+
+/// x with the values written at these places, or added to what is there.
+Results scattered(const Call& c, const std::vector<Index>& places, const Tensor& values) {
+  const std::string reduction = c.text("reduction", "none");
+  if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};
+  if (reduction != "none") c.refuse(fmt::format("reduction '{}'", reduction));
+  Tensor x = c.tensor(0);
+  x.at(places, c.where()) = c.at_node(values);
+  return {x};
+}
+
+/// 0, 1, 2, ... along one of `rank` axes.
+Tensor counted(const Call& c, std::int64_t size, std::size_t axis, std::size_t rank) {
+  Shape along(rank, 1);
+  along[axis] = size;
+  return reshape(arange(Arg(size, c.where())), along);
+}
+
+Results scatter_elements(const Call& c) {
+  const Tensor &x = c.tensor(0), &indices = c.tensor(1);
+  const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 0), x.ndim()));
+  if (indices.ndim() != x.ndim()) c.refuse(fmt::format("indices of {} dimensions into a tensor of {}", indices.ndim(), x.ndim()));
+  std::vector<Index> places;
+  for (std::size_t i = 0; i < indices.shape().size(); ++i)
+    places.emplace_back(i == axis ? indices : counted(c, indices.shape()[i], i, indices.shape().size()), c.where());
+  return scattered(c, places, c.tensor(2));
+}
+
+Results scatter_nd(const Call& c) {
+  const Tensor &x = c.tensor(0), &indices = c.tensor(1);
+  const std::int64_t depth = indices.ndim() > 0 ? indices.size(indices.ndim() - 1) : 0;
+  if (depth < 1 || depth > x.ndim()) c.refuse(fmt::format("indices of {} numbers into a tensor of {} dimensions", depth, x.ndim()));
+  std::vector<Index> places;
+  for (std::int64_t k = 0; k < depth; ++k) places.emplace_back(indices.at({Index(ellipsis), Index(k)}, c.where()), c.where());
+  return scattered(c, places, c.tensor(2));
+}
+
 const Operator kRows[] = {
+    {"Compress", compress_of},
+    {"Det", [](const Call& c) -> Results { return {det(c[0])}; }},
     {"Gather", gather},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
+    {"NonZero", [](const Call& c) -> Results { return {transpose(c.at_node(astype(c.at_node(argwhere(c[0])), DType::int64)))}; }},
     {"OneHot", one_hot},
     {"ReverseSequence", reverse_sequence},
+    {"Scatter", scatter_elements},
+    {"ScatterElements", scatter_elements},
+    {"ScatterND", scatter_nd},
+    {"TopK", top_k},
+    {"Unique", unique_of},
 };
 
 }  // namespace
