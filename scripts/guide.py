@@ -5,7 +5,7 @@
     scripts/guide.py build/release --check    fails where code or results are not those of today; figures and plans may differ
 
 Markers:  <!-- cpp NAME -->        a section of examples/guide.cpp and what it printed
-          <!-- sh COMMAND -->      a command and what it printed; several lines are several commands
+          <!-- sh COMMAND -->      a command and what it printed; several lines are several commands, indented ones belong to the one above
           <!-- program NAME -->    the program of examples/NAME.cpp
           <!-- functions -->       the command's table of functions
 A word `varies` before the name: the output holds figures of this machine, or plans, and is not compared."""
@@ -32,6 +32,7 @@ class Guide:
 
     def sections(self):
         out = subprocess.run([self.build / "examples/guide"], capture_output=True, text=True, check=True, env=self.environment).stdout
+        out = re.sub(r"\S*/(examples/guide\.cpp)", r"\1", out)  # __FILE__, however the compiler was called
         return dict(re.findall(r"^== (\w+)\n(.*?)(?=^== |\Z)", out, re.M | re.S))
 
     def cpp(self, name):
@@ -42,7 +43,8 @@ class Guide:
 
     def sh(self, commands):
         lines = []
-        for command in re.split(r"\n(?!  )", commands.strip()):
+        for command in re.split(r"\n(?!  |\n)", commands.strip()):
+            command = command.replace("\n  ", "\n")
             lines.append(f"$ {command}")
             output = self.run(command).rstrip()
             if output:

@@ -17,6 +17,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "split.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -25,13 +26,6 @@ using sn::Shape;
 using sn::Tensor;
 
 namespace {
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
-  return parts;
-}
 
 struct Expected {
   DType dtype;

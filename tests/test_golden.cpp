@@ -20,6 +20,7 @@
 #include "expression.hpp"
 #include "functions.hpp"
 #include "program.hpp"
+#include "split.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -28,13 +29,6 @@ using sn::Shape;
 using sn::Tensor;
 
 namespace {
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
-  return parts;
-}
 
 struct Expected {
   DType dtype;

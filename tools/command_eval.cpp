@@ -112,16 +112,16 @@ void print_results(const Evaluated& evaluated) {
     fmt::print("{}  {} {}\n{}\n", evaluated.labels[k], name(results[k].dtype()), to_string(results[k].shape()), to_string(results[k]));
 }
 
-void apply_settings(const EvalRequest& request) {
-  if (request.device.empty() && request.backend.empty() && request.fuse.empty()) return;
+}  // namespace
+
+void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse) {
+  if (device.empty() && backend.empty() && fuse.empty()) return;
   Options settings = options();
-  if (!request.device.empty()) settings.device = request.device;
-  if (!request.backend.empty()) settings.backend = request.backend;
-  if (!request.fuse.empty()) settings.fuse = request.fuse == "on";
+  if (!device.empty()) settings.device = device;
+  if (!backend.empty()) settings.backend = backend;
+  if (!fuse.empty()) settings.fuse = fuse == "on";
   configure(settings);
 }
-
-}  // namespace
 
 void print_explanation(std::string_view text) {
   fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
@@ -132,7 +132,7 @@ void warn_unused(const std::vector<std::string>& names) {
 }
 
 int run_eval(const EvalRequest& request) {
-  apply_settings(request);
+  apply_settings(request.device, request.backend, request.fuse);
   const Bindings bindings = bind_values(request.bindings);
   Evaluated evaluated = evaluate(request.expression, bindings);
   warn_unused(evaluated.unused);

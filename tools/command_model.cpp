@@ -84,13 +84,7 @@ std::map<std::string, Tensor> bind(const ModelRequest& request, const Model& mod
 }  // namespace
 
 int run_model(const ModelRequest& request) {
-  if (!request.device.empty() || !request.backend.empty() || !request.fuse.empty()) {
-    Options settings = options();
-    if (!request.device.empty()) settings.device = request.device;
-    if (!request.backend.empty()) settings.backend = request.backend;
-    if (!request.fuse.empty()) settings.fuse = request.fuse == "on";
-    configure(settings);
-  }
+  apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point loading = Clock::now();
   const Model model = Model::load(request.file, {.rewrite = request.rewrite});
   const double load_ms = milliseconds(loading);

@@ -66,6 +66,8 @@ int run_cache_clear();
 int run_cache_verify();
 int run_cache_tuned();
 
+/// Replaces the settings that are given; an empty text leaves one as the environment says. fuse: "on" or "off".
+void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});
 /// What every command that takes an expression warns of.
 void warn_unused(const std::vector<std::string>& names);
 /// To stdout, ending in one newline.

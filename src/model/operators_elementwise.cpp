@@ -49,7 +49,7 @@ Results clip_of(const Call& c) {
   return {x};
 }
 
-/// In float32 at least, rounded once to the input's type.
+/// Of several functions: in float32 at least, rounded once to the input's type.
 template <class F> Results composed(const Call& c, F&& function) {
   const Tensor& x = c.tensor(0);
   const DType wide = traits(x.dtype()).compute;
@@ -99,10 +99,6 @@ Results shrink(const Call& c) {
   return {where(c.at_node(less(c[0], like(c, x, -lambd))), c.at_node(low), where(c.at_node(greater(c[0], like(c, x, lambd))), high, zero))};
 }
 
-Results thresholded_relu(const Call& c) {
-  return {where(c.at_node(greater(c[0], like(c, c.tensor(0), c.number("alpha", 1)))), c[0], like(c, c.tensor(0), 0))};
-}
-
 Results selu_of(const Call& c) {
   const double alpha = c.number("alpha", 1.67326319217681884765625), gamma = c.number("gamma", 1.05070102214813232421875);
   return composed(c, [&](const Arg& x) { return multiply(elu(x, alpha), gamma); });
@@ -133,26 +129,26 @@ const Operator kRows[] = {
     {"Cast", [](const Call& c) { return cast_to(c, element_type(c, c.integer("to"))); }},
     {"CastLike", [](const Call& c) { return cast_to(c, c.tensor(1).dtype()); }},
     {"Ceil", [](const Call& c) -> Results { return {ceil(c[0])}; }},
-    {"Celu", [](const Call& c) { return composed(c, [&](const Arg& x) { return celu(x, c.number("alpha", 1)); }); }},
+    {"Celu", [](const Call& c) -> Results { return {celu(c[0], c.number("alpha", 1))}; }},
     {"Clip", clip_of},
     {"Cos", [](const Call& c) -> Results { return {cos(c[0])}; }},
     {"Cosh", [](const Call& c) -> Results { return {cosh(c[0])}; }},
     {"Div", [](const Call& c) -> Results { return {quotient(c, c.tensor(0), c.tensor(1))}; }},
     {"Dropout", dropout},
-    {"Elu", [](const Call& c) { return composed(c, [&](const Arg& x) { return elu(x, c.number("alpha", 1)); }); }},
+    {"Elu", [](const Call& c) -> Results { return {elu(c[0], c.number("alpha", 1))}; }},
     {"Equal", [](const Call& c) -> Results { return {equal(c[0], c[1])}; }},
-    {"Erf", [](const Call& c) { return composed(c, [](const Arg& x) { return erf(x); }); }},
+    {"Erf", [](const Call& c) -> Results { return {erf(c[0])}; }},
     {"Exp", [](const Call& c) -> Results { return {exp(c[0])}; }},
     {"Floor", [](const Call& c) -> Results { return {floor(c[0])}; }},
     {"Gelu", gelu_of},
     {"Greater", [](const Call& c) -> Results { return {greater(c[0], c[1])}; }},
     {"GreaterOrEqual", [](const Call& c) -> Results { return {greater_equal(c[0], c[1])}; }},
     {"HardSigmoid", hard_sigmoid_of},
-    {"HardSwish", [](const Call& c) { return composed(c, [](const Arg& x) { return hard_swish(x); }); }},
+    {"HardSwish", [](const Call& c) -> Results { return {hard_swish(c[0])}; }},
     {"Identity", [](const Call& c) -> Results { return {c.tensor(0)}; }},
     {"IsInf", is_inf},
     {"IsNaN", [](const Call& c) -> Results { return {isnan(c[0])}; }},
-    {"LeakyRelu", [](const Call& c) { return composed(c, [&](const Arg& x) { return leaky_relu(x, c.number("alpha", 0.01f)); }); }},
+    {"LeakyRelu", [](const Call& c) -> Results { return {leaky_relu(c[0], c.number("alpha", 0.01f))}; }},
     {"Less", [](const Call& c) -> Results { return {less(c[0], c[1])}; }},
     {"LessOrEqual", [](const Call& c) -> Results { return {less_equal(c[0], c[1])}; }},
     {"Log", [](const Call& c) -> Results { return {log(c[0])}; }},
@@ -162,7 +158,7 @@ const Operator kRows[] = {
        return {divide(c.at_node(sum), like(c, sum, static_cast<double>(c.count())))};
      }},
     {"Min", over_all<minimum>},
-    {"Mish", [](const Call& c) { return composed(c, [](const Arg& x) { return mish(x); }); }},
+    {"Mish", [](const Call& c) -> Results { return {mish(c[0])}; }},
     {"Mod", mod_of},
     {"Mul", [](const Call& c) -> Results { return {multiply(c[0], c[1])}; }},
     {"Neg", [](const Call& c) -> Results { return {negative(c[0])}; }},
@@ -175,12 +171,12 @@ const Operator kRows[] = {
     {"Round", [](const Call& c) -> Results { return {rint(c[0])}; }},
     {"Selu", selu_of},
     {"Shrink", shrink},
-    {"Sigmoid", [](const Call& c) { return composed(c, [](const Arg& x) { return sigmoid(x); }); }},
+    {"Sigmoid", [](const Call& c) -> Results { return {sigmoid(c[0])}; }},
     {"Sign", [](const Call& c) -> Results { return {sign(c[0])}; }},
     {"Sin", [](const Call& c) -> Results { return {sin(c[0])}; }},
     {"Sinh", [](const Call& c) -> Results { return {sinh(c[0])}; }},
-    {"Softplus", [](const Call& c) { return composed(c, [](const Arg& x) { return softplus(x); }); }},
-    {"Softsign", [](const Call& c) { return composed(c, [](const Arg& x) { return divide(x, add(absolute(x), 1)); }); }},
+    {"Softplus", [](const Call& c) -> Results { return {softplus(c[0])}; }},
+    {"Softsign", [](const Call& c) -> Results { return {softsign(c[0])}; }},
     {"Sqrt", [](const Call& c) -> Results { return {sqrt(c[0])}; }},
     {"Sub", [](const Call& c) -> Results { return {subtract(c[0], c[1])}; }},
     {"Sum", over_all<add>},
@@ -189,7 +185,7 @@ const Operator kRows[] = {
      }},
     {"Tan", [](const Call& c) -> Results { return {tan(c[0])}; }},
     {"Tanh", [](const Call& c) -> Results { return {tanh(c[0])}; }},
-    {"ThresholdedRelu", thresholded_relu},
+    {"ThresholdedRelu", [](const Call& c) -> Results { return {threshold(c[0], c.number("alpha", 1), 0)}; }},
     {"Where", [](const Call& c) -> Results { return {where(c[0], c[1], c[2])}; }},
     {"Xor", [](const Call& c) -> Results { return {logical_xor(c[0], c[1])}; }},
     // ONNX Runtime's own

@@ -21,68 +21,30 @@ Results gemm(const Call& c) {
 
 Results einsum_of(const Call& c) { return {einsum(c.text("equation"), c.tensors(), c.where())}; }
 
-/// A parameter of each channel, beside a tensor whose channels are axis 1.
-Tensor per_channel(const Call& c, const Tensor& parameter, int rank) {
-  if (parameter.ndim() != 1) c.refuse(fmt::format("a parameter of shape {} instead of one number for each channel", to_string(parameter.shape())));
-  Shape shape(static_cast<std::size_t>(std::max(rank - 1, 1)), 1);
-  shape[0] = parameter.size();
-  return rank == 1 ? parameter : reshape(c.at_node(parameter), shape);
-}
-
 Results batch_normalization(const Call& c) {
   const Tensor& x = c.tensor(0);
-  const int rank = x.ndim();
-  if (rank < 2) c.refuse(fmt::format("a tensor of {} dimensions", rank));
   const double epsilon = c.number("epsilon", 1e-5f);
-  const auto wide = [&](const Tensor& t) { return is_storage_only(t.dtype()) ? astype(c.at_node(t), DType::float32) : t; };
-  const Tensor scale = per_channel(c, wide(c.tensor(1)), rank), bias = per_channel(c, wide(c.tensor(2)), rank), in = wide(x);
-  Results results(1);
-  Tensor mean_now = c.tensor(3), variance = c.tensor(4);
-  if (c.integer("training_mode", 0) != 0) {
-    std::vector<std::int64_t> others(static_cast<std::size_t>(rank));
-    std::iota(others.begin(), others.end(), 0);
-    others.erase(others.begin() + 1);
-    const double momentum = c.number("momentum", 0.9f);
-    const Tensor m = mean(c.at_node(in), others), v = var(c.at_node(in), others);
-    const auto running = [&](const Tensor& old, const Tensor& now) {
-      return astype(add(multiply(c.at_node(old), momentum), multiply(c.at_node(now), 1 - momentum)), old.dtype());
-    };
-    results = {Tensor(), running(mean_now, m), running(variance, v)};
-    mean_now = m, variance = v;
-  }
-  const Tensor deviation = sqrt(c.at_node(add(c.at_node(per_channel(c, wide(variance), rank)), epsilon)));
-  const Tensor centred = subtract(c.at_node(in), per_channel(c, wide(mean_now), rank));
-  results[0] = astype(add(c.at_node(multiply(divide(c.at_node(centred), deviation), scale)), bias), x.dtype());
-  return results;
-}
-
-/// (x - mean) / sqrt(var + epsilon) over axes, in float32 at least.
-Tensor normalised(const Call& c, const Tensor& x, const Axes& axes, double epsilon) {
-  const Tensor m = mean(c.at_node(x), axes, true), v = var(c.at_node(x), axes, true);
-  return divide(c.at_node(subtract(c.at_node(x), m)), sqrt(c.at_node(add(c.at_node(v), epsilon))));
-}
-
-Results instance_normalization(const Call& c) {
-  const Tensor& x = c.tensor(0);
-  const int rank = x.ndim();
-  std::vector<std::int64_t> space;
-  for (int i = 2; i < rank; ++i) space.push_back(i);
-  const Tensor wide = astype(c[0], traits(x.dtype()).compute);
-  const Tensor result = normalised(c, wide, space, c.number("epsilon", 1e-5f));
-  return {astype(add(c.at_node(multiply(c.at_node(result), per_channel(c, c.tensor(1), rank))), per_channel(c, c.tensor(2), rank)), x.dtype())};
+  if (c.integer("training_mode", 0) == 0) return {batch_norm(c[0], c.tensor(3), c.tensor(4), c.tensor(1), c.tensor(2), epsilon)};
+  std::vector<std::int64_t> others(static_cast<std::size_t>(x.ndim()));
+  std::iota(others.begin(), others.end(), 0);
+  if (others.size() < 2) c.refuse(fmt::format("a tensor of {} dimensions", others.size()));
+  others.erase(others.begin() + 1);
+  const Tensor in = astype(c[0], traits(x.dtype()).compute);
+  const Tensor m = mean(c.at_node(in), others), v = var(c.at_node(in), others);
+  const double momentum = c.number("momentum", 0.9f);
+  const auto running = [&](const Tensor& old, const Tensor& now) {
+    return astype(add(multiply(c.at_node(old), momentum), multiply(c.at_node(now), 1 - momentum)), old.dtype());
+  };
+  return {batch_norm(c[0], m, v, c.tensor(1), c.tensor(2), epsilon), running(c.tensor(3), m), running(c.tensor(4), v)};
 }
 
 Results group_normalization(const Call& c) {
-  const Tensor& x = c.tensor(0);
-  const std::int64_t groups = c.integer("num_groups"), channels = x.ndim() > 1 ? x.size(1) : 0;
+  const std::int64_t groups = c.integer("num_groups"), channels = c.tensor(0).ndim() > 1 ? c.tensor(0).size(1) : 0;
   if (groups <= 0 || channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
-  const Tensor rows = reshape(c.at_node(astype(c[0], traits(x.dtype()).compute)), {x.size(0), groups, -1});
-  Tensor result = reshape(c.at_node(normalised(c, rows, -1, c.number("epsilon", 1e-5f))), x.shape());
   const auto parameter = [&](std::size_t i) {  // up to opset 20 there is one for each group
-    const Tensor& given = c.tensor(i);
-    return per_channel(c, given.size() == channels ? given : repeat(c.at_node(given), channels / groups), x.ndim());
+    return c.tensor(i).size() == channels ? c.tensor(i) : repeat(c[i], channels / groups);
   };
-  return {astype(add(c.at_node(multiply(c.at_node(result), parameter(1))), parameter(2)), x.dtype())};
+  return {group_norm(c[0], groups, parameter(1), parameter(2), c.number("epsilon", 1e-5f))};
 }
 
 std::vector<std::int64_t> axes_from(const Call& c, std::int64_t first) {
@@ -194,7 +156,9 @@ const Operator kRows[] = {
     {"Einsum", einsum_of},
     {"Gemm", gemm},
     {"GroupNormalization", group_normalization},
-    {"InstanceNormalization", instance_normalization},
+    {"InstanceNormalization", [](const Call& c) -> Results {
+       return {instance_norm(c[0], c.tensor(1), c.tensor(2), c.number("epsilon", 1e-5f))};
+     }},
     {"LRN", lrn},
     {"LayerNormalization", layer_normalization},
     {"LpNormalization", lp_normalization},

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 #include <unordered_set>
 
 #include "model/execute.hpp"
@@ -13,7 +13,6 @@
 
 namespace sinter::model {
 namespace {
-
 
 /// What a node computes from constants alone is computed now. A node that fails is left, so that the error comes with the call.
 int fold_constants(Graph& graph) {
@@ -61,8 +60,8 @@ bool is_identity(const Graph& graph, const Node& node) {
   if (node.op == "Dropout") {  // the mask is not wanted, and nothing asks for training
     if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
     if (node.inputs.size() < 3 || node.inputs[2].empty()) return true;
-    const auto training = graph.constants.find(node.inputs[2]);
-    return training != graph.constants.end() && training->second.astype(DType::int64).item<std::int64_t>() == 0;
+    const Tensor* training = constant_of(graph, node.inputs[2]);
+    return training && training->astype(DType::int64).item<std::int64_t>() == 0;
   }
   return false;
 }
@@ -70,21 +69,19 @@ bool is_identity(const Graph& graph, const Node& node) {
 /// Identity and Dropout give their input.
 int remove_identities(Graph& graph) {
   int count = 0;
-  std::vector<Node> left;
-  std::unordered_map<std::string, std::string> same;  // value -> what it is
+  std::vector<bool> gone(graph.nodes.size());
+  std::map<std::string, std::string> same;  // value -> what it is
   const auto inner = inner_reads(graph);
-  for (Node& node : graph.nodes) {
-    for (std::string& input : node.inputs)
-      if (const auto found = same.find(input); found != same.end()) input = found->second;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    redirect(node, same);
     const bool output = !node.outputs.empty() && (graph.is_output(node.outputs[0]) || inner.contains(node.outputs[0]));
-    if (!node.inputs.empty() && !node.inputs[0].empty() && !output && is_identity(graph, node)) {
-      same.emplace(node.outputs[0], node.inputs[0]);
-      ++count;
-    } else {
-      left.push_back(std::move(node));
-    }
+    if (node.inputs.empty() || node.inputs[0].empty() || output || !is_identity(graph, node)) continue;
+    same.emplace(node.outputs[0], node.inputs[0]);
+    gone[n] = true;
+    ++count;
   }
-  graph.nodes = std::move(left);
+  erase_nodes(graph, gone);
   return count;
 }
 

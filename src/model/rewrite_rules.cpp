@@ -45,6 +45,11 @@ std::string add_constant(Graph& graph, const std::string& like, const Tensor& te
   }
 }
 
+void redirect(Node& node, const std::map<std::string, std::string>& same) {
+  for (std::string& input : node.inputs)
+    if (const auto found = same.find(input); found != same.end()) input = found->second;
+}
+
 void erase_nodes(Graph& graph, const std::vector<bool>& gone) {
   std::vector<Node> left;
   left.reserve(graph.nodes.size());

@@ -40,6 +40,8 @@ class Uses {
 const Tensor* constant_of(const Graph& graph, const std::string& value);
 /// Adds a constant under a name like this one that is not taken yet.
 std::string add_constant(Graph& graph, const std::string& like, const Tensor& tensor);
+/// Reads of a value that is another one become reads of that.
+void redirect(Node& node, const std::map<std::string, std::string>& same);
 void erase_nodes(Graph& graph, const std::vector<bool>& gone);
 
 std::int64_t integer(const Node& node, std::string_view attribute, std::int64_t otherwise);

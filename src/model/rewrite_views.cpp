@@ -13,8 +13,7 @@ int merge_transposes(Graph& graph) {
   std::map<std::string, std::string> same;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    for (std::string& input : node.inputs)
-      if (const auto found = same.find(input); found != same.end()) input = found->second;
+    redirect(node, same);
     const std::vector<std::int64_t> axes = integers(node, "perm");
     if (node.op != "Transpose" || axes.empty()) continue;
     const auto giver = uses.giver(node.inputs[0]);
@@ -89,8 +88,7 @@ int merge_equal_nodes(Graph& graph) {
   const auto inner = inner_reads(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    for (std::string& input : node.inputs)
-      if (const auto found = same.find(input); found != same.end()) input = found->second;
+    redirect(node, same);
     const bool fixed = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output) || inner.contains(output); });
     const std::string key = meaning(node);
     if (key.empty()) continue;

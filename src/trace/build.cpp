@@ -103,6 +103,17 @@ RecordedPtr simplified(const Site& site, Op op, const Operands& x) {
 
 }  // namespace
 
+StoragePtr host_storage(const Site& site, std::size_t bytes) {
+  auto storage = std::make_shared<Storage>();
+  try {
+    storage->host = allocate_host(bytes);
+  } catch (const DeviceError& error) {
+    fail<DeviceError>(site, error.what());
+  }
+  storage->bytes = bytes;
+  return storage;
+}
+
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage) {
   RecordedPtr node = new_node(site, Op::data, dtype, std::move(shape));
   node->symbolic = storage == nullptr;

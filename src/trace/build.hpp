@@ -15,6 +15,8 @@ namespace sinter::trace {
 RecordedPtr record(RecordedPtr node, Operands&& inputs);
 
 // --- leaves
+/// Host memory for elements that are there before anything runs; DeviceError with the site where there is none.
+StoragePtr host_storage(const Site& site, std::size_t bytes);
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage);
 RecordedPtr make_constant(const Site& site, const Scalar& value, Shape shape);
 RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape);

@@ -15,17 +15,6 @@ namespace {
 
 using namespace trace;
 
-StoragePtr host_storage(const Site& site, std::size_t bytes) {
-  auto storage = std::make_shared<Storage>();
-  try {
-    storage->host = allocate_host(bytes);
-  } catch (const DeviceError& error) {
-    fail<DeviceError>(site, error.what());
-  }
-  storage->bytes = bytes;
-  return storage;
-}
-
 Tensor filled(const Site& site, const Shape& shape, Scalar value) {
   check_shape(site, shape, value.dtype);
   return Tensor(make_constant(site, value, shape));

@@ -7,6 +7,7 @@
 
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
+#include "trace/build.hpp"
 #include "trace/gathers.hpp"
 #include "trace/host_access.hpp"
 
@@ -20,17 +21,6 @@ struct Unread : Recorded {
   std::once_flag once;
   RecordedPtr whole, mask, elements;
 };
-
-StoragePtr host_storage(const Site& site, std::size_t bytes) {
-  auto storage = std::make_shared<Storage>();
-  try {
-    storage->host = allocate_host(bytes);
-  } catch (const DeviceError& error) {
-    fail<DeviceError>(site, error.what());
-  }
-  storage->bytes = bytes;
-  return storage;
-}
 
 }  // namespace
 
