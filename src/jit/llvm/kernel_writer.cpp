@@ -589,16 +589,20 @@ Value KernelWriter::scan(int number, int lanes) {
     ir_.store(so_far_[number], values);
     return ir_.cast(values, instr.dtype);
   }
-  const Value none = ir_.broadcast(ir_.cast(neutral(op), dtype), lanes);
-  if (!row_mask_.ref.empty()) values = ir_.select(row_mask_, values, none);
-  const auto shuffled = [&](const std::function<int(int)>& from) {  // lane k of the values is k, lane k of `none` is lanes + k
-    std::string mask;
-    for (int lane = 0; lane < lanes; ++lane) mask += fmt::format("{}i32 {}", lane ? ", " : "", from(lane));
-    return ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type_name(dtype, lanes), values.ref, none.ref,
-                                              lanes, mask));
+  if (!row_mask_.ref.empty()) values = ir_.select(row_mask_, values, ir_.broadcast(ir_.cast(neutral(op), dtype), lanes));
+  const auto listed = [&](const char* type, const auto& of) {
+    std::string list;
+    for (int lane = 0; lane < lanes; ++lane) list += fmt::format("{}{} {}", lane ? ", " : "", type, of(lane));
+    return fmt::format("<{}>", list);
   };
-  for (int distance = 1; distance < lanes; distance *= 2)
-    values = combine(op, shuffled([&](int lane) { return lane < distance ? lanes + lane : lane - distance; }), values);
+  const auto shuffled = [&](const auto& from) {
+    return ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> {3}", type_name(dtype, lanes), values.ref, lanes,
+                                              listed("i32", from)));
+  };
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    const Value more{listed("i1", [&](int lane) { return lane >= distance; }), DType::bool_, lanes, true};
+    values = ir_.select(more, combine(op, shuffled([&](int lane) { return (lane - distance) & (lanes - 1); }), values), values);
+  }
   ir_.store(so_far_[number], combine(op, before, shuffled([&](int) { return lanes - 1; })));
   return ir_.cast(combine(op, before, values), instr.dtype);
 }
