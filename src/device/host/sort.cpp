@@ -209,32 +209,52 @@ template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std:
   if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros_among<T>(sorted, n), n);
 }
 
-/// The key and behind it the place, in one number: in the result's own memory where they fit.
+/// The least and the greatest key.
+template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* from, std::int64_t stride, std::int64_t n, int threads) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(static_cast<std::size_t>((n + kPiece - 1) / kPiece));
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    std::uint64_t least = to_place_key(from[begin * stride]), most = least;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::uint64_t key = to_place_key(from[k * stride]);
+      least = std::min(least, key);
+      most = std::max(most, key);
+    }
+    ranges[static_cast<std::size_t>(begin / kPiece)] = {least, most};
+  });
+  auto all = ranges[0];
+  for (const auto& [least, most] : ranges) all = {std::min(all.first, least), std::max(all.second, most)};
+  return all;
+}
+
+/// The key and behind it the place, in one number: of 64 bits, in the result's own memory, if the row's range of keys leaves room.
 template <class T> void quick_argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
-  if constexpr (sizeof(T) == 4) {
+  const auto [least, most] = key_range(from, stride, n, threads);
+  const int place_bits = std::bit_width(static_cast<std::uint64_t>(n - 1));
+  if (std::bit_width(most - least) + place_bits <= 64) {
     auto* const items = reinterpret_cast<std::uint64_t*>(to);
-    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) items[k] = std::uint64_t{to_place_key(from[k * stride])} << 32 | static_cast<std::uint64_t>(k);
+    in_pieces(threads, n, [&, first = least](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) items[k] = (to_place_key(from[k * stride]) - first) << place_bits | static_cast<std::uint64_t>(k);
     });
     quicksort_in_pieces(items, n, threads);
+    const std::uint64_t places = (std::uint64_t{1} << place_bits) - 1;
     in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[k] & 0xffffffff);
+      for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[k] & places);
     });
-  } else {
-    const auto items = uncleared<WideKey>(n);
-    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) items[static_cast<std::size_t>(k)] = {static_cast<std::uint64_t>(k), to_place_key(from[k * stride])};
-    });
-    quicksort_in_pieces(items.get(), n, threads);
-    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].low);
-    });
+    return;
   }
+  const auto items = uncleared<WideKey>(n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) items[static_cast<std::size_t>(k)] = {static_cast<std::uint64_t>(k), to_place_key(from[k * stride])};
+  });
+  quicksort_in_pieces(items.get(), n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].low);
+  });
 }
 
 template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
   if constexpr (sizeof(T) >= 4)
-    if (n >= kQuicksortFrom && has_quicksort() && (sizeof(T) > 4 || n <= std::int64_t{1} << 32)) return quick_argsort_row(from, stride, to, n, threads);
+    if (n >= kQuicksortFrom && has_quicksort()) return quick_argsort_row(from, stride, to, n, threads);
   using Item = Placed<BitsOf<T>>;
   using Place = decltype(Item::place);
   const auto item = [&](std::int64_t k) { return Item{to_place_key(from[k * stride]), static_cast<Place>(k)}; };
