@@ -50,8 +50,10 @@ template <class T> BitsOf<T> to_key(T value) {
   const auto bits = std::bit_cast<BitsOf<T>>(value);
   if constexpr (std::unsigned_integral<T>) return bits;  // bool too
   else if constexpr (std::integral<T>) return static_cast<BitsOf<T>>(bits ^ kTopBit<T>);
-  else if (is_nan(value)) return static_cast<BitsOf<T>>(~BitsOf<T>(0));
-  else return static_cast<BitsOf<T>>(bits & kTopBit<T> ? ~bits : bits | kTopBit<T>);
+  else {
+    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none: no branch could foresee a sign
+    return is_nan(value) ? static_cast<BitsOf<T>>(~BitsOf<T>(0)) : static_cast<BitsOf<T>>(bits ^ (negative | kTopBit<T>));
+  }
 }
 template <class T> T from_key(BitsOf<T> key) {
   if constexpr (std::unsigned_integral<T>) return std::bit_cast<T>(key);
@@ -62,7 +64,7 @@ template <class T> T from_key(BitsOf<T> key) {
 template <class T> BitsOf<T> to_place_key(T value) {
   const BitsOf<T> key = to_key(value);
   if constexpr (std::integral<T>) return key;
-  else return key == to_key(std::bit_cast<T>(kTopBit<T>)) ? to_key(T{}) : key;
+  else return static_cast<BitsOf<T>>(key + (key == to_key(std::bit_cast<T>(kTopBit<T>))));  // the next one is the other's
 }
 
 template <class Key> struct Placed {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/llvm/kernel_writer.hpp"
+#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit::llvm {
@@ -246,12 +247,18 @@ Value KernelWriter::masked(const Value& guard) {
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
     ir_.set_name("nowhere");
-    nowhere_ = ir_.alloca_of(DType::int64, 1);
+    nowhere_ = ir_.alloca_of(DType::int64, kMostLanes);  // a vector of any type
   }
   if (pointer.lanes == 1) return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
   const int lanes = pointer.lanes;
   const Value none = element_pointer({nowhere_, DType::int64}, DType::int64, ir_.broadcast(ir_.integer(DType::int64, 0), lanes));
   return ir_.emit(DType::int64, lanes, fmt::format("select <{0} x i1> {1}, <{0} x ptr> {2}, <{0} x ptr> {3}", lanes, guard.ref, pointer.ref, none.ref));
+}
+
+/// Processors take hundreds of cycles to find that a mask spares every lane of a page that is not there, as where a piece that was joined
+/// is read far from its own places.
+Value KernelWriter::unless_masked(const Value& pointer, const Value& mask) {
+  return mask.ref == mask_.ref ? pointer : or_nowhere(pointer, ir_.any(mask));  // of an axis' end some lane is there
 }
 
 Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
@@ -269,8 +276,13 @@ Value KernelWriter::load_guarded(const Access& access, const Value& guard, const
     const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
     return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, 1), fill);
   }
-  const Value wide = ir_.broadcast(fill, lanes), mask = ir_.broadcast(guard, lanes);
-  if (along == kOne) return load_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), mask, wide);
+  const Value wide = ir_.broadcast(fill, lanes);
+  if (along == kOne) {
+    const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
+    if (guard.lanes == 1) return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, lanes), wide);
+    return load_masked(unless_masked(pointer, guard), guard, wide);
+  }
+  const Value mask = ir_.broadcast(guard, lanes);
   return ir_.select(mask, load_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), access.dtype), wide);
 }
 
@@ -283,7 +295,7 @@ void KernelWriter::store_guarded(const Access& access, const Value& value, const
     return;
   }
   const Value wide = ir_.broadcast(value, lanes), mask = ir_.broadcast(guard, lanes);
-  if (along == kOne) store_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), wide, mask);
+  if (along == kOne) store_masked(unless_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), mask), wide, mask);
   else store_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), wide);
 }
 

@@ -71,6 +71,8 @@ class KernelWriter {
   Value masked(const Value& guard);
   /// The address where the guard holds, else one where anything may be read and written.
   Value or_nowhere(const Value& pointer, const Value& guard);
+  /// The address where any lane is in the mask, likewise.
+  Value unless_masked(const Value& pointer, const Value& mask);
   /// The address of the access for every lane.
   Value lane_pointers(const Value& base, const Access& access, int lanes);
   /// The index for the first lane, or for every lane.
