@@ -319,27 +319,28 @@ class Scheduler {
   // A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element,
   // it runs on each piece. The call moves to just before it; nobody between the two needs it.
   void bring_together() {
+    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     auto& steps = plan_.steps;
-    for (std::size_t next = 0; next < steps.size(); ++next) {
-      // Calls that were moved on come again, and are next to their kernel then.
-      if (steps[next].kind != Step::Kind::library || !comes_in_pieces(steps[next].call.op)) continue;
-      const int result = steps[next].call.node;
-      std::size_t reader = next + 1;
-      const auto reads_it = [&](const Step& step) {
-        const auto reads = step.reads();
-        return std::binary_search(reads.begin(), reads.end(), result);
-      };
-      while (reader < steps.size() && !reads_it(steps[reader])) ++reader;
-      if (reader == steps.size() || steps[reader].follows) {
-        if (reader < steps.size() && reader > next + 1) steps[next].alone = "what reads it first follows another call";
-        continue;
-      }
-      steps[next].alone = why_not_following(steps[reader], result);
-      if (!steps[next].alone.empty()) continue;
+    std::vector<std::size_t> first_reader(graph().nodes.size(), kNone), call_before(steps.size(), kNone);
+    for (std::size_t s = steps.size(); s-- > 0;)
+      for (int id : steps[s].reads()) first_reader[static_cast<std::size_t>(id)] = s;
+    std::vector<char> moves(steps.size());
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (steps[s].kind != Step::Kind::library || !comes_in_pieces(steps[s].call.op)) continue;
+      const std::size_t reader = first_reader[static_cast<std::size_t>(steps[s].call.node)];
+      if (reader == kNone) continue;
+      steps[s].alone = steps[reader].follows ? "what reads it first follows another call" : why_not_following(steps[reader], steps[s].call.node);
+      if (!steps[s].alone.empty()) continue;
       steps[reader].follows = true;
-      std::rotate(steps.begin() + static_cast<std::ptrdiff_t>(next), steps.begin() + static_cast<std::ptrdiff_t>(next) + 1, steps.begin() + static_cast<std::ptrdiff_t>(reader));
-      if (reader > next + 1) --next;  // another step has come here
+      call_before[reader] = s;
+      moves[s] = 1;
     }
+    std::vector<Step> ordered;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (call_before[s] != kNone) ordered.push_back(std::move(steps[call_before[s]]));
+      if (!moves[s]) ordered.push_back(std::move(steps[s]));
+    }
+    steps = std::move(ordered);
   }
 
   std::string why_not_following(const Step& step, int result) const {
