@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 #include <vector>
 
 #include "device/host/matmul.hpp"
@@ -58,6 +58,11 @@ struct Problem {
   double multiply_adds() const {
     return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) * static_cast<double>(all_places);
   }
+  /// The result's lines are as long as x's, which lie one after the other, and windows move by one place.
+  bool keeps_lines() const {
+    return places[0] == 1 && size[0] == 1 && taps[0] == 1 && before[0] == 0 && stride[1] == 1 && stride[2] == 1 && places[2] == size[2] && x_stride[2] == 1 &&
+           x_stride[1] == size[2];
+  }
   /// Every window is one element, and they lie one after the other: x is the matrix.
   bool is_product() const {
     bool same = all_taps == 1;
@@ -70,6 +75,23 @@ struct Problem {
   }
 };
 
+/// Places [begin, end) where all lines keep their length and lie one after the other: all of x moved by `shift`, but for the ends of lines,
+/// where a window reaches over.
+template <class Word> Word* shifted_lines(const Problem& p, const Word* x, std::int64_t shift, std::int64_t first, std::int64_t begin, std::int64_t end, Word* to) {
+  const std::int64_t width = p.size[2], from = std::clamp(-shift, begin, end), until = std::clamp(p.size[1] * width - shift, from, end);
+  std::fill_n(to, from - begin, Word{0});
+  std::copy_n(x + from + shift, until - from, to + (from - begin));
+  std::fill_n(to + (until - begin), end - until, Word{0});
+  // Of each line the places below -first, and from width - first on.
+  const std::int64_t over = std::min(std::abs(first), width), column = first < 0 ? 0 : width - over;
+  if (over > 0)
+    for (std::int64_t line = begin / width; line * width < end; ++line) {
+      const std::int64_t low = std::clamp(line * width + column, begin, end), high = std::clamp(line * width + column + over, low, end);
+      std::fill_n(to + (low - begin), high - low, Word{0});
+    }
+  return to + (end - begin);
+}
+
 /// Rows [depth_begin, depth_end) of the matrix of windows, at places [begin, end): row (channel, tap), column place. `x` is the first
 /// element that the group reads of an image. Elements are moved as words of their size.
 template <class Word>
@@ -79,6 +101,10 @@ void lay_out(const Problem& p, const Word* x, std::int64_t depth_begin, std::int
     const std::int64_t kx = tap % p.taps[2], ky = tap / p.taps[2] % p.taps[1], kz = tap / p.taps[2] / p.taps[1];
     const Word* const channel = x + row / p.all_taps * p.x_channel;
     const std::int64_t first = kx * p.dilation[2] - p.before[2];  // what place 0 of a line reads
+    if (p.keeps_lines()) {
+      to = shifted_lines(p, channel, (ky * p.dilation[1] - p.before[1]) * p.size[2] + first, first, begin, end, to);
+      continue;
+    }
     for (std::int64_t place = begin; place < end;) {
       const std::int64_t ox = place % p.places[2], count = std::min(p.places[2] - ox, end - place), line = place / p.places[2];
       const std::int64_t y = line % p.places[1] * p.stride[1] + ky * p.dilation[1] - p.before[1];
