@@ -21,6 +21,8 @@ constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
 constexpr std::int64_t kLeastFilters = 32, kPieces = 32;
 /// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
 constexpr std::int64_t kWorthTask = 64 << 10;
+/// Elements that a band of a depthwise convolution's lines lays out.
+constexpr std::int64_t kBandElements = 16 << 10;
 
 /// The call with three axes of places; those that it lacks come first, with one place each.
 struct Problem {
@@ -147,21 +149,58 @@ template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, 
   return copy.data();
 }
 
+/// A band of lines at a time, as many as a core's first caches hold with what they read.
 void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads,
                const Finished& finished) {
-  const std::int64_t filters = p.groups * p.filters, planes = p.batch * filters;
-  const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / (p.all_taps * p.all_places));
-  run_tasks(thread_count(threads), (planes + each - 1) / each, [&](std::int64_t task) {
-    for (std::int64_t plane = task * each; plane < std::min(planes, (task + 1) * each); ++plane) {
-      const std::int64_t image = plane / filters, filter = plane % filters;
-      DepthwisePlane one{x + (image * p.x_batch + filter / p.filters * p.x_channel) * bytes, weight + filter * p.all_taps * bytes,
-                         result + plane * p.all_places * bytes};
-      for (int k = 0; k < 3; ++k) {
-        one.size[k] = p.size[k], one.taps[k] = p.taps[k], one.places[k] = p.places[k];
-        one.x_stride[k] = p.x_stride[k], one.stride[k] = p.stride[k], one.dilation[k] = p.dilation[k], one.before[k] = p.before[k];
+  DepthwisePlane any{};
+  std::int64_t reach[3];
+  for (int k = 0; k < 3; ++k) {
+    reach[k] = (p.taps[k] - 1) * p.dilation[k];
+    any.size[k] = p.size[k], any.places[k] = p.places[k], any.x_stride[k] = p.x_stride[k], any.stride[k] = p.stride[k], any.before[k] = p.before[k];
+    any.length[k] = p.places[k] + reach[k] / p.stride[k];
+    any.phases[k] = std::min(p.stride[k], reach[k] + 1);
+  }
+  const std::int64_t all_phases = any.phases[0] * any.phases[1] * any.phases[2];
+  // Bands are of lines; of a volume only where it is one plane.
+  const std::int64_t line = all_phases * any.length[2], most = p.places[0] == 1 && any.length[0] == 1 ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1]) : p.places[1];
+  const std::int64_t bands = (p.places[1] + most - 1) / most, lines = (p.places[1] + bands - 1) / bands;
+  any.places[1] = lines;
+  any.length[1] = lines + reach[1] / p.stride[1];
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t kz = 0; kz < p.taps[0]; ++kz)
+    for (std::int64_t ky = 0; ky < p.taps[1]; ++ky)
+      for (std::int64_t kx = 0; kx < p.taps[2]; ++kx) {
+        const std::int64_t at[3] = {kz * p.dilation[0], ky * p.dilation[1], kx * p.dilation[2]};
+        std::int64_t phase = 0, place = 0;
+        for (int k = 0; k < 3; ++k) phase = phase * any.phases[k] + at[k] % p.stride[k], place = place * any.length[k] + at[k] / p.stride[k];
+        offsets.push_back(phase * any.length[0] * any.length[1] * any.length[2] + place);
       }
+  any.taps = p.all_taps;
+  any.offsets = offsets.data();
+  const std::int64_t laid_out = any.length[0] * any.length[1] * any.length[2], room = all_phases * laid_out * bytes + kDepthwiseSlack;
+
+  const std::int64_t filters = p.groups * p.filters, pieces = p.batch * filters * bands, work = p.all_taps * p.all_places / bands;
+  const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(work, 1));
+  run_tasks(thread_count(threads), (pieces + each - 1) / each, [&](std::int64_t task) {
+    auto& memory = per_thread<std::vector<char>>();
+    memory.assign(static_cast<std::size_t>(room), 0);
+    memory.resize(static_cast<std::size_t>(room + laid_out * bytes + kDepthwiseSlack));
+    DepthwisePlane one = any;
+    one.padded = memory.data();
+    one.sums = memory.data() + room;
+    std::int64_t before = -1;  // the band whose padding is laid out
+    for (std::int64_t piece = task * each; piece < std::min(pieces, (task + 1) * each); ++piece) {
+      const std::int64_t plane = piece / bands, band = piece % bands, image = plane / filters, filter = plane % filters, first = band * lines;
+      if (bands > 1 && before >= 0 && before != band) std::fill_n(memory.data(), room, 0);
+      before = band;
+      one.places[1] = std::min(lines, p.places[1] - first);
+      one.before[1] = p.before[1] - first * p.stride[1];
+      one.x = x + (image * p.x_batch + filter / p.filters * p.x_channel) * bytes;
+      one.weight = weight + filter * p.all_taps * bytes;
+      const std::int64_t begin = plane * p.all_places + first * p.places[2], count = p.places[0] * one.places[1] * p.places[2];
+      one.result = result + begin * bytes;
       host_blocks().depthwise(dtype, one);
-      if (finished) finished(plane * p.all_places, (plane + 1) * p.all_places);
+      if (finished) finished(begin, begin + count);
     }
   });
 }
