@@ -545,9 +545,9 @@ TEST_CASE("other sizes plan nothing") {
     sn::eval(sn::relu(sn::max_pool2d(sn::conv2d(x, k, {}, {.padding = 1}) * 0.5f, 2)));
     return sn::counters().plans_made - before;
   };
-  CHECK(run(3, 20, 30) == 1);
-  CHECK(run(5, 26, 38) == 0);
-  CHECK(run(2, 40, 18) == 0);
+  CHECK(run(5, 36, 40) == 1);
+  CHECK(run(7, 34, 40) == 0);
+  CHECK(run(5, 44, 48) == 0);
 }
 
 TEST_CASE("a product large enough for a library, transposed and not") {
