@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "example.hpp"
-#include "picture.hpp"
 
 namespace sn = sinter;
 using sn::Slice;
@@ -37,10 +36,18 @@ sn::Tensor vignette(std::int64_t height, std::int64_t width) {
   return 1.f - (0.5f * kFalloff) * (x * x + y * y);
 }
 
-std::vector<double> reference(const example::Picture& picture) {
-  const auto w = picture.width, h = picture.height;
+/// Three channels of any kind of picture: gray three times, alpha left out.
+sn::Tensor colours(const sn::Tensor& image) {
+  const bool gray = image.ndim() == 2 || image.size(2) < 3;
+  const sn::Tensor channels = image.ndim() == 2 ? sn::expand_dims(image, 2) : image(sn::ellipsis, Slice{0, gray ? 1 : 3});
+  return sn::broadcast_to(channels, {image.size(0), image.size(1), 3});
+}
+
+std::vector<double> reference(const sn::Tensor& picture) {
+  const auto h = picture.size(0), w = picture.size(1);
+  const auto pixels = picture.to_vector<std::uint8_t>();
   const auto toned = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
-    const double v = picture.pixels[static_cast<std::size_t>((y * w + x) * 3 + c)] / 255.0;
+    const double v = pixels[static_cast<std::size_t>((y * w + x) * 3 + c)] / 255.0;
     return 0.5 * v + 0.5 * (v * v * (3 - 2 * v));
   };
   const double weights[3] = {1, 2, 1};
@@ -64,23 +71,24 @@ int develop(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s IN.png|IN.ppm [OUT.png|OUT.ppm]\n", argv[0]);
     return 2;
   }
-  const example::Picture picture = example::read_picture(argv[1]);
-  if (picture.width < 4 || picture.height < 4) throw sn::ValueError("a picture of 4 x 4 pixels or more is needed");
-  std::vector<float> levels(picture.pixels.begin(), picture.pixels.end());
-  const auto in = sn::from_span(levels, sn::Shape{picture.height, picture.width, 3});
+  const sn::Tensor picture = colours(sn::load_image(argv[1]));
+  if (picture.dtype() != sn::DType::uint8) throw sn::ValueError("a picture of 8 bits a channel is needed");
+  const std::int64_t height = picture.size(0), width = picture.size(1);
+  if (width < 4 || height < 4) throw sn::ValueError("a picture of 4 x 4 pixels or more is needed");
+  sn::eval(picture);
 
   sn::Tensor out, bytes, mean, spread, brightest, clipped;
   const auto compute = [&] {
-    auto toned = tone_curve(in / 255.f);
-    out = sn::clip(unsharp(toned) * vignette(picture.height - 2, picture.width - 2), 0.f, 1.f);
-    bytes = sn::astype(sn::round(out * 255.f), sn::DType::int32);
+    auto toned = tone_curve(picture / 255.f);
+    out = sn::clip(unsharp(toned) * vignette(height - 2, width - 2), 0.f, 1.f);
+    bytes = sn::astype(sn::round(out * 255.f), sn::DType::uint8);
     mean = sn::mean(out, {0, 1});
     spread = sn::stddev(out, {0, 1});
     brightest = sn::max(out);
     clipped = sn::mean(sn::astype(out >= 1.f, sn::DType::float32));
     sn::eval(out, bytes, mean, spread, brightest, clipped);
   };
-  std::printf("Image pipeline, %s: %d x %d\n", argv[1], static_cast<int>(picture.width), static_cast<int>(picture.height));
+  std::printf("Image pipeline, %s: %d x %d\n", argv[1], static_cast<int>(width), static_cast<int>(height));
   const double first = example::best_ms(1, compute), warm = example::best_ms(10, compute);
   example::print_counters();
 
@@ -92,9 +100,7 @@ int develop(int argc, char** argv) {
   std::printf("  first call %.1f ms, then %.2f ms; plain loops in float64 %.1f ms: %.1f times as long\n", first, warm, loop, loop / warm);
 
   const std::string target = argc > 2 ? argv[2] : "developed.ppm";
-  example::Picture result{picture.width - 2, picture.height - 2, {}};
-  for (std::int32_t level : bytes.data<std::int32_t>()) result.pixels.push_back(static_cast<std::uint8_t>(level));
-  example::write_picture(target, result);
+  sn::save_image(target, bytes);
   std::printf("  wrote %s\n", target.c_str());
 
   example::Checks checks;
@@ -107,9 +113,7 @@ int develop(int argc, char** argv) {
     checks.close("mean of a channel", means[static_cast<std::size_t>(c)], sums[c] / count, 2e-6);
     checks.close("standard deviation of a channel", spreads[static_cast<std::size_t>(c)], std::sqrt(squares[c] / count), 2e-6);
   }
-  const auto again = example::read_picture(target);
-  checks.holds("the picture written reads back the same",
-               again.width == result.width && again.height == result.height && again.pixels == result.pixels);
+  checks.holds("the picture written reads back the same", sn::all(sn::load_image(target) == bytes).item<bool>());
   return checks.exit_code();
 }
 

@@ -112,7 +112,7 @@ usage "expression is required" eval
 usage "--bogus" eval x x=x.npy --bogus
 usage "--backend" eval x x=x.npy --backend gcc
 usage "--time" eval x x=x.npy --time -3
-usage "--target is required" kernels 'x + 1' 'x=f32[4]'
+usage "--target" kernels 'x + 1' 'x=f32[4]' --target
 usage "did you mean 'stats'?" cache stat
 evaluate "unknown device 'tpu'" x x=x.npy --device tpu
 evaluate "given twice" x x=1 x=2

@@ -465,7 +465,7 @@ TEST_CASE("arguments that make no sense: exit code 2") {
   const Sandbox box;
   const std::vector<std::vector<std::string>> rows = {
       {}, {"foo"}, {"eval"}, {"eval", "1", "--backend", "gcc"}, {"eval", "1", "--time", "0"}, {"eval", "1", "--fuse", "maybe"},
-      {"eval", "1", "--explain=xml"}, {"eval", "1", "--nonsense"}, {"kernels", "x", "x=f32[3]"}, {"cache"}, {"cache", "burn"}};
+      {"eval", "1", "--explain=xml"}, {"eval", "1", "--nonsense"}, {"kernels", "x", "x=f32[3]", "--target"}, {"cache"}, {"cache", "burn"}};
   for (const auto& arguments : rows) {
     const Outcome outcome = box.run(arguments);
     CAPTURE(arguments.empty() ? std::string() : arguments.back());

@@ -27,7 +27,7 @@ int run_eval(const EvalRequest& request);
 struct KernelsRequest {
   std::string expression;
   std::vector<std::string> bindings;
-  std::string target, dump;
+  std::string target = "cpu", dump;
   bool json = false;
 };
 int run_kernels(const KernelsRequest& request);

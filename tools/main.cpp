@@ -28,7 +28,7 @@ Examples:
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter check resnet50.onnx
   sinter run resnet50.onnx data=picture.npy -o results --time 10
-  sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024] --target cpu
+  sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024]
   sinter help softmax
   source <(sinter completion bash)
   sinter info
@@ -137,7 +137,7 @@ int run(int argc, char** argv) {
       ->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   kernels_command->add_option("--target", kernels.target, "What to compile for")
-      ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")->required();
+      ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
   kernels_command->footer(function_list());
