@@ -267,6 +267,7 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
   std::mt19937 rng(fresh_seed());
   for (const DType dtype : {DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64})
     for (const std::int64_t n : on_cuda() ? std::vector<std::int64_t>{1, 33} : std::vector<std::int64_t>{1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 100, 130}) {
+      if (on_cuda() && dtype != DType::uint8 && dtype != DType::float32) continue;
       const std::string what = fmt::format("{}, {}", sn::name(dtype), n);
       const auto [x, ref] = random(rng, {3, n + 2}, dtype, 0, 9);
       const auto at = [&, &ref = ref](const Coords& c, std::int64_t shift) { return ref.v[static_cast<std::size_t>(c[0] * (n + 2) + c[1] + shift)]; };
