@@ -71,23 +71,6 @@ std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis
   return saved;
 }
 
-// A CPU's row of little work that about fills one vector: its idle lanes cost less than reading rows across. Each reduction takes as
-// long as half a vector to be combined.
-bool fills_a_vector(const Kernel& kernel) {
-  constexpr int kLittle = 8;  // additions
-  int cost = 0;
-  std::int64_t reductions = 0, widest = 1;
-  for (const auto& value : kernel.values) {
-    if (value.kind == Value::Kind::scan) return false;
-    if (value.kind == Value::Kind::reduced) ++reductions;
-    if (!value.row || value.kind == Value::Kind::index) continue;
-    if (value.kind == Value::Kind::op) cost += trace::primitive(value.op).cost;
-    widest = std::max(widest, static_cast<std::int64_t>(is_floating(value.dtype) ? std::max<std::size_t>(itemsize(value.dtype), 4) : itemsize(value.dtype)));
-  }
-  const std::int64_t lanes = kLine / widest;
-  return cost <= kLittle && kernel.row_axes() == 1 && kernel.row_points() <= lanes && 2 * kernel.row_points() >= lanes * reductions;
-}
-
 // Moves one axis to another place; `all`: the places that the axes came from.
 void move_axis(Kernel& kernel, std::vector<int>& all, int from, int to) {
   std::vector<int> order = as_they_come(kernel.sizes.size());
@@ -159,7 +142,7 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   const auto row_cost = cost_along(graph, kernel, last_row);
   if (!limits.is_cuda()) parallel_cost -= saved_by_squares(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
-  const bool short_rows = kernel.row_points() <= (limits.is_cuda() ? 8 : 31) && kernel.sizes[last_parallel] >= 64 && (limits.is_cuda() || !fills_a_vector(kernel));
+  const bool short_rows = kernel.row_points() <= (limits.is_cuda() ? 8 : 31) && kernel.sizes[last_parallel] >= 64;
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 
