@@ -99,13 +99,53 @@ inline double lorenz(int steps, bool evaluating, std::int64_t n) {
   return total(x) + total(y) + total(z);
 }
 
+// Parts of a small tensor, assigned in place. The size says nothing here: planning is what these cost.
+
+inline double shifted_parts(int steps, bool evaluating) {
+  Tensor x = ramp({50});
+  for (int k = 0; k < steps; ++k) {
+    x(Slice{0, 49}) = x(Slice{1, 50});
+    if (evaluating) eval(x);
+  }
+  return total(x);
+}
+
+inline double heat_in_place(int steps, bool evaluating) {
+  Tensor u = ramp({40, 40});
+  const Slice inner{1, -1}, before{0, -2}, after{2, {}};
+  for (int k = 0; k < steps; ++k) {
+    u(inner, inner) += 0.1f * (u(before, inner) + u(after, inner) + u(inner, before) + u(inner, after) - 4.f * u(inner, inner));
+    if (evaluating) eval(u);
+  }
+  return total(u);
+}
+
+inline double rolled(int steps, bool evaluating) {
+  Tensor x = ramp({50});
+  for (int k = 0; k < steps; ++k) {
+    x = concatenate({x(Slice{1, {}}), x(Slice{0, 1})}, 0);
+    if (evaluating) eval(x);
+  }
+  return static_cast<double>(sum(x * ramp({50})).item<float>());
+}
+
+inline double counted(int steps, bool evaluating) {
+  Tensor q = ramp({50});
+  for (int k = 0; k < steps; ++k) {
+    q(k * 3 % 50) += static_cast<float>(k);
+    if (evaluating) eval(q);
+  }
+  return total(q);
+}
+
 /// All of them, over about `n` elements.
 inline std::vector<Loop> all(std::int64_t n) {
   std::int64_t side = 1;
   while (side * side < n) ++side;
   const auto over = [](auto run, std::int64_t size) { return [=](int steps, bool evaluating) { return run(steps, evaluating, size); }; };
   return {{"b = b + 0.02", 1000, over(add_a_little, n)}, {"Adam", 100, over(adam, n)},          {"Mandelbrot", 200, over(mandelbrot, side)},
-          {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)}};
+          {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)},
+          {"shifted parts", 400, shifted_parts}, {"heat in place", 200, heat_in_place}, {"rolled", 1000, rolled}, {"counted", 2000, counted}};
 }
 
 }  // namespace sinter::loops

@@ -118,24 +118,28 @@ void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
 void Outline::measure(const Frame& frame) {
   const Recorded& node = *frame.node;
   const bool view = is_view(node.op) || node.op == Op::iota;
-  int level = view ? 0 : 1, chain = 0;
+  int level = view ? 0 : 1, shifts = 0, chain = 0;
   for (std::uint32_t k = 0; k < frame.next; ++k) {
     const Visited& input = visited_[frame.inputs[k]];
     // Elements that lie elsewhere; the same ones in another order are no more work.
     const bool shifted = node.op == Op::pad ? k == 0 : node.op == Op::slice ? node.shape != (*input.handle)->shape : !view && !is_elementwise(node.op);
     level = std::max(level, input.level + (shifted && input.level > 0));
+    shifts = std::max(shifts, input.shifts + (shifted && input.level > 0 && (node.op == Op::pad || node.op == Op::slice)));
     chain = std::max(chain, input.chain);
   }
   Visited& visited = visited_[frame.visited];
   visited.level = level;
-  visited.chain = chain + weight(node.op);
+  visited.shifts = shifts;
+  visited.chain = chain + weight(node);
   level_ = std::max(level_, level);
+  shifts_ = std::max(shifts_, shifts);
   chain_ = std::max(chain_, visited.chain);
 }
 
-bool Outline::is_long() const {
-  constexpr int kMaxLevel = 8, kMaxChain = 2 * kLoopOps;
-  return level_ > kMaxLevel || chain_ > kMaxChain;
+bool Outline::is_long(bool loop) const {
+  constexpr int kMaxLevel = 8, kMaxShifts = 4, kMaxChain = 2 * kLoopOps;
+  constexpr std::size_t kMany = 96;  // operations: shifted reads of shifted reads are what takes longest
+  return level_ > kMaxLevel || chain_ > kMaxChain || ((loop || shifts_ > kMaxShifts) && finished_.size() > kMany);
 }
 
 Rounds Outline::rounds() const {
@@ -291,7 +295,7 @@ void Outline::clear() {
   values_.clear();
   known_leaves_.clear();
   numbers_.clear();
-  level_ = chain_ = 0;
+  level_ = shifts_ = chain_ = 0;
   last_shape_ = nullptr;
   structure_ = {};
   symbols_.clear();

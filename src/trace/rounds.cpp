@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kFewest = 3;             // times that a place comes round, to be one
 constexpr std::size_t kSpan = 8;       // of all that was recorded its first and last time are at least this part apart
-constexpr double kSmall = 32 << 10;    // bytes that are sooner copied than several assignments to parts of them are planned together
+constexpr double kSmall = 8 << 10;     // bytes that are sooner copied than several assignments to parts of them are planned together
+
+double bytes_of(const Recorded& node) { return static_cast<double>(element_count(node.shape)) * static_cast<double>(itemsize(node.dtype)); }
 
 class Timeline {
  public:
@@ -39,7 +41,7 @@ class Timeline {
     const auto times = static_cast<std::int64_t>(ends.size()) - 1;
     found.times = times + 1;
     std::int64_t ops = 0;
-    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes(at) <= kSmall ? kLoopOps : weight(node(at).op);
+    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes(at) <= kSmall ? kLoopOps : weight(node(at));
     const bool grows = 2 * (steps_[last].level - steps_[first].level) >= times;
     found.each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
     int begin = 0;
@@ -57,7 +59,7 @@ class Timeline {
   int count() const { return static_cast<int>(steps_.size()); }
   const Recorded& node(int at) const { return **steps_[at].handle; }
   bool computes(int at) const { return base_[at] == at; }
-  double bytes(int at) const { return static_cast<double>(element_count(node(at).shape)) * static_cast<double>(itemsize(node(at).dtype)); }
+  double bytes(int at) const { return bytes_of(node(at)); }
 
   // Numbers of one thread differ; those of several may be equal.
   int find(const Recorded& wanted) const {
@@ -129,6 +131,11 @@ class Timeline {
 };
 
 }  // namespace
+
+int weight(const Recorded& node) {
+  if (is_view(node.op) || node.op == Op::iota) return 0;
+  return node.op != Op::pad ? 1 : bytes_of(node) <= kSmall ? 8 : 2;
+}
 
 std::uint64_t place_of(const Recorded& node) {
   std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.where.file), node.where.line);

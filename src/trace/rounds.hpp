@@ -19,11 +19,8 @@ struct Pending {
   int level;   // how often on the way from the leaves a result is read at other places than its own: shifted, reduced, by a library
 };
 
-/// What of `kLoopOps` an op is.
-inline int weight(Op op) {
-  if (is_view(op) || op == Op::iota) return 0;
-  return op == Op::pad ? 2 : 1;
-}
+/// What of `kLoopOps` an operation is. An assignment to a part of what is soon copied is planned longer than it is computed.
+int weight(const Recorded& node);
 
 /// Where in the program what was recorded: equal for the same op of the next round of a loop.
 std::uint64_t place_of(const Recorded& node);
