@@ -94,7 +94,6 @@ class Engine {
   struct Workspace {
     trace::Outline outline;
     std::vector<trace::RecordedPtr> roots;
-    bool loop = false;                       // recording found one
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
     std::vector<std::int64_t> numbers;
     std::vector<std::uint64_t> constants;  // bits of the graph's, then of those that rewriting put in

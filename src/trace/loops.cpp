@@ -28,19 +28,16 @@ class Loop {
  public:
   ~Loop() { over = true; }
 
-  std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
+  Pieces recorded(const RecordedPtr& node) {
     nodes_.push_back(node);
     if (nodes_.size() >= sweep_at_) sweep();
-    if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was seen, but it must not go on for ever
+    if (node->depth >= kMaxPendingDepth) return {cut(node, true)};  // no loop was seen, but it must not go on for ever
     ++since_cut_;
-    if (place_ == 0) {
-      if (since_cut_ >= look_at_ && node->depth >= kWindow) look(node);
-      return {};
-    }
+    if (place_ == 0) return since_cut_ >= look_at_ && node->depth >= kWindow ? look(node) : Pieces{};
     if (std::exchange(round_is_over_, place_of(*node) == place_)) {
       ++rounds_;
       seen_at_ = since_cut_;
-      if (rounds_ % each_ == 0) return cut(node, false);
+      if (rounds_ % each_ == 0) return {cut(node, false)};
     }
     if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
     return {};
@@ -53,19 +50,20 @@ class Loop {
   }
 
  private:
-  // For rounds in what the user holds, and in the node, which nobody holds yet.
-  void look(const RecordedPtr& node) {
+  // For rounds in what the user holds, and in the node, which nobody holds yet. Those that are whole are evaluated at once.
+  Pieces look(const RecordedPtr& node) {
     std::vector<RecordedPtr> roots = held();
     roots.push_back(node);
     Outline outline;
     outline.walk(roots);
-    const Rounds found = outline.rounds();
+    Rounds found = find_rounds(outline.pending(), reach_of(outline.pending()));
     place_ = found.place;
     each_ = found.each;
     round_is_over_ = place_of(*node) == place_;
-    rounds_ = found.times - round_is_over_;
+    rounds_ = found.since - round_is_over_;
     seen_at_ = since_cut_;
     look_at_ = 2 * since_cut_;
+    return std::move(found.pieces);
   }
 
   // What the user holds of what is not evaluated: of the nodes that are remembered and of what they wait for.
@@ -139,12 +137,12 @@ thread_local Loop loop;
 
 }  // namespace
 
-std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
+Pieces recorded(const RecordedPtr& node) {
   if (quiet < kQuiet) {
     ++quiet;
     if (node->depth < kMaxPendingDepth) return {};
   }
-  return over ? std::vector<RecordedPtr>{} : loop.recorded(node);
+  return over ? Pieces{} : loop.recorded(node);
 }
 void evaluation_asked() {
   if (quiet == kQuiet && !over) loop.evaluation_asked();

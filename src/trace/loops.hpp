@@ -6,9 +6,12 @@
 
 namespace sinter::trace {
 
-/// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: what the user holds of
-/// this thread's unevaluated nodes, or the node itself.
-std::vector<RecordedPtr> recorded(const RecordedPtr& node);
+/// What is evaluated together, one piece after the other.
+using Pieces = std::vector<std::vector<RecordedPtr>>;
+
+/// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: rounds of a loop, what the
+/// user holds of this thread's unevaluated nodes, or the node itself.
+Pieces recorded(const RecordedPtr& node);
 /// An evaluation on this thread that the user asked for: the loop evaluates itself.
 void evaluation_asked();
 

@@ -142,8 +142,8 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   node->pending = std::move(inputs);
   const EvaluateHook hook = evaluate_hook;
   if (node->symbolic || hook == nullptr) return node;
-  if (const auto now = recorded(node); !now.empty()) {
-    hook(now);
+  if (const Pieces pieces = recorded(node); !pieces.empty()) {
+    for (const auto& piece : pieces) hook(piece);
     node->depth = depth_above(node->inputs());
   } else if (looks_owed > 0) {
     --looks_owed;
