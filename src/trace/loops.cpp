@@ -35,9 +35,9 @@ class Loop {
     ++since_cut_;
     if (place_ == 0) return since_cut_ >= look_at_ && node->depth >= kWindow ? look(node) : Pieces{};
     if (std::exchange(round_is_over_, place_of(*node) == place_)) {
-      ++rounds_;
+      ++times_;
       seen_at_ = since_cut_;
-      if (rounds_ % each_ == 0) return {cut(node, false)};
+      if (times_ % each_ == 0) return {cut(node, false)};
     }
     if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
     return {};
@@ -60,7 +60,7 @@ class Loop {
     place_ = found.place;
     each_ = found.each;
     round_is_over_ = place_of(*node) == place_;
-    rounds_ = found.since - round_is_over_;
+    times_ = found.since - round_is_over_;
     seen_at_ = since_cut_;
     look_at_ = 2 * since_cut_;
     return std::move(found.pieces);
@@ -130,7 +130,7 @@ class Loop {
   std::int64_t look_at_ = kWindow - kQuiet;     // nodes since then before the next look
   std::uint64_t place_ = 0;                     // where a round ends
   bool round_is_over_ = false;                  // with the last node
-  std::int64_t each_ = 1, rounds_ = 0, seen_at_ = 0;
+  std::int64_t each_ = 1, times_ = 0, seen_at_ = 0;
 };
 
 thread_local Loop loop;

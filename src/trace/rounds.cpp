@@ -64,21 +64,23 @@ class Timeline {
 
   Rounds rounds() const {
     Rounds found;
-    const std::vector<int> ends = find_place(found);
+    const Candidate place = find_place();
+    const std::vector<int>& ends = place.ends;
     if (ends.empty()) return found;
     const int first = ends.front(), last = ends.back();
     const auto times = static_cast<std::int64_t>(ends.size()) - 1;
     std::int64_t ops = 0;
     for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes_of(node(at)) <= kSmall ? kLoopOps : weight(node(at));
     const bool grows = 2 * (steps_[last].level - steps_[first].level) >= times;
-    found.each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
+    const std::int64_t each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
     int begin = 0;
-    found.since = times + 1;
-    for (auto k = found.each - 1; k <= times && ends[k] + 1 < count(); k += found.each) {
+    for (auto k = each - 1; k <= times && ends[k] + 1 < count(); k += each) {
       if (auto piece = needed_later(begin, ends[k] + 1); !piece.empty()) found.pieces.push_back(std::move(piece));
       begin = ends[k] + 1;
-      found.since = times - k;
     }
+    found.place = place.place;
+    found.each = each * place.step;
+    for (int at = begin; at < count(); ++at) found.since += computes(at) && place_of(node(at)) == place.place;
     return found;
   }
 
@@ -92,54 +94,75 @@ class Timeline {
   const Recorded& node(int at) const { return **steps_[at].handle; }
   bool computes(int at) const { return steps_[at].base == at; }
 
+  // A place, and when it comes round: of each `step` times that the program is there, one.
+  struct Candidate {
+    std::uint64_t place;
+    std::vector<int> ends;
+    std::int64_t step;
+    double bytes;  // that are needed later
+  };
+
   // Where the place comes round at which the fewest bytes are needed later; of equal ones, after which a round has the fewest steps that
   // wait for each other, and of those the last one.
-  std::vector<int> find_place(Rounds& found) const {
+  Candidate find_place() const {
+    std::vector<Candidate> candidates = candidates_for_a_place();
+    double least = candidates.empty() ? 0 : candidates.front().bytes;
+    for (const Candidate& candidate : candidates) least = std::min(least, candidate.bytes);
+    Candidate* best = nullptr;
+    int best_levels = 0;
+    for (Candidate& candidate : candidates) {
+      if (candidate.bytes > least * kAlike) continue;
+      const auto& ends = candidate.ends;
+      const int levels = levels_between(ends[ends.size() - 2], ends.back());
+      if (best && (levels > best_levels || (levels == best_levels && ends.back() < best->ends.back()))) continue;
+      best = &candidate;
+      best_levels = levels;
+    }
+    return best ? std::move(*best) : Candidate{};
+  }
+
+  std::vector<Candidate> candidates_for_a_place() const {
     std::vector<double> alive(steps_.size() + 1);
+    std::vector<std::uint64_t> places(steps_.size() + 1);  // of all before, added up
     std::vector<std::pair<std::uint64_t, int>> by_place;
     by_place.reserve(steps_.size());
     for (int at = 0; at < count(); ++at) {
+      places[at + 1] = places[at];
       if (!computes(at)) continue;
       const double bytes = bytes_of(node(at));
       alive[at] += bytes;
       alive[needed_[at]] -= bytes;
       by_place.emplace_back(place_of(node(at)), at);
+      places[at + 1] += mix(0, by_place.back().first);
     }
     double now = 0;
     for (double& bytes : alive) bytes = now += bytes;
     std::sort(by_place.begin(), by_place.end());
-    struct Candidate {
-      std::span<const std::pair<std::uint64_t, int>> times;
-      double bytes;
-    };
-    std::vector<Candidate> candidates;
-    double least = 0;
+    std::vector<Candidate> found;
     for (auto begin = by_place.begin(); begin != by_place.end();) {
       const auto end = std::find_if(begin, by_place.end(), [&](const auto& other) { return other.first != begin->first; });
       const std::span times(begin, end);
       begin = end;
       if (times.size() < kFewest || static_cast<std::size_t>(times.back().second - times.front().second) < steps_.size() / kSpan) continue;
-      // At the first time some of the state may be leaves still, at the last one the user holds what he is in the midst of.
-      double sum = 0;
-      for (const auto& [place, at] : times.subspan(1, times.size() - 2)) sum += alive[at];
-      const double mean = sum / static_cast<double>(times.size() - 2);
-      least = candidates.empty() ? mean : std::min(least, mean);
-      candidates.push_back({times, mean});
+      // A line that a round meets several times is as many places.
+      const auto since_last = [&](std::size_t k) { return places[times[k].second + 1] - places[times[k - 1].second + 1]; };
+      const auto repeats_after = [&](std::size_t step) {
+        for (std::size_t k = 1; k + step < times.size(); ++k)
+          if (since_last(k) != since_last(k + step)) return false;
+        return true;
+      };
+      std::size_t step = 1;
+      while (step * kFewest <= times.size() && !repeats_after(step)) ++step;
+      if (step * kFewest > times.size()) step = 1;
+      for (std::size_t first = 0; first < step; ++first) {
+        Candidate& candidate = found.emplace_back(Candidate{times.front().first, {}, static_cast<std::int64_t>(step), 0});
+        for (std::size_t k = first; k < times.size(); k += step) candidate.ends.push_back(times[k].second);
+        // At the first time some of the state may be leaves still, at the last one the user holds what he is in the midst of.
+        for (std::size_t k = 1; k + 1 < candidate.ends.size(); ++k) candidate.bytes += alive[candidate.ends[k]];
+        candidate.bytes /= static_cast<double>(candidate.ends.size() - 2);
+      }
     }
-    const Candidate* best = nullptr;
-    int best_levels = 0;
-    for (const Candidate& candidate : candidates) {
-      if (candidate.bytes > least * kAlike) continue;
-      const int levels = levels_between(candidate.times[candidate.times.size() - 2].second, candidate.times.back().second);
-      if (best && (levels > best_levels || (levels == best_levels && candidate.times.back().second < best->times.back().second))) continue;
-      best = &candidate;
-      best_levels = levels;
-    }
-    std::vector<int> ends;
-    if (!best) return ends;
-    for (const auto& [place, at] : best->times) ends.push_back(at);
-    found.place = best->times.front().first;
-    return ends;
+    return found;
   }
 
   // Steps that wait for each other of the operations behind `before`, up to `last`.
