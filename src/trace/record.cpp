@@ -144,7 +144,8 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   if (node->symbolic || hook == nullptr) return node;
   if (const Pieces pieces = recorded(node); !pieces.empty()) {
     for (const auto& piece : pieces) hook(piece);
-    node->depth = depth_above(node->inputs());
+    const std::lock_guard guard(node->lock);
+    node->depth = depth_above(node->pending);
   } else if (looks_owed > 0) {
     --looks_owed;
   } else if (node->held >= kMaxHeldBytes) {

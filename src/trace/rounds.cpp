@@ -79,6 +79,7 @@ class Timeline {
       begin = ends[k] + 1;
     }
     found.place = place.place;
+    found.like = {node(last).where.line, node(last).op};
     found.each = each * place.step;
     for (int at = begin; at < count(); ++at) found.since += computes(at) && place_of(node(at)) == place.place;
     return found;

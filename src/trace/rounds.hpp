@@ -40,8 +40,16 @@ Reach reach_of(std::span<const Pending> operations);
 /// Where in the program what was recorded: equal for the same op of the next round of a loop.
 std::uint64_t place_of(const Recorded& node);
 
+/// What tells most other places from one, at once.
+struct PlaceLike {
+  std::uint32_t line = 0;
+  Op op{};
+  bool may_be(const Recorded& node) const { return node.op == op && node.where.line == line; }
+};
+
 struct Rounds {
   std::uint64_t place = 0;  // of the op that ends a round; 0: nothing comes round
+  PlaceLike like;
   std::int64_t each = 1;    // times that the program is there from one piece to the next
   std::int64_t since = 0;   // times that it was there since the last piece
   /// What is to be evaluated before the roots, one after the other.
