@@ -164,17 +164,17 @@ void evaluation_asked() {
   quiet = 0;
 }
 
-bool worth_storing(const Recorded& node) {
+bool worth_storing(const Recorded& node, bool held) {
   static SpinLock lock;
   static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were; static tensors may outlive order
   static std::atomic<bool> any{false};
-  const bool again = node.computed.exchange(true, std::memory_order_relaxed);
-  if (!again && !any.load(std::memory_order_relaxed)) return false;
+  const bool again = held ? node.computed.exchange(true, std::memory_order_relaxed) : node.computed.load(std::memory_order_relaxed);
+  if (!again && !(held && any.load(std::memory_order_relaxed))) return false;
   std::lock_guard guard(lock);
   if (!again) return computed_again.contains(place_of(node));
   computed_again.insert(place_of(node));
   any = true;
-  return true;
+  return held;
 }
 
 }  // namespace sinter::trace

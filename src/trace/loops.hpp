@@ -15,8 +15,8 @@ Pieces recorded(const RecordedPtr& node);
 /// An evaluation on this thread that the user asked for: the loop evaluates itself.
 void evaluation_asked();
 
-/// Of a node that is computed now for the sake of another and that somebody still holds: whether it should be stored on the way. It
-/// should if it was computed before, or if that happened to a result of the same line.
-bool worth_storing(const Recorded& node);
+/// Of a node that is computed now for the sake of another, and that somebody still holds or not: whether it should be stored on the way.
+/// What is held should if it was computed before, or if that happened to a result of the same line that was held then.
+bool worth_storing(const Recorded& node, bool held);
 
 }  // namespace sinter::trace

@@ -212,17 +212,18 @@ std::uint32_t Outline::number(const Entry& entry) {
   return fresh;
 }
 
-// What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later.
+// What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later. Operands before users:
+// of a line that was computed a second time further down, what is held further up is stored at once.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
   std::vector<RecordedPtr> kept;
-  for (const Visited& visited : visited_) {
-    if (visited.pending == Pending::kLeaf || visited.handle->use_count() <= visited.uses) continue;
-    const Recorded& node = **visited.handle;
-    if (pending_[static_cast<std::size_t>(visited.pending)].asked) continue;
-    if (!is_elementwise(node.op) && !is_reduction(node.op)) continue;
-    if (!worth_storing(node)) continue;
-    kept.push_back(*visited.handle);
-    outputs_.push_back(visited.id);
+  for (auto visited = visited_.rbegin(); visited != visited_.rend(); ++visited) {
+    if (visited->pending == Pending::kLeaf) continue;
+    const Recorded& node = **visited->handle;
+    if (pending_[static_cast<std::size_t>(visited->pending)].asked || !(is_elementwise(node.op) || is_reduction(node.op))) continue;
+    const bool held = visited->handle->use_count() > visited->uses;
+    if (!worth_storing(node, held)) continue;
+    kept.push_back(*visited->handle);
+    outputs_.push_back(visited->id);
   }
   roots.insert(roots.end(), kept.begin(), kept.end());
 }
