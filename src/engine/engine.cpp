@@ -485,11 +485,15 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
-  if (outline.is_long()) {
-    work.pieces = outline.rounds().pieces;
-    if (!work.pieces.empty()) {
-      outline.release();
-      return {};
+  constexpr std::size_t kShort = 8;  // operations: none of them is far from the leaves
+  if (outline.pending().size() > kShort) {
+    const trace::Reach reach = trace::reach_of(outline.pending());
+    if (reach.is_long()) {
+      work.pieces = trace::find_rounds(outline.pending(), reach).pieces;
+      if (!work.pieces.empty()) {
+        outline.release();
+        return {};
+      }
     }
   }
   outline.finish(work.roots, true);
