@@ -11,7 +11,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
 endif()
 # The decompositions likewise, for two of them.
-set_source_files_properties(${host}/decomposition_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+set_source_files_properties(${host}/decomposition_baseline.cpp ${host}/fft.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${host}/decompositions.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_DECOMPOSITIONS_X86)
   set_source_files_properties(${host}/decomposition_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2;-mfma")

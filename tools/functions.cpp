@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "lexer.hpp"
 #include "sinter/decompositions.hpp"
+#include "sinter/fft.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/random.hpp"
@@ -291,6 +292,34 @@ Value lstsq_(const Arguments& a) {
   const auto [x, residuals, rank, s] = lstsq(a.operand(0), a.operand(1), number_or_none(a, 2));
   return {Tuple{{x}, {residuals}, {rank}, {s}}};
 }
+/// A pair (re, im), or a tensor of real numbers.
+fft::Complex complex_numbers(const Arguments& a) {
+  if (a.given(0) && a.given(0)->as<Tuple>()) {
+    const std::vector<Tensor> both = a.tensors(0);
+    if (both.size() != 2) a.fail(0, "a complex tensor is a pair of real ones: (re, im)");
+    return {both[0], both[1]};
+  }
+  const Tensor re = a.tensor(0);
+  return {re, zeros(re.shape(), re.dtype(), Location{})};
+}
+Value complex_numbers(const fft::Complex& x) { return {Tuple{{x.re}, {x.im}}}; }
+fft::Norm norm_of(const Arguments& a, int parameter) {
+  const std::string norm = a.text(parameter, "backward");
+  if (norm != "backward" && norm != "ortho" && norm != "forward") a.fail(parameter, "norm is 'backward', 'ortho' or 'forward'");
+  return norm == "ortho" ? fft::Norm::ortho : norm == "forward" ? fft::Norm::forward : fft::Norm::backward;
+}
+Value fft_(const Arguments& a) { return complex_numbers(fft::fft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})); }
+Value ifft_(const Arguments& a) { return complex_numbers(fft::ifft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})); }
+Value rfft_(const Arguments& a) { return complex_numbers(fft::rfft(a.operand(0), a.axis(1), a.integer(2, -1), norm_of(a, 3))); }
+Value irfft_(const Arguments& a) { return {fft::irfft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})}; }
+Value fftn_(const Arguments& a) { return complex_numbers(fft::fftn(complex_numbers(a), a.axes(1), norm_of(a, 2), Location{})); }
+Value ifftn_(const Arguments& a) { return complex_numbers(fft::ifftn(complex_numbers(a), a.axes(1), norm_of(a, 2), Location{})); }
+Value rfftn_(const Arguments& a) { return complex_numbers(fft::rfftn(a.operand(0), a.axes(1), norm_of(a, 2))); }
+Value fft2_(const Arguments& a) { return complex_numbers(fft::fftn(complex_numbers(a), a.axes(1, {-2, -1}), norm_of(a, 2), Location{})); }
+Value ifft2_(const Arguments& a) { return complex_numbers(fft::ifftn(complex_numbers(a), a.axes(1, {-2, -1}), norm_of(a, 2), Location{})); }
+Value rfft2_(const Arguments& a) { return complex_numbers(fft::rfftn(a.operand(0), a.axes(1, {-2, -1}), norm_of(a, 2))); }
+Value fftfreq_(const Arguments& a) { return {fft::fftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
+Value rfftfreq_(const Arguments& a) { return {fft::rfftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
 Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(2) ? 2 : 1))}; }
 Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
@@ -391,6 +420,11 @@ constexpr Function kFunctions[] = {
     {"exponential", "size scale? * key dtype?", exponential_},
     {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", unary<abs>},
+    {"fft", "a n? axis? norm?", fft_},
+    {"fft2", "a axes? norm?", fft2_},
+    {"fftfreq", "n d?", fftfreq_},
+    {"fftn", "a axes? norm?", fftn_},
+    {"fftshift", "x axes?", over_axes<fft::fftshift>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"floor", "x", unary<floor>},
@@ -412,10 +446,15 @@ constexpr Function kFunctions[] = {
     {"heaviside", "x1 x2", binary<heaviside>},
     {"hstack", "tup", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
+    {"ifft", "a n? axis? norm?", ifft_},
+    {"ifft2", "a axes? norm?", ifft2_},
+    {"ifftn", "a axes? norm?", ifftn_},
+    {"ifftshift", "x axes?", over_axes<fft::ifftshift>},
     {"inner", "a b", binary<inner>},
     {"integers", "size low high * key dtype?", integers_},
     {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
+    {"irfft", "a n? axis? norm?", irfft_},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
     {"isfinite", "x", unary<isfinite>},
     {"isinf", "x", unary<isinf>},
@@ -496,6 +535,10 @@ constexpr Function kFunctions[] = {
     {"remainder", "x1 x2", binary<remainder>},
     {"repeat", "a repeats axis?", repeat_},
     {"reshape", "a shape+", reshape_},
+    {"rfft", "a n? axis? norm?", rfft_},
+    {"rfft2", "a axes? norm?", rfft2_},
+    {"rfftfreq", "n d?", rfftfreq_},
+    {"rfftn", "a axes? norm?", rfftn_},
     {"right_shift", "x1 x2", binary<right_shift>},
     {"rint", "x", unary<rint>},
     {"rms_norm", "x weight? eps? axis?", rms_norm_},

@@ -5,6 +5,7 @@
 #include "sinter/dtype.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/fft.hpp"
 #include "sinter/image.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/npy.hpp"

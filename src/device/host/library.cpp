@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/host/decompositions.hpp"
+#include "device/host/fft.hpp"
 #include "device/host/matmul.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
@@ -45,6 +46,10 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::svdvals:
     case trace::Op::eigh:
     case trace::Op::eigvalsh: return decompose(call, pointers, threads);
+    case trace::Op::fft:
+    case trace::Op::rfft:
+    case trace::Op::irfft_even:
+    case trace::Op::irfft_odd: return transform_rows(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }
