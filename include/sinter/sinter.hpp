@@ -1,5 +1,6 @@
 // Everything of sinter that a program needs. What other libraries need is apart: sinter/eigen.hpp, sinter/fmt.hpp.
 #pragma once
+#include "sinter/adopt.hpp"
 #include "sinter/csv.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/dtype.hpp"

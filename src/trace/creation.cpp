@@ -169,6 +169,19 @@ Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape&
   return from_pointer(data, dtype, wanted, {}, where);
 }
 
+Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType dtype, const Shape& shape, Location where) {
+  const Site site = site_of("adopt_memory", where);
+  check_shape(site, shape, dtype);
+  if (element_count(shape) == 0) return zeros(shape, dtype, where);
+  if (data == nullptr) fail<ValueError>(site, "the pointer is null");
+  if (reinterpret_cast<std::uintptr_t>(data) % itemsize(dtype) != 0) fail<ValueError>(site, fmt::format("the pointer is not aligned to {}", name(dtype)));
+  auto storage = std::make_shared<Storage>();
+  storage->bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
+  // Contents are read alone.
+  storage->host = std::const_pointer_cast<void>(std::shared_ptr<const void>(std::move(owner), data));
+  return Tensor(make_data(site, dtype, shape, std::move(storage)));
+}
+
 namespace detail {
 
 ListReader::ListReader(DType dtype, int ndim, Location where) : dtype_(dtype), shape_(static_cast<std::size_t>(ndim), -1), where_(where) {}
