@@ -1,13 +1,17 @@
 // Everything of sinter that a program needs. What other libraries need is apart: sinter/eigen.hpp, sinter/fmt.hpp.
 #pragma once
+#include "sinter/complex.hpp"
+#include "sinter/creation.hpp"
 #include "sinter/csv.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/dtype.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/fft.hpp"
 #include "sinter/image.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
+#include "sinter/nested.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/npz.hpp"
@@ -20,3 +24,4 @@
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/tensor.hpp"
+#include "sinter/types.hpp"
