@@ -511,7 +511,7 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"sum(x, keepdims=1)", "True or False", 16},
       {"x.astype(y)", "dtype", 9},
       {"gelu(x, approximate='fast')", "'none' or 'tanh'", 20},
-      {"round(x, 2)", "decimals=0", 9},
+      {"round(x, 2.5)", "an integer", 9},
       {"clip(x)", "a_min", 5},
       {"x.reshape(2, 2.5)", "this is a float", 13},
       {"layer_norm(x, 'a')", "tensors, numbers and lists of them, and this is a string", 14},

@@ -69,6 +69,8 @@ class Parser {
   static Tensor result_of(const Value& value) {
     if (const auto* tensor = value.as<Tensor>()) return *tensor;
     if (value.is_number()) return full({}, operand(value, ""));
+    if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
+      return array_of(value, "array");  // x, x.shape
     throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
                                                 : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
   }

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "arguments.hpp"
 #include "functions_nn.hpp"
 #include "lexer.hpp"
+#include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
+#include "sinter/elementary.hpp"
 #include "sinter/fft.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
@@ -20,6 +23,7 @@
 #include "sinter/ops.hpp"
 #include "sinter/random.hpp"
 #include "sinter/sets.hpp"
+#include "sinter/signal.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
@@ -58,10 +62,7 @@ template <Tensor (*F)(const Shape&, DType, Location)> Value filled_like(const Ar
   return {F(like.shape(), a.dtype(1).value_or(like.dtype()), Location{})};
 }
 
-Value round_(const Arguments& a) {
-  if (a.integer(1, 0) != 0) a.fail(1, "only decimals=0 is supported; scale, round and scale back");
-  return {round(a.operand(0))};
-}
+Value round_(const Arguments& a) { return {round(a.operand(0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 0), -400, 400)))}; }
 Value fabs_(const Arguments& a) {  // NumPy's: a float of integers too
   const Arg operand = a.operand(0);
   const Tensor x = operand.is_tensor() ? operand.tensor() : full({}, operand);
@@ -485,6 +486,57 @@ Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a
 Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
+template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis> Value split_along(const Arguments& a) {
+  if (a.given(1)->as<std::int64_t>()) return list(F(a.operand(0), a.integer(1, 1)));
+  const Tensor x = a.tensor(0);
+  return list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
+}
+Value append_(const Arguments& a) { return {append(a.operand(0), a.operand(1), a.axis(2))}; }
+Value insert_(const Arguments& a) { return {insert(a.operand(0), a.integer(1, 0), a.operand(2), a.axis(3))}; }
+Value delete_(const Arguments& a) { return {erase(a.operand(0), a.integer(1, 0), a.axis(2))}; }
+Value resize_(const Arguments& a) { return {cycle_to(a.operand(0), a.shape(1))}; }
+Value identity_(const Arguments& a) { return {identity(a.integer(0, 1), a.dtype(1).value_or(DType::float64), Location{})}; }
+Value tri_(const Arguments& a) { return {tri(a.integer(0, 1), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})}; }
+/// Rows and columns of a triangle's places.
+template <Tensor (*F)(const Arg&, std::int64_t)> Value triangle_places(const Arguments& a) {
+  return list(nonzero(F(ones({a.integer(0, 1), a.integer(2, a.integer(0, 1))}, DType::bool_, Location{}), a.integer(1, 0))));
+}
+Value vander_(const Arguments& a) { return {vander(a.operand(0), a.axis(1), a.flag(2))}; }
+Value indices_(const Arguments& a) { return {indices(a.shape(0), Location{})}; }
+Value logspace_(const Arguments& a) { return {logspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.number(4, 10))}; }
+Value geomspace_(const Arguments& a) { return {geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{})}; }
+template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(const Arguments& a) {
+  const std::string mode = a.text(2, F == static_cast<decltype(F)>(convolve) ? "full" : "valid");
+  if (mode != "full" && mode != "same" && mode != "valid") a.fail(2, "mode is 'full', 'same' or 'valid'");
+  return {F(a.operand(0), a.operand(1), mode == "full" ? ConvolveMode::full : mode == "same" ? ConvolveMode::same : ConvolveMode::valid)};
+}
+template <Tensor (*F)(std::int64_t, Location)> Value window(const Arguments& a) { return {F(a.integer(0, 1), Location{})}; }
+Value polyfit_(const Arguments& a) { return {polyfit(a.operand(0), a.operand(1), a.integer(2, 1))}; }
+Value unwrap_(const Arguments& a) { return {unwrap(a.operand(0), a.integer(1, -1), a.number(2, 2 * std::numbers::pi))}; }
+Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
+Value multi_dot_(const Arguments& a) {
+  const std::vector<Tensor> matrices = a.tensors(0);
+  if (matrices.size() < 2) a.fail(0, "multi_dot() takes two matrices or more");
+  std::string letters;  // einsum finds the order that costs least
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const bool row = k == 0 && matrices[k].ndim() == 1, column = k + 1 == matrices.size() && matrices[k].ndim() == 1;
+    if (k >= 25 || (!row && !column && matrices[k].ndim() != 2)) a.fail(0, "multi_dot() takes at most 25 matrices, the first and the last of which may be vectors");
+    letters += fmt::format("{}{}{}", k ? "," : "", row ? "" : std::string(1, static_cast<char>('a' + k)), column ? "" : std::string(1, static_cast<char>('b' + k)));
+  }
+  const bool row = matrices.front().ndim() == 1, column = matrices.back().ndim() == 1;
+  letters += fmt::format("->{}{}", row ? "" : "a", column ? "" : std::string(1, static_cast<char>('a' + matrices.size())));
+  return {einsum(letters, matrices, Location{})};
+}
+Value shape_(const Arguments& a) {
+  Tuple sizes;
+  for (const std::int64_t size : a.tensor(0).shape()) sizes.push_back({size, a.given(0)->offset});
+  return {std::move(sizes)};
+}
+Value size_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  return {a.axis(1) ? x.size(static_cast<int>(*a.axis(1)), Location{}) : x.size()};
+}
+Value ndim_(const Arguments& a) { return {std::int64_t{a.tensor(0).ndim()}}; }
 TypeOperand type_operand(const Arguments& a, const Value& value) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   if (const auto* text = value.as<std::string>())
@@ -560,6 +612,7 @@ constexpr Function kFunctions[] = {
     {"amin", kReduce, reduce<min>},
     {"angle", "z", angle_},
     {"any", kReduce, reduce<any>},
+    {"append", "arr values axis?", append_},
     {"arange", "start stop? step? dtype?", arange_},
     {"arccos", "x", unary<acos>},
     {"arccosh", "x", unary<acosh>},
@@ -573,7 +626,9 @@ constexpr Function kFunctions[] = {
     {"argpartition", "a kth axis?", parted<argpartition>},
     {"argsort", "a axis? kind? descending? stable?", sorted<argsort>},
     {"argwhere", "a", unary<argwhere>},
+    {"around", "a decimals?", round_},
     {"array", "object|obj dtype?", array_},
+    {"array_equal", "a1 a2 equal_nan?", array_equal_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
     {"asarray", "object|obj dtype?", array_},
     {"ascontiguousarray", "a", unary<contiguous>},
@@ -590,6 +645,7 @@ constexpr Function kFunctions[] = {
     {"avg_pool1d", kAvgPool, avg_pool1d_},
     {"avg_pool2d", kAvgPool, avg_pool2d_},
     {"avg_pool3d", kAvgPool, avg_pool3d_},
+    {"bartlett", "M", window<bartlett>},
     {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
     {"beta", "size a b * key dtype?", random_between<random::beta>},
@@ -603,6 +659,7 @@ constexpr Function kFunctions[] = {
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
     {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
+    {"blackman", "M", window<blackman>},
     {"broadcast_arrays", "args+", broadcast_arrays_},
     {"broadcast_to", "array shape", broadcast_to_},
     {"can_cast", "from_|from to casting?", can_cast_},
@@ -615,6 +672,7 @@ constexpr Function kFunctions[] = {
     {"choice", "a size axis? replace? p? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
     {"clip", "a a_min|min? a_max|max?", clip_},
+    {"column_stack", "tup", stacked<column_stack>},
     {"compress", "condition a axis?", compress_},
     {"concat", "arrays axis?", concatenate_},
     {"concatenate", "arrays axis?", concatenate_},
@@ -630,9 +688,11 @@ constexpr Function kFunctions[] = {
     {"conv_transpose1d", kConvTranspose, conv_transpose1d_},
     {"conv_transpose2d", kConvTranspose, conv_transpose2d_},
     {"conv_transpose3d", kConvTranspose, conv_transpose3d_},
+    {"convolve", "a v mode?", convolved<convolve>},
     {"copy", "a", unary<contiguous>},
     {"copysign", "x1 x2", binary<copysign>},
     {"corrcoef", "x y? rowvar?", corrcoef_},
+    {"correlate", "a v mode?", convolved<correlate>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
@@ -646,8 +706,10 @@ constexpr Function kFunctions[] = {
     {"cumulative_sum", "x * axis? dtype? include_initial?", cumulative<cumulative_sum>},
     {"deg2rad", "x", unary<deg2rad>},
     {"degrees", "x", unary<rad2deg>},
+    {"delete", "arr obj axis?", delete_},
     {"det", "a", unary<det>},
     {"diag", "v k?", by_diagonal<diag>},
+    {"diagflat", "v k?", by_diagonal<diagflat>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis?", diff_},
     {"digamma", "x", unary<digamma>},
@@ -656,6 +718,7 @@ constexpr Function kFunctions[] = {
     {"divide", "x1 x2", binary<divide>},
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
+    {"dsplit", "ary indices_or_sections", split_along<dsplit, 2>},
     {"dstack", "tup", stacked<dstack>},
     {"ediff1d", "ary", unary<ediff1d>},
     {"eigh", "a UPLO?", eigh_},
@@ -684,9 +747,13 @@ constexpr Function kFunctions[] = {
     {"fftn", "a s? axes? norm?", fftn_<0>},
     {"fftshift", "x axes?", over_axes<fft::fftshift>},
     {"finfo", "type|dtype", limits_of},
+    {"fix", "x", unary<fix>},
     {"flatnonzero", "a", unary<flatnonzero>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
+    {"fliplr", "m", unary<fliplr>},
+    {"flipud", "m", unary<flipud>},
+    {"float_power", "x1 x2", binary<float_power>},
     {"floor", "x", unary<floor>},
     {"floor_divide", "x1 x2", binary<floor_divide>},
     {"fmax", "x1 x2", binary<fmax>},
@@ -700,6 +767,7 @@ constexpr Function kFunctions[] = {
     {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
     {"geometric", "size p * key dtype?", geometric_},
+    {"geomspace", "start stop num? endpoint?", geomspace_},
     {"global_avg_pool", "input", unary<global_avg_pool>},
     {"global_max_pool", "input", unary<global_max_pool>},
     {"glu", "x axis?", halves<glu>},
@@ -708,6 +776,8 @@ constexpr Function kFunctions[] = {
     {"greater_equal", "x1 x2", binary<greater_equal>},
     {"group_norm", "input num_groups weight? bias? eps?", group_norm_},
     {"gumbel", "size loc? scale? * key dtype?", random_between<random::gumbel>},
+    {"hamming", "M", window<hamming>},
+    {"hanning", "M", window<hanning>},
     {"hard_sigmoid", "x", unary<hard_sigmoid>},
     {"hard_swish", "x", unary<hard_swish>},
     {"hardshrink", "input lambd?", hardshrink_},
@@ -719,8 +789,10 @@ constexpr Function kFunctions[] = {
     {"histogram", "a bins? range? density? weights?", histogram_},
     {"histogram2d", "x y bins? range? weights?", histogram2d_},
     {"histogram_bin_edges", "a bins? range?", histogram_bin_edges_},
+    {"hsplit", "ary indices_or_sections", split_along<hsplit, 1>},
     {"hstack", "tup", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
+    {"identity", "n dtype?", identity_},
     {"ifft", "a n? axis? norm?", ifft_},
     {"ifft2", "a s? axes? norm?", ifftn_<2>},
     {"ifftn", "a s? axes? norm?", ifftn_<0>},
@@ -729,7 +801,9 @@ constexpr Function kFunctions[] = {
     {"iinfo", "type|dtype", limits_of},
     {"imag", "val", imag_},
     {"in1d", "ar1 ar2 assume_unique? invert?", membership<in1d>},
+    {"indices", "dimensions", indices_},
     {"inner", "a b", binary<inner>},
+    {"insert", "arr obj values axis?", insert_},
     {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
     {"interp", "x xp fp left? right? period?", interp_},
@@ -746,6 +820,8 @@ constexpr Function kFunctions[] = {
     {"isin", "element test_elements assume_unique? invert?", membership<isin>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
+    {"isneginf", "x", unary<isneginf>},
+    {"isposinf", "x", unary<isposinf>},
     {"kron", "a b", binary<kron>},
     {"laplace", "size loc? scale? * key dtype?", random_between<random::laplace>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
@@ -777,6 +853,7 @@ constexpr Function kFunctions[] = {
     {"logistic", "size loc? scale? * key dtype?", random_between<random::logistic>},
     {"lognormal", "size mean? sigma? * key dtype?", random_between<random::lognormal>},
     {"logsigmoid", "input", unary<logsigmoid>},
+    {"logspace", "start stop num? endpoint? base?", logspace_},
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"lp_pool1d", kLpPool, lp_pool1d_},
     {"lp_pool2d", kLpPool, lp_pool2d_},
@@ -786,6 +863,7 @@ constexpr Function kFunctions[] = {
     {"matrix_power", "a n", matrix_power_},
     {"matrix_rank", "A tol? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
+    {"matvec", "x1 x2", binary<matvec>},
     {"max", kReduce, reduce<max>},
     {"max_pool1d", kMaxPool, max_pool1d_},
     {"max_pool2d", kMaxPool, max_pool2d_},
@@ -800,8 +878,11 @@ constexpr Function kFunctions[] = {
     {"mod", "x1 x2", binary<remainder>},
     {"modf", "x", unary_pair<modf>},
     {"moveaxis", "a source destination", moveaxis_},
+    {"multi_dot", "arrays", multi_dot_},
     {"multiply", "x1 x2", binary<multiply>},
     {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
+    {"nanargmax", "a axis? * keepdims?", extreme_place<nanargmax>},
+    {"nanargmin", "a axis? * keepdims?", extreme_place<nanargmin>},
     {"nancumprod", "a axis? dtype?", scan_as<nancumprod>},
     {"nancumsum", "a axis? dtype?", scan_as<nancumsum>},
     {"nanmax", kReduce, reduce<nanmax>},
@@ -814,6 +895,7 @@ constexpr Function kFunctions[] = {
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduce, reduce<nansum>},
     {"nanvar", kSpread, spread<nanvar>},
+    {"ndim", "a", ndim_},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
@@ -837,6 +919,8 @@ constexpr Function kFunctions[] = {
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
     {"place", "arr mask vals", ternary<place>},
     {"poisson", "size lam? * key dtype?", poisson_},
+    {"polyfit", "x y deg", polyfit_},
+    {"polyval", "p x", binary<polyval>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
@@ -862,6 +946,7 @@ constexpr Function kFunctions[] = {
     {"remainder", "x1 x2", binary<remainder>},
     {"repeat", "a repeats axis?", repeat_},
     {"reshape", "a shape+", reshape_},
+    {"resize", "a new_shape+", resize_},
     {"result_type", "arrays_and_dtypes+", result_type_},
     {"rfft", "a n? axis? norm?", rfft_},
     {"rfft2", "a s? axes? norm?", rfftn_<2>},
@@ -873,6 +958,7 @@ constexpr Function kFunctions[] = {
     {"roll", "a shift axis?", roll_},
     {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
+    {"row_stack", "tup", stacked<vstack>},
     {"rsqrt", "x", unary<rsqrt>},
     {"scaled_dot_product_attention", "query key value attn_mask? dropout_p? is_causal? scale? enable_gqa?", attention_},
     {"searchsorted", "a v side? sorter?", searchsorted_},
@@ -880,6 +966,7 @@ constexpr Function kFunctions[] = {
     {"selu", "x", unary<selu>},
     {"setdiff1d", "ar1 ar2", binary<setdiff1d>},
     {"setxor1d", "ar1 ar2", binary<setxor1d>},
+    {"shape", "a", shape_},
     {"shuffle", "x axis? * key", permutation_},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
@@ -888,6 +975,7 @@ constexpr Function kFunctions[] = {
     {"sin", "x", unary<sin>},
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
+    {"size", "a axis?", size_},
     {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
     {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},
@@ -921,8 +1009,11 @@ constexpr Function kFunctions[] = {
     {"trace", "a offset? axis1? axis2?", trace_},
     {"transpose", "a axes+?", transpose_},
     {"trapezoid", "y x? dx? axis?", trapezoid_},
+    {"tri", "N M? k? dtype?", tri_},
     {"tril", "m k?", by_diagonal<tril>},
+    {"tril_indices", "n k? m?", triangle_places<tril>},
     {"triu", "m k?", by_diagonal<triu>},
+    {"triu_indices", "n k? m?", triangle_places<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
     {"truncated_normal", "size lower upper * key dtype?", random_between<random::truncated_normal>},
@@ -936,9 +1027,14 @@ constexpr Function kFunctions[] = {
     {"unique_values", "x", unary<unique_values>},
     {"unravel_index", "indices shape", unravel_index_},
     {"unstack", "x * axis?", unstack_},
+    {"unwrap", "p axis? * period?", unwrap_},
+    {"vander", "x N? increasing?", vander_},
     {"var", kSpread, spread<var>},
+    {"vdot", "a b", binary<vdot>},
     {"vecdot", "x1 x2 * axis?", vecdot_},
+    {"vecmat", "x1 x2", binary<vecmat>},
     {"vector_norm", "x * axis? keepdims? ord?", vector_norm_},
+    {"vsplit", "ary indices_or_sections", split_along<vsplit, 0>},
     {"vstack", "tup", stacked<vstack>},
     {"weibull", "size a * key dtype?", random_of<random::weibull>},
     {"where", "condition x y", where_},

@@ -1,10 +1,12 @@
 // Everything of sinter that a program needs. What other libraries need is apart: sinter/eigen.hpp, sinter/fmt.hpp.
 #pragma once
+#include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/csv.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/dtype.hpp"
+#include "sinter/elementary.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/fft.hpp"
@@ -21,6 +23,7 @@
 #include "sinter/safetensors.hpp"
 #include "sinter/sets.hpp"
 #include "sinter/shapes.hpp"
+#include "sinter/signal.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/tensor.hpp"
