@@ -367,7 +367,7 @@ constexpr Description kDescriptions[] = {
     {"rms_norm", "x / sqrt(mean(x^2) + eps) along the axes, times weight.", "rms_norm(array([1., 2, 3]))"},
     {"roll", "Shifted around along the axes.", "roll(arange(5), 2)"},
     {"rot90", "Turned k times by 90 degrees in the plane of two axes.", "rot90(array([[1, 2], [3, 4]]))"},
-    {"round", "The nearest integer, halves to even.", "round(array([0.5, 1.5, -2.7]))"},
+    {"round", "To so many decimals, to integers by default; halves to even.", "round(array([0.5, 1.5, -2.7]))"},
     {"rsqrt", "1 / sqrt(x).", "rsqrt(array([0.25, 4, 2]))"},
     {"scaled_dot_product_attention", "softmax(query key^T scale + mask) value.",
      "scaled_dot_product_attention(ones((1, 2, 4)), ones((1, 2, 4)), arange(8.).reshape(1, 2, 4))"},
