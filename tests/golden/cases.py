@@ -424,7 +424,7 @@ def newest():
               "result_type(a_i8, 3, float16) == float16", "promote_types(uint64, int64) == float64", "isdtype(float32, 'real floating')", "isdtype(int16, ('bool', 'unsigned integer'))", "float64(finfo(float32).eps)",
               "float64(finfo(float16).max)", "finfo(float64).smallest_subnormal", "finfo(float64).tiny", "iinfo(int32).max", "iinfo(int8).min", "float64(finfo(float32).min)", "iinfo(uint16).bits",
               "isin(array([-1, 5], dtype=int64), array([9223372036854775807, 5], dtype=uint64))", "norm(zeros(0), inf)", "norm([3, 4])", "multi_dot(([[1, 2]], [[3], [4]], [[5, 6]]))",
-              "multi_dot(([1, 2], [[3, 4], [5, 6]], [7, 8]))", "bartlett(5)", "blackman(1)", "nanargmax([nan, 1, 5])", "unwrap([0, 3, -3, 6, 0.5])", "unwrap([[0, 5, 9], [1, 7, 2]], axis=0)", "unwrap([0, 3, 1, 7], period=4)"):
+              "multi_dot(([1, 2], [[3, 4], [5, 6]], [7, 8]))", "bartlett(5)", "blackman(1)", "nanargmax([nan, 1, 5])", "unwrap([0, 3, -3, 6, 0.5])", "unwrap([[0, 5, 9], [1, 7, 2]], axis=0)", "unwrap([0.0, 3, 1, 7], period=4)"):
         case(x.split("(")[0], x, "4" if x.startswith(("unwrap", "logspace", "norm")) else "bits")
     for x in ("hamming(7)", "hanning(8)", "blackman(9)", "bartlett(6)", "geomspace(1, 1000, 4)", "geomspace(-2, -5, 7)", "logspace(1, 2, 5, base=2)", "polyfit(arange(7.0), arange(7.0) ** 2 - arange(7.0), 2)",
               "polyfit([0, 1, 2, 5], [1, 0, 2, 7], 1)", "polyfit(arange(4), a_f64, 1)", "angle(a_f64)", "angle((a_f64, b_f64))", "convolve(r_f64, u_f64[0:5])"):
@@ -440,7 +440,7 @@ def newest():
             else:
                 case(x.split("(")[0], f"rint({text}[0] * 1e6)", "value")
                 case(x.split("(")[0], f"rint({text}[1] * 1e6)", "value")
-    for x in ("solve(S, v_f64[0:4])", "solve(S, a_f64)", "inv(S)", "det(S)", "slogdet(S)[0]", "slogdet(S)[1]", "cholesky(P)", "eigvalsh(P)", "eigh(P)[0]", "abs(eigh(P)[1])", "svdvals(a_f64)", "svd(a_f64)[1]", "svd(a_f64, compute_uv=False)", "abs(qr(a_f64.T)[1])",
+    for x in ("solve(S, v_f64[0:4])", "solve(S, a_f64)", "inv(S)", "det(S) * 256e-6", "slogdet(S)[0]", "slogdet(S)[1]", "cholesky(P)", "eigvalsh(P)", "eigh(P)[0]", "abs(eigh(P)[1])", "svdvals(a_f64)", "svd(a_f64)[1]", "svd(a_f64, compute_uv=False)", "abs(qr(a_f64.T)[1])",
               "abs(qr(a_f64)[0])", "abs(qr(a_f64, mode='r'))", "pinv(a_f64)", "lstsq(a_f64.T, v_f64)[0]", "lstsq(a_f64.T, v_f64)[1]", "matrix_norm(a_f64)", "matrix_norm(a_f64, ord=2)", "matrix_norm(a_f64, ord='nuc')", "cond(S)", "norm(a_f64, 'nuc')", "norm(a_f64, -2)",
               "cross(a_f64[:, 0:3], b_f64[:, 0:3])", "cross(t_f64, t_f64[::-1], axis=1)"):
         text = x.replace("S", "(s_f64 + 5 * eye(4))").replace("P", "(s_f64 @ s_f64.T + eye(4))")
