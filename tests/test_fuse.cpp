@@ -1,6 +1,7 @@
 // The scheduler on hand-built graphs: how many kernels, and the stated reason for each.
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <random>
 #include <set>
 
