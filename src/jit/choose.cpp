@@ -49,11 +49,6 @@ int power_of_two(int value, int most) {
 
 // ---- CPU
 
-bool walks_apart(const LoopNest& nest, const Access& access) {
-  const int along = coefficient(nest, access.index, nest.lane_axis());
-  return along != kNone && along != kOne;
-}
-
 bool may_tile(const LoopNest& nest) { return nest.rows == 0 && nest.parallel >= 2; }
 
 bool gains_from_tiles(const LoopNest& nest) {

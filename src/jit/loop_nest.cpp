@@ -260,6 +260,11 @@ int coefficient(const LoopNest& nest, int index, int axis) {
   return found;
 }
 
+bool walks_apart(const LoopNest& nest, const Access& access) {
+  const int along = coefficient(nest, access.index, nest.lane_axis());
+  return along != kNone && along != kOne;
+}
+
 bool lies_along_rows(const LoopNest& nest, const Access& output) {
   const int number = static_cast<int>(&output - nest.outputs.data());
   for (const Stage& stage : nest.stages)

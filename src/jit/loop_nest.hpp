@@ -147,6 +147,8 @@ bool depends_on(const LoopNest& nest, int index, int axis);
 /// under a division or remainder (or twice).
 inline constexpr int kIrregular = -3;
 int coefficient(const LoopNest& nest, int index, int axis);
+/// True if neighbouring lanes find elements that do not lie side by side.
+bool walks_apart(const LoopNest& nest, const Access& access);
 /// True of an output that lies along the last row axis and far apart along the parallel axis that lanes walk: squares of the two can be
 /// turned and stored along the row.
 bool lies_along_rows(const LoopNest& nest, const Access& output);
