@@ -109,12 +109,15 @@ int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
   return std::max(step.made.report.shared_bytes, 0) + launch_of(step, limits).shared_bytes;
 }
 
-// Accesses at which neighbouring lanes find elements that do not lie side by side.
-int accesses_apart(const jit::LoopNest& nest) {
-  int apart = 0;
+// Bytes of what neighbouring lanes find apart from each other.
+std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
+  std::int64_t bytes = 0;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
-    for (const jit::Access& access : *accesses) apart += jit::walks_apart(nest, access);
-  return apart;
+    for (const jit::Access& access : *accesses) {
+      const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
+      if (jit::walks_apart(nest, access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
+    }
+  return bytes;
 }
 
 // "multiply, add x3, exp": in order of first appearance.
@@ -253,8 +256,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
     entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
     if (const device::Launch launch = launch_of(planned, told.planned->limits); launch.blocks > 0)
       entry["launch"] = {{"blocks", launch.blocks}, {"threads", launch.threads}};
-    entry["accesses"] = planned.nest.inputs.size() + planned.nest.outputs.size();
-    entry["accesses_apart"] = accesses_apart(planned.nest);
+    entry["bytes_apart"] = bytes_apart(graph, planned.nest);
     entry["origin"] = origin_name(made, told.history.reused);
     entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.kernel.notes;

@@ -34,7 +34,7 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
   const std::int64_t walked = ints[nest.lane_axis()];
-  if (nest.schedule.vector > 1 && points > 0 && walked % nest.schedule.vector != 0)
+  if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
     throw InternalError(
         fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
   const std::int64_t kept = static_cast<std::int64_t>(nest.schedule.row_steps) * nest.schedule.row_threads * nest.schedule.vector;

@@ -127,6 +127,7 @@ class Printer {
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
     if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (!nest_.persistent.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no persistent buffer");
+    if (nest_.schedule.tail && (form_ != Form::pointwise || nest_.parallel != 1)) fail("only points along one axis end within a vector");
     if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
@@ -260,12 +261,13 @@ class Printer {
   bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
 
   bool is_vector(int index) const { return coefficient(nest_, index, nest_.lane_axis()) == kOne; }
+  bool is_vector(const Instr& load) const { return is_vector(nest_.inputs[load.input].index) && !nest_.schedule.is_single(load.input); }
   bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.lane_axis()); }
   /// The access is what it is before any value of the stage is computed.
   bool is_plain(const Instr& load) const { return load.guard < 0 && !uses_values(nest_, nest_.inputs[load.input].index); }
   bool is_vector(const Store& store) const {
     const int index = nest_.outputs[store.output].index;
-    return store.guard < 0 && is_vector(index) && !uses_values(nest_, index);
+    return store.guard < 0 && is_vector(index) && !uses_values(nest_, index) && !nest_.schedule.is_single(nest_.inputs.size() + store.output);
   }
 
   std::string vector_at(std::string_view pointer, DType dtype, const std::string& offset, bool constant) {
@@ -286,7 +288,7 @@ class Printer {
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
              vector_at(fmt::format("persistent{}", instr.input), instr.dtype, "row", true));
         value_[id] = instr.name + ".at[lane]";
-      } else if (instr.kind == Instr::Kind::load && is_vector(nest_.inputs[instr.input].index)) {
+      } else if (instr.kind == Instr::Kind::load && is_vector(instr)) {
         const Access& input = nest_.inputs[instr.input];
         line("const {} {} = {};", helpers_.vector_type(input.dtype, width_), instr.name,
              vector_at(input.name, input.dtype, index(input.index, false), true));
@@ -592,6 +594,14 @@ class Printer {
     name_point_indices(all);
     stage_body(all, "");
     close();
+    if (!nest_.schedule.tail) return;
+    tail_ = true;
+    open("for ({0} point = points / {1} * {1} + {2}; point < points; point += ({0})gridDim.x * {3})", count_, width_, thread, nest_.schedule.threads);
+    unflatten_point();
+    index_names_.clear();
+    name_point_indices(all);
+    stage_body(all, "");
+    close();
   }
 
   void rows() {
@@ -766,7 +776,7 @@ class Printer {
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
-  bool tail_ = false;                // elements after a row's last whole vector are being printed
+  bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
   std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;  // inner indices that have a name here
 };
