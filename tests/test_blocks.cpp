@@ -75,11 +75,11 @@ struct Case {
 };
 std::vector<Case> cases() {
   const auto any = [](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random_numbers()); };
-  return {{{any(900, 1400), any(30, 100)}, {0}},
-          {{any(500, 800), 128}, {0}},
-          {{any(5, 8), any(10, 16), 16, 64}, {0, 1, 2}},
-          {{any(5, 9), any(3, 6), any(30, 50), any(30, 60)}, {0, 2, 3}},
-          {{any(3, 5), any(300, 400), any(20, 80)}, {1}},
+  return {{{any(1000, 1400), any(70, 100)}, {0}},
+          {{any(600, 800), 128}, {0}},
+          {{any(7, 9), any(10, 16), 16, 64}, {0, 1, 2}},
+          {{any(7, 9), any(2, 4), any(50, 70), any(60, 80)}, {0, 2, 3}},
+          {{2, any(600, 700), any(60, 120)}, {1}},
           {{any(60000, 80000)}, {0}},
           {{2, any(66000, 70000)}, {1}},
           {{any(30, 60), 5, any(300, 500)}, {0, 2}}};

@@ -10,8 +10,7 @@ namespace sinter::fuse {
 namespace {
 
 constexpr int kLookedThrough = 64;            // nodes between a reduction and what lies in memory
-constexpr std::int64_t kLeastRowWork = 65536;     // elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us
-constexpr std::int64_t kLeastColumnWork = 32768;  // columns keep nothing on chip, so that splitting them costs nothing else
+constexpr std::int64_t kLeastWork = 65536;    // elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us
 constexpr std::int64_t kLeastPiece = 2048;    // of a row: two vectors for each of a block's threads
 constexpr std::int64_t kLeastRows = 64;       // of a column: eight for each of a block's eight rows of threads
 constexpr std::int64_t kWholeRows = 256;      // a row along which lanes may walk first, whatever else is reduced
@@ -56,7 +55,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const bool columns = std::find(axes.begin(), axes.end(), along) == axes.end();
   const Size extent = operand.elements / results, blocks = blocks_of(results, extent, operand.dtype, columns);
   const Size wanted = limits.units * kBlocksWanted;
-  if (blocks >= wanted || operand.elements < blocks * (columns ? kLeastColumnWork : kLeastRowWork)) return push(out, std::move(node));
+  if (blocks >= wanted || operand.elements < blocks * kLeastWork) return push(out, std::move(node));
 
   const std::vector<Run> runs = runs_of(axes, operand.shape);
   Run run = runs[0];
