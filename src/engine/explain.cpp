@@ -111,11 +111,15 @@ int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
 
 // Bytes of what neighbouring lanes find apart from each other.
 std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
+  const std::vector<int> squares = nest.schedule.form == jit::Form::tiles ? jit::turnable_inputs(nest) : std::vector<int>();
+  const auto turned = [&](const jit::Access& access) {
+    return std::any_of(squares.begin(), squares.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; });
+  };
   std::int64_t bytes = 0;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const jit::Access& access : *accesses) {
       const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
-      if (jit::walks_apart(nest, access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
+      if (jit::walks_apart(nest, access) && !turned(access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
     }
   return bytes;
 }

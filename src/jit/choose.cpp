@@ -185,6 +185,19 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   if (!take(most) && most > 4) take(4);
 }
 
+constexpr int kSquare = 32;  // points of a tile, both ways
+
+// Whether reading by squares turns what lanes would read apart. Several warps share the static 48 KiB, and a square that is mostly empty is
+// no better than reading apart.
+bool gains_from_squares(const Lowered& lowered) {
+  const LoopNest& nest = lowered.nest;
+  const std::vector<int> inputs = turnable_inputs(nest);
+  std::size_t bytes = 0;
+  for (int input : inputs) bytes += kSquare * (kSquare + 1) * itemsize(nest.inputs[static_cast<std::size_t>(input)].dtype);
+  const int axis = nest.lane_axis();
+  return !inputs.empty() && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
+}
+
 void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
                       Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
@@ -201,7 +214,10 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
   const int most_threads = fuse::live_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
   if (nest.rows == 0) {
-    schedule.form = Form::pointwise;
+    const bool tiles = gains_from_squares(lowered);
+    schedule.form = tiles ? Form::tiles : Form::pointwise;
+    if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
+    if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
     schedule.threads = threads_of(256, most_threads);
     return;
   }
@@ -213,10 +229,12 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   }
   fuse::Size persistent_bytes = 0;
   for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
-  // A warp walks a short row alone, eight of them a block.
-  const bool warp = row <= 1024 && persistent_bytes * 8 <= limits.row_bytes;
-  schedule.threads = 256;
-  schedule.row_threads = warp ? 32 : 256;
+  // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
+  const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
+  int threads = 256;
+  while (!warp && threads < most_threads && persistent_bytes * (2048 / threads) > limits.row_bytes && row >= 4 * threads * schedule.vector) threads *= 2;
+  schedule.threads = threads;
+  schedule.row_threads = warp ? 32 : threads;
   if (wish.has("threads") || wish.has("row_threads")) {
     const int threads = threads_of(256, most_threads);
     const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
@@ -298,6 +316,8 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
   if (limits.is_cuda()) {
     each("vector", now.vector, {1, 2, 4, 8, 16});
     each("threads", now.threads, {64, 128, 256, 512, 1024});
+    if (now.form == Form::tiles) add("form=pointwise");
+    if (now.form == Form::pointwise && !turnable_inputs(nest).empty()) add("form=tiles");
     each("blocks", now.blocks, {8, 128});
     if (now.form != Form::rows) return wishes;
     if (now.row_threads == 32) each("threads", 0, {32});

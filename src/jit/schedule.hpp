@@ -14,7 +14,7 @@ namespace sinter::jit {
 /// Lanes are the elements of a CPU's vectors, or a GPU's threads; neighbouring ones walk one axis.
 enum class Form : std::uint8_t {
   pointwise,  // there are no rows; lanes walk the last parallel axis
-  tiles,      // CPU: pointwise where lanes walk apart somewhere: blocks of the last two axes, transposed in registers
+  tiles,      // pointwise where lanes walk apart somewhere: blocks of the last two axes, transposed in registers or in shared memory
   rows,       // lanes walk the last row axis and share its reductions
   columns,    // lanes walk the last parallel axis, each down a row of its own
   panels,     // CPU: columns, several rows read at once into a panel of accumulators in the first cache
