@@ -450,7 +450,8 @@ Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   Graph graph = symbolic(recorded);
   if (!limits.library_calls) graph = expand_library_calls(std::move(graph));
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
-  return split_reductions(split_scans(std::move(graph), limits), limits);
+  graph = split_scans(std::move(graph), limits);
+  return limits.is_cuda() ? fill_multiprocessors(std::move(graph), limits) : split_reductions(std::move(graph), limits);
 }
 
 std::vector<int> Step::writes() const {
