@@ -1,0 +1,6 @@
+sinter_test(test_arena trace fuse jit cache device engine)
+sinter_program(test_freeze)
+sinter_run(freeze_llvm test_freeze SINTER_BACKEND=llvm)
+sinter_run(freeze_interpreter test_freeze SINTER_BACKEND=interpreter)
+sinter_run(freeze_unfused test_freeze SINTER_FUSE=off)
+sinter_run_cuda(freeze test_freeze)
