@@ -68,6 +68,17 @@ class Function {
     return (*this)(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
   }
 
+  /// Writes the function to a file: its plans, machine code, and what it has captured. For sizes other than those that its plans were made with, a
+  /// loaded function relies on rules that are found now by recording the formula at several sizes: an axis is free where all numbers of the recording
+  /// are sums of products of the named axes' sizes, and the same operations result. So a formula must not do something else at some sizes
+  /// (if (x.size(0) > 1000) ...) unless plans were prepared for each. Throws IoError, and ValueError for a function that was loaded itself.
+  void save(std::string_view path, Location where = Location::current()) const;
+  /// Reads a function without its formula, for the present device. No compiler is opened. The file is mapped, and checked for damage; it holds machine
+  /// code, and has to be trusted as a program has. Throws IoError for one that is
+  /// damaged or of another version of sinter, DeviceError for one of another device; kernels of another processor are compiled again, DeviceError
+  /// where there is no compiler.
+  static Function load(std::string_view path, Location where = Location::current());
+
   /// Plans for these sizes of the named axes now; those that are left out are as the specs have them.
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 

@@ -62,6 +62,8 @@ class Engine {
   std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, const Frozen& at);
   std::vector<trace::StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
   Kernels& kernels() { return kernels_; }
+  std::shared_ptr<void> host_contents(const trace::StoragePtr& storage) { return host_memory_of(*storage); }
+  static ForkGate& fork_gate();
 
   Counters counters();
   void reset_peak();
@@ -133,7 +135,6 @@ class Engine {
   void call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work);
   // The pointers and literals of a launch, in the workspace; its numbers.
   template <class AddressOf> std::span<const std::int64_t> bind(const PlannedStep& step, Workspace& work, AddressOf address_of);
-  static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);
   struct AtFork;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/frozen_function.hpp"
+#include "engine/plan_file.hpp"
 #include "sinter/errors.hpp"
 #include "trace/site.hpp"
 
@@ -35,6 +36,13 @@ void refuse_inputs(std::size_t given, std::size_t taken, Location where) {
 Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs, Location where) {
   Function function;
   function.state_ = std::shared_ptr<Function::State>(new Function::State{engine::FrozenFunction(std::move(formula), specs, std::move(outputs), where)});
+  return function;
+}
+
+void Function::save(std::string_view path, Location where) const { engine::save_plans(std::string(path), State::of(state_, where), {"Function::save", where}); }
+Function Function::load(std::string_view path, Location where) {
+  Function function;
+  function.state_ = std::shared_ptr<State>(new State{engine::FrozenFunction(engine::load_plans(std::string(path), {"Function::load", where}))});
   return function;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
@@ -19,6 +20,19 @@ Site site_at(Location where) { return {"Function", where}; }
 
 /// "x: float32[n]", "input 2: float32[n]".
 std::string called(const InputSpec& spec, std::size_t number) { return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec); }
+
+/// Whether two recordings read the same inputs and the same elements.
+bool same_contents(const Leaves& a, const Leaves& b) {
+  if (a.inputs != b.inputs) return false;
+  for (std::size_t k = 0; k < a.storages.size(); ++k) {
+    const auto &x = a.storages[k], &y = b.storages[k];
+    if (x == y) continue;
+    if (!x || !y || x->bytes != y->bytes) return false;
+    const auto p = Engine::get().host_contents(x), q = Engine::get().host_contents(y);
+    if (std::memcmp(p.get(), q.get(), x->bytes) != 0) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -154,7 +168,7 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   for (auto known = plans_.rbegin(); known != plans_.rend(); ++known)
     if (known->structure == made.structure && known->planned->holds(made.values.symbols)) return bind(known->planned, made.leaves, made.values);
   const auto planned = Engine::get().plan_to_keep(made.graph, at_);
-  plans_.push_back({made.structure, sizes, planned, {}, nullptr});
+  plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
   ++plan_count_;
   return bind(planned, made.leaves, made.values);
 }
@@ -240,10 +254,50 @@ std::string FrozenFunction::explain() const {
     text += fmt::format("{}{}{} kernels and {} library calls; values on the way in {} bytes, of which at least {} are alive at once, {} if each had its own\n",
                         fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
   }
-  const std::lock_guard lock(mutex_);
-  if (bound_.empty()) return text;
-  const auto& planned = bound_.front().bound->planned;
-  return text + explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
+  std::shared_ptr<const Planned> planned;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!bound_.empty()) planned = bound_.front().bound->planned;
+  }
+  if (formula_) return planned ? text + explanation_of(planned) : text;
+  for (const FrozenPlan& plan : plans_)
+    if (plan.planned == planned || !planned) return text + plan.explanation;  // as it was when the plan was made
+  return text;
+}
+
+std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>& planned) const {
+  return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
+}
+
+std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
+  if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
+  const std::lock_guard one(making_);
+  std::vector<FrozenPlan> saved;
+  for (const FrozenPlan& plan : plans_) {
+    FrozenPlan& to = saved.emplace_back(plan);
+    to.explanation = explanation_of(plan.planned);
+    const Outlined again = outline(record(plan.sizes, site.where), site.where);
+    if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+    to.leaves = again.leaves;
+    std::vector<std::int64_t> lows;
+    for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+    to.rules = find_rules(plan.sizes, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
+      try {
+        const Outlined made = outline(record(sizes, site.where), site.where);
+        if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
+        Sample sample{made.values, {}};
+        for (const auto& node : made.graph.nodes)
+          if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
+        return sample;
+      } catch (const InternalError&) {
+        throw;
+      } catch (const Error&) {
+        taken = false;
+        return {};
+      }
+    });
+  }
+  return saved;
 }
 
 }  // namespace sinter::engine

@@ -38,6 +38,7 @@ struct FrozenPlan {
   // Of a plan that was loaded, which cannot be recorded again:
   std::optional<SizeRules> rules;
   std::shared_ptr<const Leaves> leaves;
+  std::string explanation;  // explain()'s, when it was made
 };
 
 class FrozenFunction {
@@ -63,7 +64,7 @@ class FrozenFunction {
   const std::vector<std::string>& outputs() const { return outputs_; }
   const Frozen& at() const { return at_; }
   /// The plans with rules for their sizes, as a file keeps them. Records the formula at other sizes to find the rules.
-  std::vector<FrozenPlan> plans_to_save(Location where);
+  std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
 
  private:
   static constexpr std::size_t kMaxBound = 64;
@@ -80,6 +81,7 @@ class FrozenFunction {
   Outlined outline(const Recording& recording, Location where) const;
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
+  std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;
   std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
 
   Function::Formula formula_;  // empty: it was loaded
