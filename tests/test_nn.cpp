@@ -277,6 +277,16 @@ TEST_CASE("pools of random shapes") {
              }), 2);
     }
   }
+  for (std::int64_t step : {1, 2, 7}) {  // more places than are written out
+    const auto [wide, rwide] = random(rng, {1, 2, 15, 16}, DType::float32, -1, 1);
+    const Widths widths{{3, 3}, {3, 3}};
+    same(sn::max_pool2d(wide, 7, {.stride = step, .padding = 3}), pool_of(rwide, {7, 7}, {step, step}, widths, {1, 1}, false, true, [](const std::vector<double>& v, double) {
+           return *std::max_element(v.begin(), v.end());
+         }));
+    same(sn::avg_pool2d(wide, 7, {.stride = step, .padding = 3}), pool_of(rwide, {7, 7}, {step, step}, widths, {1, 1}, false, true, [](const std::vector<double>& v, double count) {
+           return std::accumulate(v.begin(), v.end(), 0.0) / count;
+         }), 2);
+  }
   const auto [x, rx] = random(rng, {2, 3, 7, 10}, DType::float32, -1, 1);
   const auto adaptive = [&](bool most) {
     return make({2, 3, 3, 5}, [&](const Coords& o) {
@@ -525,6 +535,35 @@ TEST_CASE("what follows a convolution or a product runs on its pieces, with the 
   }
   CHECK(sn::explain(sn::relu(conv())).find("runs on each piece of its result, in place") != std::string::npos);
   CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: what reads it first goes over rows of it") != std::string::npos);
+}
+
+TEST_CASE("other sizes plan nothing") {
+  const auto run = [](std::int64_t batch, std::int64_t h, std::int64_t w) {
+    const Tensor x = sn::random::normal(sn::random::Key(1), {batch, 4, h, w}, 0, 1, DType::float32), k = sn::random::normal(sn::random::Key(2), {6, 4, 3, 3}, 0, 1, DType::float32);
+    sn::eval(x, k);
+    const auto before = sn::counters().plans_made;
+    sn::eval(sn::relu(sn::max_pool2d(sn::conv2d(x, k, {}, {.padding = 1}) * 0.5f, 2)));
+    return sn::counters().plans_made - before;
+  };
+  CHECK(run(5, 36, 40) == 1);
+  CHECK(run(7, 34, 40) == 0);
+  CHECK(run(5, 44, 48) == 0);
+}
+
+TEST_CASE("a product large enough for a library, transposed and not") {
+  if (on_cuda()) return;
+  const auto [a, ra] = random(rng, {211, 223}, DType::float32, -1, 1);
+  const auto [b, rb] = random(rng, {223, 401}, DType::float32, -1, 1);
+  const Ref want = make({211, 401}, [&](const Coords& p) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 223; ++k) sum += at(ra, {p[0], k}) * at(rb, {k, p[1]});
+    return sum;
+  });
+  same(sn::matmul(a, b), want, 10);
+  const Tensor at_ = sn::contiguous(a.T()), bt = sn::contiguous(b.T());
+  same(sn::matmul(at_.T(), bt.T()), want, 10);
+  const bool off = std::getenv("SINTER_ONEDNN") && std::string(std::getenv("SINTER_ONEDNN")) == "off";
+  if (off) CHECK(sn::explain(sn::matmul(a, b)).find("library Eigen") != std::string::npos);
 }
 
 TEST_CASE("misuse names the function, shapes and numbers") {

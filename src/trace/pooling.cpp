@@ -69,24 +69,53 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
   return pool;
 }
 
-/// All windows, their places as last axes; `fill` lies outside of x.
-Tensor windows_of(const Site& site, const Tensor& x, const Pool& pool, const Tensor& fill) {
+Tensor largest(const Tensor& x, const Axes& axes) { return max(x, axes); }
+Tensor total(const Tensor& x, const Axes& axes) { return sum(x, axes); }
+
+/// The windows, each combined to one element; `fill` lies outside of x. A window of few places is as many slices, combined element by
+/// element: lanes walk the result then, and neighbours share what they read. Larger ones that overlap are reduced one axis after the other,
+/// those that do not at once.
+Tensor over_windows(const Site& site, const Tensor& x, const Pool& pool, const Tensor& fill, Tensor (*combined)(const Arg&, const Arg&),
+                    Tensor (*reduced)(const Tensor&, const Axes&)) {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(pool.first, {0, 0});
+  std::int64_t count = 1;
+  bool overlap = false;
   for (std::size_t axis = 0; axis < pool.taps.size(); ++axis) {
     const auto [before, after] = pool.widths[axis];
     const std::int64_t needed = (pool.places[axis] - 1) * pool.stride[axis] + pool.reach(axis);
     widths.emplace_back(before, std::max(after, needed - before - pool.size[axis]));
+    count *= pool.taps[axis];
+    overlap |= pool.stride[axis] < pool.reach(axis) && pool.places[axis] > 1;
   }
-  RecordedPtr node = pad(x, widths, PadMode::constant, fill).node();
-  for (std::size_t axis = 0; axis < pool.taps.size(); ++axis)
-    node = make_windows(site, node, pool.first + axis, pool.places[axis], pool.stride[axis], pool.taps[axis], pool.dilation[axis]);
-  return Tensor(node);
-}
-
-Axes window_axes(const Pool& pool) {
-  std::vector<std::int64_t> axes;
-  for (std::size_t axis = 0; axis < pool.taps.size(); ++axis) axes.push_back(static_cast<std::int64_t>(pool.first + pool.taps.size() + axis));
-  return Axes(axes);
+  Tensor y = pad(x, widths, PadMode::constant, fill);
+  const auto windows = [&](std::size_t axis) {
+    return Tensor(make_windows(site, y.node(), pool.first + axis, pool.places[axis], pool.stride[axis], pool.taps[axis], pool.dilation[axis]));
+  };
+  constexpr std::int64_t kFew = 32;
+  if (count > kFew && !overlap) {
+    std::vector<std::int64_t> last;
+    for (std::size_t axis = 0; axis < pool.taps.size(); ++axis) {
+      y = windows(axis);
+      last.push_back(-1 - static_cast<std::int64_t>(axis));
+    }
+    return reduced(y, Axes(last));
+  }
+  for (std::size_t axis = pool.taps.size(); axis-- > 0;) {
+    if (count > kFew) {
+      y = reduced(windows(axis), -1);
+      continue;
+    }
+    Tensor all;
+    for (std::int64_t k = 0; k < pool.taps[axis]; ++k) {
+      std::vector<Index> index(pool.first + axis, Slice{});
+      const std::int64_t start = k * pool.dilation[axis];
+      index.push_back(Slice{start, start + (pool.places[axis] - 1) * pool.stride[axis] + 1, pool.stride[axis]});
+      const Tensor part = slice(y, index);
+      all = k == 0 ? part : combined(all, part);
+    }
+    y = all;
+  }
+  return y;
 }
 
 /// What the sum of each window is divided by.
@@ -175,7 +204,7 @@ Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how
   const Tensor held(as_node(site, x));
   const Pool pool = pool_of(site, held.shape(), kernel_size, how);
   const Tensor least(make_constant(site, neutral(Op::reduce_max, held.dtype()), Shape{}));
-  return max(windows_of(site, held, pool, least), window_axes(pool));
+  return over_windows(site, held, pool, least, maximum, largest);
 }
 
 Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how) {
@@ -184,7 +213,7 @@ Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how
   if (how.divisor_override && *how.divisor_override == 0) fail<ValueError>(scope.site(), "divisor_override of 0");
   const Pool pool = pool_of(scope.site(), average.values.shape(), kernel_size, how);
   const Tensor zero(make_constant(scope.site(), make_scalar_int(average.values.dtype(), 0), Shape{}));
-  return average(divided(sum(windows_of(scope.site(), average.values, pool, zero), window_axes(pool)), pool, how));
+  return average(divided(over_windows(scope.site(), average.values, pool, zero, add, total), pool, how));
 }
 
 Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how) {
@@ -195,7 +224,7 @@ Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOpt
   const Pool pool = pool_of(scope.site(), norm.values.shape(), kernel_size, how);
   const Tensor zero(make_constant(scope.site(), make_scalar_int(norm.values.dtype(), 0), Shape{}));
   const Tensor raised = p == 1 ? abs(norm.values) : p == 2 ? square(norm.values) : power(abs(norm.values), p);
-  const Tensor sums = sum(windows_of(scope.site(), raised, pool, zero), window_axes(pool));
+  const Tensor sums = over_windows(scope.site(), raised, pool, zero, add, total);
   return norm(p == 1 ? sums : p == 2 ? sqrt(sums) : power(sums, 1 / p));
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "device/host/matmul.hpp"
@@ -18,9 +18,15 @@ namespace {
 // A tile: places (columns of a product), and what of the windows is laid out for them at once. 128K elements stay in a core's L2.
 constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
 /// Filters (rows of a product) that a tile is taken by where there are few tiles: as many pieces keep some threads busy.
-constexpr std::int64_t kLeastFilters = 32, kPieces = 32;
+constexpr std::int64_t kLeastFilters = 32, kPieces = 8;
+/// Convolutions come by the dozen, and share the opening of the library that multiplies.
+constexpr double kConvolutions = 8;
+/// Elements of windows that a thread lays out at a time.
+constexpr std::int64_t kLaidOut = 32 << 10;
 /// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
 constexpr std::int64_t kWorthTask = 64 << 10;
+/// Elements that a band of a depthwise convolution's lines lays out.
+constexpr std::int64_t kBandElements = 16 << 10;
 
 /// The call with three axes of places; those that it lacks come first, with one place each.
 struct Problem {
@@ -58,6 +64,16 @@ struct Problem {
   double multiply_adds() const {
     return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) * static_cast<double>(all_places);
   }
+  /// All of them, of one image; the caller says which places and rows.
+  Windows windows() const {
+    Windows all{};
+    all.x_channel = x_channel;
+    for (int k = 0; k < 3; ++k) {
+      all.size[k] = size[k], all.taps[k] = taps[k], all.places[k] = places[k], all.x_stride[k] = x_stride[k];
+      all.stride[k] = stride[k], all.dilation[k] = dilation[k], all.before[k] = before[k];
+    }
+    return all;
+  }
   /// Every window is one element, and they lie one after the other: x is the matrix.
   bool is_product() const {
     bool same = all_taps == 1;
@@ -69,41 +85,6 @@ struct Problem {
     return same && (x_channel >= all_places || channels == 1);
   }
 };
-
-/// Rows [depth_begin, depth_end) of the matrix of windows, at places [begin, end): row (channel, tap), column place. `x` is the first
-/// element that the group reads of an image. Elements are moved as words of their size.
-template <class Word>
-void lay_out(const Problem& p, const Word* x, std::int64_t depth_begin, std::int64_t depth_end, std::int64_t begin, std::int64_t end, Word* to) {
-  for (std::int64_t row = depth_begin; row < depth_end; ++row) {
-    const std::int64_t tap = row % p.all_taps;
-    const std::int64_t kx = tap % p.taps[2], ky = tap / p.taps[2] % p.taps[1], kz = tap / p.taps[2] / p.taps[1];
-    const Word* const channel = x + row / p.all_taps * p.x_channel;
-    const std::int64_t first = kx * p.dilation[2] - p.before[2];  // what place 0 of a line reads
-    for (std::int64_t place = begin; place < end;) {
-      const std::int64_t ox = place % p.places[2], count = std::min(p.places[2] - ox, end - place), line = place / p.places[2];
-      const std::int64_t y = line % p.places[1] * p.stride[1] + ky * p.dilation[1] - p.before[1];
-      const std::int64_t z = line / p.places[1] * p.stride[0] + kz * p.dilation[0] - p.before[0];
-      place += count;
-      if (y < 0 || y >= p.size[1] || z < 0 || z >= p.size[0]) {
-        to = std::fill_n(to, count, Word{0});
-        continue;
-      }
-      // The places of [ox, ox + count) that read within the line.
-      const std::int64_t s = p.stride[2], last = p.size[2] - 1 - first;
-      const std::int64_t from = std::clamp<std::int64_t>(first < 0 ? (-first + s - 1) / s : 0, ox, ox + count);
-      const std::int64_t until = std::clamp<std::int64_t>(last < 0 ? 0 : last / s + 1, from, ox + count);
-      to = std::fill_n(to, from - ox, Word{0});
-      if (from < until) {
-        const Word* read = channel + z * p.x_stride[0] + y * p.x_stride[1] + (first + from * s) * p.x_stride[2];
-        const std::int64_t step = s * p.x_stride[2];
-        if (step == 1) to = std::copy_n(read, until - from, to);
-        else
-          for (std::int64_t k = from; k < until; ++k, read += step) *to++ = *read;
-      }
-      to = std::fill_n(to, ox + count - until, Word{0});
-    }
-  }
-}
 
 /// The elements of an operand one after the other; in `copy` where they do not lie so already.
 template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, const void* buffer, std::vector<Word>& copy) {
@@ -121,73 +102,144 @@ template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, 
   return copy.data();
 }
 
+/// A band of lines at a time, as many as a core's first caches hold with what they read.
 void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads,
                const Finished& finished) {
-  const std::int64_t filters = p.groups * p.filters, planes = p.batch * filters;
-  const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / (p.all_taps * p.all_places));
-  run_tasks(thread_count(threads), (planes + each - 1) / each, [&](std::int64_t task) {
-    for (std::int64_t plane = task * each; plane < std::min(planes, (task + 1) * each); ++plane) {
-      const std::int64_t image = plane / filters, filter = plane % filters;
-      DepthwisePlane one{x + (image * p.x_batch + filter / p.filters * p.x_channel) * bytes, weight + filter * p.all_taps * bytes,
-                         result + plane * p.all_places * bytes};
-      for (int k = 0; k < 3; ++k) {
-        one.size[k] = p.size[k], one.taps[k] = p.taps[k], one.places[k] = p.places[k];
-        one.x_stride[k] = p.x_stride[k], one.stride[k] = p.stride[k], one.dilation[k] = p.dilation[k], one.before[k] = p.before[k];
+  DepthwisePlane any{};
+  std::int64_t reach[3];
+  for (int k = 0; k < 3; ++k) {
+    reach[k] = (p.taps[k] - 1) * p.dilation[k];
+    any.size[k] = p.size[k], any.places[k] = p.places[k], any.x_stride[k] = p.x_stride[k], any.stride[k] = p.stride[k], any.before[k] = p.before[k];
+    any.length[k] = p.places[k] + reach[k] / p.stride[k];
+    any.phases[k] = std::min(p.stride[k], reach[k] + 1);
+  }
+  const std::int64_t all_phases = any.phases[0] * any.phases[1] * any.phases[2];
+  // Bands are of lines; of a volume only where it is one plane.
+  const std::int64_t line = all_phases * any.length[2], most = p.places[0] == 1 && any.length[0] == 1 ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1]) : p.places[1];
+  const std::int64_t bands = (p.places[1] + most - 1) / most, lines = (p.places[1] + bands - 1) / bands;
+  any.places[1] = lines;
+  any.length[1] = lines + reach[1] / p.stride[1];
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t kz = 0; kz < p.taps[0]; ++kz)
+    for (std::int64_t ky = 0; ky < p.taps[1]; ++ky)
+      for (std::int64_t kx = 0; kx < p.taps[2]; ++kx) {
+        const std::int64_t at[3] = {kz * p.dilation[0], ky * p.dilation[1], kx * p.dilation[2]};
+        std::int64_t phase = 0, place = 0;
+        for (int k = 0; k < 3; ++k) phase = phase * any.phases[k] + at[k] % p.stride[k], place = place * any.length[k] + at[k] / p.stride[k];
+        offsets.push_back(phase * any.length[0] * any.length[1] * any.length[2] + place);
       }
+  any.taps = p.all_taps;
+  any.offsets = offsets.data();
+  const std::int64_t laid_out = any.length[0] * any.length[1] * any.length[2], room = all_phases * laid_out * bytes + kDepthwiseSlack;
+
+  const std::int64_t filters = p.groups * p.filters, pieces = p.batch * filters * bands, work = p.all_taps * p.all_places / bands;
+  const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(work, 1));
+  run_tasks(thread_count(threads), (pieces + each - 1) / each, [&](std::int64_t task) {
+    auto& memory = per_thread<std::vector<char>>();
+    memory.assign(static_cast<std::size_t>(room), 0);
+    memory.resize(static_cast<std::size_t>(room + laid_out * bytes + kDepthwiseSlack));
+    DepthwisePlane one = any;
+    one.padded = memory.data();
+    one.sums = memory.data() + room;
+    std::int64_t before = -1;  // the band whose padding is laid out
+    for (std::int64_t piece = task * each; piece < std::min(pieces, (task + 1) * each); ++piece) {
+      const std::int64_t plane = piece / bands, band = piece % bands, image = plane / filters, filter = plane % filters, first = band * lines;
+      if (bands > 1 && before >= 0 && before != band) std::fill_n(memory.data(), room, 0);
+      before = band;
+      one.places[1] = std::min(lines, p.places[1] - first);
+      one.before[1] = p.before[1] - first * p.stride[1];
+      one.x = x + (image * p.x_batch + filter / p.filters * p.x_channel) * bytes;
+      one.weight = weight + filter * p.all_taps * bytes;
+      const std::int64_t begin = plane * p.all_places + first * p.places[2], count = p.places[0] * one.places[1] * p.places[2];
+      one.result = result + begin * bytes;
       host_blocks().depthwise(dtype, one);
-      if (finished) finished(plane * p.all_places, (plane + 1) * p.all_places);
+      if (finished) finished(begin, begin + count);
     }
   });
 }
 
+/// A matrix product for each image and group, of the weights with the windows laid out side by side. The pieces that threads take depend on
+/// shapes alone. Where there are many tiles of places, a piece lays out its own tile, which stays in its core's caches, and takes all filters. Where
+/// there are few, all windows are laid out first, by all threads, and a piece takes some filters: no window is laid out twice.
 template <class Word>
 void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Finished& finished) {
   const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
-  const std::int64_t outer = p.batch * p.groups * tiles, wanted = std::max<std::int64_t>(1, kPieces / outer);
-  const std::int64_t rows = std::max(std::min(kLeastFilters, p.filters), (p.filters + wanted - 1) / wanted);
-  const std::int64_t row_blocks = (p.filters + rows - 1) / rows;
-  const bool as_it_is = p.is_product();
-  const BlockProduct by = block_product(dtype, p.multiply_adds());
-  run_tasks(thread_count(threads), outer * row_blocks, [&](std::int64_t task) {
-    const std::int64_t block = task % row_blocks, tile = task / row_blocks % tiles, group = task / row_blocks / tiles % p.groups;
-    const std::int64_t image = task / row_blocks / tiles / p.groups;
-    const std::int64_t begin = tile * kTilePlaces, width = std::min(kTilePlaces, places - begin), filter = block * rows;
-    const Word* const from = x + image * p.x_batch + group * p.channels * p.x_channel;
+  const std::int64_t matrices = p.batch * p.groups;
+  const bool as_it_is = p.is_product(), each_its_own = matrices * tiles >= kPieces;
+  const std::int64_t wanted = each_its_own ? 1 : std::max<std::int64_t>(1, kPieces / tiles);
+  const std::int64_t rows = std::max(std::min(kLeastFilters, p.filters), (p.filters + wanted - 1) / wanted), row_blocks = (p.filters + rows - 1) / rows;
+  const BlockProduct by = block_product(dtype, kConvolutions * p.multiply_adds());
+
+  struct Piece {
+    std::int64_t matrix, begin, width, filter, rows;
+  };
+  const auto block_of = [&](const Piece& piece) {
     MatmulBlock product{};
-    product.rows = std::min(rows, p.filters - filter);
-    product.columns = width;
+    product.rows = piece.rows;
+    product.columns = piece.width;
+    product.depth = depth;
+    product.a = weight + (piece.matrix % p.groups * p.filters + piece.filter) * depth;
     product.a_leading = depth;
+    product.c = result + (piece.matrix * p.filters + piece.filter) * places + piece.begin;
     product.c_leading = places;
-    const std::int64_t first = ((image * p.groups + group) * p.filters + filter) * places + begin;
-    product.c = result + first;
-    const auto done = [&] {
-      if (!finished) return;
-      if (width == places) return finished(first, first + product.rows * places);
-      for (std::int64_t row = 0; row < product.rows; ++row) finished(first + row * places, first + row * places + width);
-    };
-    const Word* const rows_of_weight = weight + (group * p.filters + filter) * depth;
-    if (as_it_is) {
-      product.a = rows_of_weight;
-      product.b = from + begin;
-      product.b_leading = p.x_channel;
-      product.depth = depth;
-      multiply(by, dtype, product);
-      return done();
-    }
-    const std::int64_t piece = std::max<std::int64_t>(1, std::min(depth, kPackedElements / width));
-    auto& packed = per_thread<std::vector<Word>>();
-    packed.resize(static_cast<std::size_t>(piece * width));
-    for (std::int64_t at = 0; at < depth; at += piece) {
-      product.depth = std::min(piece, depth - at);
-      lay_out(p, from, at, at + product.depth, begin, begin + width, packed.data());
-      product.a = rows_of_weight + at;
+    return product;
+  };
+  const auto done = [&](const Piece& piece) {
+    if (!finished) return;
+    const std::int64_t first = (piece.matrix * p.filters + piece.filter) * places + piece.begin;
+    if (piece.width == places) return finished(first, first + piece.rows * places);
+    for (std::int64_t row = 0; row < piece.rows; ++row) finished(first + row * places, first + row * places + piece.width);
+  };
+  const auto read_by = [&](std::int64_t matrix) { return x + matrix / p.groups * p.x_batch + matrix % p.groups * p.channels * p.x_channel; };
+  const auto piece_of = [&](std::int64_t matrix, std::int64_t tile, std::int64_t block) {
+    return Piece{matrix, tile * kTilePlaces, std::min(kTilePlaces, places - tile * kTilePlaces), block * rows, std::min(rows, p.filters - block * rows)};
+  };
+  const auto lay_out = [&](std::int64_t matrix, std::int64_t begin, std::int64_t end, std::int64_t row_begin, std::int64_t row_end, Word* to) {
+    Windows windows = p.windows();
+    windows.x = read_by(matrix);
+    windows.begin = begin, windows.end = end;
+    windows.row_begin = row_begin, windows.row_end = row_end;
+    windows.to = to;
+    host_blocks().lay_out(windows, sizeof(Word));
+  };
+
+  if (each_its_own && !as_it_is) {
+    run_tasks(thread_count(threads), matrices * tiles, [&](std::int64_t task) {
+      const Piece piece = piece_of(task / tiles, task % tiles, 0);
+      MatmulBlock product = block_of(piece);
+      const std::int64_t most = std::max<std::int64_t>(1, std::min(depth, kPackedElements / piece.width));
+      auto& packed = per_thread<std::vector<Word>>();
+      packed.resize(static_cast<std::size_t>(most * piece.width));
       product.b = packed.data();
-      product.b_leading = width;
-      product.accumulate = at > 0;
-      multiply(by, dtype, product);
+      product.b_leading = piece.width;
+      for (std::int64_t at = 0; at < depth; at += most) {
+        product.depth = std::min(most, depth - at);
+        lay_out(piece.matrix, piece.begin, piece.begin + piece.width, at, at + product.depth, packed.data());
+        product.a = static_cast<const Word*>(block_of(piece).a) + at;
+        product.accumulate = at > 0;
+        multiply(by, dtype, product);
+      }
+      done(piece);
+    });
+    return;
+  }
+  const auto packed = std::make_unique_for_overwrite<Word[]>(as_it_is ? 0 : static_cast<std::size_t>(depth * places));
+  const std::int64_t together = as_it_is ? matrices : 1;  // matrices whose pieces are handed out at once
+  for (std::int64_t matrix = 0; matrix < matrices; matrix += together) {
+    if (!as_it_is) {
+      const std::int64_t some = std::max<std::int64_t>(1, kLaidOut / places);
+      run_tasks(thread_count(threads), (depth + some - 1) / some,
+                [&](std::int64_t task) { lay_out(matrix, 0, places, task * some, std::min(depth, (task + 1) * some), packed.get() + task * some * places); });
     }
-    done();
-  });
+    run_tasks(thread_count(threads), together * tiles * row_blocks, [&](std::int64_t task) {
+      const Piece piece = piece_of(matrix + task / row_blocks / tiles, task / row_blocks % tiles, task % row_blocks);
+      MatmulBlock product = block_of(piece);
+      product.b = (as_it_is ? read_by(piece.matrix) : packed.get()) + piece.begin;
+      product.b_leading = as_it_is ? p.x_channel : places;
+      multiply(by, dtype, product);
+      done(piece);
+    });
+  }
 }
 
 template <class Word> void convolve_words(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
@@ -213,7 +265,7 @@ void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, in
 std::string who_convolves(const fuse::LibraryCall& call) {
   const Problem p(call);
   if (p.is_depthwise()) return fmt::format("loops over taps ({})", host_blocks().instruction_set);
-  return fmt::format("{}, {}", p.is_product() ? "a matrix product" : "windows side by side", block_product(call.dtype, p.multiply_adds()).name);
+  return fmt::format("{}, {}", p.is_product() ? "a matrix product" : "windows side by side", block_product(call.dtype, kConvolutions * p.multiply_adds()).name);
 }
 
 }  // namespace sinter::device

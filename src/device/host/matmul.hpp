@@ -7,6 +7,7 @@
 #include "device/host/depthwise_plane.hpp"
 #include "device/host/matmul_block.hpp"
 #include "device/host/pieces.hpp"
+#include "device/host/windows.hpp"
 #include "sinter/dtype.hpp"
 
 namespace sinter::device {
@@ -16,6 +17,7 @@ struct HostBlocks {
   const char* instruction_set;
   MatmulBlockFn multiply;
   DepthwisePlaneFn depthwise;
+  LayOutFn lay_out;
 };
 const HostBlocks& host_blocks();
 

@@ -4,3 +4,5 @@
 #include "device/host/matmul_block.inl"
 #define SINTER_DEPTHWISE_PLANE depthwise_plane_avx512
 #include "device/host/depthwise_plane.inl"
+#define SINTER_LAY_OUT lay_out_avx512
+#include "device/host/windows.inl"

@@ -2,3 +2,5 @@
 #include "device/host/matmul_block.inl"
 #define SINTER_DEPTHWISE_PLANE depthwise_plane_baseline
 #include "device/host/depthwise_plane.inl"
+#define SINTER_LAY_OUT lay_out_baseline
+#include "device/host/windows.inl"
