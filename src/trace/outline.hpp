@@ -76,6 +76,8 @@ class Outline {
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   /// Contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
+  /// What tells the leaves apart: of a placeholder the node itself.
+  const std::vector<const void*>& identities() const { return identities_; }
   /// The constants' bits, in order of node number; the gathers; the library calls.
   const std::vector<std::uint64_t>& literals() const { return literals_; }
   const std::vector<GatherSite>& gathers() const { return gathers_; }
