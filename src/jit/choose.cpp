@@ -99,8 +99,6 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
 
 // ---- CUDA
 
-constexpr int kWorthTail = 32;  // vectors that are worth a second loop for what is left
-
 // How accesses take vectors of so many elements.
 struct Fit {
   bool good = false;         // most of what is read and written goes by vectors
@@ -114,7 +112,7 @@ Fit fit(const Lowered& lowered, int lanes) {
   Fit found;
   if (axis == nest.chunk_axis) return found;  // neighbouring chunks may differ in length
   found.tail = lowered.ints[axis] % lanes != 0;
-  if (found.tail && (nest.axes() > 1 || lowered.ints[axis] < kWorthTail * lanes)) return found;  // rows that start between vectors
+  if (found.tail && nest.axes() > 1) return found;  // rows that start between vectors
   // What has a guard, or is found by a value, is read element by element anyway.
   std::vector<char> counts(nest.inputs.size() + nest.outputs.size(), 0), at_every_point = counts;
   for (const auto& instr : nest.instrs) {
@@ -231,10 +229,10 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
   // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
-  int threads = 256;
-  while (!warp && threads < most_threads && persistent_bytes * (2048 / threads) > limits.row_bytes && row >= 4 * threads * schedule.vector) threads *= 2;
-  schedule.threads = threads;
-  schedule.row_threads = warp ? 32 : threads;
+  int shared_by = 256;
+  while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector) shared_by *= 2;
+  schedule.threads = shared_by;
+  schedule.row_threads = warp ? 32 : shared_by;
   if (wish.has("threads") || wish.has("row_threads")) {
     const int threads = threads_of(256, most_threads);
     const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
