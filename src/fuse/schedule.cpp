@@ -286,7 +286,21 @@ class Scheduler {
       groups_[g] = {};
     }
     std::erase_if(groups_, [](const Group& group) { return group.requests.empty(); });
+    if (!work.empty()) forget_hidden(work);
     return work;
+  }
+
+  // What was in memory once and that merging has hidden in a kernel since is not there for the kernels to come: who reads it computes it, or
+  // has it computed once more.
+  void forget_hidden(const std::set<int>& work) {
+    std::vector<char> there(graph().nodes.size());
+    for (const Group& group : groups_)
+      for (const auto& root : group.kernel.roots) there[root.node] = 1;
+    for (int id = 0; id < static_cast<int>(there.size()); ++id) {
+      if (!done_[id] || there[id] || trace::is_library(node(id).op)) continue;
+      done_[id] = 0;
+      if (!cuts_.contains(id) && !work.contains(id)) in_memory_[id] = 0;
+    }
   }
 
   // ---- the plan -----------------------------------------------------------------------------------------------------
