@@ -183,14 +183,16 @@ TEST_CASE("looked up at what was looked up, and joined with it") {
     sn::eval(joined, most);
     CHECK(values(joined) == rows({1, 3, 0, 1, 2, 3, 4}));
     std::vector<double> larger = rows({1, 3});
-    for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) larger[static_cast<std::size_t>(width) + k] = std::max(larger[k], larger[static_cast<std::size_t>(width) + k]);
+    const auto columns = static_cast<std::size_t>(width);
+    for (std::size_t k = 0; k < columns; ++k) larger[columns + k] = std::max(larger[k], larger[columns + k]);
     CHECK(values(most) == larger);
     CHECK(values(sn::take(y, sn::take(places, places), 0)) == rows({0, 1, 2, 0}));
     CHECK(values(sn::take(y, sn::take(places, places) - 5, 0)) == rows({0, 1, 2, 0}));
     CHECK(values(y.at({places.at({places > 0})})) == rows({1, 2}));
     CHECK(values(sn::take(joined, sn::take(places + 3, sn::concatenate({places, some})), 0)) == rows({1, 2, 3, 1, 1, 1}));
   }
-  for (const DType dtype : {DType::int32, DType::int64, DType::float32}) CHECK(sn::searchsorted(sn::astype(Tensor{1, 2, 3}, dtype), sn::full({}, 2).astype(dtype)).item<std::int64_t>() == 1);
+  for (const DType dtype : {DType::int32, DType::int64, DType::float32})
+    CHECK(sn::searchsorted(sn::astype(Tensor{1, 2, 3}, dtype), sn::full({}, 2).astype(dtype)).item<std::int64_t>() == 1);
   if (has_compiler) CHECK(sn::counters().fallbacks == before);
 }
 
