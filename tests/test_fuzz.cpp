@@ -177,7 +177,20 @@ class Program {
     const auto axis = static_cast<std::int64_t>(pick(static_cast<std::size_t>(rank)));
     const std::int64_t n = a.size(static_cast<int>(axis));
     const Tensor places = (sn::arange(1 + static_cast<std::int64_t>(pick(9))) * 5 + static_cast<std::int64_t>(pick(7))) % n;
-    switch (pick(12)) {
+    switch (pick(16)) {
+      case 12: {  // places that are looked up themselves
+        const Tensor again = sn::take(places, sn::arange(1 + static_cast<std::int64_t>(pick(12))) % places.size());
+        return {sn::take(a, pick(2) ? again - n : again, axis), x.exact};
+      }
+      case 13: {  // joined with what was looked up, or looked up in what was joined
+        const Tensor found = sn::take(a, places - (pick(2) ? n : 0), axis);
+        return {pick(2) ? sn::concatenate({found, a}, axis) : sn::take(sn::concatenate({a, found}, axis), places * 2 % (n + places.size()), axis), x.exact};
+      }
+      case 14: {
+        const Tensor joined = sn::take(sn::concatenate({places, places - n}), sn::arange(1 + static_cast<std::int64_t>(pick(12))) % (2 * places.size()));
+        return {sn::take(sn::take(a, places, axis), sn::abs(joined) % places.size(), axis), x.exact};
+      }
+      case 15: return {sn::searchsorted(sn::arange(1 + static_cast<std::int64_t>(pick(9))) * 3 - 9, x.exact ? sn::astype(a, DType::int64) : places), true};
       case 0: return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(3), pick(3)})), x.exact};
       case 1: return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(2), pick(2)}), sn::PadMode::edge), x.exact};
       case 2: return {sn::concatenate({a, sn::flip(a)}, axis), x.exact};
@@ -369,7 +382,9 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   const char* rounds = std::getenv("SINTER_FUZZ_ROUNDS");
   const std::uint32_t first = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
   const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_cuda() ? 3 : 25;
-  const std::uint64_t compiled = sn::counters().kernels_launched;
+  const std::uint64_t compiled = sn::counters().kernels_launched, interpreted = sn::counters().fallbacks;
+  sn::eval(sn::ones({3}) + sn::arange(3));
+  const bool has_compiler = sn::counters().fallbacks == interpreted;
   for (int k = 0; k < count; ++k) {
     const std::uint32_t seed = first + static_cast<std::uint32_t>(k);
     for (int type = 0; type < sn::kDTypeCount; ++type) {
@@ -397,6 +412,7 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
           }
       }
       sn::configure(mine);
+      if (has_compiler) REQUIRE(sn::counters().fallbacks == interpreted);
     }
   }
   CHECK(sn::counters().kernels_launched > compiled);

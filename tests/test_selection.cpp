@@ -165,6 +165,37 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
   sn::configure(before);
 }
 
+TEST_CASE("looked up at what was looked up, and joined with it") {
+  const auto before = sn::counters().fallbacks;
+  sn::eval(sn::ones({3}) + sn::arange(3));
+  const bool has_compiler = sn::counters().fallbacks == before;
+  for (const std::int64_t width : {1, 4, 5, 35}) {
+    const auto [y, ry] = random(rng, {5, width}, DType::float32, -3, 3);
+    const auto row = [&, &values = ry.v](std::int64_t k) { return std::vector<double>(values.begin() + k * width, values.begin() + (k + 1) * width); };
+    const auto rows = [&](const std::vector<std::int64_t>& list) {
+      std::vector<double> all;
+      for (const std::int64_t k : list)
+        for (const double v : row(k)) all.push_back(v);
+      return all;
+    };
+    const Tensor some{-4, 3}, places{0, 1, 2, 0};
+    const Tensor t = sn::take(y, some, 0), joined = sn::concatenate({t, y}), most = sn::cummax(t, 0);
+    sn::eval(joined, most);
+    CHECK(values(joined) == rows({1, 3, 0, 1, 2, 3, 4}));
+    std::vector<double> larger = rows({1, 3});
+    const auto columns = static_cast<std::size_t>(width);
+    for (std::size_t k = 0; k < columns; ++k) larger[columns + k] = std::max(larger[k], larger[columns + k]);
+    CHECK(values(most) == larger);
+    CHECK(values(sn::take(y, sn::take(places, places), 0)) == rows({0, 1, 2, 0}));
+    CHECK(values(sn::take(y, sn::take(places, places) - 5, 0)) == rows({0, 1, 2, 0}));
+    CHECK(values(y.at({places.at({places > 0})})) == rows({1, 2}));
+    CHECK(values(sn::take(joined, sn::take(places + 3, sn::concatenate({places, some})), 0)) == rows({1, 2, 3, 1, 1, 1}));
+  }
+  for (const DType dtype : {DType::int32, DType::int64, DType::float32})
+    CHECK(sn::searchsorted(sn::astype(Tensor{1, 2, 3}, dtype), sn::full({}, 2).astype(dtype)).item<std::int64_t>() == 1);
+  if (has_compiler) CHECK(sn::counters().fallbacks == before);
+}
+
 TEST_CASE("in the midst of a program, through views") {
   for (int round = 0; round < (on_cuda() ? 2 : 8); ++round) {
     const auto [x, rx] = random_view(rng, random(rng, {5, 6}, DType::float64, -3, 3));

@@ -63,4 +63,39 @@ TEST_CASE("sums over random axes of random views") {
   }
 }
 
+TEST_CASE("a sum has the same bits whether what it adds was stored before or is computed with it") {
+  if (sinter::testing::on_cuda()) return;  // a thread's share depends on the kernel
+  const std::vector<std::pair<const char*, Tensor (*)(const Tensor&)>> functions = {
+      {"sin", [](const Tensor& x) { return sn::sin(x); }},
+      {"exp", [](const Tensor& x) { return sn::exp(x); }},
+      {"pow", [](const Tensor& x) { return sn::pow(x, 1.7); }},
+      {"lgamma", [](const Tensor& x) { return sn::lgamma(x); }},
+      {"a chain", [](const Tensor& x) { return sn::tanh(sn::exp(sn::sin(x) * 2.) - sn::log(x)) * sn::erf(x); }},
+      {"a wider type", [](const Tensor& x) { return sn::astype(sn::sin(sn::astype(x, sn::DType::float64)), x.dtype()); }},
+      {"places", [](const Tensor& x) { return x * sn::astype(sn::arange(x.size(-1)), x.dtype()); }},
+  };
+  const std::vector<std::pair<const char*, Tensor (*)(const Tensor&, std::int64_t)>> sums = {
+      {"sum", [](const Tensor& x, std::int64_t axis) { return sn::sum(x, axis); }},
+      {"prod", [](const Tensor& x, std::int64_t axis) { return sn::prod(x * 0.01f + 1.f, axis); }},
+      {"max", [](const Tensor& x, std::int64_t axis) { return sn::max(x, axis); }},
+      {"var", [](const Tensor& x, std::int64_t axis) { return sn::var(x, axis); }},
+      {"cumsum", [](const Tensor& x, std::int64_t axis) { return sn::cumsum(x, axis); }},
+  };
+  std::mt19937 rng(std::random_device{}());
+  for (const sn::DType dtype : {sn::DType::float32, sn::DType::float64})
+    for (const Shape& shape :
+         {Shape{1 + static_cast<std::int64_t>(rng() % 2000)}, Shape{1 + static_cast<std::int64_t>(rng() % 100)}, Shape{2000}, Shape{5, 77}, Shape{300, 5}}) {
+      const Tensor x = sinter::testing::random(rng, shape, dtype, 0.1, 3).first;
+      for (const auto& [name, function] : functions) {
+        const Tensor stored = function(x);
+        sn::eval(stored);
+        for (const auto& [sum_name, sum] : sums)
+          for (std::int64_t axis = 0; axis < x.ndim(); ++axis) {
+            INFO(std::string(sum_name), " of ", std::string(name), " over axis ", axis, " of ", sn::to_string(shape), " ", std::string(sn::name(dtype)));
+            CHECK(sinter::testing::values(sum(function(x), axis)) == sinter::testing::values(sum(stored, axis)));
+          }
+      }
+    }
+}
+
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -35,8 +35,26 @@ int widest_element(const LoopNest& nest) {
 
 int row_lanes(const LoopNest& nest, const Stage& stage) {
   if (stage.lanes > 0) return stage.lanes;
+  std::size_t widest = 0;
+  for (const Reduction& reduction : stage.reductions)
+    if (const DType dtype = nest.instrs[reduction.result].dtype; is_floating(dtype)) widest = std::max(widest, itemsize(dtype));
+  return widest > 0 ? std::min(kMostLanes, 4 * 64 / static_cast<int>(widest)) : body_lanes(nest, stage);
+}
+
+int scan_lanes(const LoopNest& nest, const Stage& stage) {
+  std::size_t widest = 0;
+  for (const int number : stage.body) {
+    const Instr& instr = nest.instrs[number];
+    if (instr.kind != Instr::Kind::scan) continue;
+    if (const DType dtype = trace::scan_carry(instr.op, instr.dtype); is_floating(dtype)) widest = std::max(widest, itemsize(dtype));
+  }
+  return 64 / (widest > 0 ? static_cast<int>(widest) : widest_element(nest));
+}
+
+int body_lanes(const LoopNest& nest, const Stage& stage) {
+  if (has_scan(nest, stage)) return scan_lanes(nest, stage);
   const int cost = cost_of(nest, stage);
-  const int vectors = has_scan(nest, stage) || cost > 40 ? 1 : cost <= 8 ? 4 : 2;
+  const int vectors = cost > 40 ? 1 : cost <= 8 ? 4 : 2;
   return std::min(kMostLanes, vectors * 64 / widest_element(nest));
 }
 

@@ -10,7 +10,7 @@
 //   most 64 instead of with their product. Only operations that round have blocks and runs.
 //   At the end lanes are combined as a tree: lane i with lane i + L/2, then i + L/4, ...
 //
-//   A scan along lanes takes a step at a time, points that are not there being the neutral element: each lane is combined with the
+//   A scan along lanes takes a vector of 64 bytes at a time, points that are not there being the neutral element: each lane is combined with the
 //   lane 1, 2, 4, ... before it, and what the row had come to with each of them. Across lanes it takes one row point after the other.
 #pragma once
 #include "jit/loop_nest.hpp"
@@ -24,9 +24,14 @@ inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
 /// No step has more lanes.
 inline constexpr int kMostLanes = 64;
 
-/// Lanes of a row stage whose row axis the lanes walk (L above): one, two or four vectors of 64 bytes of the nest's widest
-/// type, fewer for a longer body, which needs the registers itself. A power of two.
+/// Lanes of a row stage whose row axis the lanes walk (L above), a power of two. Where floating-point numbers are combined: four vectors
+/// of 64 bytes of their type, the widest of several, whatever is computed before; of other results no order shows.
 int row_lanes(const LoopNest& nest, const Stage& stage);
+/// Lanes of a step of its scans: a vector of 64 bytes of what the floating-point ones carry.
+int scan_lanes(const LoopNest& nest, const Stage& stage);
+/// Points that a compiled kernel computes at once, a part of a step or a whole one: one, two or four vectors of 64 bytes of the nest's
+/// widest type, fewer for a longer body, which needs the registers itself.
+int body_lanes(const LoopNest& nest, const Stage& stage);
 
 /// Whether the reduction has blocks and runs: a sum or product of floating-point numbers.
 bool rounds(Op reduction, DType dtype);

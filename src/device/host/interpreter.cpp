@@ -356,7 +356,7 @@ class Interpreter::Frame {
         const auto& scan = *std::find_if(program.scans.begin(), program.scans.end(), [&](const auto& s) { return s.instr == step.instr; });
         const void* values = as_tile(step.args[0], 0);
         char* out = place(value);
-        if (p_.lanes_are_rows) scan.kernels.row(n_, program.row_lanes, values, tile(scan.place), out);
+        if (p_.lanes_are_rows) scan.kernels.row(n_, program.scan_lanes, values, tile(scan.place), out);
         else scan.kernels.lanes(n_, values, tile(scan.place), out);
         result = out;
         return;

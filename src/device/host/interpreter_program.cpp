@@ -95,6 +95,7 @@ void Interpreter::Program::plan_stage(int number) {
   StageProgram& program = stages[number];
   program.row = stage.row;
   program.row_lanes = jit::row_lanes(nest, stage);
+  program.scan_lanes = jit::scan_lanes(nest, stage);
   // Once per parallel point there are lanes only if they are parallel points.
   const bool has_lanes = stage.row || !lanes_are_rows;
   for (int id : stage.body) {

@@ -46,7 +46,7 @@ struct Interpreter::Program {
     std::vector<Step> steps;
     std::vector<Fold> folds;
     std::vector<Scan> scans;
-    std::int64_t row_lanes = 1;  // of a step, where lanes are rows
+    std::int64_t row_lanes = 1, scan_lanes = 1;  // of a step, where lanes are rows
     bool may_end_early = false;  // folds lie in the order of the stage's reductions
   };
 

@@ -11,13 +11,14 @@ namespace sinter::jit::llvm {
 
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
-    case Instr::Kind::load:
-      if (!mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.lane_axis()) != kNone))
-        return load_guarded(nest_.inputs[instr.input], instr.guard < 0 ? mask_ : masked(values_[instr.guard]),
-                            instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
-      if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);
-      return load_guarded(nest_.inputs[instr.input], values_[instr.guard], instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill],
-                          lanes);
+    case Instr::Kind::load: {
+      const Access& access = nest_.inputs[instr.input];
+      const bool varies = coefficient(nest_, access.index, nest_.lane_axis()) != kNone;
+      if (instr.guard < 0 && (mask_.ref.empty() || !varies)) return load_access(access, lanes);
+      Value guard = instr.guard < 0 ? mask_ : values_[instr.guard];
+      if (instr.guard >= 0 && (varies || guard.lanes > 1)) guard = masked(guard);  // one value for all lanes stays one: some lane is there
+      return load_guarded(access, guard, instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
+    }
     case Instr::Kind::scalar:
       return scalars_[instr.input];
     case Instr::Kind::persistent:
@@ -121,7 +122,7 @@ Value KernelWriter::index_value(int index, int lanes) {
       v = axes_[term.axis];
       if (term.axis == nest_.lane_axis() && lanes > 1) v = ir_.add(v, ir_.iota(lanes));
     } else if (term.value >= 0) {
-      v = values_[term.value];
+      v = lanes > 1 ? values_[term.value] : ir_.lane(values_[term.value], 0);
     } else {
       const bool wide = lanes > 1 && depends_on(nest_, term.inner, nest_.lane_axis());
       v = index_value(term.inner, wide ? lanes : 1);

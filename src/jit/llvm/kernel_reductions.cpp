@@ -10,21 +10,37 @@
 
 namespace sinter::jit::llvm {
 
-void KernelWriter::start_reductions(const Stage& stage, int lanes) {
+int KernelWriter::row_width(const Stage& stage) const {
+  const bool ordered = std::any_of(stage.reductions.begin(), stage.reductions.end(),
+                                   [&](const Reduction& reduction) { return is_floating(nest_.instrs[reduction.result].dtype); });
+  const int step = row_lanes(nest_, stage);
+  return ordered ? std::min(step, body_lanes(nest_, stage)) : step;
+}
+
+/// `width` of the lanes are computed at once. Of results that are exact, these are all there are.
+void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
   if (stage.reductions.empty()) return;
   ir_.set_name("steps");
   steps_ = ir_.alloca_of(DType::int64, 1);
   ir_.store(steps_, ir_.integer(DType::int64, 0));
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
-    const Value start = ir_.broadcast(neutral(reduction), lanes);
+    const bool sliced = width < lanes && is_floating(result.dtype);
+    const Value start = ir_.broadcast(neutral(reduction), sliced ? lanes : width);
+    std::string levels;  // of a sliced step all of them, which therefore stay in memory
+    if (sliced) {
+      ir_.set_name(result.name + ".parts");
+      levels = ir_.alloca_of(result.dtype, lanes, 3);
+    }
+    int level = 0;
     const auto part = [&](const char* name) {
       ir_.set_name(fmt::format("{}.{}", result.name, name));
-      std::string place = ir_.alloca_of(result.dtype, lanes);
+      std::string place = sliced ? element_pointer({levels, DType::int64}, result.dtype, ir_.integer(DType::int64, level++ * lanes)).ref
+                                 : ir_.alloca_of(result.dtype, width);
       ir_.store(place, start);
       return place;
     };
-    Parts& parts = parts_[reduction.result] = {lanes, part("step"), "", "", ""};
+    Parts& parts = parts_[reduction.result] = {start.lanes, sliced, part("step"), "", "", ""};
     if (!rounds(reduction.op, result.dtype)) continue;
     parts.block = part("block");
     parts.run = part("run");
@@ -38,7 +54,11 @@ void KernelWriter::combine_values(const Stage& stage, int lanes) {
     const Parts& parts = parts_[reduction.result];
     const Value value = ir_.broadcast(values_[reduction.value], lanes);
     ir_.set_name(result.name);
-    if (first_lane_.ref.empty()) {
+    if (parts.sliced) {
+      const Value place = element_pointer({parts.step, DType::int64}, result.dtype, slice_);
+      const Value before = load_memory(place, result.dtype, lanes), after = combine(reduction, before, value);
+      store_memory(place, mask_.ref.empty() ? after : ir_.select(mask_, after, before));
+    } else if (first_lane_.ref.empty()) {
       const Value before = ir_.load(parts.step, result.dtype, lanes), after = combine(reduction, before, value);
       ir_.store(parts.step, mask_.ref.empty() ? after : ir_.select(mask_, after, before));
     } else store_memory(element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_), value);
@@ -105,6 +125,7 @@ void KernelWriter::finish_reductions(const Stage& stage) {
 void KernelWriter::start_rest(const Stage& stage) {
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
+    if (parts_[reduction.result].sliced) continue;
     ir_.set_name(result.name + ".rest");
     parts_[reduction.result].memory = ir_.alloca_of(is_bool(result.dtype) ? DType::int32 : result.dtype, 1, parts_[reduction.result].lanes);
   }
@@ -112,8 +133,10 @@ void KernelWriter::start_rest(const Stage& stage) {
 
 /// The last, shorter step: its first `count` lanes are in memory.
 void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
-  if (stage.reductions.empty()) return;
-  const int lanes = parts_[stage.reductions[0].result].lanes;
+  const auto waits = [&](const Reduction& reduction) { return !parts_[reduction.result].sliced; };
+  const auto some = std::find_if(stage.reductions.begin(), stage.reductions.end(), waits);
+  if (some == stage.reductions.end()) return;
+  const int lanes = parts_[some->result].lanes;
   std::string numbers;
   for (int k = 0; k < lanes; ++k) numbers += fmt::format("{}i32 {}", k ? ", " : "", k);
   const Value number = lanes == 1 ? ir_.integer(DType::int32, 0) : Value{fmt::format("<{}>", numbers), DType::int32, lanes, true};
@@ -122,6 +145,7 @@ void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
     const Parts& parts = parts_[reduction.result];
+    if (!waits(reduction)) continue;
     ir_.set_name(result.name);
     const Value before = ir_.load(parts.step, result.dtype, lanes), rest = load_memory({parts.memory, DType::int64}, result.dtype, lanes);
     ir_.store(parts.step, ir_.select(there, combine(reduction, before, rest), before));

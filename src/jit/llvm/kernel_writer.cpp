@@ -301,7 +301,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     DType dtype;
     std::vector<std::string> levels;  // the steps since the last block, the blocks since the last run, the runs
   };
-  start_reductions(*row_stage, lanes);
+  start_reductions(*row_stage, lanes, lanes);
   std::vector<Panel> panels;
   for (const Reduction& reduction : row_stage->reductions) {
     const Instr& result = nest_.instrs[reduction.result];
@@ -404,14 +404,14 @@ void KernelWriter::cut_rows() {
 void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
   start_scans(stage, lanes);
   const auto any_row = [&] {
-    start_reductions(stage, rows_are_lanes() ? row_lanes(nest_, stage) : lanes);
+    start_reductions(stage, rows_are_lanes() ? row_lanes(nest_, stage) : lanes, rows_are_lanes() ? row_width(stage) : lanes);
     write_rows(stage, nest_.parallel, lanes);
     indices_.clear();
     finish_reductions(stage);
   };
   if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty() || has_scan(nest_, stage)) return any_row();
   // A row of a vector or less is one vector: what other lanes and later steps would add is the neutral element.
-  const int narrow = std::min(row_lanes(nest_, stage), native_lanes_);
+  const int narrow = std::min(row_width(stage), native_lanes_);
   std::vector<std::string> results;
   for (const Reduction& reduction : stage.reductions) {
     ir_.set_name(nest_.instrs[reduction.result].name + ".row");
@@ -428,7 +428,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
   const Value below = ir_.sub(sizes_[nest_.parallel], ir_.integer(DType::int64, 1));  // an empty row has none of it
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.compare("icmp ult", below, ir_.integer(DType::int64, narrow)).ref, brief, longer));
   branch(brief, [&] {
-    start_reductions(stage, narrow);
+    start_reductions(stage, narrow, narrow);
     write_masked(stage, nest_.parallel, ir_.integer(DType::int64, 0), narrow);
     for (const Reduction& reduction : stage.reductions) {
       const Value lanes_of_row = ir_.load(parts_[reduction.result].step, nest_.instrs[reduction.result].dtype, narrow);
@@ -504,13 +504,14 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
 
 /// Lanes along the axis: whole steps, then what is left over in narrower vectors and single elements.
 void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
-  const int wide = row_lanes(nest_, stage), narrow = std::min(wide, native_lanes_);
+  const int wide = row_width(stage), step = row_lanes(nest_, stage), narrow = std::min(wide, native_lanes_);
   const Value size = sizes_[axis];
   const auto walk = [&](const Value& begin, const Value& end, int width, const std::function<void()>& after) {
     ir_.loop(fmt::format("row{}", width).c_str(), begin, end, width, [&](const Value& i) {
       indices_.clear();
       axes_[axis] = i;
       if (!first_lane_.ref.empty()) first_lane_ = ir_.bit_and(i, ir_.integer(DType::int64, wide - 1));
+      if (wide < step) slice_ = ir_.bit_and(i, ir_.integer(DType::int64, step - 1));
       write_body(stage, width);
       after();
     });
@@ -520,7 +521,21 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
     return ir_.bit_and(size, ir_.integer(DType::int64, -width));
   };
   const Value stop = whole(wide);
-  const auto steps = [&](const Value& begin, const Value& end) { walk(begin, end, wide, [&] { end_step(stage); }); };
+  const auto end_step_where = [&](const Value& ends) {
+    const std::string then = ir_.label("step"), go_on = ir_.label("in_step");
+    ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ends.ref, then, go_on));
+    ir_.begin_block(then);
+    end_step(stage);
+    ir_.line("br label %" + go_on);
+    ir_.begin_block(go_on);
+  };
+  const auto in_step = [&](const Value& points) { return ir_.bit_and(points, ir_.integer(DType::int64, step - 1)); };
+  const auto steps = [&](const Value& begin, const Value& end) {
+    walk(begin, end, wide, [&] {
+      if (wide == step) end_step(stage);
+      else end_step_where(ir_.eq(slice_, ir_.integer(DType::int64, step - wide)));
+    });
+  };
   const Value zero = ir_.integer(DType::int64, 0);
   if (!may_end_early(nest_, stage)) {
     steps(zero, stop);
@@ -546,6 +561,7 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
     ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(narrow_stop, size).ref, last, rested));
     ir_.begin_block(last);
     first_lane_ = ir_.bit_and(narrow_stop, ir_.integer(DType::int64, wide - 1));
+    if (wide < step) slice_ = in_step(narrow_stop);
     write_masked(stage, axis, narrow_stop, scans ? wide : narrow);
     ir_.line("br label %" + rested);
     ir_.begin_block(rested);
@@ -555,9 +571,11 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   }
   first_lane_ = {};
   combine_rest(stage, ir_.sub(size, stop));
-  end_step(stage);
+  if (wide == step) end_step(stage);
   ir_.line("br label %" + done);
   ir_.begin_block(done);
+  if (wide < step) end_step_where(ir_.ne(in_step(size), zero));
+  slice_ = {};
 }
 
 void KernelWriter::write_body(const Stage& stage, int lanes) {
@@ -592,7 +610,7 @@ void KernelWriter::start_scans(const Stage& stage, int lanes) {
   for (const int number : stage.body) {
     const Instr& instr = nest_.instrs[number];
     if (instr.kind != Instr::Kind::scan) continue;
-    const int carried = rows_are_lanes() ? row_lanes(nest_, stage) : lanes;
+    const int carried = rows_are_lanes() ? row_width(stage) : lanes;
     const DType dtype = trace::scan_carry(instr.op, instr.dtype);
     ir_.set_name(instr.name + ".so_far");
     so_far_[number] = ir_.alloca_of(dtype, carried);

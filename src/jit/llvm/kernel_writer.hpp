@@ -39,7 +39,10 @@ class KernelWriter {
   void cut_rows();
 
   // Reductions, in the order of jit/reduction_order.hpp (kernel_reductions.cpp).
-  void start_reductions(const Stage& stage, int lanes);
+  void start_reductions(const Stage& stage, int lanes, int width);
+  /// Points of a row that are computed at once: a whole step, or, where a longer body needs the registers, a slice of one, whose
+  /// accumulators lie in memory.
+  int row_width(const Stage& stage) const;
   void combine_values(const Stage& stage, int lanes);
   void end_step(const Stage& stage);
   void end_block(const Stage& stage);
@@ -141,6 +144,7 @@ class KernelWriter {
   /// Where a reduction's parts lie: allocas of vectors, which become registers.
   struct Parts {
     int lanes = 1;
+    bool sliced = false;           // bodies compute slices of a step
     std::string step, block, run;  // `step` holds what is not yet in the block
     std::string memory;            // values of the last step of an axis, which narrower vectors compute
   };
@@ -149,6 +153,7 @@ class KernelWriter {
   std::string steps_;           // alloca: steps done
   Value mask_;                                    // of a vector that ends an axis: the lanes that are points; none: all are
   Value first_lane_;            // of a narrower vector (no ref: all lanes are walked at once)
+  Value slice_;                 // of a sliced step: its first lane
 };
 
 }  // namespace sinter::jit::llvm
