@@ -49,7 +49,7 @@ class Parser {
     }
     if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
-    if (const auto* tuple = last->as<Tuple>()) {
+    if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
       if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
       const bool written_here = written_at_ == last->offset && written_.size() == tuple->size();
       for (std::size_t k = 0; k < tuple->size(); ++k) {
@@ -70,9 +70,21 @@ class Parser {
     if (const auto* tensor = value.as<Tensor>()) return *tensor;
     if (value.is_number()) return full({}, operand(value, ""));
     if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
+  /// A list of what is of one shape; other lists are several results, as tuples are.
+  static bool is_array(const Value& value) {
+    if (!value.as<Tuple>() || !value.as<Tuple>()->is_list) return false;
+    try {
+      array_of(value, "array");
+      return true;
+    } catch (const Fault&) {
+      return false;
+    }
+  }
+
       return array_of(value, "array");  // x, x.shape
     throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
                                                 : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
+    if (is_array(value)) return array_of(value, "array");
   }
 
   /// A function of the text. Its body stays text, which every call reads.
