@@ -46,7 +46,10 @@ class Parser {
     for (skip_separators(); peek().kind != TokenKind::end; skip_separators()) {
       offset = peek().offset;
       last = statement();
+      const std::optional<Fault> loss = changed_in_place();
     }
+      skip_separators();
+      if (loss && peek().kind != TokenKind::end) throw *loss;
     if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
     if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
@@ -201,6 +204,22 @@ class Parser {
 
   Value assignment() {
     const std::size_t count = targets();
+  /// x.sort() as a statement changes x in NumPy; here it is a value, which nobody would use.
+  std::optional<Fault> changed_in_place() const {
+    const bool numpy = is_word("np") && peek(1).is(".") && (peek(3).is("(") || peek(5).is("("));
+    const bool method = !numpy && peek().kind == TokenKind::name && peek(1).is(".") && peek(3).is("(");
+    const std::size_t at = method || (numpy && peek(3).is("(")) ? 2 : numpy ? 4 : 0;
+    if (form() != Form::expression || peek(at).kind != TokenKind::name || !peek(at + 1).is("(")) return std::nullopt;
+    const auto one_of = [name = peek(at).text](std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    if (method ? !one_of({"sort", "partition", "put", "resize", "shuffle"}) : !one_of({"put", "place", "put_along_axis", "shuffle"})) return std::nullopt;
+    std::size_t end = at + 1;
+    for (int open = 0; peek(end).kind != TokenKind::end; ++end)
+      if ((open += peek(end).is("(") ? 1 : peek(end).is(")") ? -1 : 0) == 0) break;
+    if (peek(end + 1).kind != TokenKind::separator) return std::nullopt;  // a part of something
+    const std::string_view target = method ? peek().text : peek(at + 2).text;
+    return Fault{peek(at).offset, fmt::format("{0}() gives a changed copy here, which this statement drops; write {1} = {0}({1}, …)", peek(at).text, target)};
+  }
+
     const bool one = count == 1 && peek(1).is("=");
     std::vector<Token> names;
     while (names.size() < count) {
