@@ -12,6 +12,7 @@
 #include "lexer.hpp"
 #include "scalars.hpp"
 #include "sinter/complex.hpp"
+#include "sinter/creation.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/types.hpp"
@@ -524,11 +525,39 @@ class Parser {
     if (!left.as<Tensor>() && !right.as<Tensor>()) return {joined(row.symbol, left, right, offset), offset};
     const Value a = beside_tensor(left), b = beside_tensor(right);
     const Arg x = operand(a, row.symbol), y = operand(b, row.symbol);
+    if (left.is_complex() || right.is_complex()) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
     return {recorded(offset, [&] { return row.record(x, y); }), offset};
   }
 
   /// What an operator or an assignment reads beside a tensor: a list is an array there.
   static Value beside_tensor(const Value& value) { return value.as<Tuple>() ? Value{array_of(value, "array"), value.offset} : value; }
+
+  /// An operand beside complex numbers of this type.
+  static Complex complex_operand(const Value& value, std::string_view symbol, DType dtype) {
+    if (value.is_complex()) return {*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()};
+    const Tensor re = value.is_number() ? full({}, operand(value, symbol), dtype) : array_of(value, symbol);
+    return {re, zeros_like(re)};
+  }
+  static Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
+    const DType dtype = (*(left.is_complex() ? left : right).as<Tuple>())[0].as<Tensor>()->dtype();
+    const Complex a = complex_operand(left, symbol, dtype), b = complex_operand(right, symbol, dtype);
+    const auto* exponent = right.as<std::int64_t>();
+    const auto both = [&](const Complex& z) {
+      Tuple parts{Value{z.re, offset}, Value{z.im, offset}};
+      parts.is_complex = true;
+      return Value{std::move(parts), offset};
+    };
+    if (symbol == "+") return both(a + b);
+    if (symbol == "-") return both(a - b);
+    if (symbol == "*" && !right.is_complex()) return both({a.re * b.re, a.im * b.re});
+    if (symbol == "*" && !left.is_complex()) return both({a.re * b.re, a.re * b.im});
+    if (symbol == "*" || (symbol == "**" && exponent && *exponent == 2)) return both(a * (symbol == "*" ? b : a));
+    if (symbol == "/" && !right.is_complex()) return both({a.re / b.re, a.im / b.re});
+    if (symbol == "/") return both(a / b);
+    if (symbol == "==") return {logical_and(a.re == b.re, a.im == b.im), offset};
+    if (symbol == "!=") return {logical_or(a.re != b.re, a.im != b.im), offset};
+    throw Fault{offset, fmt::format("{} does not take complex numbers, a pair (re, im); there are +, -, *, /, == and != of them, and abs(z), z.real and z.imag are real", symbol)};
+  }
 
   /// Python's + and * of tuples and lists: x.shape + (1,), (2,) * 3.
   static Tuple joined(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
@@ -562,6 +591,8 @@ class Parser {
     const Arg argument = operand(x, token.text);
     return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : token.is("+") ? positive(argument) : bitwise_not(argument); }),
             token.offset};
+    if (x.is_complex() && !token.is("~"))
+      return recorded(token.offset, [&] { return call(*find_function(token.is("-") ? "negative" : "positive"), {{{}, x}}, token.offset); });
   }
 
   /// ** is right associative, and its exponent may have a sign.
@@ -744,6 +775,7 @@ class Parser {
     if (name.text == "dtype") return {tensor->dtype(), name.offset};
     if (name.text == "shape") {
       Tuple sizes;
+    if (value.is_complex()) return complex_attribute(std::move(value), name);
       for (const std::int64_t size : tensor->shape()) sizes.push_back({size, name.offset});
       return {std::move(sizes), name.offset};
     }
@@ -773,6 +805,24 @@ class Parser {
       for (const auto& [word, number] : numbers)
         if (word == text) return {number, name.offset};
     } else {
+  /// fft(x).real, fft(x).conj()
+  Value complex_attribute(Value value, const Token& name) {
+    const Tuple& parts = *value.as<Tuple>();
+    const Tensor& re = *parts[0].as<Tensor>();
+    if (peek().is("(")) {
+      if (const Function* function = find_function(name.text)) return call_of(*function, name, {{{}, std::move(value)}});
+    } else if (name.text == "real" || name.text == "imag") {
+      return {parts[name.text == "real" ? 0 : 1].is, name.offset};
+    } else if (name.text == "T" || name.text == "mT") {
+      return recorded(name.offset, [&] { return call(*find_function(name.text == "T" ? "transpose" : "matrix_transpose"), {{{}, value}}, name.offset); });
+    } else if (name.text == "shape") {
+      return call(*find_function("shape"), {{{}, Value{re, value.offset}}}, name.offset);
+    } else if (name.text == "ndim" || name.text == "size") {
+      return {name.text == "size" ? re.size() : std::int64_t{re.ndim()}, name.offset};
+    }
+    throw Fault{name.offset, fmt::format("complex numbers, a pair (re, im), have no attribute '{}'; they have real, imag, shape, ndim, size, T and methods such as conj()", name.text)};
+  }
+
       const IntegerInfo info = iinfo(dtype, Location{});
       if (text == "min") return {info.min, name.offset};
       if (text == "max" && info.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {full({}, info.max), name.offset};

@@ -454,7 +454,15 @@ Complex complex_numbers(const Arguments& a) {
   const Tensor re = a.tensor(0);
   return {re, zeros_like(re)};
 }
-Value complex_numbers(const Complex& x) { return {Tuple{{x.re}, {x.im}}}; }
+Value complex_numbers(const Complex& x) {
+  Tuple pair{{x.re}, {x.im}};
+  pair.is_complex = true;
+  return {std::move(pair)};
+}
+Value abs_(const Arguments& a) {
+  if (a.given(0) && a.given(0)->is_complex()) return {abs(complex_numbers(a))};
+  return {abs(a.operand(0))};
+}
 fft::Norm norm_of(const Arguments& a, int parameter) {
   const std::string norm = a.text(parameter, "backward");
   if (norm != "backward" && norm != "ortho" && norm != "forward") a.fail(parameter, "norm is 'backward', 'ortho' or 'forward'");
@@ -587,8 +595,8 @@ Value array_(const Arguments& a) {
   return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
 }
 Value len_(const Arguments& a) {
-  if (const Tuple* items = a.given(0) ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
-  const Tensor x = a.tensor(0);
+  if (const Tuple* items = a.given(0) && !a.given(0)->is_complex() ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
+  const Tensor x = a.given(0) && a.given(0)->is_complex() ? *a.given(0)->as<Tuple>()->front().as<Tensor>() : a.tensor(0);
   if (x.ndim() == 0) a.fail(0, "a tensor without axes has no length");
   return {x.shape()[0]};
 }
@@ -597,8 +605,8 @@ constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis?
                            kSpread = "a axis? dtype? * ddof? keepdims?";
 
 constexpr Function kFunctions[] = {
-    {"abs", "x", unary<abs>},
-    {"absolute", "x", unary<absolute>},
+    {"abs", "x", abs_},
+    {"absolute", "x", abs_},
     {"acos", "x", unary<acos>},
     {"acosh", "x", unary<acosh>},
     {"adaptive_avg_pool1d", "input output_size", adaptive_avg_pool1d_},
