@@ -149,7 +149,30 @@ Value pad_(const Arguments& a) {
                                                             {"symmetric", PadMode::symmetric}, {"wrap", PadMode::wrap}};
   const std::string mode = a.text(2, "constant");
   for (const auto& [name, value] : modes)
-    if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
+    if (mode == name && value == PadMode::constant && a.given(3) && a.given(3)->as<Tuple>()) return {pad_with(a, widths, *a.given(3)->as<Tuple>())};
+    else if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
+/// Around a constant's places: its value before and after along each axis. An axis's corners belong to those behind it, as in NumPy.
+Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
+  constexpr const char* kForms = "constant_values is a number, a pair, or a pair for each axis";
+  Tensor x = a.tensor(0);
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  const bool nested = !values.empty() && values[0].as<Tuple>();
+  if (values.empty() || (nested && values.size() != 1 && values.size() != rank)) a.fail(3, kForms);
+  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Tuple* ends = nested ? values[values.size() == 1 ? 0 : k].as<Tuple>() : &values;
+    if (!ends || ends->empty() || ends->size() > 2) a.fail(3, kForms);
+    for (const Value& end : *ends)
+      if (!end.is_operand()) a.fail(3, kForms);
+    const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
+    std::vector<std::pair<std::int64_t, std::int64_t>> only(rank);
+    only[k] = {before, 0};
+    x = pad(x, only, PadMode::constant, operand(ends->front(), a.function()));
+    only[k] = {0, after};
+    x = pad(x, only, PadMode::constant, operand(ends->back(), a.function()));
+  }
+  return x;
+}
   a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'");
 }
 Value take_(const Arguments& a) {
