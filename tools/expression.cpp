@@ -667,12 +667,16 @@ class Parser {
         if (name.kind != TokenKind::name) unexpected(name);
         return name;
       };
-      Token name = member();
-      while (peek().is(".") && (name.text == "linalg" || name.text == "random" || name.text == "fft" || name.text == "lib" || name.text == "stride_tricks"))
+      Token name = member(), module;
+      while (peek().is(".") && (name.text == "linalg" || name.text == "random" || name.text == "fft" || name.text == "lib" || name.text == "stride_tricks")) {
+        module = name;
         name = member();
       return meaning(name, /*variables=*/false);
     }
     return meaning(token, /*variables=*/true);
+      }
+      if (peek().is("("))
+        if (const Function* function = find_member(module.text, name.text)) return call_of(*function, name, {});
   }
 
   /// Of the function that is called, of the script, or given outside, which then counts as used; null for an unknown name.

@@ -257,9 +257,14 @@ Value choice_(const Arguments& a) {
 Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
 template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
 template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) {
+Value matrix_diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), -2, -1)}; }
+Value matrix_trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)}; }
+
   return {pair(F(a.operand(0), a.operand(1)))};
 }
 template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) {
+  if (const Tuple* last = a.given(2) ? a.given(2)->as<Tuple>() : nullptr; last && !last->is_list && a.given(0)->as<std::int64_t>())
+    a.fail(2, fmt::format("the size comes first here: {0}((3,), 0, 1, key=7); np.random.{0} takes it last", a.function()));
   return {F(a.operand(0), a.number(1, otherwise))};
 }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value halves(const Arguments& a) { return {F(a.operand(0), a.integer(1, -1))}; }
@@ -291,6 +296,45 @@ Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
 Value unravel_index_(const Arguments& a) { return list(unravel_index(a.operand(0), a.shape(1))); }
 Value ravel_multi_index_(const Arguments& a) { return {ravel_multi_index(a.tensors(0), a.shape(1), Location{})}; }
 Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1), a.integer(2, -1), a.flag(3, true)))}; }
+// NumPy's order, by the names np.random.normal, ...: the size last, and left out that of the parameters.
+Shape size_last(const Arguments& a, int parameters) {
+  if (a.given(parameters)) return a.shape(parameters);
+  Tensor both = zeros({}, DType::float64, Location{});
+  for (int k = 0; k < parameters; ++k)
+    if (a.given(k)) both = both + a.tensor(k);
+  return both.shape();
+}
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value numpy_between(const Arguments& a) {
+  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
+  return {F(key_of(a, 3), size_last(a, 2), or_else(0, 0), or_else(1, 1), a.dtype(4).value_or(DType::float64))};
+}
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value numpy_standard(const Arguments& a) {
+  return {F(key_of(a, 1), a.given(0) ? a.shape(0) : Shape{}, Arg(0, Location{}), Arg(1, Location{}), a.dtype(2).value_or(DType::float64))};
+}
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, DType)> Value numpy_of(const Arguments& a) {
+  return {F(key_of(a, 2), size_last(a, 1), a.given(0) ? a.operand(0) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
+}
+Tensor exponential_of(random::Key key, const Shape& shape, const Arg& scale, DType dtype) { return random::exponential(key, shape, scale, dtype); }
+Value numpy_integers_(const Arguments& a) {
+  const std::int64_t low = a.given(1) ? a.integer(0, 0) : 0, high = a.integer(a.given(1) ? 1 : 0, 0);
+  const Shape size = a.given(2) ? a.shape(2) : Shape{};
+  return {random::integers(key_of(a, 3), size, low, a.flag(5) ? high + 1 : high, integer_type(a, 4), Location{})};
+}
+Value numpy_poisson_(const Arguments& a) { return {random::poisson(key_of(a, 2), size_last(a, 1), a.number(0, 1), integer_type(a, 3), Location{})}; }
+Value numpy_binomial_(const Arguments& a) {
+  return {random::binomial(key_of(a, 3), size_last(a, 2), a.integer(0, 1), a.number(1, 0.5), integer_type(a, 4), Location{})};
+}
+Value numpy_geometric_(const Arguments& a) { return {random::geometric(key_of(a, 2), size_last(a, 1), a.number(0, 0.5), integer_type(a, 3), Location{})}; }
+Value numpy_choice_(const Arguments& a) {
+  const Shape size = a.given(1) ? a.shape(1) : Shape{};
+  const auto* count = a.given(0)->as<std::int64_t>();
+  const Tensor from = count ? arange(*count) : a.tensor(0);
+  const Tensor chosen = random::choice(key_of(a, 4), from, element_count(size), a.integer(5, 0), a.flag(2, true), a.tensor(3));
+  if (size.size() == 1) return {chosen};
+  if (from.ndim() != 1) a.fail(1, "choice() of more than numbers takes one size");
+  return {reshape(chosen, size)};
+}
+
 Value unique_(const Arguments& a) {
   const bool wanted[] = {a.flag(1), a.flag(2), a.flag(3)}, equal_nan = a.flag(5, true);
   if (!wanted[0] && !wanted[1] && !wanted[2]) return {unique(a.operand(0), a.axis(4), equal_nan)};
@@ -1133,3 +1177,39 @@ std::string nearest(std::string_view name, const std::vector<std::string_view>& 
 }
 
 }  // namespace sinter::tools
+/// What NumPy's modules have under a name that means something else without the module.
+constexpr Function kMembers[] = {
+    {"linalg.diagonal", "x * offset?", matrix_diagonal_},
+    {"linalg.trace", "x * offset?", matrix_trace_},
+    {"random.beta", "a b size? * key dtype?", numpy_between<random::beta>},
+    {"random.binomial", "n p size? * key dtype?", numpy_binomial_},
+    {"random.chisquare", "df size? * key dtype?", numpy_of<random::chisquare>},
+    {"random.choice", "a size? replace? p? * key axis?", numpy_choice_},
+    {"random.exponential", "scale? size? * key dtype?", numpy_of<exponential_of>},
+    {"random.gamma", "shape scale? size? * key dtype?", numpy_between<random::gamma>},
+    {"random.geometric", "p size? * key dtype?", numpy_geometric_},
+    {"random.gumbel", "loc? scale? size? * key dtype?", numpy_between<random::gumbel>},
+    {"random.integers", "low high? size? * key dtype? endpoint?", numpy_integers_},
+    {"random.laplace", "loc? scale? size? * key dtype?", numpy_between<random::laplace>},
+    {"random.logistic", "loc? scale? size? * key dtype?", numpy_between<random::logistic>},
+    {"random.lognormal", "mean? sigma? size? * key dtype?", numpy_between<random::lognormal>},
+    {"random.normal", "loc? scale? size? * key dtype?", numpy_between<random::normal>},
+    {"random.pareto", "a size? * key dtype?", numpy_of<random::pareto>},
+    {"random.poisson", "lam? size? * key dtype?", numpy_poisson_},
+    {"random.rand", "size+? * key dtype?", numpy_standard<random::uniform>},
+    {"random.randint", "low high? size? * key dtype? endpoint?", numpy_integers_},
+    {"random.randn", "size+? * key dtype?", numpy_standard<random::normal>},
+    {"random.random", "size? * key dtype?", numpy_standard<random::uniform>},
+    {"random.rayleigh", "scale? size? * key dtype?", numpy_of<random::rayleigh>},
+    {"random.standard_normal", "size? * key dtype?", numpy_standard<random::normal>},
+    {"random.standard_t", "df size? * key dtype?", numpy_of<random::standard_t>},
+    {"random.uniform", "low? high? size? * key dtype?", numpy_between<random::uniform>},
+    {"random.weibull", "a size? * key dtype?", numpy_of<random::weibull>},
+};
+
+const Function* find_member(std::string_view module, std::string_view name) {
+  const std::string full = fmt::format("{}.{}", module, name);
+  const Function* found = std::find_if(std::begin(kMembers), std::end(kMembers), [&](const Function& row) { return row.name == full; });
+  return found != std::end(kMembers) ? found : find_function(name);
+}
+
