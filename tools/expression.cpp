@@ -754,6 +754,10 @@ class Parser {
   }
 
   /// float32(x) converts, as in NumPy.
+    if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
+      if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
+      else list[0].keyword = "a";
+    }
   Value called(const Value& value) {
     const auto* dtype = value.as<DType>();
     if (!dtype) throw Fault{peek().offset, fmt::format("{} cannot be called", kind_name(value))};
