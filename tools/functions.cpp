@@ -712,7 +712,21 @@ constexpr Function kFunctions[] = {
     {"astype", "x dtype", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
+/// Python's integers do not wrap where an array of a narrower type is made of them. Throws Fault at the first that does not fit.
+void check_fit(const Value& value, DType dtype) {
+  if (const Tuple* items = value.as<Tuple>())
+    for (const Value& item : *items) check_fit(item, dtype);
+  const auto* integer = value.as<std::int64_t>();
+  if (!integer) return;
+  const IntegerInfo limits = iinfo(dtype, Location{});
+  if (*integer < limits.min || (*integer > 0 && static_cast<std::uint64_t>(*integer) > limits.max))
+    throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *integer, sinter::name(dtype), sinter::name(dtype))};
+}
+void check_fit(const Arguments& a) {
+  if (const auto dtype = a.dtype(1); dtype && is_integer(*dtype) && a.given(0)) check_fit(*a.given(0), *dtype);
+}
     {"atanh", "x", unary<atanh>},
+  check_fit(a);
     {"atleast_1d", "a", unary<atleast_1d>},
     {"atleast_2d", "a", unary<atleast_2d>},
     {"atleast_3d", "a", unary<atleast_3d>},
