@@ -42,6 +42,22 @@ template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Argumen
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>)> Value reduce_as(const Arguments& a) {
   return {F(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
 }
+/// Sums and products with a value to begin with, and of some elements only.
+template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral> Value reduce_from(const Arguments& a) {
+  Tensor x = a.tensor(0);
+  if (a.given(5)) x = where(a.operand(5), x, neutral);
+  const Tensor result = F(x, a.axes(1), a.flag(3), a.dtype(2));
+  return {a.given(4) ? Combine(result, a.operand(4)) : result};
+}
+/// Extremes likewise: of nothing chosen, and of nothing, the value to begin with.
+template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&)> Value extreme_from(const Arguments& a) {
+  Tensor x = a.tensor(0);
+  if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where takes an initial, the result where nothing is chosen", a.function()));
+  if (!a.given(3)) return {F(x, a.axes(1), a.flag(2))};
+  if (a.given(4)) x = where(a.operand(4), x, a.operand(3));
+  if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
+  return {Combine(F(x, a.axes(1), a.flag(2)), a.operand(3))};
+}
 template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
   const Arg x = a.operand(0);
   const Value* dtype = a.given(2);
@@ -683,8 +699,8 @@ constexpr Function kFunctions[] = {
     {"add_at", "a indices b", add_at_},
     {"all", kReduce, reduce<all>},
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
-    {"amax", kReduce, reduce<max>},
-    {"amin", kReduce, reduce<min>},
+    {"amax", kExtreme, extreme_from<max, maximum>},
+    {"amin", kExtreme, extreme_from<min, minimum>},
     {"angle", "z", angle_},
     {"any", kReduce, reduce<any>},
     {"append", "arr values axis?", append_},
@@ -721,6 +737,7 @@ void check_fit(const Value& value, DType dtype) {
   const IntegerInfo limits = iinfo(dtype, Location{});
   if (*integer < limits.min || (*integer > 0 && static_cast<std::uint64_t>(*integer) > limits.max))
     throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *integer, sinter::name(dtype), sinter::name(dtype))};
+constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
 }
 void check_fit(const Arguments& a) {
   if (const auto dtype = a.dtype(1); dtype && is_integer(*dtype) && a.given(0)) check_fit(*a.given(0), *dtype);
@@ -953,7 +970,7 @@ void check_fit(const Arguments& a) {
     {"matrix_rank", "A tol? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
     {"matvec", "x1 x2", binary<matvec>},
-    {"max", kReduce, reduce<max>},
+    {"max", kExtreme, extreme_from<max, maximum>},
     {"max_pool1d", kMaxPool, max_pool1d_},
     {"max_pool2d", kMaxPool, max_pool2d_},
     {"max_pool3d", kMaxPool, max_pool3d_},
@@ -961,7 +978,7 @@ void check_fit(const Arguments& a) {
     {"mean", kReduceAs, reduce_as<mean>},
     {"median", "a axis? * keepdims?", reduce<median>},
     {"meshgrid", "xi+ * indexing?", meshgrid_},
-    {"min", kReduce, reduce<min>},
+    {"min", kExtreme, extreme_from<min, minimum>},
     {"minimum", "x1 x2", binary<minimum>},
     {"mish", "x", unary<mish>},
     {"mod", "x1 x2", binary<remainder>},
@@ -1014,7 +1031,7 @@ void check_fit(const Arguments& a) {
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prelu", "input weight", prelu_},
-    {"prod", kReduceAs, reduce_as<prod>},
+    {"prod", kReduceFrom, reduce_from<prod, multiply, 1>},
     {"promote_types", "type1 type2", promote_types_},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
@@ -1081,7 +1098,7 @@ void check_fit(const Arguments& a) {
     {"standard_t", "size df * key dtype?", random_of<random::standard_t>},
     {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
-    {"sum", kReduceAs, reduce_as<sum>},
+    {"sum", kReduceFrom, reduce_from<sum, add, 0>},
     {"svd", "a full_matrices? compute_uv?", svd_},
     {"svdvals", "x", unary<svdvals>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
