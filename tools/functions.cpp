@@ -230,7 +230,22 @@ template <Tensor (*F)(const Arg&, const Arg&, const Arg&)> Value ternary(const A
 template <Tensor (*F)(const Arg&, const Arg&, bool)> Value membership(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.flag(3))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
-Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
+Value repeat_(const Arguments& a) {
+  if (const Value* counts = a.given(1); counts && (counts->as<Tuple>() || counts->as<Tensor>())) {
+    // The places of the elements, each as often as its count says: after the end of the ones before.
+    const Tensor times = a.tensor(1), x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
+    if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats is an integer, or one for each element along the axis");
+    const std::int64_t axis = a.axis(2).value_or(0), size = x.size(static_cast<int>(axis), Location{});
+    if (times.size() != 1 && times.size() != size) a.fail(1, fmt::format("{} repeats for {} elements along the axis", times.size(), size));
+    const std::vector<std::int64_t> each = broadcast_to(reshape(astype(times, DType::int64), Shape{-1}), Shape{size}).to_vector<std::int64_t>();
+    std::vector<std::int64_t> places;
+    for (std::size_t k = 0; k < each.size(); ++k) {
+      if (each[k] < 0) a.fail(1, "a count of repeats is negative");
+      places.insert(places.end(), static_cast<std::size_t>(each[k]), static_cast<std::int64_t>(k));
+    }
+    return {take(x, from_span(places, Shape{static_cast<std::int64_t>(places.size())}, Location{}), axis)};
+  }
+  return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
 Value eye_(const Arguments& a) {
   return {eye(a.integer(0, 0), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})};
 }
@@ -387,7 +402,22 @@ Value meshgrid_(const Arguments& a) {
   return list(meshgrid(a.tensors(0), indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
 }
 Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
-Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))}; }
+Value diff_(const Arguments& a) {
+  if (!a.given(3) && !a.given(4)) return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))};
+  const Tensor x = a.tensor(0);
+  const std::int64_t axis = a.integer(2, -1);
+  if (x.ndim() == 0 || axis >= x.ndim() || axis < -x.ndim()) return {diff(x, a.integer(1, 1), axis)};  // which refuses it
+  const auto end = [&](int parameter) {  // a number is one element all along
+    const Tensor part = a.tensor(parameter);
+    Shape shape = x.shape();
+    shape[static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)] = 1;
+    return part.ndim() == 0 ? broadcast_to(part, shape) : part;
+  };
+  std::vector<Tensor> parts{x};
+  if (a.given(3)) parts.insert(parts.begin(), end(3));
+  if (a.given(4)) parts.push_back(end(4));
+  return {diff(concatenate(parts, axis, Location{}), a.integer(1, 1), axis)};
+}
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>, bool)> Value cumulative(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.dtype(2), a.flag(3))};
 }
@@ -817,7 +847,7 @@ void check_fit(const Arguments& a) {
     {"diag", "v k?", by_diagonal<diag>},
     {"diagflat", "v k?", by_diagonal<diagflat>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
-    {"diff", "a n? axis?", diff_},
+    {"diff", "a n? axis? prepend? append?", diff_},
     {"digamma", "x", unary<digamma>},
     {"digitize", "x bins right?", digitize_},
     {"dirichlet", "alpha size? * key dtype?", dirichlet_},
