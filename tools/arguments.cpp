@@ -205,7 +205,7 @@ std::optional<DType> Arguments::dtype(int parameter) const {
   if (!value) return std::nullopt;
   if (const auto* dtype = value->as<DType>()) return *dtype;
   if (const auto* text = value->as<std::string>())
-    if (const auto dtype = find_dtype(*text)) return dtype;
+    if (const auto dtype = find_type_string(*text)) return dtype;
   wrong_kind(parameter, "a dtype such as float32 or 'float32'");
 }
 

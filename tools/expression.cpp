@@ -46,11 +46,11 @@ class Parser {
     std::size_t offset = 0;
     for (skip_separators(); peek().kind != TokenKind::end; skip_separators()) {
       offset = peek().offset;
-      last = statement();
       const std::optional<Fault> loss = changed_in_place();
-    }
+      last = statement();
       skip_separators();
       if (loss && peek().kind != TokenKind::end) throw *loss;
+    }
     if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
     if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
@@ -70,10 +70,6 @@ class Parser {
   }
 
  private:
-  static Tensor result_of(const Value& value) {
-    if (const auto* tensor = value.as<Tensor>()) return *tensor;
-    if (value.is_number()) return full({}, operand(value, ""));
-    if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
   /// A list of what is of one shape; other lists are several results, as tuples are.
   static bool is_array(const Value& value) {
     if (!value.as<Tuple>() || !value.as<Tuple>()->is_list) return false;
@@ -85,10 +81,14 @@ class Parser {
     }
   }
 
+  static Tensor result_of(const Value& value) {
+    if (const auto* tensor = value.as<Tensor>()) return *tensor;
+    if (value.is_number()) return full({}, operand(value, ""));
+    if (is_array(value)) return array_of(value, "array");
+    if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
       return array_of(value, "array");  // x, x.shape
     throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
                                                 : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
-    if (is_array(value)) return array_of(value, "array");
   }
 
   /// A function of the text. Its body stays text, which every call reads.
@@ -167,7 +167,10 @@ class Parser {
       return record();
     } catch (const Error&) {
       rethrow([&](std::string message) {
-        for (std::size_t at = 0; (at = message.find("DType::", at)) != std::string::npos;) message.erase(at, 7);  // Python's spelling
+        for (const std::string_view space : {"DType::", "random::", "fft::", " (random)"})  // Python's spelling
+          for (std::size_t at = 0; (at = message.find(space, at)) != std::string::npos;) message.erase(at, space.size());
+        constexpr std::string_view kNumbers = " are C++ numbers; read one from a tensor with item<T>()";
+        if (const std::size_t at = message.find(kNumbers); at != std::string::npos) message.replace(at, kNumbers.size(), " are numbers, not tensors");
         const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
         if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
         return point_at(text_, offset, message);
@@ -201,10 +204,6 @@ class Parser {
     return value;
   }
 
-  bool is_word(std::string_view word) const { return peek().kind == TokenKind::name && peek().text == word; }
-
-  Value assignment() {
-    const std::size_t count = targets();
   /// x.sort() as a statement changes x in NumPy; here it is a value, which nobody would use.
   std::optional<Fault> changed_in_place() const {
     const bool numpy = is_word("np") && peek(1).is(".") && (peek(3).is("(") || peek(5).is("("));
@@ -221,6 +220,10 @@ class Parser {
     return Fault{peek(at).offset, fmt::format("{0}() gives a changed copy here, which this statement drops; write {1} = {0}({1}, …)", peek(at).text, target)};
   }
 
+  bool is_word(std::string_view word) const { return peek().kind == TokenKind::name && peek().text == word; }
+
+  Value assignment() {
+    const std::size_t count = targets();
     const bool one = count == 1 && peek(1).is("=");
     std::vector<Token> names;
     while (names.size() < count) {
@@ -522,15 +525,12 @@ class Parser {
     if (left.is_number() && right.is_number()) return scalar_binary(row.symbol, left, right, offset);
     if (left.as<DType>() && right.as<DType>() && row.strength == kComparison && (row.symbol == "==" || row.symbol == "!="))
       return {(*left.as<DType>() == *right.as<DType>()) == (row.symbol == "=="), offset};
+    if (left.is_complex() || right.is_complex()) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
     if (!left.as<Tensor>() && !right.as<Tensor>()) return {joined(row.symbol, left, right, offset), offset};
     const Value a = beside_tensor(left), b = beside_tensor(right);
     const Arg x = operand(a, row.symbol), y = operand(b, row.symbol);
-    if (left.is_complex() || right.is_complex()) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
     return {recorded(offset, [&] { return row.record(x, y); }), offset};
   }
-
-  /// What an operator or an assignment reads beside a tensor: a list is an array there.
-  static Value beside_tensor(const Value& value) { return value.as<Tuple>() ? Value{array_of(value, "array"), value.offset} : value; }
 
   /// An operand beside complex numbers of this type.
   static Complex complex_operand(const Value& value, std::string_view symbol, DType dtype) {
@@ -558,6 +558,9 @@ class Parser {
     if (symbol == "!=") return {logical_or(a.re != b.re, a.im != b.im), offset};
     throw Fault{offset, fmt::format("{} does not take complex numbers, a pair (re, im); there are +, -, *, /, == and != of them, and abs(z), z.real and z.imag are real", symbol)};
   }
+
+  /// What an operator or an assignment reads beside a tensor: a list is an array there.
+  static Value beside_tensor(const Value& value) { return value.as<Tuple>() ? Value{array_of(value, "array"), value.offset} : value; }
 
   /// Python's + and * of tuples and lists: x.shape + (1,), (2,) * 3.
   static Tuple joined(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
@@ -588,11 +591,11 @@ class Parser {
     next();
     const Value x = unary();
     if (x.is_number()) return scalar_unary(token.text, x, token.offset);
+    if (x.is_complex() && !token.is("~"))
+      return recorded(token.offset, [&] { return call(*find_function(token.is("-") ? "negative" : "positive"), {{{}, x}}, token.offset); });
     const Arg argument = operand(x, token.text);
     return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : token.is("+") ? positive(argument) : bitwise_not(argument); }),
             token.offset};
-    if (x.is_complex() && !token.is("~"))
-      return recorded(token.offset, [&] { return call(*find_function(token.is("-") ? "negative" : "positive"), {{{}, x}}, token.offset); });
   }
 
   /// ** is right associative, and its exponent may have a sign.
@@ -671,12 +674,12 @@ class Parser {
       while (peek().is(".") && (name.text == "linalg" || name.text == "random" || name.text == "fft" || name.text == "lib" || name.text == "stride_tricks")) {
         module = name;
         name = member();
-      return meaning(name, /*variables=*/false);
-    }
-    return meaning(token, /*variables=*/true);
       }
       if (peek().is("("))
         if (const Function* function = find_member(module.text, name.text)) return call_of(*function, name, {});
+      return meaning(name, /*variables=*/false);
+    }
+    return meaning(token, /*variables=*/true);
   }
 
   /// Of the function that is called, of the script, or given outside, which then counts as used; null for an unknown name.
@@ -749,15 +752,16 @@ class Parser {
   }
 
   Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
+    const bool method = !first.empty();
     std::vector<Argument> list = arguments(std::move(first));
-    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); }, function.name);
-  }
-
-  /// float32(x) converts, as in NumPy.
     if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
       if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
       else list[0].keyword = "a";
     }
+    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); }, function.name);
+  }
+
+  /// float32(x) converts, as in NumPy.
   Value called(const Value& value) {
     const auto* dtype = value.as<DType>();
     if (!dtype) throw Fault{peek().offset, fmt::format("{} cannot be called", kind_name(value))};
@@ -771,6 +775,7 @@ class Parser {
     const Token name = next();
     if (name.kind != TokenKind::name) unexpected(name);
     if (const auto* limits = value.as<Limits>()) return limit(limits->dtype, name);
+    if (value.is_complex()) return complex_attribute(std::move(value), name);
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{name.offset, fmt::format("{} has no attribute '{}'", kind_name(value), name.text)};
     if (name.text == "T" || name.text == "mT") return {recorded(name.offset, [&] { return name.text == "T" ? transpose(*tensor) : matrix_transpose(*tensor); }), name.offset};
@@ -783,7 +788,6 @@ class Parser {
     if (name.text == "dtype") return {tensor->dtype(), name.offset};
     if (name.text == "shape") {
       Tuple sizes;
-    if (value.is_complex()) return complex_attribute(std::move(value), name);
       for (const std::int64_t size : tensor->shape()) sizes.push_back({size, name.offset});
       return {std::move(sizes), name.offset};
     }
@@ -801,18 +805,6 @@ class Parser {
     return call_of(*function, name, std::move(self));
   }
 
-  /// finfo(dtype).eps, iinfo(dtype).max
-  static Value limit(DType dtype, const Token& name) {
-    const std::string_view text = name.text;
-    if (text == "bits") return {static_cast<std::int64_t>(8 * itemsize(dtype)), name.offset};
-    if (text == "dtype") return {dtype, name.offset};
-    if (is_floating(dtype)) {
-      const FloatInfo info = finfo(dtype, Location{});
-      const std::pair<std::string_view, double> numbers[] = {{"eps", info.eps}, {"min", info.min}, {"max", info.max}, {"smallest_normal", info.smallest_normal},
-                                                             {"tiny", info.smallest_normal}, {"smallest_subnormal", info.smallest_subnormal}};
-      for (const auto& [word, number] : numbers)
-        if (word == text) return {number, name.offset};
-    } else {
   /// fft(x).real, fft(x).conj()
   Value complex_attribute(Value value, const Token& name) {
     const Tuple& parts = *value.as<Tuple>();
@@ -831,6 +823,18 @@ class Parser {
     throw Fault{name.offset, fmt::format("complex numbers, a pair (re, im), have no attribute '{}'; they have real, imag, shape, ndim, size, T and methods such as conj()", name.text)};
   }
 
+  /// finfo(dtype).eps, iinfo(dtype).max
+  static Value limit(DType dtype, const Token& name) {
+    const std::string_view text = name.text;
+    if (text == "bits") return {static_cast<std::int64_t>(8 * itemsize(dtype)), name.offset};
+    if (text == "dtype") return {dtype, name.offset};
+    if (is_floating(dtype)) {
+      const FloatInfo info = finfo(dtype, Location{});
+      const std::pair<std::string_view, double> numbers[] = {{"eps", info.eps}, {"min", info.min}, {"max", info.max}, {"smallest_normal", info.smallest_normal},
+                                                             {"tiny", info.smallest_normal}, {"smallest_subnormal", info.smallest_subnormal}};
+      for (const auto& [word, number] : numbers)
+        if (word == text) return {number, name.offset};
+    } else {
       const IntegerInfo info = iinfo(dtype, Location{});
       if (text == "min") return {info.min, name.offset};
       if (text == "max" && info.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {full({}, info.max), name.offset};

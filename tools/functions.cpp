@@ -62,7 +62,8 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
   const Arg x = a.operand(0);
   const Value* dtype = a.given(2);
   const Tensor cast = dtype ? astype(x, *a.dtype(2)) : Tensor();
-  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(a.integer(3, 0)))};
+  if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
+  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(a.integer(a.given(5) ? 5 : 3, 0)))};
 }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
   return {F(a.operand(0), a.axes(1))};
@@ -91,7 +92,12 @@ Value clip_(const Arguments& a) {
   if (high) return {minimum(a.operand(0), a.operand(2))};
   a.fail(0, "clip() needs a_min, a_max or both");
 }
-Value where_(const Arguments& a) { return {where(a.operand(0), a.operand(1), a.operand(2))}; }
+Value nonzero_(const Arguments& a);
+Value where_(const Arguments& a) {
+  if (!a.given(1) && !a.given(2)) return nonzero_(a);
+  if (!a.given(1) || !a.given(2)) a.fail(1, "where() takes x and y, or neither of them");
+  return {where(a.operand(0), a.operand(1), a.operand(2))};
+}
 Value astype_(const Arguments& a) { return {astype(a.operand(0), a.dtype(1).value_or(DType::float64))}; }
 Value reshape_(const Arguments& a) { return {reshape(a.operand(0), a.shape(1))}; }
 Value ravel_(const Arguments& a) { return {reshape(a.operand(0), Shape{-1})}; }
@@ -144,6 +150,28 @@ Value concatenate_(const Arguments& a) {
 }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
 
+/// Around a constant's places: its value before and after along each axis. An axis's corners belong to those behind it, as in NumPy.
+Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
+  constexpr const char* kForms = "constant_values is a number, a pair, or a pair for each axis";
+  Tensor x = a.tensor(0);
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  const bool nested = !values.empty() && values[0].as<Tuple>();
+  if (values.empty() || (nested && values.size() != 1 && values.size() != rank)) a.fail(3, kForms);
+  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Tuple* ends = nested ? values[values.size() == 1 ? 0 : k].as<Tuple>() : &values;
+    if (!ends || ends->empty() || ends->size() > 2) a.fail(3, kForms);
+    for (const Value& end : *ends)
+      if (!end.is_operand()) a.fail(3, kForms);
+    const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
+    std::vector<std::pair<std::int64_t, std::int64_t>> only(rank);
+    only[k] = {before, 0};
+    x = pad(x, only, PadMode::constant, operand(ends->front(), a.function()));
+    only[k] = {0, after};
+    x = pad(x, only, PadMode::constant, operand(ends->back(), a.function()));
+  }
+  return x;
+}
 Value pad_(const Arguments& a) {
   // 2, (before, after), or a pair for each axis.
   std::vector<std::pair<std::int64_t, std::int64_t>> widths;
@@ -167,28 +195,6 @@ Value pad_(const Arguments& a) {
   for (const auto& [name, value] : modes)
     if (mode == name && value == PadMode::constant && a.given(3) && a.given(3)->as<Tuple>()) return {pad_with(a, widths, *a.given(3)->as<Tuple>())};
     else if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
-/// Around a constant's places: its value before and after along each axis. An axis's corners belong to those behind it, as in NumPy.
-Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
-  constexpr const char* kForms = "constant_values is a number, a pair, or a pair for each axis";
-  Tensor x = a.tensor(0);
-  const auto rank = static_cast<std::size_t>(x.ndim());
-  const bool nested = !values.empty() && values[0].as<Tuple>();
-  if (values.empty() || (nested && values.size() != 1 && values.size() != rank)) a.fail(3, kForms);
-  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
-  for (std::size_t k = 0; k < rank; ++k) {
-    const Tuple* ends = nested ? values[values.size() == 1 ? 0 : k].as<Tuple>() : &values;
-    if (!ends || ends->empty() || ends->size() > 2) a.fail(3, kForms);
-    for (const Value& end : *ends)
-      if (!end.is_operand()) a.fail(3, kForms);
-    const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
-    std::vector<std::pair<std::int64_t, std::int64_t>> only(rank);
-    only[k] = {before, 0};
-    x = pad(x, only, PadMode::constant, operand(ends->front(), a.function()));
-    only[k] = {0, after};
-    x = pad(x, only, PadMode::constant, operand(ends->back(), a.function()));
-  }
-  return x;
-}
   a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'");
 }
 Value take_(const Arguments& a) {
@@ -251,9 +257,14 @@ Value eye_(const Arguments& a) {
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
+Value matrix_diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), -2, -1)}; }
+Value matrix_trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)}; }
+
 random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
 template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
   const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
+  if (const Tuple* last = a.given(2) ? a.given(2)->as<Tuple>() : nullptr; last && !last->is_list && a.given(0)->as<std::int64_t>())
+    a.fail(2, fmt::format("the size comes first here: {0}((3,), 0, 1, key=7); np.random.{0} takes it last", a.function()));
   return {F(key_of(a, 3), a.shape(0), or_else(1, 0), or_else(2, 1), a.dtype(4).value_or(DType::float64))};
 }
 Value integers_(const Arguments& a) {
@@ -285,48 +296,6 @@ Value choice_(const Arguments& a) {
   return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))};
 }
 
-Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
-template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
-template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) {
-Value matrix_diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), -2, -1)}; }
-Value matrix_trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)}; }
-
-  return {pair(F(a.operand(0), a.operand(1)))};
-}
-template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) {
-  if (const Tuple* last = a.given(2) ? a.given(2)->as<Tuple>() : nullptr; last && !last->is_list && a.given(0)->as<std::int64_t>())
-    a.fail(2, fmt::format("the size comes first here: {0}((3,), 0, 1, key=7); np.random.{0} takes it last", a.function()));
-  return {F(a.operand(0), a.number(1, otherwise))};
-}
-template <Tensor (*F)(const Arg&, std::int64_t)> Value halves(const Arguments& a) { return {F(a.operand(0), a.integer(1, -1))}; }
-template <Tensor (*F)(const Arg&, const Arg&, double, double, bool)> Value close(const Arguments& a) {
-  return {F(a.operand(0), a.operand(1), a.number(2, 1e-5), a.number(3, 1e-8), a.flag(4))};
-}
-Value leaky_relu_(const Arguments& a) { return {leaky_relu(a.operand(0), a.number(1, 0.01))}; }
-Value lerp_(const Arguments& a) { return {lerp(a.operand(0), a.operand(1), a.operand(2))}; }
-Value nan_to_num_(const Arguments& a) {
-  const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
-  return {nan_to_num(a.operand(0), a.number(2, 0), number(3), number(4))};
-}
-Value piecewise_(const Arguments& a) {
-  const Tuple* values = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
-  if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
-  std::vector<Tensor> list;
-  for (const Value& value : *values) list.push_back(array_of(value, a.function()));
-  return {piecewise(a.operand(0), a.tensors(1), list)};
-}
-Value select_(const Arguments& a) {
-  return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))};
-}
-Value list(const std::vector<Tensor>& tensors) {
-  Tuple items;
-  for (const Tensor& tensor : tensors) items.push_back({tensor});
-  return {items};
-}
-Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
-Value unravel_index_(const Arguments& a) { return list(unravel_index(a.operand(0), a.shape(1))); }
-Value ravel_multi_index_(const Arguments& a) { return {ravel_multi_index(a.tensors(0), a.shape(1), Location{})}; }
-Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1), a.integer(2, -1), a.flag(3, true)))}; }
 // NumPy's order, by the names np.random.normal, ...: the size last, and left out that of the parameters.
 Shape size_last(const Arguments& a, int parameters) {
   if (a.given(parameters)) return a.shape(parameters);
@@ -366,6 +335,43 @@ Value numpy_choice_(const Arguments& a) {
   return {reshape(chosen, size)};
 }
 
+Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
+template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
+template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) {
+  return {pair(F(a.operand(0), a.operand(1)))};
+}
+template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) {
+  return {F(a.operand(0), a.number(1, otherwise))};
+}
+template <Tensor (*F)(const Arg&, std::int64_t)> Value halves(const Arguments& a) { return {F(a.operand(0), a.integer(1, -1))}; }
+template <Tensor (*F)(const Arg&, const Arg&, double, double, bool)> Value close(const Arguments& a) {
+  return {F(a.operand(0), a.operand(1), a.number(2, 1e-5), a.number(3, 1e-8), a.flag(4))};
+}
+Value leaky_relu_(const Arguments& a) { return {leaky_relu(a.operand(0), a.number(1, 0.01))}; }
+Value lerp_(const Arguments& a) { return {lerp(a.operand(0), a.operand(1), a.operand(2))}; }
+Value nan_to_num_(const Arguments& a) {
+  const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
+  return {nan_to_num(a.operand(0), a.number(2, 0), number(3), number(4))};
+}
+Value piecewise_(const Arguments& a) {
+  const Tuple* values = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
+  if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
+  std::vector<Tensor> list;
+  for (const Value& value : *values) list.push_back(array_of(value, a.function()));
+  return {piecewise(a.operand(0), a.tensors(1), list)};
+}
+Value select_(const Arguments& a) {
+  return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))};
+}
+Value list(const std::vector<Tensor>& tensors) {
+  Tuple items;
+  for (const Tensor& tensor : tensors) items.push_back({tensor});
+  return {items};
+}
+Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
+Value unravel_index_(const Arguments& a) { return list(unravel_index(a.operand(0), a.shape(1))); }
+Value ravel_multi_index_(const Arguments& a) { return {ravel_multi_index(a.tensors(0), a.shape(1), Location{})}; }
+Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1), a.integer(2, -1), a.flag(3, true)))}; }
 Value unique_(const Arguments& a) {
   const bool wanted[] = {a.flag(1), a.flag(2), a.flag(3)}, equal_nan = a.flag(5, true);
   if (!wanted[0] && !wanted[1] && !wanted[2]) return {unique(a.operand(0), a.axis(4), equal_nan)};
@@ -399,6 +405,9 @@ Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.ten
 Value meshgrid_(const Arguments& a) {
   const std::string indexing = a.text(1, "xy");
   if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
+  const Value& first = *a.given(0);
+  if (const Tuple* only = first.as<Tuple>(); only && only->is_list && std::all_of(only->begin(), only->end(), [](const Value& item) { return item.is_number(); }))
+    return list(meshgrid({a.tensor(0)}, indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));  // one vector, written as a list
   return list(meshgrid(a.tensors(0), indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
 }
 Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
@@ -661,7 +670,7 @@ Value ndim_(const Arguments& a) { return {std::int64_t{a.tensor(0).ndim()}}; }
 TypeOperand type_operand(const Arguments& a, const Value& value) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   if (const auto* text = value.as<std::string>())
-    if (const auto dtype = find_dtype(*text)) return *dtype;
+    if (const auto dtype = find_type_string(*text)) return *dtype;
   if (const auto* b = value.as<bool>()) return *b;
   if (const auto* i = value.as<std::int64_t>()) return *i;
   if (const auto* f = value.as<double>()) return *f;
@@ -703,7 +712,21 @@ Value limits_of(const Arguments& a) {
   else (void)iinfo(type, Location{});
   return {Limits{type}};
 }
+/// Python's integers do not wrap where an array of a narrower type is made of them. Throws Fault at the first that does not fit.
+void check_fit(const Value& value, DType dtype) {
+  if (const Tuple* items = value.as<Tuple>())
+    for (const Value& item : *items) check_fit(item, dtype);
+  const auto* integer = value.as<std::int64_t>();
+  if (!integer) return;
+  const IntegerInfo limits = iinfo(dtype, Location{});
+  if (*integer < limits.min || (*integer > 0 && static_cast<std::uint64_t>(*integer) > limits.max))
+    throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *integer, sinter::name(dtype), sinter::name(dtype))};
+}
+void check_fit(const Arguments& a) {
+  if (const auto dtype = a.dtype(1); dtype && is_integer(*dtype) && a.given(0)) check_fit(*a.given(0), *dtype);
+}
 Value array_(const Arguments& a) {
+  check_fit(a);
   const Tensor tensor = a.tensor(0);
   return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
 }
@@ -714,8 +737,9 @@ Value len_(const Arguments& a) {
   return {x.shape()[0]};
 }
 
+constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
-                           kSpread = "a axis? dtype? * ddof? keepdims?";
+                           kSpread = "a axis? dtype? * ddof? keepdims? correction?";
 
 constexpr Function kFunctions[] = {
     {"abs", "x", abs_},
@@ -758,22 +782,7 @@ constexpr Function kFunctions[] = {
     {"astype", "x dtype", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
-/// Python's integers do not wrap where an array of a narrower type is made of them. Throws Fault at the first that does not fit.
-void check_fit(const Value& value, DType dtype) {
-  if (const Tuple* items = value.as<Tuple>())
-    for (const Value& item : *items) check_fit(item, dtype);
-  const auto* integer = value.as<std::int64_t>();
-  if (!integer) return;
-  const IntegerInfo limits = iinfo(dtype, Location{});
-  if (*integer < limits.min || (*integer > 0 && static_cast<std::uint64_t>(*integer) > limits.max))
-    throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *integer, sinter::name(dtype), sinter::name(dtype))};
-constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
-}
-void check_fit(const Arguments& a) {
-  if (const auto dtype = a.dtype(1); dtype && is_integer(*dtype) && a.given(0)) check_fit(*a.given(0), *dtype);
-}
     {"atanh", "x", unary<atanh>},
-  check_fit(a);
     {"atleast_1d", "a", unary<atleast_1d>},
     {"atleast_2d", "a", unary<atleast_2d>},
     {"atleast_3d", "a", unary<atleast_3d>},
@@ -1173,7 +1182,7 @@ void check_fit(const Arguments& a) {
     {"vsplit", "ary indices_or_sections", split_along<vsplit, 0>},
     {"vstack", "tup", stacked<vstack>},
     {"weibull", "size a * key dtype?", random_of<random::weibull>},
-    {"where", "condition x y", where_},
+    {"where", "condition x? y?", where_},
     {"zeros", "shape dtype?", filled<zeros>},
     {"zeros_like", "a dtype?", filled_like<zeros>},
 };
@@ -1181,63 +1190,6 @@ static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
                              [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  }
-  return cost[a.size()][b.size()];
-}
-
-}  // namespace
-
-std::span<const Function> functions() { return kFunctions; }
-
-const Function* find_function(std::string_view name) {
-  const Function* end = std::end(kFunctions);
-  const Function* found = std::lower_bound(std::begin(kFunctions), end, name,
-                                           [](const Function& row, std::string_view key) { return row.name < key; });
-  return found != end && found->name == name ? found : nullptr;
-}
-
-std::optional<DType> find_dtype(std::string_view name) {
-  struct Alias {
-    std::string_view name;
-    DType dtype;
-  };
-  constexpr Alias aliases[] = {{"int", DType::int64}, {"float", DType::float64}, {"double", DType::float64}, {"bool_", DType::bool_}};
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (kDTypes[i].name == name || kDTypes[i].alias == name) return static_cast<DType>(i);
-  for (const Alias& alias : aliases)
-    if (alias.name == name) return alias.dtype;
-  return std::nullopt;
-}
-
-std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  const std::size_t reach = name.size() < 2 ? 0 : name.size() < 4 ? 1 : 2;
-  std::size_t best = reach;
-  std::vector<std::string> found;
-  for (const std::string_view candidate : known) {
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance > best) continue;
-    if (distance < best) found.clear();
-    best = distance;
-    const std::string quoted = fmt::format("'{}'", candidate);
-    if (found.size() < 3 && std::find(found.begin(), found.end(), quoted) == found.end()) found.push_back(quoted);
-  }
-  return fmt::format("{}", fmt::join(found, " or "));
-}
-
-}  // namespace sinter::tools
 /// What NumPy's modules have under a name that means something else without the module.
 constexpr Function kMembers[] = {
     {"linalg.diagonal", "x * offset?", matrix_diagonal_},
@@ -1268,9 +1220,75 @@ constexpr Function kMembers[] = {
     {"random.weibull", "a size? * key dtype?", numpy_of<random::weibull>},
 };
 
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::span<const Function> functions() { return kFunctions; }
+
+const Function* find_function(std::string_view name) {
+  const Function* end = std::end(kFunctions);
+  const Function* found = std::lower_bound(std::begin(kFunctions), end, name,
+                                           [](const Function& row, std::string_view key) { return row.name < key; });
+  return found != end && found->name == name ? found : nullptr;
+}
+
 const Function* find_member(std::string_view module, std::string_view name) {
   const std::string full = fmt::format("{}.{}", module, name);
   const Function* found = std::find_if(std::begin(kMembers), std::end(kMembers), [&](const Function& row) { return row.name == full; });
   return found != std::end(kMembers) ? found : find_function(name);
 }
 
+std::optional<DType> find_dtype(std::string_view name) {
+  struct Alias {
+    std::string_view name;
+    DType dtype;
+  };
+  constexpr Alias aliases[] = {{"int", DType::int64}, {"float", DType::float64}, {"double", DType::float64}, {"bool_", DType::bool_}};
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (kDTypes[i].name == name || kDTypes[i].alias == name) return static_cast<DType>(i);
+  for (const Alias& alias : aliases)
+    if (alias.name == name) return alias.dtype;
+  return std::nullopt;
+}
+
+std::optional<DType> find_type_string(std::string_view text) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const std::string_view written = kDTypes[i].npy;  // "f4"
+    const bool ordered = text.size() == 3 && (text[0] == '<' || text[0] == '=' || text[0] == '|');
+    if (!written.empty() && (ordered ? text.substr(1) : text) == written) return static_cast<DType>(i);
+  }
+  return find_dtype(text);
+}
+
+std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
+  const std::size_t reach = name.size() < 2 ? 0 : name.size() < 4 ? 1 : 2;
+  std::size_t best = reach;
+  std::vector<std::string> found;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance > best) continue;
+    if (distance < best) found.clear();
+    best = distance;
+    const std::string quoted = fmt::format("'{}'", candidate);
+    if (found.size() < 3 && std::find(found.begin(), found.end(), quoted) == found.end()) found.push_back(quoted);
+  }
+  return fmt::format("{}", fmt::join(found, " or "));
+}
+
+}  // namespace sinter::tools
