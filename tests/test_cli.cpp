@@ -135,6 +135,13 @@ TEST_CASE("eval prints as NumPy prints") {
   const Sandbox box;
   CHECK(box.run({"eval", "2**-1"}).out == "0.5\n");
   CHECK(box.run({"eval", "7//2"}).out == "3\n");
+  CHECK(contains(box.run({"eval", "-x ** 2", "x=3"}).err, "an expression that starts with - goes after --: sinter eval -- '-x ** 2'"));
+  CHECK(contains(box.run({"help", "np.sum"}).out, "sum(a, axis=…, dtype=…, *, keepdims=…"));
+  CHECK(contains(box.run({"help", "np.linalg.trace"}).out, "linalg.trace(x, *, offset=…)"));
+  CHECK(box.run({"eval", "[5]"}).out == "[5]\n");
+  CHECK(box.run({"eval", "[[1,2],[3,4]]"}).out == "[[1 2]\n [3 4]]\n");
+  CHECK(box.run({"eval", "[1,2,3][0]"}).out == "1\n");
+  CHECK(box.run({"eval", "[arange(6).reshape(2, 3).sum(axis=0)]"}).out == "[[3 5 7]]\n");
   CHECK(box.run({"eval", "arange(6).reshape(2, 3) * n", "n=10"}).out == "[[ 0 10 20]\n [30 40 50]]\n");
   CHECK(box.run({"eval", "--", "-arange(3)"}).out == "[ 0 -1 -2]\n");
   CHECK(box.run({"eval", "arange(3) > 1"}).out == "[False False  True]\n");
@@ -431,6 +438,7 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
       {{"x", "2x=1"}, "not of the form"},
       {{"x", "x="}, "no value"},
       {{"x + 1", "x=x.npy", "-o", "no/such/folder/y.npy"}, "no/such/folder/y.npy"},
+      {{"x + 1", "x=x.npy", "-o", "y.xyz"}, "nothing is known of files that end with .xyz; there are .npy"},
       {{"x", "x=x.npy", "--device", "tpu"}, "tpu"},
       {{"-f", "missing.txt"}, "missing.txt"},
       {{"min(x[:0])", "x=x.npy"}, "min"},
@@ -537,7 +545,7 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
   CHECK(contains(box.run({"help", "transpose"}).out, "[[1 3]\n   [2 4]]"));
   CHECK(contains(box.run({"help", "concat"}).out, "also concatenate"));
   CHECK(contains(box.run({"help", "kernels"}).out, "--target"));
-  CHECK(contains(box.run({"functions"}).out, "\nabsolute(x)\tThe absolute value.\t"));
+  CHECK(contains(box.run({"functions"}).out, "\nabsolute(x)\tThe absolute value; of complex numbers (re, im) their length.\t"));
   CHECK(contains(box.run({"functions"}).out, "\nacos(x)\tThe angle in [0, pi] whose cosine is x.\tarccos\n"));
   const Outcome unknown = box.run({"help", "sofmax"});
   CHECK(unknown.code == 1);

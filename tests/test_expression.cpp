@@ -18,9 +18,14 @@
 #include "arguments.hpp"
 #include "host_data_stub.hpp"
 #include "lexer.hpp"
+#include "sinter/complex.hpp"
+#include "sinter/creation.hpp"
+#include "sinter/fft.hpp"
+#include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
+#include "sinter/sorting.hpp"
 #include "trace/outline.hpp"
 
 using namespace sinter;
@@ -471,6 +476,93 @@ TEST_CASE("numbers and lists become tensors") {
     CAPTURE(std::string(bad));
     CHECK(message(bad).find('^') != std::string::npos);
   }
+}
+
+TEST_CASE("a list as the result is the array of it") {
+  for (const auto& [text, shape] : {std::pair<const char*, Shape>{"[5]", {1}}, {"[[1, 2], [3, 4]]", {2, 2}}, {"[x.sum(axis=0)]", {1, 6}}, {"[[1, 2], [3, 4]][1]", {2}}, {"[1, 2, 3][0]", {}}, {"[]", {0}}}) {
+    CAPTURE(std::string(text));
+    const Evaluated got = evaluate(text, names());
+    REQUIRE(got.results.size() == 1);
+    CHECK(got.results[0].shape() == shape);
+  }
+}
+
+TEST_CASE("complex numbers: what fft gives is computed with as numbers, and refused where real ones are wanted") {
+  const Tensor y = named("y");
+  const Complex z = fft::rfft(y);
+  const Tensor w = arange(4, DType::float32);
+  CHECK_RECORDS("abs(rfft(y))", abs(z));
+  CHECK_RECORDS("rfft(y).real", z.re);
+  CHECK_RECORDS("rfft(y).imag.sum()", sum(z.im));
+  CHECK_RECORDS("rfft(y).conj()[1]", conj(z).im);
+  CHECK_RECORDS("irfft(rfft(y) * arange(4, dtype=float32))", fft::irfft(Complex{z.re * w, z.im * w}));
+  CHECK_RECORDS("(rfft(y) * rfft(y)).imag", (z * z).im);
+  CHECK_RECORDS("(rfft(y) / 2).imag", z.im / 2);
+  CHECK_RECORDS("(-rfft(y)).imag", -z.im);
+  CHECK_RECORDS("fftshift(rfft(y)).real", fft::fftshift(z.re));
+  CHECK_RECORDS("angle(rfft(y))", angle(z));
+  CHECK_RECORDS("re, im = rfft(y); im", z.im);
+  CHECK_RECORDS("rfft(y).sum(axis=0).imag", sum(z.im, 0));
+  CHECK(number("rfft(arange(6.0)).shape[0]").value == 4);
+  CHECK(number("len(rfft(arange(6.0)))").value == 4);
+  for (const char* bad : {"exp(rfft(y))", "maximum(rfft(y), 0)", "concatenate((rfft(y), rfft(y)))", "stack(rfft(y))", "where(m[0, 0:4], rfft(y), 0)", "y[0:4] + exp(rfft(y))"}) {
+    CAPTURE(std::string(bad));
+    CHECK(message(bad).find("complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag") != std::string::npos);
+  }
+  CHECK(message("rfft(y) < 1").find("< does not take complex numbers") != std::string::npos);
+  CHECK(message("rfft(y).foo").find("have no attribute 'foo'") != std::string::npos);
+}
+
+TEST_CASE("methods and members mean what they mean in NumPy") {
+  const Tensor x = named("x"), y = named("y");
+  const Tensor cube = x.reshape({2, 2, 6});
+  CHECK_RECORDS("np.linalg.trace(x.reshape(2, 2, 6))", matrix_trace(cube, 0, -2, -1));
+  CHECK_RECORDS("np.linalg.diagonal(x.reshape(2, 2, 6), offset=1)", diagonal(cube, 1, -2, -1));
+  CHECK_RECORDS("np.trace(x.reshape(2, 2, 6))", matrix_trace(cube));
+  const auto same = [](const char* numpy, const char* here) {
+    CAPTURE(std::string(numpy));
+    CHECK(graph(expr(numpy)) == graph(expr(here)));
+  };
+  same("np.random.normal(0, 1, (3,), key=7)", "normal((3,), 0, 1, key=7)");
+  same("np.random.uniform(2, 5, size=(2, 3), key=7)", "uniform((2, 3), 2, 5, key=7)");
+  same("np.random.integers(2, 9, (4,), key=7)", "integers((4,), 2, 9, key=7)");
+  same("np.random.integers(9, size=4, key=7)", "integers(4, 0, 9, key=7)");
+  same("np.random.poisson(3.0, (4,), key=7)", "poisson((4,), 3.0, key=7)");
+  same("np.random.beta(2, 3, 4, key=7)", "beta(4, 2, 3, key=7)");
+  same("np.random.gamma(2, 3, 4, key=7)", "gamma(4, 2, 3, key=7)");
+  same("np.random.binomial(10, 0.25, (4,), key=7)", "binomial((4,), 10, 0.25, key=7)");
+  same("np.random.exponential(2.0, (4,), key=7)", "exponential((4,), 2.0, key=7)");
+  same("np.random.choice([1, 5, 9], 2, key=7)", "choice([1, 5, 9], 2, key=7)");
+  same("np.random.randn(2, 3, key=7)", "normal((2, 3), key=7)");
+  CHECK(expr("np.random.normal(key=7)").shape() == Shape{});
+  CHECK(expr("np.random.normal(y, 1, key=7)").shape() == Shape{6});
+  CHECK(message("normal(0, 1, (3,), key=7)").find("the size comes first here: normal((3,), 0, 1, key=7)") != std::string::npos);
+  CHECK_RECORDS("z = x.sort(); z", sort(x));
+  CHECK_RECORDS("x.sort()", sort(x));
+  for (const char* bad : {"x.sort(); x", "y.partition(3)\ny", "np.put(y, [0], 1); y", "np.random.shuffle(y, key=3); y", "x.put([0], 1); x"}) {
+    CAPTURE(std::string(bad));
+    CHECK(message(bad).find("gives a changed copy here, which this statement drops; write ") != std::string::npos);
+  }
+}
+
+TEST_CASE("types by NumPy's strings, integers that do not fit, and the other forms of arguments") {
+  for (const auto& [text, dtype] : {std::pair{"'f4'", DType::float32}, {"'<f4'", DType::float32}, {"'i4'", DType::int32}, {"'i8'", DType::int64}, {"'|u1'", DType::uint8}, {"'f8'", DType::float64}, {"'=f2'", DType::float16},
+                                    {"'b1'", DType::bool_}, {"'float32'", DType::float32}, {"'i32'", DType::int32}}) {
+    CAPTURE(std::string(text));
+    CHECK(expr(fmt::format("x.astype({})", text)).dtype() == dtype);
+  }
+  CHECK(message("np.array([300], np.uint8)").find("300 is out of bounds for uint8") != std::string::npos);
+  CHECK(caret(message("np.array([[1], [-1]], dtype=uint16)")) == 16);
+  CHECK(message("array(128, int8)").find("128 is out of bounds for int8") != std::string::npos);
+  CHECK(expr("array([255, 0], uint8)").dtype() == DType::uint8);
+  CHECK_RECORDS("x.var(axis=0, correction=1)", var(named("x"), 0, false, 1));
+  CHECK_RECORDS("std(x, correction=2)", stddev(named("x"), {}, false, 2));
+  CHECK(message("x.var(ddof=1, correction=1)").find("give one of them") != std::string::npos);
+  CHECK(message<ShapeError>("uniform((-3,), key=1)").find("uniform: shape (-3,)") == 0);
+  CHECK(message("arange(y)").find("are numbers, not tensors") != std::string::npos);
+  CHECK(message("where(m, x)").find("takes x and y, or neither") != std::string::npos);
+  CHECK(evaluate("meshgrid([1, 2])", names()).results.size() == 1);
+  CHECK(message("repeat(y, [1, 2])").find("2 repeats for 6 elements") != std::string::npos);
 }
 
 TEST_CASE("every fault is a ValueError that points at its column and says what to do") {

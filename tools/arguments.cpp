@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lexer.hpp"
@@ -30,6 +32,7 @@ Arg operand(const Value& value, std::string_view user) {
   if (const auto* b = value.as<bool>()) return {*b, nowhere};
   if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
   if (const auto* f = value.as<double>()) return {*f, nowhere};
+  if (value.is_complex()) array_of(value, user);  // which refuses it
   throw Fault{value.offset, fmt::format("{} takes tensors and numbers, not {}", user, kind_name(value))};
 }
 
@@ -139,6 +142,7 @@ std::vector<Tensor> Arguments::tensors(int parameter) const {
   const Value* value = given(parameter);
   if (value && value->as<Tensor>()) return {*value->as<Tensor>()};  // the only one of those written one after another
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
+  if (value->is_complex()) return {array_of(*value, function_.name)};  // which refuses it
   std::vector<Tensor> result;
   for (const Value& item : *value->as<Tuple>()) result.push_back(array_of(item, function_.name));
   return result;
@@ -201,11 +205,29 @@ std::optional<DType> Arguments::dtype(int parameter) const {
   if (!value) return std::nullopt;
   if (const auto* dtype = value->as<DType>()) return *dtype;
   if (const auto* text = value->as<std::string>())
-    if (const auto dtype = find_dtype(*text)) return dtype;
+    if (const auto dtype = find_type_string(*text)) return dtype;
   wrong_kind(parameter, "a dtype such as float32 or 'float32'");
 }
 
+/// Functions whose value of complex numbers is that of their real and that of their imaginary parts.
+bool goes_by_parts(std::string_view name) {
+  constexpr std::string_view names[] = {"ascontiguousarray", "broadcast_to", "contiguous", "copy", "cumsum", "diff", "expand_dims", "fftshift", "flatten", "flip", "fliplr",
+                                        "flipud", "ifftshift", "matrix_transpose", "mean", "moveaxis", "negative", "permute_dims", "positive", "ravel", "repeat", "reshape",
+                                        "roll", "rot90", "squeeze", "sum", "swapaxes", "take", "tile", "transpose"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  if (!arguments.empty() && arguments[0].value.is_complex() && goes_by_parts(function.name)) {
+    Tuple parts;
+    parts.is_complex = true;
+    for (const Value& part : *arguments[0].value.as<Tuple>()) {
+      std::vector<Argument> of_part = arguments;
+      of_part[0].value = part;
+      parts.push_back(call(function, std::move(of_part), offset));
+    }
+    return {std::move(parts), offset};
+  }
   Value result = function.build(Arguments(function, std::move(arguments), offset));
   result.offset = offset;
   return result;

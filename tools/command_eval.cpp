@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "bindings.hpp"
@@ -70,6 +71,8 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
     file.erase(0, file.find_first_not_of(' '));
     file.erase(file.find_last_not_of(' ') + 1);
     if (file.empty()) throw ValueError(fmt::format("-o {}: a file's name is empty", list));
+    if (const std::string ending = std::filesystem::path(file).extension().string(); !ending.empty() && !is_file_name(file))
+      throw ValueError(fmt::format("-o {}: nothing is known of files that end with {}; there are .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
     if (std::find(files.begin(), files.end(), file) != files.end())
       throw ValueError(fmt::format("-o {}: {} is named twice, the second result would replace the first", list, file));
     files.push_back(std::move(file));

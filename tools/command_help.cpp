@@ -23,14 +23,19 @@ std::string_view role_of(const std::vector<Tensor>& results) {
 }  // namespace
 
 int run_help(std::string_view name) {
-  const Function* function = find_function(name);
+  // np.sum, np.linalg.norm: as they are written in expressions.
+  std::string_view module;
+  for (std::string_view prefix : {"np.", "numpy."})
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  if (const std::size_t dot = name.rfind('.'); dot != std::string_view::npos) module = name.substr(0, dot), name.remove_prefix(dot + 1);
+  const Function* function = find_member(module, name);
   if (!function) {
     std::vector<std::string_view> known;
     for (const Function& row : functions()) known.push_back(row.name);
     const std::string near = nearest(name, known);
     throw ValueError(fmt::format("unknown function '{}'{}", name, near.empty() ? "; sinter eval --help lists them" : fmt::format(": did you mean {}?", near)));
   }
-  fmt::print("{}({})\n", name, signature(parameters_of(*function)));
+  fmt::print("{}({})\n", function->name, signature(parameters_of(*function)));
   if (const auto others = other_names(*function); !others.empty()) fmt::print("  also {}\n", fmt::join(others, ", "));
   const Description* description = find_description(*function);
   if (!description) return 0;

@@ -7,8 +7,8 @@ namespace sinter::tools {
 namespace {
 
 constexpr Description kDescriptions[] = {
-    {"abs", "The absolute value.", "abs(array([-1.5, 0, 2]))"},
-    {"absolute", "The absolute value.", "absolute(array([-3, 4]))"},
+    {"abs", "The absolute value; of complex numbers (re, im) their length.", "abs(array([-1.5, 0, 2]))"},
+    {"absolute", "The absolute value; of complex numbers (re, im) their length.", "absolute(array([-3, 4]))"},
     {"acos", "The angle in [0, pi] whose cosine is x.", "acos(array([-1, 0, 1]))"},
     {"acosh", "The inverse of cosh, of x >= 1.", "acosh(array([1, 2.5]))"},
     {"adaptive_avg_pool1d", "Means of as many windows as asked for.", "adaptive_avg_pool1d(arange(6.).reshape(1, 1, 6), 2)"},
@@ -354,7 +354,7 @@ constexpr Description kDescriptions[] = {
     {"relu", "max(x, 0).", "relu(array([-2, 0, 2]))"},
     {"relu6", "clip(x, 0, 6).", "relu6(array([-2., 3, 9]))"},
     {"remainder", "What floor_divide leaves: the sign of x2.", "remainder(array([7, -7]), 3)"},
-    {"repeat", "Each element several times.", "repeat(arange(3), 2)"},
+    {"repeat", "Each element several times, or as often as its own count says.", "repeat(arange(3), 2)"},
     {"reshape", "Another shape of as many elements; one size may be -1.", "reshape(arange(6), (2, -1))"},
     {"resize", "Of another shape, the elements again and again.", "resize([1, 2, 3], (2, 4))"},
     {"result_type", "The type that operands promote to.", "array([1, 2]).astype(result_type(float32, int8))"},
@@ -448,7 +448,7 @@ constexpr Description kDescriptions[] = {
     {"vsplit", "Split along axis 0.", "vsplit([[1, 2], [3, 4]], 2)"},
     {"vstack", "Joined along the first axis, vectors as rows.", "vstack((arange(2), array([7, 8])))"},
     {"weibull", "Weibull distributed, under a key.", "weibull((3,), 1.5, key=7)"},
-    {"where", "x where the condition holds, else y.", "where(array([True, False]), 1., array([10., 20]))"},
+    {"where", "x where the condition holds, else y; of a condition alone the places where it holds.", "where(array([True, False]), 1., array([10., 20]))"},
     {"zeros", "A shape full of zeros.", "zeros((2, 3), dtype=int32)"},
     {"zeros_like", "Of a's shape and type, full of zeros.", "zeros_like(array([1., 2]))"},
 };

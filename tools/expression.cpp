@@ -12,6 +12,7 @@
 #include "lexer.hpp"
 #include "scalars.hpp"
 #include "sinter/complex.hpp"
+#include "sinter/creation.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/types.hpp"
@@ -45,11 +46,14 @@ class Parser {
     std::size_t offset = 0;
     for (skip_separators(); peek().kind != TokenKind::end; skip_separators()) {
       offset = peek().offset;
+      const std::optional<Fault> loss = changed_in_place();
       last = statement();
+      skip_separators();
+      if (loss && peek().kind != TokenKind::end) throw *loss;
     }
     if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
-    if (const auto* tuple = last->as<Tuple>()) {
+    if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
       if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
       const bool written_here = written_at_ == last->offset && written_.size() == tuple->size();
       for (std::size_t k = 0; k < tuple->size(); ++k) {
@@ -66,9 +70,21 @@ class Parser {
   }
 
  private:
+  /// A list of what is of one shape; other lists are several results, as tuples are.
+  static bool is_array(const Value& value) {
+    if (!value.as<Tuple>() || !value.as<Tuple>()->is_list) return false;
+    try {
+      array_of(value, "array");
+      return true;
+    } catch (const Fault&) {
+      return false;
+    }
+  }
+
   static Tensor result_of(const Value& value) {
     if (const auto* tensor = value.as<Tensor>()) return *tensor;
     if (value.is_number()) return full({}, operand(value, ""));
+    if (is_array(value)) return array_of(value, "array");
     if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
       return array_of(value, "array");  // x, x.shape
     throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
@@ -151,7 +167,10 @@ class Parser {
       return record();
     } catch (const Error&) {
       rethrow([&](std::string message) {
-        for (std::size_t at = 0; (at = message.find("DType::", at)) != std::string::npos;) message.erase(at, 7);  // Python's spelling
+        for (const std::string_view space : {"DType::", "random::", "fft::", " (random)"})  // Python's spelling
+          for (std::size_t at = 0; (at = message.find(space, at)) != std::string::npos;) message.erase(at, space.size());
+        constexpr std::string_view kNumbers = " are C++ numbers; read one from a tensor with item<T>()";
+        if (const std::size_t at = message.find(kNumbers); at != std::string::npos) message.replace(at, kNumbers.size(), " are numbers, not tensors");
         const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
         if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
         return point_at(text_, offset, message);
@@ -183,6 +202,22 @@ class Parser {
     }
     end_statement();
     return value;
+  }
+
+  /// x.sort() as a statement changes x in NumPy; here it is a value, which nobody would use.
+  std::optional<Fault> changed_in_place() const {
+    const bool numpy = is_word("np") && peek(1).is(".") && (peek(3).is("(") || peek(5).is("("));
+    const bool method = !numpy && peek().kind == TokenKind::name && peek(1).is(".") && peek(3).is("(");
+    const std::size_t at = method || (numpy && peek(3).is("(")) ? 2 : numpy ? 4 : 0;
+    if (form() != Form::expression || peek(at).kind != TokenKind::name || !peek(at + 1).is("(")) return std::nullopt;
+    const auto one_of = [name = peek(at).text](std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    if (method ? !one_of({"sort", "partition", "put", "resize", "shuffle"}) : !one_of({"put", "place", "put_along_axis", "shuffle"})) return std::nullopt;
+    std::size_t end = at + 1;
+    for (int open = 0; peek(end).kind != TokenKind::end; ++end)
+      if ((open += peek(end).is("(") ? 1 : peek(end).is(")") ? -1 : 0) == 0) break;
+    if (peek(end + 1).kind != TokenKind::separator) return std::nullopt;  // a part of something
+    const std::string_view target = method ? peek().text : peek(at + 2).text;
+    return Fault{peek(at).offset, fmt::format("{0}() gives a changed copy here, which this statement drops; write {1} = {0}({1}, …)", peek(at).text, target)};
   }
 
   bool is_word(std::string_view word) const { return peek().kind == TokenKind::name && peek().text == word; }
@@ -490,10 +525,38 @@ class Parser {
     if (left.is_number() && right.is_number()) return scalar_binary(row.symbol, left, right, offset);
     if (left.as<DType>() && right.as<DType>() && row.strength == kComparison && (row.symbol == "==" || row.symbol == "!="))
       return {(*left.as<DType>() == *right.as<DType>()) == (row.symbol == "=="), offset};
+    if (left.is_complex() || right.is_complex()) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
     if (!left.as<Tensor>() && !right.as<Tensor>()) return {joined(row.symbol, left, right, offset), offset};
     const Value a = beside_tensor(left), b = beside_tensor(right);
     const Arg x = operand(a, row.symbol), y = operand(b, row.symbol);
     return {recorded(offset, [&] { return row.record(x, y); }), offset};
+  }
+
+  /// An operand beside complex numbers of this type.
+  static Complex complex_operand(const Value& value, std::string_view symbol, DType dtype) {
+    if (value.is_complex()) return {*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()};
+    const Tensor re = value.is_number() ? full({}, operand(value, symbol), dtype) : array_of(value, symbol);
+    return {re, zeros_like(re)};
+  }
+  static Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
+    const DType dtype = (*(left.is_complex() ? left : right).as<Tuple>())[0].as<Tensor>()->dtype();
+    const Complex a = complex_operand(left, symbol, dtype), b = complex_operand(right, symbol, dtype);
+    const auto* exponent = right.as<std::int64_t>();
+    const auto both = [&](const Complex& z) {
+      Tuple parts{Value{z.re, offset}, Value{z.im, offset}};
+      parts.is_complex = true;
+      return Value{std::move(parts), offset};
+    };
+    if (symbol == "+") return both(a + b);
+    if (symbol == "-") return both(a - b);
+    if (symbol == "*" && !right.is_complex()) return both({a.re * b.re, a.im * b.re});
+    if (symbol == "*" && !left.is_complex()) return both({a.re * b.re, a.re * b.im});
+    if (symbol == "*" || (symbol == "**" && exponent && *exponent == 2)) return both(a * (symbol == "*" ? b : a));
+    if (symbol == "/" && !right.is_complex()) return both({a.re / b.re, a.im / b.re});
+    if (symbol == "/") return both(a / b);
+    if (symbol == "==") return {logical_and(a.re == b.re, a.im == b.im), offset};
+    if (symbol == "!=") return {logical_or(a.re != b.re, a.im != b.im), offset};
+    throw Fault{offset, fmt::format("{} does not take complex numbers, a pair (re, im); there are +, -, *, /, == and != of them, and abs(z), z.real and z.imag are real", symbol)};
   }
 
   /// What an operator or an assignment reads beside a tensor: a list is an array there.
@@ -528,6 +591,8 @@ class Parser {
     next();
     const Value x = unary();
     if (x.is_number()) return scalar_unary(token.text, x, token.offset);
+    if (x.is_complex() && !token.is("~"))
+      return recorded(token.offset, [&] { return call(*find_function(token.is("-") ? "negative" : "positive"), {{{}, x}}, token.offset); });
     const Arg argument = operand(x, token.text);
     return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : token.is("+") ? positive(argument) : bitwise_not(argument); }),
             token.offset};
@@ -605,9 +670,13 @@ class Parser {
         if (name.kind != TokenKind::name) unexpected(name);
         return name;
       };
-      Token name = member();
-      while (peek().is(".") && (name.text == "linalg" || name.text == "random" || name.text == "fft" || name.text == "lib" || name.text == "stride_tricks"))
+      Token name = member(), module;
+      while (peek().is(".") && (name.text == "linalg" || name.text == "random" || name.text == "fft" || name.text == "lib" || name.text == "stride_tricks")) {
+        module = name;
         name = member();
+      }
+      if (peek().is("("))
+        if (const Function* function = find_member(module.text, name.text)) return call_of(*function, name, {});
       return meaning(name, /*variables=*/false);
     }
     return meaning(token, /*variables=*/true);
@@ -683,7 +752,12 @@ class Parser {
   }
 
   Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
+    const bool method = !first.empty();
     std::vector<Argument> list = arguments(std::move(first));
+    if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
+      if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
+      else list[0].keyword = "a";
+    }
     return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); }, function.name);
   }
 
@@ -701,6 +775,7 @@ class Parser {
     const Token name = next();
     if (name.kind != TokenKind::name) unexpected(name);
     if (const auto* limits = value.as<Limits>()) return limit(limits->dtype, name);
+    if (value.is_complex()) return complex_attribute(std::move(value), name);
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{name.offset, fmt::format("{} has no attribute '{}'", kind_name(value), name.text)};
     if (name.text == "T" || name.text == "mT") return {recorded(name.offset, [&] { return name.text == "T" ? transpose(*tensor) : matrix_transpose(*tensor); }), name.offset};
@@ -728,6 +803,24 @@ class Parser {
     std::vector<Argument> self;
     self.push_back({{}, std::move(value)});
     return call_of(*function, name, std::move(self));
+  }
+
+  /// fft(x).real, fft(x).conj()
+  Value complex_attribute(Value value, const Token& name) {
+    const Tuple& parts = *value.as<Tuple>();
+    const Tensor& re = *parts[0].as<Tensor>();
+    if (peek().is("(")) {
+      if (const Function* function = find_function(name.text)) return call_of(*function, name, {{{}, std::move(value)}});
+    } else if (name.text == "real" || name.text == "imag") {
+      return {parts[name.text == "real" ? 0 : 1].is, name.offset};
+    } else if (name.text == "T" || name.text == "mT") {
+      return recorded(name.offset, [&] { return call(*find_function(name.text == "T" ? "transpose" : "matrix_transpose"), {{{}, value}}, name.offset); });
+    } else if (name.text == "shape") {
+      return call(*find_function("shape"), {{{}, Value{re, value.offset}}}, name.offset);
+    } else if (name.text == "ndim" || name.text == "size") {
+      return {name.text == "size" ? re.size() : std::int64_t{re.ndim()}, name.offset};
+    }
+    throw Fault{name.offset, fmt::format("complex numbers, a pair (re, im), have no attribute '{}'; they have real, imag, shape, ndim, size, T and methods such as conj()", name.text)};
   }
 
   /// finfo(dtype).eps, iinfo(dtype).max

@@ -16,7 +16,7 @@ bool is_file_name(const std::string& text);
 
 /// True for an archive, which takes several results.
 bool is_archive(const std::string& path);
-/// Writes by the name's ending; what load_file would not know as .npy.
+/// Writes by the name's ending; without one as .npy.
 void save_file(const std::string& path, const Tensor& tensor);
 void save_archive(const std::string& path, std::span<const Tensor> tensors, const std::vector<std::string>& names);
 

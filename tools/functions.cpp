@@ -42,11 +42,28 @@ template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Argumen
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>)> Value reduce_as(const Arguments& a) {
   return {F(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
 }
+/// Sums and products with a value to begin with, and of some elements only.
+template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral> Value reduce_from(const Arguments& a) {
+  Tensor x = a.tensor(0);
+  if (a.given(5)) x = where(a.operand(5), x, neutral);
+  const Tensor result = F(x, a.axes(1), a.flag(3), a.dtype(2));
+  return {a.given(4) ? Combine(result, a.operand(4)) : result};
+}
+/// Extremes likewise: of nothing chosen, and of nothing, the value to begin with.
+template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&)> Value extreme_from(const Arguments& a) {
+  Tensor x = a.tensor(0);
+  if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where takes an initial, the result where nothing is chosen", a.function()));
+  if (!a.given(3)) return {F(x, a.axes(1), a.flag(2))};
+  if (a.given(4)) x = where(a.operand(4), x, a.operand(3));
+  if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
+  return {Combine(F(x, a.axes(1), a.flag(2)), a.operand(3))};
+}
 template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
   const Arg x = a.operand(0);
   const Value* dtype = a.given(2);
   const Tensor cast = dtype ? astype(x, *a.dtype(2)) : Tensor();
-  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(a.integer(3, 0)))};
+  if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
+  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(a.integer(a.given(5) ? 5 : 3, 0)))};
 }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
   return {F(a.operand(0), a.axes(1))};
@@ -75,7 +92,12 @@ Value clip_(const Arguments& a) {
   if (high) return {minimum(a.operand(0), a.operand(2))};
   a.fail(0, "clip() needs a_min, a_max or both");
 }
-Value where_(const Arguments& a) { return {where(a.operand(0), a.operand(1), a.operand(2))}; }
+Value nonzero_(const Arguments& a);
+Value where_(const Arguments& a) {
+  if (!a.given(1) && !a.given(2)) return nonzero_(a);
+  if (!a.given(1) || !a.given(2)) a.fail(1, "where() takes x and y, or neither of them");
+  return {where(a.operand(0), a.operand(1), a.operand(2))};
+}
 Value astype_(const Arguments& a) { return {astype(a.operand(0), a.dtype(1).value_or(DType::float64))}; }
 Value reshape_(const Arguments& a) { return {reshape(a.operand(0), a.shape(1))}; }
 Value ravel_(const Arguments& a) { return {reshape(a.operand(0), Shape{-1})}; }
@@ -128,6 +150,28 @@ Value concatenate_(const Arguments& a) {
 }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
 
+/// Around a constant's places: its value before and after along each axis. An axis's corners belong to those behind it, as in NumPy.
+Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
+  constexpr const char* kForms = "constant_values is a number, a pair, or a pair for each axis";
+  Tensor x = a.tensor(0);
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  const bool nested = !values.empty() && values[0].as<Tuple>();
+  if (values.empty() || (nested && values.size() != 1 && values.size() != rank)) a.fail(3, kForms);
+  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Tuple* ends = nested ? values[values.size() == 1 ? 0 : k].as<Tuple>() : &values;
+    if (!ends || ends->empty() || ends->size() > 2) a.fail(3, kForms);
+    for (const Value& end : *ends)
+      if (!end.is_operand()) a.fail(3, kForms);
+    const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
+    std::vector<std::pair<std::int64_t, std::int64_t>> only(rank);
+    only[k] = {before, 0};
+    x = pad(x, only, PadMode::constant, operand(ends->front(), a.function()));
+    only[k] = {0, after};
+    x = pad(x, only, PadMode::constant, operand(ends->back(), a.function()));
+  }
+  return x;
+}
 Value pad_(const Arguments& a) {
   // 2, (before, after), or a pair for each axis.
   std::vector<std::pair<std::int64_t, std::int64_t>> widths;
@@ -149,7 +193,8 @@ Value pad_(const Arguments& a) {
                                                             {"symmetric", PadMode::symmetric}, {"wrap", PadMode::wrap}};
   const std::string mode = a.text(2, "constant");
   for (const auto& [name, value] : modes)
-    if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
+    if (mode == name && value == PadMode::constant && a.given(3) && a.given(3)->as<Tuple>()) return {pad_with(a, widths, *a.given(3)->as<Tuple>())};
+    else if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
   a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'");
 }
 Value take_(const Arguments& a) {
@@ -191,15 +236,35 @@ template <Tensor (*F)(const Arg&, const Arg&, const Arg&)> Value ternary(const A
 template <Tensor (*F)(const Arg&, const Arg&, bool)> Value membership(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.flag(3))}; }
 Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2))}; }
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
-Value repeat_(const Arguments& a) { return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
+Value repeat_(const Arguments& a) {
+  if (const Value* counts = a.given(1); counts && (counts->as<Tuple>() || counts->as<Tensor>())) {
+    // The places of the elements, each as often as its count says: after the end of the ones before.
+    const Tensor times = a.tensor(1), x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
+    if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats is an integer, or one for each element along the axis");
+    const std::int64_t axis = a.axis(2).value_or(0), size = x.size(static_cast<int>(axis), Location{});
+    if (times.size() != 1 && times.size() != size) a.fail(1, fmt::format("{} repeats for {} elements along the axis", times.size(), size));
+    const std::vector<std::int64_t> each = broadcast_to(reshape(astype(times, DType::int64), Shape{-1}), Shape{size}).to_vector<std::int64_t>();
+    std::vector<std::int64_t> places;
+    for (std::size_t k = 0; k < each.size(); ++k) {
+      if (each[k] < 0) a.fail(1, "a count of repeats is negative");
+      places.insert(places.end(), static_cast<std::size_t>(each[k]), static_cast<std::int64_t>(k));
+    }
+    return {take(x, from_span(places, Shape{static_cast<std::int64_t>(places.size())}, Location{}), axis)};
+  }
+  return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
 Value eye_(const Arguments& a) {
   return {eye(a.integer(0, 0), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})};
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
+Value matrix_diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), -2, -1)}; }
+Value matrix_trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)}; }
+
 random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
 template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
   const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
+  if (const Tuple* last = a.given(2) ? a.given(2)->as<Tuple>() : nullptr; last && !last->is_list && a.given(0)->as<std::int64_t>())
+    a.fail(2, fmt::format("the size comes first here: {0}((3,), 0, 1, key=7); np.random.{0} takes it last", a.function()));
   return {F(key_of(a, 3), a.shape(0), or_else(1, 0), or_else(2, 1), a.dtype(4).value_or(DType::float64))};
 }
 Value integers_(const Arguments& a) {
@@ -229,6 +294,45 @@ Value permutation_(const Arguments& a) {
 }
 Value choice_(const Arguments& a) {
   return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))};
+}
+
+// NumPy's order, by the names np.random.normal, ...: the size last, and left out that of the parameters.
+Shape size_last(const Arguments& a, int parameters) {
+  if (a.given(parameters)) return a.shape(parameters);
+  Tensor both = zeros({}, DType::float64, Location{});
+  for (int k = 0; k < parameters; ++k)
+    if (a.given(k)) both = both + a.tensor(k);
+  return both.shape();
+}
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value numpy_between(const Arguments& a) {
+  const auto or_else = [&](int parameter, int otherwise) { return a.given(parameter) ? a.operand(parameter) : Arg(otherwise, Location{}); };
+  return {F(key_of(a, 3), size_last(a, 2), or_else(0, 0), or_else(1, 1), a.dtype(4).value_or(DType::float64))};
+}
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value numpy_standard(const Arguments& a) {
+  return {F(key_of(a, 1), a.given(0) ? a.shape(0) : Shape{}, Arg(0, Location{}), Arg(1, Location{}), a.dtype(2).value_or(DType::float64))};
+}
+template <Tensor (*F)(random::Key, const Shape&, const Arg&, DType)> Value numpy_of(const Arguments& a) {
+  return {F(key_of(a, 2), size_last(a, 1), a.given(0) ? a.operand(0) : Arg(1, Location{}), a.dtype(3).value_or(DType::float64))};
+}
+Tensor exponential_of(random::Key key, const Shape& shape, const Arg& scale, DType dtype) { return random::exponential(key, shape, scale, dtype); }
+Value numpy_integers_(const Arguments& a) {
+  const std::int64_t low = a.given(1) ? a.integer(0, 0) : 0, high = a.integer(a.given(1) ? 1 : 0, 0);
+  const Shape size = a.given(2) ? a.shape(2) : Shape{};
+  return {random::integers(key_of(a, 3), size, low, a.flag(5) ? high + 1 : high, integer_type(a, 4), Location{})};
+}
+Value numpy_poisson_(const Arguments& a) { return {random::poisson(key_of(a, 2), size_last(a, 1), a.number(0, 1), integer_type(a, 3), Location{})}; }
+Value numpy_binomial_(const Arguments& a) {
+  return {random::binomial(key_of(a, 3), size_last(a, 2), a.integer(0, 1), a.number(1, 0.5), integer_type(a, 4), Location{})};
+}
+Value numpy_geometric_(const Arguments& a) { return {random::geometric(key_of(a, 2), size_last(a, 1), a.number(0, 0.5), integer_type(a, 3), Location{})}; }
+Value numpy_choice_(const Arguments& a) {
+  const Shape size = a.given(1) ? a.shape(1) : Shape{};
+  const auto* count = a.given(0)->as<std::int64_t>();
+  const Tensor from = count ? arange(*count) : a.tensor(0);
+  const Tensor chosen = random::choice(key_of(a, 4), from, element_count(size), a.integer(5, 0), a.flag(2, true), a.tensor(3));
+  if (size.size() == 1) return {chosen};
+  if (from.ndim() != 1) a.fail(1, "choice() of more than numbers takes one size");
+  return {reshape(chosen, size)};
 }
 
 Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
@@ -301,10 +405,28 @@ Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.ten
 Value meshgrid_(const Arguments& a) {
   const std::string indexing = a.text(1, "xy");
   if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
+  const Value& first = *a.given(0);
+  if (const Tuple* only = first.as<Tuple>(); only && only->is_list && std::all_of(only->begin(), only->end(), [](const Value& item) { return item.is_number(); }))
+    return list(meshgrid({a.tensor(0)}, indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));  // one vector, written as a list
   return list(meshgrid(a.tensors(0), indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
 }
 Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
-Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))}; }
+Value diff_(const Arguments& a) {
+  if (!a.given(3) && !a.given(4)) return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))};
+  const Tensor x = a.tensor(0);
+  const std::int64_t axis = a.integer(2, -1);
+  if (x.ndim() == 0 || axis >= x.ndim() || axis < -x.ndim()) return {diff(x, a.integer(1, 1), axis)};  // which refuses it
+  const auto end = [&](int parameter) {  // a number is one element all along
+    const Tensor part = a.tensor(parameter);
+    Shape shape = x.shape();
+    shape[static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)] = 1;
+    return part.ndim() == 0 ? broadcast_to(part, shape) : part;
+  };
+  std::vector<Tensor> parts{x};
+  if (a.given(3)) parts.insert(parts.begin(), end(3));
+  if (a.given(4)) parts.push_back(end(4));
+  return {diff(concatenate(parts, axis, Location{}), a.integer(1, 1), axis)};
+}
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>, bool)> Value cumulative(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.dtype(2), a.flag(3))};
 }
@@ -454,7 +576,15 @@ Complex complex_numbers(const Arguments& a) {
   const Tensor re = a.tensor(0);
   return {re, zeros_like(re)};
 }
-Value complex_numbers(const Complex& x) { return {Tuple{{x.re}, {x.im}}}; }
+Value complex_numbers(const Complex& x) {
+  Tuple pair{{x.re}, {x.im}};
+  pair.is_complex = true;
+  return {std::move(pair)};
+}
+Value abs_(const Arguments& a) {
+  if (a.given(0) && a.given(0)->is_complex()) return {abs(complex_numbers(a))};
+  return {abs(a.operand(0))};
+}
 fft::Norm norm_of(const Arguments& a, int parameter) {
   const std::string norm = a.text(parameter, "backward");
   if (norm != "backward" && norm != "ortho" && norm != "forward") a.fail(parameter, "norm is 'backward', 'ortho' or 'forward'");
@@ -540,7 +670,7 @@ Value ndim_(const Arguments& a) { return {std::int64_t{a.tensor(0).ndim()}}; }
 TypeOperand type_operand(const Arguments& a, const Value& value) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   if (const auto* text = value.as<std::string>())
-    if (const auto dtype = find_dtype(*text)) return *dtype;
+    if (const auto dtype = find_type_string(*text)) return *dtype;
   if (const auto* b = value.as<bool>()) return *b;
   if (const auto* i = value.as<std::int64_t>()) return *i;
   if (const auto* f = value.as<double>()) return *f;
@@ -582,23 +712,38 @@ Value limits_of(const Arguments& a) {
   else (void)iinfo(type, Location{});
   return {Limits{type}};
 }
+/// Python's integers do not wrap where an array of a narrower type is made of them. Throws Fault at the first that does not fit.
+void check_fit(const Value& value, DType dtype) {
+  if (const Tuple* items = value.as<Tuple>())
+    for (const Value& item : *items) check_fit(item, dtype);
+  const auto* integer = value.as<std::int64_t>();
+  if (!integer) return;
+  const IntegerInfo limits = iinfo(dtype, Location{});
+  if (*integer < limits.min || (*integer > 0 && static_cast<std::uint64_t>(*integer) > limits.max))
+    throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *integer, sinter::name(dtype), sinter::name(dtype))};
+}
+void check_fit(const Arguments& a) {
+  if (const auto dtype = a.dtype(1); dtype && is_integer(*dtype) && a.given(0)) check_fit(*a.given(0), *dtype);
+}
 Value array_(const Arguments& a) {
+  check_fit(a);
   const Tensor tensor = a.tensor(0);
   return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
 }
 Value len_(const Arguments& a) {
-  if (const Tuple* items = a.given(0) ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
-  const Tensor x = a.tensor(0);
+  if (const Tuple* items = a.given(0) && !a.given(0)->is_complex() ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
+  const Tensor x = a.given(0) && a.given(0)->is_complex() ? *a.given(0)->as<Tuple>()->front().as<Tensor>() : a.tensor(0);
   if (x.ndim() == 0) a.fail(0, "a tensor without axes has no length");
   return {x.shape()[0]};
 }
 
+constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
-                           kSpread = "a axis? dtype? * ddof? keepdims?";
+                           kSpread = "a axis? dtype? * ddof? keepdims? correction?";
 
 constexpr Function kFunctions[] = {
-    {"abs", "x", unary<abs>},
-    {"absolute", "x", unary<absolute>},
+    {"abs", "x", abs_},
+    {"absolute", "x", abs_},
     {"acos", "x", unary<acos>},
     {"acosh", "x", unary<acosh>},
     {"adaptive_avg_pool1d", "input output_size", adaptive_avg_pool1d_},
@@ -608,8 +753,8 @@ constexpr Function kFunctions[] = {
     {"add_at", "a indices b", add_at_},
     {"all", kReduce, reduce<all>},
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
-    {"amax", kReduce, reduce<max>},
-    {"amin", kReduce, reduce<min>},
+    {"amax", kExtreme, extreme_from<max, maximum>},
+    {"amin", kExtreme, extreme_from<min, minimum>},
     {"angle", "z", angle_},
     {"any", kReduce, reduce<any>},
     {"append", "arr values axis?", append_},
@@ -711,7 +856,7 @@ constexpr Function kFunctions[] = {
     {"diag", "v k?", by_diagonal<diag>},
     {"diagflat", "v k?", by_diagonal<diagflat>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
-    {"diff", "a n? axis?", diff_},
+    {"diff", "a n? axis? prepend? append?", diff_},
     {"digamma", "x", unary<digamma>},
     {"digitize", "x bins right?", digitize_},
     {"dirichlet", "alpha size? * key dtype?", dirichlet_},
@@ -864,7 +1009,7 @@ constexpr Function kFunctions[] = {
     {"matrix_rank", "A tol? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
     {"matvec", "x1 x2", binary<matvec>},
-    {"max", kReduce, reduce<max>},
+    {"max", kExtreme, extreme_from<max, maximum>},
     {"max_pool1d", kMaxPool, max_pool1d_},
     {"max_pool2d", kMaxPool, max_pool2d_},
     {"max_pool3d", kMaxPool, max_pool3d_},
@@ -872,7 +1017,7 @@ constexpr Function kFunctions[] = {
     {"mean", kReduceAs, reduce_as<mean>},
     {"median", "a axis? * keepdims?", reduce<median>},
     {"meshgrid", "xi+ * indexing?", meshgrid_},
-    {"min", kReduce, reduce<min>},
+    {"min", kExtreme, extreme_from<min, minimum>},
     {"minimum", "x1 x2", binary<minimum>},
     {"mish", "x", unary<mish>},
     {"mod", "x1 x2", binary<remainder>},
@@ -925,7 +1070,7 @@ constexpr Function kFunctions[] = {
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prelu", "input weight", prelu_},
-    {"prod", kReduceAs, reduce_as<prod>},
+    {"prod", kReduceFrom, reduce_from<prod, multiply, 1>},
     {"promote_types", "type1 type2", promote_types_},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
@@ -992,7 +1137,7 @@ constexpr Function kFunctions[] = {
     {"standard_t", "size df * key dtype?", random_of<random::standard_t>},
     {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
-    {"sum", kReduceAs, reduce_as<sum>},
+    {"sum", kReduceFrom, reduce_from<sum, add, 0>},
     {"svd", "a full_matrices? compute_uv?", svd_},
     {"svdvals", "x", unary<svdvals>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
@@ -1037,13 +1182,43 @@ constexpr Function kFunctions[] = {
     {"vsplit", "ary indices_or_sections", split_along<vsplit, 0>},
     {"vstack", "tup", stacked<vstack>},
     {"weibull", "size a * key dtype?", random_of<random::weibull>},
-    {"where", "condition x y", where_},
+    {"where", "condition x? y?", where_},
     {"zeros", "shape dtype?", filled<zeros>},
     {"zeros_like", "a dtype?", filled_like<zeros>},
 };
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
                              [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");
+
+/// What NumPy's modules have under a name that means something else without the module.
+constexpr Function kMembers[] = {
+    {"linalg.diagonal", "x * offset?", matrix_diagonal_},
+    {"linalg.trace", "x * offset?", matrix_trace_},
+    {"random.beta", "a b size? * key dtype?", numpy_between<random::beta>},
+    {"random.binomial", "n p size? * key dtype?", numpy_binomial_},
+    {"random.chisquare", "df size? * key dtype?", numpy_of<random::chisquare>},
+    {"random.choice", "a size? replace? p? * key axis?", numpy_choice_},
+    {"random.exponential", "scale? size? * key dtype?", numpy_of<exponential_of>},
+    {"random.gamma", "shape scale? size? * key dtype?", numpy_between<random::gamma>},
+    {"random.geometric", "p size? * key dtype?", numpy_geometric_},
+    {"random.gumbel", "loc? scale? size? * key dtype?", numpy_between<random::gumbel>},
+    {"random.integers", "low high? size? * key dtype? endpoint?", numpy_integers_},
+    {"random.laplace", "loc? scale? size? * key dtype?", numpy_between<random::laplace>},
+    {"random.logistic", "loc? scale? size? * key dtype?", numpy_between<random::logistic>},
+    {"random.lognormal", "mean? sigma? size? * key dtype?", numpy_between<random::lognormal>},
+    {"random.normal", "loc? scale? size? * key dtype?", numpy_between<random::normal>},
+    {"random.pareto", "a size? * key dtype?", numpy_of<random::pareto>},
+    {"random.poisson", "lam? size? * key dtype?", numpy_poisson_},
+    {"random.rand", "size+? * key dtype?", numpy_standard<random::uniform>},
+    {"random.randint", "low high? size? * key dtype? endpoint?", numpy_integers_},
+    {"random.randn", "size+? * key dtype?", numpy_standard<random::normal>},
+    {"random.random", "size? * key dtype?", numpy_standard<random::uniform>},
+    {"random.rayleigh", "scale? size? * key dtype?", numpy_of<random::rayleigh>},
+    {"random.standard_normal", "size? * key dtype?", numpy_standard<random::normal>},
+    {"random.standard_t", "df size? * key dtype?", numpy_of<random::standard_t>},
+    {"random.uniform", "low? high? size? * key dtype?", numpy_between<random::uniform>},
+    {"random.weibull", "a size? * key dtype?", numpy_of<random::weibull>},
+};
 
 /// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -1073,6 +1248,12 @@ const Function* find_function(std::string_view name) {
   return found != end && found->name == name ? found : nullptr;
 }
 
+const Function* find_member(std::string_view module, std::string_view name) {
+  const std::string full = fmt::format("{}.{}", module, name);
+  const Function* found = std::find_if(std::begin(kMembers), std::end(kMembers), [&](const Function& row) { return row.name == full; });
+  return found != std::end(kMembers) ? found : find_function(name);
+}
+
 std::optional<DType> find_dtype(std::string_view name) {
   struct Alias {
     std::string_view name;
@@ -1084,6 +1265,15 @@ std::optional<DType> find_dtype(std::string_view name) {
   for (const Alias& alias : aliases)
     if (alias.name == name) return alias.dtype;
   return std::nullopt;
+}
+
+std::optional<DType> find_type_string(std::string_view text) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const std::string_view written = kDTypes[i].npy;  // "f4"
+    const bool ordered = text.size() == 3 && (text[0] == '<' || text[0] == '=' || text[0] == '|');
+    if (!written.empty() && (ordered ? text.substr(1) : text) == written) return static_cast<DType>(i);
+  }
+  return find_dtype(text);
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {

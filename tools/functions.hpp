@@ -22,6 +22,8 @@ struct Function {
 
 /// By name; null for an unknown one.
 const Function* find_function(std::string_view name);
+/// Of one of NumPy's modules, linalg or random: with the order of arguments and the defaults that it has there. Null for an unknown one.
+const Function* find_member(std::string_view module, std::string_view name);
 std::span<const Function> functions();
 
 struct Argument {
@@ -35,6 +37,9 @@ Value call(const Function& function, std::vector<Argument> arguments, std::size_
 
 /// float32, "float32", f32, int, ...
 std::optional<DType> find_dtype(std::string_view name);
+
+/// What a string that names a type may be: NumPy's 'f4', '<i8', '|b1', whose numbers count bytes, and the names above.
+std::optional<DType> find_type_string(std::string_view text);
 
 /// The names most like `name`, for "did you mean"; empty when none is near.
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known);

@@ -47,7 +47,12 @@ void collect(const Value& value, std::string_view user, std::size_t depth, Numbe
   numbers.floats.push_back(operand(value, user).as_double());
 }
 
+[[noreturn]] void not_real(const Value& value, std::string_view user) {
+  throw Fault{value.offset, fmt::format("{} takes real numbers, and this is complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag of it first", user)};
+}
+
 Tensor stacked(const Value& value, std::string_view user) {
+  if (value.is_complex()) not_real(value, user);
   if (!value.as<Tuple>()) return array_of(value, user);
   std::vector<Tensor> parts;
   for (const Value& item : *value.as<Tuple>()) {
@@ -61,6 +66,7 @@ Tensor stacked(const Value& value, std::string_view user) {
 
 Tensor array_of(const Value& value, std::string_view user) {
   if (const Tensor* tensor = value.as<Tensor>()) return *tensor;
+  if (value.is_complex()) not_real(value, user);
   if (holds_tensor(value)) return stacked(value, user);
   if (value.is_number()) return full({}, operand(value, user));
   if (!value.as<Tuple>()) not_a_number(value, user);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -86,6 +87,15 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
     throw CLI::ValidationError("EXPR", fmt::format("{} is a file; write @{} for the expression it holds", positional[0], positional[0]));
   else expression = positional[0];
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
+}
+
+/// CLI11 reads an argument in brackets as a list of arguments; with a space behind it is a text like all others.
+std::vector<std::string> raw_arguments(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (std::string& argument : arguments)
+    if (argument.starts_with('[') && argument.ends_with(']')) argument += ' ';
+  std::reverse(arguments.begin(), arguments.end());  // the order in which it takes them
+  return arguments;
 }
 
 const CLI::App* find_command(const CLI::App& app, std::string_view name) {
@@ -202,7 +212,7 @@ int run(int argc, char** argv) {
   const std::string_view last = argc > 2 ? argv[argc - 1] : "", before = argc > 2 ? argv[argc - 2] : "";
   if ((before == "--help" || before == "-h") && !last.starts_with('-') && !find_command(app, last)) return tools::run_help(last);
   try {
-    app.parse(argc, argv);
+    app.parse(raw_arguments(argc, argv));
     if (*eval_command) {
       split(positional, file, eval.expression, eval.bindings);
       return tools::run_eval(eval);
@@ -245,7 +255,9 @@ int run(int argc, char** argv) {
     while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
     const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) && (at == &app || at == cache_command);
     const std::string command = at == &app ? "" : at == cache_command || at->get_parent() == &app ? at->get_name() + " " : "cache ";
-    fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for what there is.\n", no_command ? no_such_command(*at) : error.what(),
+    const bool minus = dynamic_cast<const CLI::ExtrasError*>(&error) && argc > 2 && argv[2][0] == '-' && argv[2][1] != '-' && (at == eval_command || at == kernels_command || at == tune_command);
+    if (minus) fmt::print(stderr, "sinter: error: an expression that starts with - goes after --: sinter {} -- '{}'\n", at->get_name(), argv[2]);
+    else fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for what there is.\n", no_command ? no_such_command(*at) : error.what(),
                command);
     return 2;
   }

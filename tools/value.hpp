@@ -17,6 +17,7 @@ struct Value;
 struct Tuple : std::vector<Value> {
   using vector::vector;
   bool is_list = false;
+  bool is_complex = false;  // (re, im), as fft gives: functions of real numbers refuse it
 };
 
 /// finfo(dtype), iinfo(dtype): what its attributes are read from.
@@ -30,6 +31,7 @@ struct Value {
 
   template <class T> const T* as() const { return std::get_if<T>(&is); }
   bool is_number() const { return as<bool>() || as<std::int64_t>() || as<double>(); }
+  bool is_complex() const { return as<Tuple>() && as<Tuple>()->is_complex; }
   bool is_operand() const { return as<Tensor>() || is_number(); }
 };
 

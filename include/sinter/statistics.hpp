@@ -40,6 +40,8 @@ Tensor nancumprod(const Arg& x, std::optional<std::int64_t> axis = {}, std::opti
 /// so that no range is too wide: log2(n) passes.
 Tensor logcumsumexp(const Arg& x, std::optional<std::int64_t> axis = {});
 
+/// Between a finite and an infinite element lies the infinite one, as in NumPy's median; between both infinities NaN. (Of such elements
+/// NumPy's quantile, which its nanquantile, percentile and nanpercentile are, is NaN.)
 /// How a quantile lies between two elements: NumPy's methods, those of Hyndman and Fan (The American Statistician 50, 1996) and four more.
 enum class QuantileMethod : std::uint8_t {
   linear, lower, higher, midpoint, nearest,

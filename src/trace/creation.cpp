@@ -114,6 +114,7 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype) {
   const Site site = site_of("full", value.where());
   if (value.is_tensor()) return broadcast_to(dtype ? astype(value, *dtype) : value.tensor(), shape);
   const DType type = dtype.value_or(value.native());
+  if (value.kind() == Arg::Kind::integer && !fits(value, type)) fail<ValueError>(site, fmt::format("{} is out of bounds for {}; choose a wider dtype", value.integer(), name(type)));
   return filled(site, shape, literal(site, value, type));
 }
 

@@ -98,10 +98,11 @@ struct Rows {
 
 Tensor element(const Tensor& rows, std::int64_t at) { return rows(ellipsis, at); }
 
-/// What lies at `part` of the way from a to b, symmetric in both; a where they are equal, infinite too.
+/// What lies at `part` of the way from a to b, symmetric in both; a where they are equal or none of the way is gone, infinite too.
 Tensor between(const Tensor& a, const Tensor& b, const Tensor& part) {
   const Tensor way = b - a;
-  return where(a == b, a, where(part < 0.5, a + way * part, b - way * (1.0 - part)));
+  const Tensor found = where(part < 0.5, a + way * part, b - way * (1.0 - part));
+  return where(logical_or(a == b, part == 0.0), a, where(logical_or(isinf(a), isinf(b)), a + b, found));
 }
 
 Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, const Axes& axes, QuantileMethod method, bool keepdims, bool leave_nan_out) {

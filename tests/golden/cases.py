@@ -141,7 +141,7 @@ def layer_norm(x, weight=1, bias=0, eps=1e-5, axis=-1):
     return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + eps) * weight + bias
 
 
-SCOPE = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
+SCOPE = {"np": np} | {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
 SCOPE.update({name: getattr(np.linalg, name) for name in ("norm", "matrix_power", "vector_norm")})
 SCOPE.update(SPECIAL, sliding_window_view=np.lib.stride_tricks.sliding_window_view, softmax=softmax, logsumexp=logsumexp, layer_norm=layer_norm,
              log_softmax=lambda x, axis=-1: x - logsumexp(x, axis, True), rms_norm=lambda x: x / np.sqrt(np.mean(x * x, -1, keepdims=True) + 1e-6),
@@ -429,6 +429,23 @@ def newest():
     for x in ("hamming(7)", "hanning(8)", "blackman(9)", "bartlett(6)", "geomspace(1, 1000, 4)", "geomspace(-2, -5, 7)", "logspace(1, 2, 5, base=2)", "polyfit(arange(7.0), arange(7.0) ** 2 - arange(7.0), 2)",
               "polyfit([0, 1, 2, 5], [1, 0, 2, 7], 1)", "polyfit(arange(4), a_f64, 1)", "angle(a_f64)", "angle((a_f64, b_f64))", "convolve(r_f64, u_f64[0:5])"):
         case(x.split("(")[0], f"rint({x} * 1e6)", "value")
+    # Complex numbers as NumPy's users write them, by names that are NumPy's own here.
+    for x in ("abs(np.fft.fft(a_f64))", "np.absolute(np.fft.rfft(v_f64)) ** 2", "np.fft.irfft(np.fft.rfft(v_f64) * arange(4.0))", "np.fft.irfft(np.fft.rfft(a_f64) * np.fft.rfft(v_f64), 6)", "np.fft.fftshift(np.fft.fft(v_f64)).real",
+              "np.fft.fftshift(np.fft.fft2(a_f64), axes=(0,)).imag", "(np.fft.fft(v_f64) * np.fft.fft(a_f64)).imag", "(np.fft.fft(v_f64) / np.fft.fft(arange(1.0, 7) ** 2)).real", "(2 - np.fft.fft(v_f64) / 2 + v_f64).real",
+              "(3 / np.fft.fft(arange(1.0, 7) ** 2)).imag", "np.fft.ifft(np.fft.fft(a_f64).conj()).imag", "(-np.fft.rfft(a_f64)).sum(axis=0).imag", "np.fft.fft(a_f64).T.real", "(np.fft.fft(v_f64) ** 2).real", "angle(np.fft.fft(v_f64 + 9) + 1000)"):
+        case("complex", f"rint({x} * 1e6)", "value")
+    for s in ("i32", "f32", "f64", "u8"):
+        for form in ("pad(a, 1, constant_values=(8, 9))", "pad(a, ((1, 2), (0, 1)), constant_values=((1, 2), (3, 4)))", "pad(v, (2, 1), constant_values=((5, 6),))", "pad(t, 1, constant_values=((1, 2), (3, 4), (5, 6)))", "pad(v, 2, constant_values=(7,))",
+                     "a.compress([True, False, True, True], axis=0)", "v.compress([False, True, True])", "np.linalg.trace(t)", "np.linalg.diagonal(t)", "np.linalg.diagonal(t, offset=1)", "np.trace(t)", "repeat(v, [0, 1, 2, 0, 3, 1])",
+                     "repeat(a, [2, 0, 1, 3], axis=0)", "repeat(a, [2], axis=1)", "a.repeat(array([1, 2, 0, 1]), axis=0)", "repeat(v, [1, 2])", "repeat(v, [1, 1, 1, 1, 1, -1])", "diff(v, prepend=0)", "diff(a, prepend=0, append=c)",
+                     "diff(a, n=2, axis=0, append=a)", "where(a > 1)", "sum(a, initial=5)", "sum(a, axis=0, where=a > 0)", "prod(v, initial=2, where=[True, False, True, False, False, True])", "max(a, initial=2)",
+                     "max(a, axis=1, initial=1, where=a < 1)", "min(a, axis=0, initial=0, keepdims=True)", "max(n, axis=1, initial=3)", "max(a, where=a > 0)", "a.astype('f4')", "a.astype('<i8')"):
+            case(form.split("(")[0], named_in(form, s), "value" if form.startswith(("prod", "sum", "np.linalg.trace", "np.trace")) else "bits")
+        case("std", named_in("rint(std(a, axis=0, correction=2) * 1e3)", s), "value")
+        case("var", named_in("rint(var(a, correction=1) * 1e3)", s), "value")
+    for x in ("nanmedian([0, 1, inf])", "median([0, 1, inf])", "median([0, 1, inf, inf])", "nanmedian([-inf, 1, 2, nan])", "nanmedian([1.0, -inf, -inf, 5])", "median([-inf, 1])", "median([-inf, inf])", "array([300], np.uint8)", "array([-1], np.uint16)",
+              "array([255, 0], np.uint8)", "array([[1, 128]], int8)", "meshgrid([1, 2])", "zeros(3, 'i8')", "ones((2,), dtype='u2')", "repeat(3, [2])"):
+        case(x.split("(")[0], x)
     two = ("real(fft(X))", "imag(fft(X))", "fft(X)", "ifft(X)", "rfft(X)", "ihfft(X)", "fft(X, 5)", "fft(X, 9, axis=0)", "rfft(X, axis=0)", "fft(X, norm='ortho')", "ifft(X, norm='forward')", "fft2(X)", "ifft2(X)", "rfft2(X)", "fftn(X)", "rfftn(X)", "fftn(X, (3, 5))",
            "ifftn(X, s=(2, 3), axes=(0, 1))", "fft((X, Y))", "ifft((X, Y))", "fftn((X, Y), axes=(0,))", "conj(fft(X))")
     one = ("irfft(rfft(X), 6)", "irfft(rfft(X))", "irfft(rfft(X), 7)", "hfft((X, Y))", "hfft((X, Y), 9)", "irfft2(rfft2(X))", "irfftn(rfftn(X), (4, 6))", "irfft((X, Y))")
