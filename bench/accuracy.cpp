@@ -1,9 +1,11 @@
 // Errors of the elementwise functions in units of the last place, as docs/accuracy.md tells them: every float32 and every 16-bit input
 // of functions of one argument, samples of float64 and of functions of two, on the executor that the environment chooses.
 //
-//     bench_accuracy                 all float32 inputs: minutes a function
-//     bench_accuracy --stride 97     every 97th
-//     bench_accuracy --only exp      functions whose name contains it
+//     bench_accuracy                        all float32 inputs: one or two minutes a function
+//     bench_accuracy --stride 97            every 97th
+//     bench_accuracy --stride 8 --first 3   those from the 3rd on: with 0 to 7 all of them, a part at a time
+//     bench_accuracy --only exp,log         functions of these names
+//     bench_accuracy --float32              float32 alone, with how many inputs were tried
 //
 // The reference is the next wider type's C function: double for float32, long double for float64.
 #include <fmt/format.h>
@@ -16,6 +18,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sinter/sinter.hpp"
@@ -144,12 +147,12 @@ void compare(const std::vector<T>& x, const Tensor& y, W (*reference)(W), Worst&
 }
 
 template <class T>
-Worst all_bits(const Unary& f, std::uint64_t stride) {
+Worst all_bits(const Unary& f, std::uint64_t stride, std::uint64_t first = 0) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
   const std::uint64_t end = std::uint64_t{1} << (8 * sizeof(T));
   Worst worst;
   std::vector<T> x;
-  for (std::uint64_t bits = 0; bits < end;) {
+  for (std::uint64_t bits = first; bits < end;) {
     x.clear();
     for (; bits < end && x.size() < (1u << 20); bits += stride) x.push_back(std::bit_cast<T>(static_cast<Bits>(bits)));
     const Tensor y = f.ours(sn::from_span(x));
@@ -209,12 +212,29 @@ std::string cell(const Worst& w) { return fmt::format("{:.2f} at {}", w.ulps, w.
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t stride = 1;
+  std::uint64_t stride = 1, first = 0;
   std::string only;
-  for (int k = 1; k + 1 < argc; k += 2) {
-    if (!std::strcmp(argv[k], "--stride")) stride = std::strtoull(argv[k + 1], nullptr, 10);
-    else if (!std::strcmp(argv[k], "--only")) only = argv[k + 1];
-    else return fmt::print("unknown option {}\n", argv[k]), 2;
+  bool narrow_alone = false;
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view option = argv[k];
+    if (option == "--float32") narrow_alone = true;
+    else if (k + 1 == argc) return fmt::print("unknown option {}, or its value is missing\n", option), 2;
+    else if (option == "--stride") stride = std::strtoull(argv[++k], nullptr, 10);
+    else if (option == "--first") first = std::strtoull(argv[++k], nullptr, 10);
+    else if (option == "--only") only = fmt::format(",{},", argv[++k]);
+    else return fmt::print("unknown option {}\n", option), 2;
+  }
+  if (stride == 0) return fmt::print("a stride of 0 never ends\n"), 2;
+  const auto asked = [&](const char* name) { return only.empty() || only.find(fmt::format(",{},", name)) != std::string::npos; };
+  if (narrow_alone) {
+    fmt::print("| function | float32 | inputs |\n|---|---|---|\n");
+    for (const Unary& f : kUnary) {
+      if (!asked(f.name)) continue;
+      const Worst worst = all_bits<float>(f, stride, first);
+      fmt::print("| {} | {} | {} |\n", f.name, cell(worst), worst.inputs);
+      std::fflush(stdout);
+    }
+    return 0;
   }
   std::mt19937_64 random(1);
   const std::vector<double> x = samples(random);
@@ -225,15 +245,15 @@ int main(int argc, char** argv) {
   std::vector<Row> rows;
   fmt::print("| function | float32 | float64 | float16 | bfloat16 |\n|---|---|---|---|---|\n");
   for (const Unary& f : kUnary) {
-    if (std::string(f.name).find(only) == std::string::npos) continue;
-    Row row{f.name, all_bits<float>(f, stride), {}};
+    if (!asked(f.name)) continue;
+    Row row{f.name, all_bits<float>(f, stride, first), {}};
     compare<double, long double>(x, f.ours(sn::from_span(x)), f.wide, row.wide);
     fmt::print("| {} | {} | {} | {} | {} |\n", f.name, cell(row.narrow), cell(row.wide), cell(all_bits<sn::half>(f, 1)), cell(all_bits<sn::bfloat16>(f, 1)));
     std::fflush(stdout);
     rows.push_back(row);
   }
   for (const Binary& f : kBinary) {
-    if (std::string(f.name).find(only) == std::string::npos) continue;
+    if (!asked(f.name)) continue;
     const Row row{f.name, of_two<float, double>(f, f.narrow, random), of_two<double, long double>(f, f.wide, random)};
     fmt::print("| {} | {} | {} | | |\n", f.name, cell(row.narrow), cell(row.wide));
     rows.push_back(row);

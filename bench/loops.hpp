@@ -99,13 +99,107 @@ inline double lorenz(int steps, bool evaluating, std::int64_t n) {
   return total(x) + total(y) + total(z);
 }
 
+// Parts of a small tensor, assigned in place. The size says nothing here: planning is what these cost.
+
+inline double shifted_parts(int steps, bool evaluating) {
+  Tensor x = ramp({50});
+  for (int k = 0; k < steps; ++k) {
+    x(Slice{0, 49}) = x(Slice{1, 50});
+    if (evaluating) eval(x);
+  }
+  return total(x);
+}
+
+inline double heat_in_place(int steps, bool evaluating) {
+  Tensor u = ramp({40, 40});
+  const Slice inner{1, -1}, before{0, -2}, after{2, {}};
+  for (int k = 0; k < steps; ++k) {
+    u(inner, inner) += 0.1f * (u(before, inner) + u(after, inner) + u(inner, before) + u(inner, after) - 4.f * u(inner, inner));
+    if (evaluating) eval(u);
+  }
+  return total(u);
+}
+
+inline double rolled(int steps, bool evaluating) {
+  Tensor x = ramp({50});
+  for (int k = 0; k < steps; ++k) {
+    x = concatenate({x(Slice{1, {}}), x(Slice{0, 1})}, 0);
+    if (evaluating) eval(x);
+  }
+  return static_cast<double>(sum(x * ramp({50})).item<float>());
+}
+
+inline double counted(int steps, bool evaluating) {
+  Tensor q = ramp({50});
+  for (int k = 0; k < steps; ++k) {
+    q(k * 3 % 50) += static_cast<float>(k);
+    if (evaluating) eval(q);
+  }
+  return total(q);
+}
+
+// Lines that a round meets several times, values that are read in two orders, a state of which the user asks now and then.
+
+inline double wave(int steps, bool evaluating, std::int64_t n) {
+  Tensor u = ramp({n}), v = u * 0.f;
+  eval(u, v);
+  const auto curvature = [](const Tensor& x) { return roll(x, {1}) + roll(x, {-1}) - 2.f * x; };
+  for (int k = 0; k < steps; ++k) {
+    v = v + 0.1f * curvature(u), u = u + 0.1f * (v + 0.01f * curvature(v));
+    if (evaluating) eval(u, v);
+  }
+  return static_cast<double>(sum(u * ramp({n})).item<float>()) + total(v * v);
+}
+
+inline double exchanged(int steps, bool evaluating) {
+  Tensor x = sin(ramp({64}) * 100.f);
+  for (int k = 0; k < steps; ++k) {
+    const std::int64_t distance = std::int64_t{1} << k % 6;
+    const Tensor other = flip(x.reshape({32 / distance, 2, distance}), {1}).reshape({64});
+    x = where((arange(64) & distance) == 0, minimum(x, other), maximum(x, other));
+    if (evaluating) eval(x);
+  }
+  return static_cast<double>(sum(x * ramp({64})).item<float>());
+}
+
+inline double lstm(int steps, bool evaluating) {
+  constexpr std::int64_t size = 16;
+  const Tensor input = sin(ramp({50, 4 * size}) * 500.f), weights = sin(ramp({size, 4 * size}) * 700.f) * 0.3f;
+  Tensor h = ramp({size}), c = h * 0.f;
+  eval(input, weights, h, c);
+  const auto part = [](const Tensor& gates, std::int64_t k) { return gates(Slice{k * size, (k + 1) * size}); };
+  for (int k = 0; k < steps; ++k) {
+    const Tensor gates = input(k % 50) + matmul(h, weights);
+    c = sigmoid(part(gates, 0)) * c + sigmoid(part(gates, 1)) * tanh(part(gates, 2));
+    h = sigmoid(part(gates, 3)) * tanh(c);
+    if (evaluating) eval(h, c);
+  }
+  return total(h) + total(c);
+}
+
+inline double asked_now_and_then(int steps, bool evaluating, std::int64_t n) {
+  Tensor x = ramp({n}) + 1.f;
+  eval(x);
+  double change = 0;
+  for (int k = 0; k < steps; ++k) {
+    const Tensor next = 0.9f * x + 0.1f / x;
+    if (evaluating) eval(next);
+    if (k % 10 == 9) change += static_cast<double>(max(abs(next - x)).item<float>());
+    x = next;
+  }
+  return change + total(x);
+}
+
 /// All of them, over about `n` elements.
 inline std::vector<Loop> all(std::int64_t n) {
   std::int64_t side = 1;
   while (side * side < n) ++side;
   const auto over = [](auto run, std::int64_t size) { return [=](int steps, bool evaluating) { return run(steps, evaluating, size); }; };
   return {{"b = b + 0.02", 1000, over(add_a_little, n)}, {"Adam", 100, over(adam, n)},          {"Mandelbrot", 200, over(mandelbrot, side)},
-          {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)}};
+          {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)},
+          {"shifted parts", 400, shifted_parts}, {"heat in place", 200, heat_in_place}, {"rolled", 1000, rolled}, {"counted", 2000, counted},
+          {"wave", 200, over(wave, n)},                  {"exchanged", 300, exchanged},      {"LSTM", 200, lstm},
+          {"asked now and then", 100, over(asked_now_and_then, n)}};
 }
 
 }  // namespace sinter::loops

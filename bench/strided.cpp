@@ -27,7 +27,7 @@ std::map<std::string, std::function<sn::Tensor()>> cases() {
   const auto flat = ramp({n}), square = ramp({4096, 4096}), thirds = ramp({n / 3, 3}), four = ramp({64, 64, 64, 64});
   const auto image = ramp({5, 64, 56, 56}), m = ramp({64, 1, 1}), v = sn::abs(ramp({64, 1, 1})), g = ramp({64, 1, 1}), b = ramp({64, 1, 1});
   const auto flags = flat > 0.5f, narrow = ramp({n / 64, 64}), pairs = ramp({n / 2, 2});
-  const auto ten = ramp({10'000'000}), ramp24 = ramp({n / 24, 24}), ramp48 = ramp({n / 48, 48}), ramp100 = ramp({n / 100, 100});
+  const auto million = ramp({1'000'000}), ten = ramp({10'000'000}), ramp24 = ramp({n / 24, 24}), ramp48 = ramp({n / 48, 48}), ramp100 = ramp({n / 100, 100});
   sn::eval(flags, v);
   return {
       {"sum(x)", [=] { return sn::sum(flat); }},
@@ -58,6 +58,10 @@ std::map<std::string, std::function<sn::Tensor()>> cases() {
       {"logsumexp(x)", [=] { return sn::logsumexp(flat); }},
       {"softmax(long rows)", [=] { return sn::softmax(sn::reshape(flat, {16, n / 16}), -1); }},
       {"argmax(x)", [=] { return sn::argmax(flat); }},
+      {"argmax(a million)", [=] { return sn::argmax(million); }},
+      {"cumsum(a million)", [=] { return sn::cumsum(million); }},
+      {"cumprod(a million)", [=] { return sn::cumprod(million); }},
+      {"cummax(a million)", [=] { return sn::cummax(million); }},
       {"sum(8, axis=1)", [=] { return sn::sum(sn::reshape(flat, {n / 8, 8}), -1); }},
       {"sum(16, axis=1)", [=] { return sn::sum(sn::reshape(flat, {n / 16, 16}), -1); }},
       {"sum(24, axis=1)", [=] { return sn::sum(ramp24, -1); }},

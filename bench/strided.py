@@ -28,7 +28,7 @@ def cases():
     flat, square, thirds, four = ramp(N), ramp(4096, 4096), ramp(N // 3, 3), ramp(64, 64, 64, 64)
     image, m, g, b = ramp(5, 64, 56, 56), ramp(64, 1, 1), ramp(64, 1, 1), ramp(64, 1, 1)
     v, flags, narrow, pairs = abs(m), flat > 0.5, ramp(N // 64, 64), ramp(N // 2, 2)
-    ten, rows24, rows48, rows100 = ramp(10_000_000), ramp(N // 24, 24), ramp(N // 48, 48), ramp(N // 100, 100)
+    million, ten, rows24, rows48, rows100 = ramp(1_000_000), ramp(10_000_000), ramp(N // 24, 24), ramp(N // 48, 48), ramp(N // 100, 100)
     copy = lambda x: np.multiply(x, f(2), order="C")
     return {
         "sum(x)": lambda: flat.sum(),
@@ -59,6 +59,10 @@ def cases():
         "logsumexp(x)": lambda: np.log(np.exp(flat - flat.max()).sum()) + flat.max(),
         "softmax(long rows)": lambda: softmax(flat.reshape(16, N // 16)),
         "argmax(x)": lambda: flat.argmax(),
+        "argmax(a million)": lambda: million.argmax(),
+        "cumsum(a million)": lambda: million.cumsum(),
+        "cumprod(a million)": lambda: million.cumprod(),
+        "cummax(a million)": lambda: np.maximum.accumulate(million),
         "sum(8, axis=1)": lambda: flat.reshape(N // 8, 8).sum(axis=1),
         "sum(16, axis=1)": lambda: flat.reshape(N // 16, 16).sum(axis=1),
         "sum(24, axis=1)": lambda: rows24.sum(axis=1),

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
-          libcli11-dev doctest-dev libpng-dev libminizip-dev libboost-context-dev libprotobuf-dev protobuf-compiler libdnnl-dev)
+          libcli11-dev doctest-dev libpng-dev libminizip-dev libboost-context-dev libprotobuf-dev protobuf-compiler libdnnl-dev libhwy-dev)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not Debian or Ubuntu. Install with your package manager what stands for:" >&2

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -259,6 +261,37 @@ TEST_CASE("roll, tile, repeat") {
   CHECK(values(sn::repeat(sn::full({}, 3.0), 2)) == std::vector<double>{3, 3});
   CHECK(values(sn::roll(sn::arange(5), {1, 1}, {0, 0})) == std::vector<double>{3, 4, 0, 1, 2});
   CHECK_THROWS_AS(sn::repeat(sn::ones({2}), -1), sn::ValueError);
+}
+
+TEST_CASE("rows of every short length, of which few fill vectors, and places compared with numbers far from any") {
+  std::mt19937 rng(fresh_seed());
+  for (const DType dtype : {DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64})
+    for (const std::int64_t n : on_cuda() ? std::vector<std::int64_t>{1, 33} : std::vector<std::int64_t>{1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 100, 130}) {
+      if (on_cuda() && dtype != DType::uint8 && dtype != DType::float32) continue;
+      const std::string what = fmt::format("{}, {}", sn::name(dtype), n);
+      const auto [x, ref] = random(rng, {3, n + 2}, dtype, 0, 9);
+      const auto at = [&, &ref = ref](const Coords& c, std::int64_t shift) { return ref.v[static_cast<std::size_t>(c[0] * (n + 2) + c[1] + shift)]; };
+      const auto part = [&, &x = x](std::int64_t shift) { return x.at({Slice{}, Slice{shift, n + shift}}); };
+      same(sn::maximum(part(0), sn::maximum(part(1), part(2))), make({3, n}, [&](const Coords& c) { return std::max({at(c, 0), at(c, 1), at(c, 2)}); }), what);
+      if (!is_bool(dtype) && !is_floating(dtype))  // lanes that are not there divide by nothing
+        same(sn::floor_divide(part(1), sn::maximum(part(2), sn::ones({}, dtype))),
+             make({3, n}, [&](const Coords& c) { return std::floor(at(c, 1) / std::max(at(c, 2), 1.0)); }), what + ", divided");
+      const Tensor place = sn::arange(n);
+      for (const std::int64_t number : {std::int64_t{-3}, std::int64_t{0}, n / 2, n - 1, n, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+        const Tensor limit = sn::full({}, number, DType::int64);
+        const auto chosen = [&](const Tensor& condition, const std::function<bool(std::int64_t)>& holds, const char* name) {
+          same(sn::where(condition, part(0), part(2)), make({3, n}, [&](const Coords& c) { return holds(c[1]) ? at(c, 0) : at(c, 2); }),
+               fmt::format("{}: place {} {}", what, name, number));
+        };
+        chosen(place < limit, [&](std::int64_t k) { return k < number; }, "<");
+        chosen(place <= limit, [&](std::int64_t k) { return k <= number; }, "<=");
+        chosen(limit < place, [&](std::int64_t k) { return number < k; }, ">");
+        chosen(limit <= place, [&](std::int64_t k) { return number <= k; }, ">=");
+        chosen(place == limit, [&](std::int64_t k) { return k == number; }, "==");
+        chosen(place != limit, [&](std::int64_t k) { return k != number; }, "!=");
+        if (on_cuda()) break;
+      }
+    }
 }
 
 TEST_CASE("triangles, eye, diagonals") {

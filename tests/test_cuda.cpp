@@ -363,6 +363,72 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
   }
 }
 
+TEST_CASE("what lies the other way round is turned by squares") {
+  Random random;
+  CAPTURE(random.seed);
+  for (DType dtype : {f32, f64, b8})
+    for (int threads : {32, 256, 1024}) {
+      const std::int64_t A = random.integer(1, 5), B = random.integer(1, 80), C = random.integer(1, 80);
+      CAPTURE(A);
+      CAPTURE(B);
+      CAPTURE(C);
+      // out[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or.
+      NestBuilder n(fmt::format("turned_{}", name(dtype)), {A, B, C});
+      n.stage(false);
+      const int one = n.load(dtype, n.index({B * C, 1, B})), two = n.load(dtype, n.index({0, C, 1})), three = n.load(dtype, n.index({B, 1, A * B}));
+      n.store(n.op(Op::add, {n.op(Op::add, {one, two}), three}), n.index({B * C, C, 1}));
+      n.nest.schedule.form = jit::Form::tiles;
+      n.nest.schedule.threads = threads;
+      n.nest.schedule.wide_index = threads == 32;
+      const auto count = static_cast<std::size_t>(A * B * C);
+      const auto made = [&](std::size_t size) {
+        Array values(dtype, size);
+        for (std::size_t i = 0; i < size; ++i) {
+          if (dtype == f32) values.set(i, static_cast<float>(random.integer(-1000, 1000)));
+          else if (dtype == f64) values.set(i, static_cast<double>(random.integer(-1000, 1000)));
+          else values.set(i, static_cast<std::uint8_t>(random.integer(0, 3) == 0));
+        }
+        return values;
+      };
+      const Array x = made(count), y = made(static_cast<std::size_t>(B * C)), z = made(count);
+      const std::vector<Array> got = run(n.nest, {x, y, z}, {count});
+      int wrong = 0;
+      for (std::int64_t a = 0; a < A; ++a)
+        for (std::int64_t b = 0; b < B; ++b)
+          for (std::int64_t c = 0; c < C; ++c) {
+            const double sum = x.number((a * C + c) * B + b) + y.number(b * C + c) + z.number((c * A + a) * B + b);
+            wrong += got[0].number((a * B + b) * C + c) != (dtype == b8 ? sum > 0 : sum);
+          }
+      CHECK(wrong == 0);
+      if (threads == 256) compile_for_all_targets(n.nest);
+    }
+}
+
+TEST_CASE("vectors beside accesses that start between them, and the last points of an odd size") {
+  Random random;
+  CAPTURE(random.seed);
+  for (int lanes : {2, 4})
+    for (std::int64_t count : {1, 3, 4, 5, 8191}) {
+      NestBuilder b("between", {count});
+      b.stage(false);
+      const int sum = b.op(Op::add, {b.load(f32, b.index({1})), b.load(f32, b.index({1}, 1))});
+      b.store(b.op(Op::add, {sum, b.load(f32, b.index({0}))}), b.index({1}));
+      b.store(sum, b.index({1}, 1));
+      b.nest.schedule.vector = lanes;
+      b.nest.schedule.tail = true;
+      b.nest.schedule.singles = {1, 4};
+      b.nest.schedule.wide_index = lanes == 2;
+      const std::vector<float> x = random.floats(count), later = random.floats(count + 1), shared = random.floats(1);
+      const std::vector<Array> y = run(b.nest, {x, later, shared}, {static_cast<std::size_t>(count), static_cast<std::size_t>(count + 1)});
+      int wrong = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        wrong += y[0].at<float>(i) != x[i] + later[i + 1] + shared[0];
+        wrong += y[1].at<float>(i + 1) != x[i] + later[i + 1];
+      }
+      CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("sizes of nothing and of one") {
   const std::vector<float> x = {5};
   for (std::int64_t columns_of_one : {0, 1}) {

@@ -62,7 +62,7 @@ const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all = [] {
     std::map<std::string, Function> map = {
 #define UNARY(name) {#name, unary<sn::name>}
-        UNARY(negative), UNARY(absolute), UNARY(sign), UNARY(floor), UNARY(ceil), UNARY(round), UNARY(trunc), UNARY(sqrt), UNARY(rsqrt),
+        UNARY(negative), UNARY(absolute), UNARY(sign), UNARY(floor), UNARY(ceil), {"round", [](const Operands& x) { return sn::round(x[0]); }}, UNARY(trunc), UNARY(sqrt), UNARY(rsqrt),
         UNARY(exp), UNARY(exp2), UNARY(expm1), UNARY(log), UNARY(log2), UNARY(log10), UNARY(log1p), UNARY(sin), UNARY(cos), UNARY(tan),
         UNARY(asin), UNARY(acos), UNARY(atan), UNARY(sinh), UNARY(cosh), UNARY(tanh), UNARY(erf), UNARY(erfc),
         UNARY(cbrt), UNARY(asinh), UNARY(acosh), UNARY(atanh), UNARY(signbit), UNARY(deg2rad), UNARY(rad2deg), UNARY(bitwise_count),

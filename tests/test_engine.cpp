@@ -6,6 +6,7 @@
 #include <bit>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>

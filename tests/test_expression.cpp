@@ -286,6 +286,16 @@ TEST_CASE("indexing is NumPy's") {
   CHECK_RECORDS("x[None:None:2]", x(Slice{{}, {}, 2}));
   CHECK_RECORDS("x[0][1:3] * y[1:3]", x(0)(Slice{1, 3, {}}) * y(Slice{1, 3, {}}));
   CHECK_RECORDS("x.T[0]", transpose(x)(0));
+  CHECK_RECORDS("x[(0, 2)]", x(0, 2));
+  CHECK_RECORDS("x[[0, 2]]", x(from_span(std::vector<std::int64_t>{0, 2})));
+  CHECK_RECORDS("k = [0, 2]; x[k, 1:]", x(from_span(std::vector<std::int64_t>{0, 2}), Slice{1, {}}));
+  CHECK_RECORDS("x * [1, 2, 3, 4, 5, 6]", x * from_span(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
+  CHECK_RECORDS("[[2.5], [1], [0], [4]] < x", less(from_span(std::vector<double>{2.5, 1, 0, 4}, {4, 1}), x));
+  CHECK_RECORDS("maximum(x, [x[0], y, y, y])", maximum(x, stack({x(0), y, y, y})));
+  CHECK_RECORDS("x.reshape(x.shape[::-1])", reshape(x, {6, 4}));
+  CHECK_RECORDS("zeros(x.shape[:1] + (2,) * 2) + x.shape[-1]", zeros({4, 2, 2}) + 6);
+  CHECK_RECORDS("x.real + x.imag * x.itemsize", x + zeros({4, 6}, DType::float32) * 4);
+  CHECK_RECORDS("zeros(x.mT.shape, dtype=result_type(x, float64, 3))", zeros({6, 4}));
   CHECK_RECORDS("(x + 1)[0]", (x + 1)(0));
 }
 
@@ -501,10 +511,13 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"sum(x, keepdims=1)", "True or False", 16},
       {"x.astype(y)", "dtype", 9},
       {"gelu(x, approximate='fast')", "'none' or 'tanh'", 20},
-      {"round(x, 2)", "decimals=0", 9},
+      {"round(x, 2.5)", "an integer", 9},
       {"clip(x)", "a_min", 5},
       {"x.reshape(2, 2.5)", "this is a float", 13},
-      {"layer_norm(x, 2)", "a tensor", 14},
+      {"layer_norm(x, 'a')", "tensors, numbers and lists of them, and this is a string", 14},
+      {"sum([[1, 2], [3]])", "not of one shape", 13},
+      {"sum([1, 'a'])", "this is a string", 8},
+      {"stack((x, [1, None]))", "this is None", 14},
       {"x < y < 1", "cannot be chained", 6},
       {"x and y", "write (a) & (b)", 2},
       {"not x", "write ~(a)", 0},
@@ -542,7 +555,10 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"1 << -1", "negative shift", 2},
       {"2 @ 3", "matrices", 2},
       {"x + None", "not None", 4},
-      {"x + (1, 2)", "not a tuple", 4},
+      {"x + (1, 'a')", "this is a string", 8},
+      {"(1, 2) + [3]", "not a tuple", 7},
+      {"(1, 2) * 1e3", "not a tuple", 7},
+      {"[1] * 99999999", "too long", 4},
       {"-'a'", "not a string", 1},
       {"()", "result is an empty tuple", 0},
       {"x, (y, 2)", "tuple within a tuple", 3},
@@ -557,6 +573,12 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"x['a':]", "slice takes integers", 2},
       {"x[:y]", "slice takes integers", 3},
       {"x.shape[2]", "out of range", 7},
+      {"x.shape[::0]", "step cannot be 0", 7},
+      {"x.shape[1.5]", "cannot be a float", 8},
+      {"x[1, 'a']", "cannot be a string", 5},
+      {"x[[0, None]]", "this is None", 6},
+      {"iinfo(float32)", "not an integer type", 0},
+      {"finfo(float32).digits", "no 'digits'", 15},
       {"n[0]", "cannot be indexed", 1},
       {"x(1)", "cannot be called", 1},
       {"n.T", "no attribute", 2},

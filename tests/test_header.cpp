@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <memory>
 #include <sinter/eigen.hpp>
 
 #include "host_data_stub.hpp"

@@ -38,6 +38,20 @@ void check_loop(const char* name, int steps, double launches_per_step, std::uint
   FAIL("no loop is called " << name);
 }
 
+// A loop over parts: with and without an evaluation the same values, and as many plans for many steps as for few.
+void check_parts(const char* name, int steps, std::uint64_t plans) {
+  for (const auto& loop : sn::loops::all(900)) {
+    if (loop.name != name) continue;
+    CAPTURE(loop.name);
+    CHECK(loop.run(steps, false) == doctest::Approx(loop.run(steps, true)).epsilon(1e-4));
+    const auto before = sn::counters().plans_made;
+    CHECK(loop.run(3 * steps, false) == doctest::Approx(loop.run(3 * steps, true)).epsilon(1e-4));
+    CHECK(sn::counters().plans_made - before <= plans);
+    return;
+  }
+  FAIL("no loop is called " << name);
+}
+
 int steps(int count) { return sinter::testing::on_cuda() ? count / 4 : count; }
 
 }  // namespace
@@ -48,5 +62,15 @@ TEST_CASE("Mandelbrot: two coupled values") { check_loop("Mandelbrot", steps(200
 TEST_CASE("heat: a stencil of slices, another shape at every step") { check_loop("heat", steps(60), 1.1, 24); }
 TEST_CASE("a loop that asks only for a norm: what the user holds is computed once") { check_loop("convergence", steps(100), 3.1, 12); }
 TEST_CASE("Lorenz: three coupled arrays") { check_loop("Lorenz", steps(200), 0.5, 12); }
+
+TEST_CASE("a wave: the same line several times a round") { check_loop("wave", steps(120), 2.1, 12); }
+TEST_CASE("elements exchanged: a value read in two orders") { check_parts("exchanged", steps(120), 2); }
+TEST_CASE("an LSTM: slices of what a product gives") { check_loop("LSTM", steps(100), 2.1, 12); }
+TEST_CASE("a state that is asked for now and then: what the user holds is computed once") { check_loop("asked now and then", steps(100), 0.5, 12); }
+
+TEST_CASE("parts assigned from their neighbours") { check_parts("shifted parts", steps(120), 2); }
+TEST_CASE("heat, assigned in place") { check_parts("heat in place", steps(80), 4); }
+TEST_CASE("pieces joined the other way round") { check_parts("rolled", steps(120), 4); }
+TEST_CASE("one element after the other") { check_parts("counted", steps(200), 16); }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -20,7 +20,7 @@ std::string signature(const std::vector<Parameter>& parameters) {
 
 std::string_view kind_name(const Value& value) {
   constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
-                                        "a dtype", "a string",      "...",        "a tuple"};
+                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type"};
   return names[value.is.index()];
 }
 
@@ -56,7 +56,7 @@ std::vector<Parameter> parameters_of(const Function& function) {
 }
 
 Arguments::Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset)
-    : function_(function), parameters_(parameters_of(function)), values_(parameters_.size()), offset_(offset) {
+    : function_(function), parameters_(parameters_of(function)), values_(parameters_.size()), lists_(parameters_.size()), offset_(offset) {
   std::size_t position = 0;
   Tuple rest;
   for (Argument& argument : arguments) {
@@ -122,15 +122,17 @@ void Arguments::wrong_kind(int parameter, std::string_view wanted) const {
 
 Arg Arguments::operand(int parameter) const {
   const Value* value = given(parameter);
-  if (!value || !value->is_operand()) wrong_kind(parameter, "a tensor or a number");
-  return tools::operand(*value, function_.name);
+  if (!value || !(value->is_operand() || value->as<Tuple>())) wrong_kind(parameter, "a tensor or a number");
+  if (!value->as<Tuple>()) return tools::operand(*value, function_.name);
+  Tensor& list = lists_[static_cast<std::size_t>(parameter)];
+  if (list.empty_handle()) list = array_of(*value, function_.name);
+  return {list, Location{}};
 }
 
 Tensor Arguments::tensor(int parameter) const {
   const Value* value = given(parameter);
-  if (value && !value->as<Tensor>()) wrong_kind(parameter, "a tensor");
   if (!value && !parameters_[static_cast<std::size_t>(parameter)].optional) wrong_kind(parameter, "a tensor");
-  return value ? *value->as<Tensor>() : Tensor();
+  return value ? array_of(*value, function_.name) : Tensor();
 }
 
 std::vector<Tensor> Arguments::tensors(int parameter) const {
@@ -138,10 +140,7 @@ std::vector<Tensor> Arguments::tensors(int parameter) const {
   if (value && value->as<Tensor>()) return {*value->as<Tensor>()};  // the only one of those written one after another
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
   std::vector<Tensor> result;
-  for (const Value& item : *value->as<Tuple>()) {
-    if (const auto* tensor = item.as<Tensor>()) result.push_back(*tensor);
-    else throw Fault{item.offset, fmt::format("{}() takes a tuple of tensors, and this is {}", function_.name, kind_name(item))};
-  }
+  for (const Value& item : *value->as<Tuple>()) result.push_back(array_of(item, function_.name));
   return result;
 }
 std::optional<std::int64_t> Arguments::axis(int parameter) const {

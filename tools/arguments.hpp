@@ -27,11 +27,12 @@ class Arguments {
   const Value* given(int parameter) const;
   /// True for None that was written: NumPy's word for the flat tensor where leaving an axis out means another one.
   bool none(int parameter) const;
+  /// A list becomes a tensor, which lives as long as the arguments.
   Arg operand(int parameter) const;
-  std::vector<Tensor> tensors(int parameter) const;  // a tuple of them
+  std::vector<Tensor> tensors(int parameter) const;  // a list of what array_of takes
   std::optional<std::int64_t> axis(int parameter) const;  // absent: none
   std::vector<std::int64_t> list(int parameter) const;    // an integer or a tuple of integers
-  Tensor tensor(int parameter) const;  // absent: an empty handle
+  Tensor tensor(int parameter) const;  // absent: an empty handle; numbers and lists become tensors
   Axes axes(int parameter, const Axes& otherwise = {}) const;
   Shape shape(int parameter) const;    // an integer or a tuple of integers
   bool flag(int parameter, bool otherwise = false) const;
@@ -40,6 +41,7 @@ class Arguments {
   std::string text(int parameter, std::string_view otherwise) const;
   std::optional<DType> dtype(int parameter) const;
 
+  std::string_view function() const { return function_.name; }
   [[noreturn]] void fail(int parameter, const std::string& message) const;
 
  private:
@@ -49,6 +51,7 @@ class Arguments {
   const Function& function_;
   std::vector<Parameter> parameters_;
   std::vector<std::optional<Value>> values_;
+  mutable std::vector<Tensor> lists_;  // by parameter: what operand() made of a list
   std::size_t offset_;
 };
 

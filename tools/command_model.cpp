@@ -1,4 +1,4 @@
-// sinter run, sinter check: a trained model on .npy files.
+// sinter run, sinter check, sinter compile: a trained model, or its plan, on .npy files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +6,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 
+#include "command_plan.hpp"
 #include "commands.hpp"
+#include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
 #include "sinter/sinter.hpp"
 
@@ -56,8 +60,29 @@ Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t
   return astype(random::uniform(random::Key(seed), shape, -1.0, 1.0), input.dtype);
 }
 
+/// --size NAME=8, NAME=1,8
+std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& request) {
+  std::map<std::string, std::vector<std::int64_t>> sizes;
+  for (const std::string& argument : request.sizes) {
+    const auto refuse = [&] { return ValueError(fmt::format("--size {}: not of the form NAME=8 or NAME=1,8", argument)); };
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) throw refuse();
+    auto& list = sizes[argument.substr(0, equals)];
+    const char *next = argument.data() + equals, *end = argument.data() + argument.size();
+    while (next != end) {
+      std::int64_t size = 0;
+      const auto [stop, error] = std::from_chars(++next, end, size);
+      if (error != std::errc() || size < 0 || (stop != end && *stop != ',')) throw refuse();
+      list.push_back(size);
+      next = stop;
+    }
+    if (list.empty()) throw refuse();
+  }
+  return sizes;
+}
+
 /// NAME=FILE.npy or NAME=NUMBER; a model's names may hold anything but =.
-std::map<std::string, Tensor> bind(const ModelRequest& request, const Model& model) {
+std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values) {
   std::map<std::string, Tensor> inputs;
   for (const std::string& argument : request.bindings) {
     const std::size_t equals = argument.find('=');
@@ -67,30 +92,119 @@ std::map<std::string, Tensor> bind(const ModelRequest& request, const Model& mod
   }
   if (!request.random) return inputs;
   std::map<std::string, std::int64_t> sizes;
-  for (const std::string& argument : request.sizes) {
-    const std::size_t equals = argument.find('=');
-    std::int64_t size = 0;
-    const char *begin = argument.data() + std::min(equals + 1, argument.size()), *end = argument.data() + argument.size();
-    if (equals == std::string::npos || std::from_chars(begin, end, size).ptr != end || begin == end || size < 0)
-      throw ValueError(fmt::format("--size {}: not of the form NAME=8", argument));
-    sizes[argument.substr(0, equals)] = size;
-  }
+  for (const auto& [name, list] : sizes_of(request)) sizes[name] = list.front();
   std::uint64_t seed = 0;
-  for (const ModelValue& input : model.inputs())
+  for (const ModelValue& input : values)
     if (!inputs.contains(input.name)) inputs.emplace(input.name, made_up(input, sizes, ++seed));
   return inputs;
 }
 
 }  // namespace
 
+namespace {
+
+/// What can be run by names: a model, or its plan.
+struct Runnable {
+  std::vector<ModelValue> inputs;
+  std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
+  std::function<std::string(const std::map<std::string, Tensor>& results)> explain;
+};
+
+Runnable runnable(const Model& model) {
+  return {model.inputs(), [model](const auto& inputs) { return model.run(inputs, {}); },
+          [](const std::map<std::string, Tensor>& results) {
+            std::vector<Tensor> all;
+            for (const auto& [name, tensor] : results) all.push_back(tensor);
+            return explain(all);
+          }};
+}
+
+std::vector<ModelValue> inputs_of(const Function& function) {
+  std::vector<ModelValue> values;
+  for (const InputSpec& spec : function.inputs()) {
+    ModelValue& value = values.emplace_back(ModelValue{spec.name, spec.dtype, std::vector<ModelSize>()});
+    for (const AxisSize& axis : spec.shape) value.shape->push_back(axis.name.empty() ? ModelSize{axis.size, {}} : ModelSize{{}, axis.name});
+  }
+  return values;
+}
+
+Runnable runnable(const Function& function) {
+  return {inputs_of(function),
+          [function](const std::map<std::string, Tensor>& inputs) {
+            std::vector<Tensor> ordered;
+            for (const InputSpec& spec : function.inputs()) {
+              const auto given = inputs.find(spec.name);
+              if (given == inputs.end()) throw ValueError(fmt::format("the input {} is not given", to_string(spec)));
+              ordered.push_back(given->second);
+            }
+            if (inputs.size() > ordered.size())
+              for (const auto& [name, tensor] : inputs)
+                if (std::none_of(function.inputs().begin(), function.inputs().end(), [&](const InputSpec& spec) { return spec.name == name; }))
+                  throw ValueError(fmt::format("the plan has no input '{}'", name));
+            const std::vector<Tensor> results = function(ordered, Location{});
+            std::map<std::string, Tensor> named;
+            for (std::size_t k = 0; k < results.size(); ++k) named.emplace(function.outputs()[k], results[k]);
+            return named;
+          },
+          [function](const auto&) { return function.explain(); }};
+}
+
+/// By its first bytes.
+bool is_plan(const std::string& path) {
+  char start[6] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == "snplan";
+}
+
+int check(const Function& function, const std::string& file) {
+  print_values("input", inputs_of(function));
+  for (const std::string& output : function.outputs()) fmt::print("{:<8} {}\n", "output", output);
+  fmt::print("{}: {} plan{}\n", file, function.plans(), function.plans() == 1 ? "" : "s");
+  return 0;
+}
+
+void print_figures(const Function& function) {
+  for (const FrozenFigures& one : function.figures()) {
+    std::string sizes;
+    for (const auto& [axis, size] : one.sizes) sizes += fmt::format("{}={} ", axis, size);
+    fmt::print("plan     {}{} kernels, {} library calls; values on the way in {}, at least {} alive at once, {} each apart\n", sizes, one.kernels, one.library_calls,
+               readable_bytes(one.arena_bytes), readable_bytes(one.least_bytes), readable_bytes(one.apart_bytes));
+  }
+}
+
+}  // namespace
+
+int compile_model(const ModelRequest& request) {
+  apply_settings(request.device, request.backend, request.fuse);
+  const Clock::time_point start = Clock::now();
+  const Counters before = counters();
+  const Function function = freeze(Model::load(request.file, {.rewrite = request.rewrite}), sizes_of(request), Location{});
+  function.save(request.out, Location{});
+  const double took = milliseconds(start);
+  const Counters after = counters();
+  print_figures(function);
+  fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)), function.plans(),
+             function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
+  if (request.explain) print_explanation(function.explain());
+  return 0;
+}
+
 int run_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point loading = Clock::now();
-  const Model model = Model::load(request.file, {.rewrite = request.rewrite});
+  Runnable model;
+  if (is_plan(request.file)) {
+    const Function function = Function::load(request.file, Location{});
+    if (request.check) return check(function, request.file);
+    model = runnable(function);
+  } else {
+    const Model file = Model::load(request.file, {.rewrite = request.rewrite});
+    if (request.check) return check(file, request.file);
+    model = runnable(file);
+  }
   const double load_ms = milliseconds(loading);
-  if (request.check) return check(model, request.file);
 
-  const std::map<std::string, Tensor> inputs = bind(request, model);
+  const std::map<std::string, Tensor> inputs = inputs_by_name(request, model.inputs);
   const Counters before = counters();
   std::map<std::string, Tensor> results;
   std::vector<double> times;
@@ -120,11 +234,7 @@ int run_model(const ModelRequest& request) {
     std::sort(rest.begin(), rest.end());
     if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
   }
-  if (request.explain) {
-    std::vector<Tensor> all;
-    for (const auto& [name, tensor] : results) all.push_back(tensor);
-    print_explanation(explain(all));
-  }
+  if (request.explain) print_explanation(model.explain(results));
   return 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -9,7 +11,10 @@
 #include "functions.hpp"
 #include "lexer.hpp"
 #include "scalars.hpp"
+#include "sinter/complex.hpp"
+#include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/types.hpp"
 #include "words.hpp"
 
 namespace sinter::tools {
@@ -64,6 +69,8 @@ class Parser {
   static Tensor result_of(const Value& value) {
     if (const auto* tensor = value.as<Tensor>()) return *tensor;
     if (value.is_number()) return full({}, operand(value, ""));
+    if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
+      return array_of(value, "array");  // x, x.shape
     throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
                                                 : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
   }
@@ -144,6 +151,7 @@ class Parser {
       return record();
     } catch (const Error&) {
       rethrow([&](std::string message) {
+        for (std::size_t at = 0; (at = message.find("DType::", at)) != std::string::npos;) message.erase(at, 7);  // Python's spelling
         const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
         if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
         return point_at(text_, offset, message);
@@ -229,7 +237,8 @@ class Parser {
   Value updated(const Operator& row, std::size_t offset, const Value& before, const Value& by) {
     const auto* tensor = before.as<Tensor>();
     if (!tensor || !row.update) return apply(row, offset, before, by);
-    const Arg operand = tools::operand(by, row.symbol);
+    const Value other = beside_tensor(by);
+    const Arg operand = tools::operand(other, row.symbol);
     Tensor after = *tensor;
     recorded(offset, [&] { return (after.*row.update)(operand); });
     return {after, offset};
@@ -258,7 +267,7 @@ class Parser {
     const std::vector<Index> index = indexes(opening);
     const Token symbol = next();
     const Operator* row = find_update(symbol);
-    const Value value = expressions();
+    const Value value = beside_tensor(expressions());
     const Arg by = operand(value, symbol.text);
     recorded(symbol.offset, [&] {
       if (!row) whole.at(index, Location{}) = by;
@@ -479,8 +488,37 @@ class Parser {
 
   Value apply(const Operator& row, std::size_t offset, const Value& left, const Value& right) {
     if (left.is_number() && right.is_number()) return scalar_binary(row.symbol, left, right, offset);
-    const Arg a = operand(left, row.symbol), b = operand(right, row.symbol);
-    return {recorded(offset, [&] { return row.record(a, b); }), offset};
+    if (left.as<DType>() && right.as<DType>() && row.strength == kComparison && (row.symbol == "==" || row.symbol == "!="))
+      return {(*left.as<DType>() == *right.as<DType>()) == (row.symbol == "=="), offset};
+    if (!left.as<Tensor>() && !right.as<Tensor>()) return {joined(row.symbol, left, right, offset), offset};
+    const Value a = beside_tensor(left), b = beside_tensor(right);
+    const Arg x = operand(a, row.symbol), y = operand(b, row.symbol);
+    return {recorded(offset, [&] { return row.record(x, y); }), offset};
+  }
+
+  /// What an operator or an assignment reads beside a tensor: a list is an array there.
+  static Value beside_tensor(const Value& value) { return value.as<Tuple>() ? Value{array_of(value, "array"), value.offset} : value; }
+
+  /// Python's + and * of tuples and lists: x.shape + (1,), (2,) * 3.
+  static Tuple joined(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
+    const Tuple *a = left.as<Tuple>(), *b = right.as<Tuple>();
+    if (symbol == "+" && a && b && a->is_list == b->is_list) {
+      Tuple both = *a;
+      both.insert(both.end(), b->begin(), b->end());
+      return both;
+    }
+    const auto* count = (a ? right : left).as<std::int64_t>();
+    if (symbol == "*" && (a || b) && count) {
+      constexpr std::size_t kMost = 1 << 20;
+      const Tuple& items = a ? *a : *b;
+      if (*count > 0 && items.size() * static_cast<std::uint64_t>(*count) > kMost) throw Fault{offset, "the repeated list is too long; repeat() and tile() work on tensors"};
+      Tuple many;
+      many.is_list = items.is_list;
+      for (std::int64_t k = 0; k < *count; ++k) many.insert(many.end(), items.begin(), items.end());
+      return many;
+    }
+    const Value& other = a || !b ? left : right;
+    throw Fault{offset, fmt::format("{} takes tensors and numbers, not {}; array(…) makes a tensor", symbol, kind_name(other))};
   }
 
   Value unary() {
@@ -555,6 +593,7 @@ class Parser {
       if (!accept(",")) break;
     }
     expect("]", opening);
+    items.is_list = true;
     return tuple(std::move(items), opening.offset, std::move(written));
   }
 
@@ -661,9 +700,14 @@ class Parser {
     next();
     const Token name = next();
     if (name.kind != TokenKind::name) unexpected(name);
+    if (const auto* limits = value.as<Limits>()) return limit(limits->dtype, name);
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{name.offset, fmt::format("{} has no attribute '{}'", kind_name(value), name.text)};
-    if (name.text == "T") return {recorded(name.offset, [&] { return transpose(*tensor); }), name.offset};
+    if (name.text == "T" || name.text == "mT") return {recorded(name.offset, [&] { return name.text == "T" ? transpose(*tensor) : matrix_transpose(*tensor); }), name.offset};
+    if (name.text == "real" && !peek().is("(")) return {*tensor, name.offset};
+    if (name.text == "imag" && !peek().is("(")) return {imag(*tensor), name.offset};
+    if (name.text == "itemsize") return {static_cast<std::int64_t>(itemsize(tensor->dtype())), name.offset};
+    if (name.text == "nbytes") return {tensor->size() * static_cast<std::int64_t>(itemsize(tensor->dtype())), name.offset};
     if (name.text == "ndim") return {std::int64_t{tensor->ndim()}, name.offset};
     if (name.text == "size") return {tensor->size(), name.offset};
     if (name.text == "dtype") return {tensor->dtype(), name.offset};
@@ -674,7 +718,7 @@ class Parser {
     }
     const Function* function = find_function(name.text);
     if (!function) {
-      std::vector<std::string_view> known{"T", "ndim", "size", "dtype", "shape"};
+      std::vector<std::string_view> known{"T", "mT", "ndim", "size", "itemsize", "nbytes", "dtype", "shape", "real", "imag"};
       for (const Function& row : functions()) known.push_back(row.name);
       const std::string near = nearest(name.text, known);
       throw Fault{name.offset, fmt::format("a tensor has no attribute '{}'{}", name.text,
@@ -686,10 +730,31 @@ class Parser {
     return call_of(*function, name, std::move(self));
   }
 
+  /// finfo(dtype).eps, iinfo(dtype).max
+  static Value limit(DType dtype, const Token& name) {
+    const std::string_view text = name.text;
+    if (text == "bits") return {static_cast<std::int64_t>(8 * itemsize(dtype)), name.offset};
+    if (text == "dtype") return {dtype, name.offset};
+    if (is_floating(dtype)) {
+      const FloatInfo info = finfo(dtype, Location{});
+      const std::pair<std::string_view, double> numbers[] = {{"eps", info.eps}, {"min", info.min}, {"max", info.max}, {"smallest_normal", info.smallest_normal},
+                                                             {"tiny", info.smallest_normal}, {"smallest_subnormal", info.smallest_subnormal}};
+      for (const auto& [word, number] : numbers)
+        if (word == text) return {number, name.offset};
+    } else {
+      const IntegerInfo info = iinfo(dtype, Location{});
+      if (text == "min") return {info.min, name.offset};
+      if (text == "max" && info.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {full({}, info.max), name.offset};
+      if (text == "max") return {static_cast<std::int64_t>(info.max), name.offset};
+    }
+    throw Fault{name.offset, fmt::format("the limits of {} have no '{}'; they have bits, dtype, min, max{}", sinter::name(dtype), text,
+                                         is_floating(dtype) ? ", eps, smallest_normal, smallest_subnormal" : "")};
+  }
+
   std::vector<Index> indexes(const Token& opening) {
     std::vector<Index> index;
     while (!peek().is("]")) {
-      index.push_back(index_item());
+      index_item(index);
       if (!accept(",")) break;
     }
     if (index.empty() && peek().is("]")) throw Fault{peek().offset, "an index is missing here"};
@@ -701,9 +766,10 @@ class Parser {
     const Token opening = next();
     const std::vector<Index> index = indexes(opening);
     if (const auto* tuple = value.as<Tuple>()) {
-      if (index.size() != 1 || index[0].kind() != Index::Kind::integer)
-        throw Fault{opening.offset, "a tuple is indexed by one integer"};
       const auto size = static_cast<std::int64_t>(tuple->size());
+      if (index.size() == 1 && index[0].kind() == Index::Kind::slice) return {part_of(*tuple, index[0].slice(), opening), opening.offset};
+      if (index.size() != 1 || index[0].kind() != Index::Kind::integer)
+        throw Fault{opening.offset, "a tuple is indexed by one integer or slice"};
       const std::int64_t i = index[0].integer() < 0 ? index[0].integer() + size : index[0].integer();
       if (i < 0 || i >= size)
         throw Fault{opening.offset, fmt::format("index {} is out of range for a tuple of {}", index[0].integer(), size)};
@@ -714,6 +780,24 @@ class Parser {
     return {recorded(opening.offset, [&] { return tensor->at(index, Location{}); }), opening.offset};
   }
 
+  /// Python's slice of a tuple: ends beyond it are its ends.
+  static Tuple part_of(const Tuple& tuple, const Slice& slice, const Token& opening) {
+    const auto size = static_cast<std::int64_t>(tuple.size());
+    const std::int64_t step = slice.step.value_or(1), lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
+    if (step == 0) throw Fault{opening.offset, "a slice's step cannot be 0"};
+    const auto end = [&](std::optional<std::int64_t> given, std::int64_t otherwise) {
+      return !given ? otherwise : std::clamp(*given < 0 ? *given + size : *given, lowest, highest);
+    };
+    const std::int64_t start = end(slice.start, step < 0 ? highest : lowest), stop = end(slice.stop, step < 0 ? lowest : highest);
+    Tuple part;
+    part.is_list = tuple.is_list;
+    for (std::int64_t k = start; step < 0 ? k > stop : k < stop; k += step) {
+      part.push_back(tuple[static_cast<std::size_t>(k)]);
+      if (step > size || step < -size) break;  // the next would be beyond, and may be beyond 64 bits
+    }
+    return part;
+  }
+
   std::optional<std::int64_t> slice_part() {
     if (peek().is(":") || peek().is(",") || peek().is("]")) return std::nullopt;
     const Value value = expression();
@@ -722,22 +806,34 @@ class Parser {
     throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
   }
 
-  Index index_item() {
-    const Location nowhere{};
-    if (!peek().is(":")) {
-      const Value value = expression();
-      if (!peek().is(":")) {
-        if (const auto* i = value.as<std::int64_t>()) return Index(*i, nowhere);
-        if (value.as<None>()) return Index(newaxis, nowhere);
-        if (value.as<Ellipsis>()) return Index(ellipsis, nowhere);
-        if (const auto* places = value.as<Tensor>()) return Index(*places, nowhere);
-        throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
-      }
+  void index_item(std::vector<Index>& index) {
+    if (peek().is(":")) {
+      index.push_back(slice_from(std::nullopt));
+      return;
+    }
+    const Value value = expression();
+    if (peek().is(":")) {
       if (!value.as<std::int64_t>() && !value.as<None>())
         throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
-      return slice_from(value.as<None>() ? std::nullopt : std::optional(*value.as<std::int64_t>()));
+      index.push_back(slice_from(value.as<None>() ? std::nullopt : std::optional(*value.as<std::int64_t>())));
+      return;
     }
-    return slice_from(std::nullopt);
+    const Tuple* tuple = value.as<Tuple>();
+    if (tuple && !tuple->is_list && index.empty() && peek().is("]")) {  // x[(1, 2)] is x[1, 2]
+      for (const Value& item : *tuple) index.push_back(index_of(item));
+      return;
+    }
+    index.push_back(index_of(value));
+  }
+
+  static Index index_of(const Value& value) {
+    const Location nowhere{};
+    if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
+    if (value.as<None>()) return {newaxis, nowhere};
+    if (value.as<Ellipsis>()) return {ellipsis, nowhere};
+    if (!value.as<Tensor>() && !value.as<Tuple>()) throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
+    const Tensor places = array_of(value, "array");
+    return {value.as<Tuple>() && places.size() == 0 ? astype(places, DType::int64) : places, nowhere};
   }
 
   Index slice_from(std::optional<std::int64_t> start) {

@@ -5,21 +5,29 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "arguments.hpp"
 #include "functions_nn.hpp"
 #include "lexer.hpp"
+#include "sinter/arranging.hpp"
+#include "sinter/complex.hpp"
+#include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
+#include "sinter/elementary.hpp"
+#include "sinter/fft.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/random.hpp"
 #include "sinter/sets.hpp"
+#include "sinter/signal.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
+#include "sinter/types.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -54,10 +62,7 @@ template <Tensor (*F)(const Shape&, DType, Location)> Value filled_like(const Ar
   return {F(like.shape(), a.dtype(1).value_or(like.dtype()), Location{})};
 }
 
-Value round_(const Arguments& a) {
-  if (a.integer(1, 0) != 0) a.fail(1, "only decimals=0 is supported; scale, round and scale back");
-  return {round(a.operand(0))};
-}
+Value round_(const Arguments& a) { return {round(a.operand(0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 0), -400, 400)))}; }
 Value fabs_(const Arguments& a) {  // NumPy's: a float of integers too
   const Arg operand = a.operand(0);
   const Tensor x = operand.is_tensor() ? operand.tensor() : full({}, operand);
@@ -176,10 +181,9 @@ Value put_along_axis_(const Arguments& a) { return {put_along_axis(a.operand(0),
 Value add_at_(const Arguments& a) {
   std::vector<Index> index;
   const Tuple one{a.given(1) ? *a.given(1) : Value{}};
-  for (const Value& value : a.given(1) && a.given(1)->as<Tuple>() ? *a.given(1)->as<Tuple>() : one) {
+  for (const Value& value : a.given(1) && a.given(1)->as<Tuple>() && !a.given(1)->as<Tuple>()->is_list ? *a.given(1)->as<Tuple>() : one) {
     if (const auto* number = value.as<std::int64_t>()) index.emplace_back(*number);
-    else if (const Tensor* tensor = value.as<Tensor>()) index.emplace_back(*tensor);
-    else a.fail(1, "indices are integers, tensors, or a tuple of them");
+    else index.emplace_back(array_of(value, a.function()));
   }
   return {add_at(a.operand(0), index, a.operand(2))};
 }
@@ -249,7 +253,7 @@ Value piecewise_(const Arguments& a) {
   const Tuple* values = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
   if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
   std::vector<Tensor> list;
-  for (const Value& value : *values) list.push_back(value.as<Tensor>() ? *value.as<Tensor>() : full({}, operand(value, "piecewise()")));
+  for (const Value& value : *values) list.push_back(array_of(value, a.function()));
   return {piecewise(a.operand(0), a.tensors(1), list)};
 }
 Value select_(const Arguments& a) {
@@ -304,17 +308,6 @@ Value diff_(const Arguments& a) { return {diff(a.operand(0), a.integer(1, 1), a.
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>, bool)> Value cumulative(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.dtype(2), a.flag(3))};
 }
-Tensor vector_of(const Arguments& a, int parameter, const Tuple& numbers) {
-  std::vector<double> list;
-  bool whole = true;
-  for (const Value& value : numbers) {
-    if (const auto* integer = value.as<std::int64_t>()) list.push_back(static_cast<double>(*integer));
-    else if (const auto* real = value.as<double>()) list.push_back(*real), whole = false;
-    else a.fail(parameter, "a tuple of numbers is expected here");
-  }
-  const Tensor vector = from_span(list, Shape{-1}, Location{});
-  return whole ? vector.astype(DType::int64, Location{}) : vector;
-}
 template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)> Value quantile_(const Arguments& a) {
   constexpr std::pair<std::string_view, QuantileMethod> methods[] = {
 #define METHOD(name) {#name, QuantileMethod::name}
@@ -324,9 +317,7 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
   const std::string wanted = a.text(3, "linear");
   for (const auto& [name, method] : methods) {
     if (wanted != name) continue;
-    const Tuple* several = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
-    const Tensor list = several ? vector_of(a, 1, *several) : Tensor();
-    return {F(a.operand(0), several ? Arg(list, Location{}) : a.operand(1), a.axes(2), method, a.flag(4))};
+    return {F(a.operand(0), a.operand(1), a.axes(2), method, a.flag(4))};
   }
   a.fail(3, fmt::format("there is no method '{}'; NumPy's names are known: linear, lower, higher, midpoint, nearest, ...", wanted));
 }
@@ -338,12 +329,21 @@ Value corrcoef_(const Arguments& a) { return {corrcoef(a.operand(0), a.tensor(1)
 Value gradient_(const Arguments& a) {
   const Tensor f = a.tensor(0);
   const int order = static_cast<int>(a.integer(3, 1));
-  const auto along = [&](std::int64_t axis) { return gradient(Arg(f, Location{}), axis, a.given(1) ? a.operand(1) : Arg(1, Location{}), order); };
-  if (a.axis(2)) return {along(*a.axis(2))};
-  if (f.ndim() == 1) return {along(0)};
+  std::vector<std::int64_t> axes;
+  if (a.given(2)) axes = a.list(2);
+  else for (int axis = 0; axis < f.ndim(); ++axis) axes.push_back(axis);
+  // Spacings: none, one for all axes, or one for each of them.
+  const Value* given = a.given(1);
+  const Tuple one{given ? *given : Value{std::int64_t{1}}};
+  const Tuple& spacings = given && given->as<Tuple>() && !given->as<Tuple>()->is_list ? *given->as<Tuple>() : one;
+  if (spacings.size() != 1 && spacings.size() != axes.size()) a.fail(1, fmt::format("{} spacings for {} axes", spacings.size(), axes.size()));
   std::vector<Tensor> slopes;
-  for (int axis = 0; axis < f.ndim(); ++axis) slopes.push_back(along(axis));
-  return list(slopes);
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const Value& spacing = spacings[spacings.size() == 1 ? 0 : k];
+    const Tensor places = spacing.as<Tuple>() ? array_of(spacing, a.function()) : Tensor();
+    slopes.push_back(gradient(Arg(f, Location{}), axes[k], places.empty_handle() ? operand(spacing, a.function()) : Arg(places, Location{}), order));
+  }
+  return slopes.size() == 1 ? Value{slopes[0]} : list(slopes);
 }
 Value interp_(const Arguments& a) {
   const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
@@ -354,13 +354,15 @@ std::optional<std::pair<double, double>> range_of(const Arguments& a, int parame
   const Tuple* ends = value ? value->as<Tuple>() : nullptr;
   if (!ends) return std::nullopt;
   if (ends->size() != 2) a.fail(parameter, "a range has two ends");
-  const std::vector<double> both = vector_of(a, parameter, *ends).astype(DType::float64, Location{}).to_vector<double>();
-  return std::pair(both[0], both[1]);
+  const auto end = [&](std::size_t k) {
+    if (!(*ends)[k].is_number()) a.fail(parameter, "a range is two numbers");
+    return operand((*ends)[k], a.function()).as_double();
+  };
+  return std::pair(end(0), end(1));
 }
 Value histogram_(const Arguments& a) {
-  const Tuple* written = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
-  const bool edges = written || (a.given(1) && a.given(1)->as<Tensor>());
-  const Histogram found = edges ? histogram(a.operand(0), written ? vector_of(a, 1, *written) : a.tensor(1), a.tensor(4), a.flag(3))
+  const bool edges = a.given(1) && (a.given(1)->as<Tuple>() || a.given(1)->as<Tensor>());
+  const Histogram found = edges ? histogram(a.operand(0), a.tensor(1), a.tensor(4), a.flag(3))
                                 : histogram(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)), a.tensor(4), a.flag(3));
   return list({found.counts, found.edges});
 }
@@ -442,49 +444,146 @@ Value lstsq_(const Arguments& a) {
   const auto [x, residuals, rank, s] = lstsq(a.operand(0), a.operand(1), number_or_none(a, 2));
   return {Tuple{{x}, {residuals}, {rank}, {s}}};
 }
+/// Complex numbers are a pair (re, im), in parentheses; anything else is real.
+bool is_pair(const Arguments& a) {
+  const Tuple* both = a.given(0) ? a.given(0)->as<Tuple>() : nullptr;
+  return both && !both->is_list && both->size() == 2;
+}
+Complex complex_numbers(const Arguments& a) {
+  if (is_pair(a)) return {array_of(a.given(0)->as<Tuple>()->front(), a.function()), array_of(a.given(0)->as<Tuple>()->back(), a.function())};
+  const Tensor re = a.tensor(0);
+  return {re, zeros_like(re)};
+}
+Value complex_numbers(const Complex& x) { return {Tuple{{x.re}, {x.im}}}; }
+fft::Norm norm_of(const Arguments& a, int parameter) {
+  const std::string norm = a.text(parameter, "backward");
+  if (norm != "backward" && norm != "ortho" && norm != "forward") a.fail(parameter, "norm is 'backward', 'ortho' or 'forward'");
+  return norm == "ortho" ? fft::Norm::ortho : norm == "forward" ? fft::Norm::forward : fft::Norm::backward;
+}
+Value real_(const Arguments& a) { return {complex_numbers(a).re}; }
+Value imag_(const Arguments& a) { return {complex_numbers(a).im}; }
+Value conj_(const Arguments& a) {
+  const Complex x = complex_numbers(a);
+  return is_pair(a) ? complex_numbers(conj(x)) : Value{x.re};
+}
+Value angle_(const Arguments& a) { return {angle(complex_numbers(a))}; }
+Value fft_(const Arguments& a) { return complex_numbers(fft::fft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})); }
+Value ifft_(const Arguments& a) { return complex_numbers(fft::ifft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})); }
+Value rfft_(const Arguments& a) { return complex_numbers(fft::rfft(a.operand(0), a.axis(1), a.integer(2, -1), norm_of(a, 3))); }
+Value irfft_(const Arguments& a) { return {fft::irfft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})}; }
+Value hfft_(const Arguments& a) { return {fft::hfft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})}; }
+Value ihfft_(const Arguments& a) { return complex_numbers(fft::ihfft(a.operand(0), a.axis(1), a.integer(2, -1), norm_of(a, 3))); }
+Shape sizes_of(const Arguments& a) { return a.given(1) ? a.shape(1) : Shape{}; }
+/// Of the last two axes by default, or of all.
+template <int last> Axes axes_of(const Arguments& a) { return a.axes(2, last == 2 ? Axes{-2, -1} : Axes{}); }
+template <int last> Value fftn_(const Arguments& a) { return complex_numbers(fft::fftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})); }
+template <int last> Value ifftn_(const Arguments& a) { return complex_numbers(fft::ifftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})); }
+template <int last> Value rfftn_(const Arguments& a) { return complex_numbers(fft::rfftn(a.operand(0), sizes_of(a), axes_of<last>(a), norm_of(a, 3))); }
+template <int last> Value irfftn_(const Arguments& a) { return {fft::irfftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})}; }
+Value fftfreq_(const Arguments& a) { return {fft::fftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
+Value rfftfreq_(const Arguments& a) { return {fft::rfftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
 Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(2) ? 2 : 1))}; }
 Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
-/// Numbers of nested tuples of one shape, one after another.
-struct Numbers {
-  Shape shape;
-  std::vector<double> floats;
-  std::vector<std::int64_t> integers;
-  DType dtype = DType::bool_;
-};
-void collect(const Arguments& a, const Value& value, std::size_t depth, Numbers& numbers, bool first) {
-  if (const Tuple* items = value.as<Tuple>()) {
-    const auto size = static_cast<std::int64_t>(items->size());
-    if (first) numbers.shape.push_back(size);
-    if (depth >= numbers.shape.size() || numbers.shape[depth] != size) a.fail(0, "the lists of array() are not of one shape");
-    for (std::size_t k = 0; k < items->size(); ++k) collect(a, (*items)[k], depth + 1, numbers, first && k == 0);
-    return;
+template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis> Value split_along(const Arguments& a) {
+  if (a.given(1)->as<std::int64_t>()) return list(F(a.operand(0), a.integer(1, 1)));
+  const Tensor x = a.tensor(0);
+  return list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
+}
+Value append_(const Arguments& a) { return {append(a.operand(0), a.operand(1), a.axis(2))}; }
+Value insert_(const Arguments& a) { return {insert(a.operand(0), a.integer(1, 0), a.operand(2), a.axis(3))}; }
+Value delete_(const Arguments& a) { return {erase(a.operand(0), a.integer(1, 0), a.axis(2))}; }
+Value resize_(const Arguments& a) { return {cycle_to(a.operand(0), a.shape(1))}; }
+Value identity_(const Arguments& a) { return {identity(a.integer(0, 1), a.dtype(1).value_or(DType::float64), Location{})}; }
+Value tri_(const Arguments& a) { return {tri(a.integer(0, 1), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})}; }
+/// Rows and columns of a triangle's places.
+template <Tensor (*F)(const Arg&, std::int64_t)> Value triangle_places(const Arguments& a) {
+  return list(nonzero(F(ones({a.integer(0, 1), a.integer(2, a.integer(0, 1))}, DType::bool_, Location{}), a.integer(1, 0))));
+}
+Value vander_(const Arguments& a) { return {vander(a.operand(0), a.axis(1), a.flag(2))}; }
+Value indices_(const Arguments& a) { return {indices(a.shape(0), Location{})}; }
+Value logspace_(const Arguments& a) { return {logspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.number(4, 10))}; }
+Value geomspace_(const Arguments& a) { return {geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{})}; }
+template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(const Arguments& a) {
+  const std::string mode = a.text(2, F == static_cast<decltype(F)>(convolve) ? "full" : "valid");
+  if (mode != "full" && mode != "same" && mode != "valid") a.fail(2, "mode is 'full', 'same' or 'valid'");
+  return {F(a.operand(0), a.operand(1), mode == "full" ? ConvolveMode::full : mode == "same" ? ConvolveMode::same : ConvolveMode::valid)};
+}
+template <Tensor (*F)(std::int64_t, Location)> Value window(const Arguments& a) { return {F(a.integer(0, 1), Location{})}; }
+Value polyfit_(const Arguments& a) { return {polyfit(a.operand(0), a.operand(1), a.integer(2, 1))}; }
+Value unwrap_(const Arguments& a) { return {unwrap(a.operand(0), a.integer(1, -1), a.number(2, 2 * std::numbers::pi))}; }
+Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
+Value multi_dot_(const Arguments& a) {
+  const std::vector<Tensor> matrices = a.tensors(0);
+  if (matrices.size() < 2) a.fail(0, "multi_dot() takes two matrices or more");
+  std::string letters;  // einsum finds the order that costs least
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const bool row = k == 0 && matrices[k].ndim() == 1, column = k + 1 == matrices.size() && matrices[k].ndim() == 1;
+    if (k >= 25 || (!row && !column && matrices[k].ndim() != 2)) a.fail(0, "multi_dot() takes at most 25 matrices, the first and the last of which may be vectors");
+    letters += fmt::format("{}{}{}", k ? "," : "", row ? "" : std::string(1, static_cast<char>('a' + k)), column ? "" : std::string(1, static_cast<char>('b' + k)));
   }
-  if (depth != numbers.shape.size()) a.fail(0, "the lists of array() are not of one shape");
-  if (!value.is_number()) a.fail(0, "array() takes numbers and lists of them, or tensors of one shape");
-  const auto* integer = value.as<std::int64_t>();
-  const DType dtype = value.as<double>() ? DType::float64 : integer ? DType::int64 : DType::bool_;
-  if (itemsize(dtype) > itemsize(numbers.dtype) || dtype == DType::float64) numbers.dtype = dtype;
-  numbers.integers.push_back(integer ? *integer : value.as<bool>() ? *value.as<bool>() : 0);
-  numbers.floats.push_back(operand(value, "array").as_double());
+  const bool row = matrices.front().ndim() == 1, column = matrices.back().ndim() == 1;
+  letters += fmt::format("->{}{}", row ? "" : "a", column ? "" : std::string(1, static_cast<char>('a' + matrices.size())));
+  return {einsum(letters, matrices, Location{})};
+}
+Value shape_(const Arguments& a) {
+  Tuple sizes;
+  for (const std::int64_t size : a.tensor(0).shape()) sizes.push_back({size, a.given(0)->offset});
+  return {std::move(sizes)};
+}
+Value size_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  return {a.axis(1) ? x.size(static_cast<int>(*a.axis(1)), Location{}) : x.size()};
+}
+Value ndim_(const Arguments& a) { return {std::int64_t{a.tensor(0).ndim()}}; }
+TypeOperand type_operand(const Arguments& a, const Value& value) {
+  if (const auto* dtype = value.as<DType>()) return *dtype;
+  if (const auto* text = value.as<std::string>())
+    if (const auto dtype = find_dtype(*text)) return *dtype;
+  if (const auto* b = value.as<bool>()) return *b;
+  if (const auto* i = value.as<std::int64_t>()) return *i;
+  if (const auto* f = value.as<double>()) return *f;
+  return array_of(value, a.function());
+}
+Value result_type_(const Arguments& a) {
+  const Tuple* several = a.given(0) ? a.given(0)->as<Tuple>() : nullptr;
+  std::vector<TypeOperand> operands;
+  if (!several) operands.push_back(type_operand(a, *a.given(0)));
+  else for (const Value& value : *several) operands.push_back(type_operand(a, value));
+  return {result_type(operands.data(), operands.size(), Location{})};
+}
+Value promote_types_(const Arguments& a) { return {promote_types(a.dtype(0).value(), a.dtype(1).value())}; }
+Value can_cast_(const Arguments& a) {
+  const Value& from = *a.given(0);
+  const DType type = from.as<Tensor>() ? from.as<Tensor>()->dtype() : a.dtype(0).value();
+  constexpr std::pair<std::string_view, Casting> words[] = {{"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
+  const std::string wanted = a.text(2, "safe");
+  for (const auto& [name, casting] : words)
+    if (name == wanted) return {can_cast(type, a.dtype(1).value(), casting)};
+  a.fail(2, "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+}
+Value isdtype_(const Arguments& a) {
+  const DType type = a.dtype(0).value();
+  const Value& kind = *a.given(1);
+  if (const auto* dtype = kind.as<DType>()) return {type == *dtype};
+  const Tuple one{kind};
+  for (const Value& word : kind.as<Tuple>() ? *kind.as<Tuple>() : one) {
+    if (word.as<DType>() ? *word.as<DType>() == type : word.as<std::string>() && isdtype(type, *word.as<std::string>(), Location{})) return {true};
+    if (!word.as<DType>() && !word.as<std::string>()) a.fail(1, "kind is a dtype, a word such as 'integral', or a tuple of them");
+  }
+  return {false};
+}
+/// finfo(float32).eps: the type, whose limits are its attributes.
+Value limits_of(const Arguments& a) {
+  const Value& given = *a.given(0);
+  const DType type = given.as<Tensor>() ? given.as<Tensor>()->dtype() : a.dtype(0).value();
+  if (a.function() == "finfo") (void)finfo(type, Location{});
+  else (void)iinfo(type, Location{});
+  return {Limits{type}};
 }
 Value array_(const Arguments& a) {
-  const Value& value = *a.given(0);
-  const Tuple* items = value.as<Tuple>();
-  Tensor tensor;
-  if (value.as<Tensor>()) {
-    tensor = *value.as<Tensor>();
-  } else if (items && !items->empty() && items->front().as<Tensor>()) {
-    tensor = stack(a.tensors(0), 0, Location{});
-  } else {
-    Numbers numbers;
-    collect(a, value, 0, numbers, true);
-    if (numbers.floats.empty()) numbers.dtype = DType::float64;
-    const bool whole = numbers.dtype != DType::float64;
-    tensor = whole ? from_span(numbers.integers, numbers.shape) : from_span(numbers.floats, numbers.shape);
-    if (numbers.dtype == DType::bool_) tensor = astype(tensor, DType::bool_);
-  }
+  const Tensor tensor = a.tensor(0);
   return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
 }
 Value len_(const Arguments& a) {
@@ -511,7 +610,9 @@ constexpr Function kFunctions[] = {
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kReduce, reduce<max>},
     {"amin", kReduce, reduce<min>},
+    {"angle", "z", angle_},
     {"any", kReduce, reduce<any>},
+    {"append", "arr values axis?", append_},
     {"arange", "start stop? step? dtype?", arange_},
     {"arccos", "x", unary<acos>},
     {"arccosh", "x", unary<acosh>},
@@ -525,7 +626,9 @@ constexpr Function kFunctions[] = {
     {"argpartition", "a kth axis?", parted<argpartition>},
     {"argsort", "a axis? kind? descending? stable?", sorted<argsort>},
     {"argwhere", "a", unary<argwhere>},
+    {"around", "a decimals?", round_},
     {"array", "object|obj dtype?", array_},
+    {"array_equal", "a1 a2 equal_nan?", array_equal_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
     {"asarray", "object|obj dtype?", array_},
     {"ascontiguousarray", "a", unary<contiguous>},
@@ -542,6 +645,7 @@ constexpr Function kFunctions[] = {
     {"avg_pool1d", kAvgPool, avg_pool1d_},
     {"avg_pool2d", kAvgPool, avg_pool2d_},
     {"avg_pool3d", kAvgPool, avg_pool3d_},
+    {"bartlett", "M", window<bartlett>},
     {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
     {"beta", "size a b * key dtype?", random_between<random::beta>},
@@ -555,8 +659,10 @@ constexpr Function kFunctions[] = {
     {"bitwise_or", "x1 x2", binary<bitwise_or>},
     {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
+    {"blackman", "M", window<blackman>},
     {"broadcast_arrays", "args+", broadcast_arrays_},
     {"broadcast_to", "array shape", broadcast_to_},
+    {"can_cast", "from_|from to casting?", can_cast_},
     {"categorical", "logits axis? size? * key", categorical_},
     {"cauchy", "size loc? scale? * key dtype?", random_between<random::cauchy>},
     {"cbrt", "x", unary<cbrt>},
@@ -566,10 +672,13 @@ constexpr Function kFunctions[] = {
     {"choice", "a size axis? replace? p? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
     {"clip", "a a_min|min? a_max|max?", clip_},
+    {"column_stack", "tup", stacked<column_stack>},
     {"compress", "condition a axis?", compress_},
     {"concat", "arrays axis?", concatenate_},
     {"concatenate", "arrays axis?", concatenate_},
     {"cond", "x p?", cond_},
+    {"conj", "x", conj_},
+    {"conjugate", "x", conj_},
     {"contiguous", "a", unary<contiguous>},
     {"conv", kConv, conv_},
     {"conv1d", kConv, conv1d_},
@@ -579,9 +688,11 @@ constexpr Function kFunctions[] = {
     {"conv_transpose1d", kConvTranspose, conv_transpose1d_},
     {"conv_transpose2d", kConvTranspose, conv_transpose2d_},
     {"conv_transpose3d", kConvTranspose, conv_transpose3d_},
+    {"convolve", "a v mode?", convolved<convolve>},
     {"copy", "a", unary<contiguous>},
     {"copysign", "x1 x2", binary<copysign>},
     {"corrcoef", "x y? rowvar?", corrcoef_},
+    {"correlate", "a v mode?", convolved<correlate>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
@@ -595,8 +706,10 @@ constexpr Function kFunctions[] = {
     {"cumulative_sum", "x * axis? dtype? include_initial?", cumulative<cumulative_sum>},
     {"deg2rad", "x", unary<deg2rad>},
     {"degrees", "x", unary<rad2deg>},
+    {"delete", "arr obj axis?", delete_},
     {"det", "a", unary<det>},
     {"diag", "v k?", by_diagonal<diag>},
+    {"diagflat", "v k?", by_diagonal<diagflat>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis?", diff_},
     {"digamma", "x", unary<digamma>},
@@ -605,6 +718,7 @@ constexpr Function kFunctions[] = {
     {"divide", "x1 x2", binary<divide>},
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
+    {"dsplit", "ary indices_or_sections", split_along<dsplit, 2>},
     {"dstack", "tup", stacked<dstack>},
     {"ediff1d", "ary", unary<ediff1d>},
     {"eigh", "a UPLO?", eigh_},
@@ -612,6 +726,8 @@ constexpr Function kFunctions[] = {
     {"einsum", "subscripts operands+", einsum_},
     {"elu", "x alpha?", with_number<elu, 1>},
     {"embedding", "input weight", embedding_},
+    {"empty", "shape dtype?", filled<empty>},
+    {"empty_like", "a dtype?", filled_like<empty>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"erfc", "x", unary<erfc>},
@@ -625,9 +741,19 @@ constexpr Function kFunctions[] = {
     {"extract", "condition arr", binary<extract>},
     {"eye", "N M? k? dtype?", eye_},
     {"fabs", "x", fabs_},
+    {"fft", "a n? axis? norm?", fft_},
+    {"fft2", "a s? axes? norm?", fftn_<2>},
+    {"fftfreq", "n d?", fftfreq_},
+    {"fftn", "a s? axes? norm?", fftn_<0>},
+    {"fftshift", "x axes?", over_axes<fft::fftshift>},
+    {"finfo", "type|dtype", limits_of},
+    {"fix", "x", unary<fix>},
     {"flatnonzero", "a", unary<flatnonzero>},
     {"flatten", "a", ravel_},
     {"flip", "m axis?", over_axes<flip>},
+    {"fliplr", "m", unary<fliplr>},
+    {"flipud", "m", unary<flipud>},
+    {"float_power", "x1 x2", binary<float_power>},
     {"floor", "x", unary<floor>},
     {"floor_divide", "x1 x2", binary<floor_divide>},
     {"fmax", "x1 x2", binary<fmax>},
@@ -641,14 +767,17 @@ constexpr Function kFunctions[] = {
     {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
     {"geometric", "size p * key dtype?", geometric_},
+    {"geomspace", "start stop num? endpoint?", geomspace_},
     {"global_avg_pool", "input", unary<global_avg_pool>},
     {"global_max_pool", "input", unary<global_max_pool>},
     {"glu", "x axis?", halves<glu>},
-    {"gradient", "f varargs? axis? edge_order?", gradient_},
+    {"gradient", "f varargs+? * axis? edge_order?", gradient_},
     {"greater", "x1 x2", binary<greater>},
     {"greater_equal", "x1 x2", binary<greater_equal>},
     {"group_norm", "input num_groups weight? bias? eps?", group_norm_},
     {"gumbel", "size loc? scale? * key dtype?", random_between<random::gumbel>},
+    {"hamming", "M", window<hamming>},
+    {"hanning", "M", window<hanning>},
     {"hard_sigmoid", "x", unary<hard_sigmoid>},
     {"hard_swish", "x", unary<hard_swish>},
     {"hardshrink", "input lambd?", hardshrink_},
@@ -656,13 +785,25 @@ constexpr Function kFunctions[] = {
     {"hardswish", "input", unary<hard_swish>},
     {"hardtanh", "input min_val? max_val?", hardtanh_},
     {"heaviside", "x1 x2", binary<heaviside>},
+    {"hfft", "a n? axis? norm?", hfft_},
     {"histogram", "a bins? range? density? weights?", histogram_},
     {"histogram2d", "x y bins? range? weights?", histogram2d_},
     {"histogram_bin_edges", "a bins? range?", histogram_bin_edges_},
+    {"hsplit", "ary indices_or_sections", split_along<hsplit, 1>},
     {"hstack", "tup", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
+    {"identity", "n dtype?", identity_},
+    {"ifft", "a n? axis? norm?", ifft_},
+    {"ifft2", "a s? axes? norm?", ifftn_<2>},
+    {"ifftn", "a s? axes? norm?", ifftn_<0>},
+    {"ifftshift", "x axes?", over_axes<fft::ifftshift>},
+    {"ihfft", "a n? axis? norm?", ihfft_},
+    {"iinfo", "type|dtype", limits_of},
+    {"imag", "val", imag_},
     {"in1d", "ar1 ar2 assume_unique? invert?", membership<in1d>},
+    {"indices", "dimensions", indices_},
     {"inner", "a b", binary<inner>},
+    {"insert", "arr obj values axis?", insert_},
     {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
     {"interp", "x xp fp left? right? period?", interp_},
@@ -670,11 +811,17 @@ constexpr Function kFunctions[] = {
     {"intersect1d", "ar1 ar2", binary<intersect1d>},
     {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
+    {"irfft", "a n? axis? norm?", irfft_},
+    {"irfft2", "a s? axes? norm?", irfftn_<2>},
+    {"irfftn", "a s? axes? norm?", irfftn_<0>},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
+    {"isdtype", "dtype kind", isdtype_},
     {"isfinite", "x", unary<isfinite>},
     {"isin", "element test_elements assume_unique? invert?", membership<isin>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
+    {"isneginf", "x", unary<isneginf>},
+    {"isposinf", "x", unary<isposinf>},
     {"kron", "a b", binary<kron>},
     {"laplace", "size loc? scale? * key dtype?", random_between<random::laplace>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
@@ -706,6 +853,7 @@ constexpr Function kFunctions[] = {
     {"logistic", "size loc? scale? * key dtype?", random_between<random::logistic>},
     {"lognormal", "size mean? sigma? * key dtype?", random_between<random::lognormal>},
     {"logsigmoid", "input", unary<logsigmoid>},
+    {"logspace", "start stop num? endpoint? base?", logspace_},
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"lp_pool1d", kLpPool, lp_pool1d_},
     {"lp_pool2d", kLpPool, lp_pool2d_},
@@ -715,6 +863,7 @@ constexpr Function kFunctions[] = {
     {"matrix_power", "a n", matrix_power_},
     {"matrix_rank", "A tol? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
+    {"matvec", "x1 x2", binary<matvec>},
     {"max", kReduce, reduce<max>},
     {"max_pool1d", kMaxPool, max_pool1d_},
     {"max_pool2d", kMaxPool, max_pool2d_},
@@ -729,8 +878,11 @@ constexpr Function kFunctions[] = {
     {"mod", "x1 x2", binary<remainder>},
     {"modf", "x", unary_pair<modf>},
     {"moveaxis", "a source destination", moveaxis_},
+    {"multi_dot", "arrays", multi_dot_},
     {"multiply", "x1 x2", binary<multiply>},
     {"nan_to_num", "x copy? nan? posinf? neginf?", nan_to_num_},
+    {"nanargmax", "a axis? * keepdims?", extreme_place<nanargmax>},
+    {"nanargmin", "a axis? * keepdims?", extreme_place<nanargmin>},
     {"nancumprod", "a axis? dtype?", scan_as<nancumprod>},
     {"nancumsum", "a axis? dtype?", scan_as<nancumsum>},
     {"nanmax", kReduce, reduce<nanmax>},
@@ -743,6 +895,7 @@ constexpr Function kFunctions[] = {
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduce, reduce<nansum>},
     {"nanvar", kSpread, spread<nanvar>},
+    {"ndim", "a", ndim_},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
@@ -766,11 +919,14 @@ constexpr Function kFunctions[] = {
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
     {"place", "arr mask vals", ternary<place>},
     {"poisson", "size lam? * key dtype?", poisson_},
+    {"polyfit", "x y deg", polyfit_},
+    {"polyval", "p x", binary<polyval>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},
     {"prelu", "input weight", prelu_},
     {"prod", kReduceAs, reduce_as<prod>},
+    {"promote_types", "type1 type2", promote_types_},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
     {"put", "a ind v", ternary<put>},
@@ -783,18 +939,26 @@ constexpr Function kFunctions[] = {
     {"ravel", "a", ravel_},
     {"ravel_multi_index", "multi_index dims", ravel_multi_index_},
     {"rayleigh", "size scale? * key dtype?", random_of<random::rayleigh>},
+    {"real", "val", real_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
     {"relu6", "input", unary<relu6>},
     {"remainder", "x1 x2", binary<remainder>},
     {"repeat", "a repeats axis?", repeat_},
     {"reshape", "a shape+", reshape_},
+    {"resize", "a new_shape+", resize_},
+    {"result_type", "arrays_and_dtypes+", result_type_},
+    {"rfft", "a n? axis? norm?", rfft_},
+    {"rfft2", "a s? axes? norm?", rfftn_<2>},
+    {"rfftfreq", "n d?", rfftfreq_},
+    {"rfftn", "a s? axes? norm?", rfftn_<0>},
     {"right_shift", "x1 x2", binary<right_shift>},
     {"rint", "x", unary<rint>},
     {"rms_norm", "x weight? eps? axis?", rms_norm_},
     {"roll", "a shift axis?", roll_},
     {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
+    {"row_stack", "tup", stacked<vstack>},
     {"rsqrt", "x", unary<rsqrt>},
     {"scaled_dot_product_attention", "query key value attn_mask? dropout_p? is_causal? scale? enable_gqa?", attention_},
     {"searchsorted", "a v side? sorter?", searchsorted_},
@@ -802,6 +966,7 @@ constexpr Function kFunctions[] = {
     {"selu", "x", unary<selu>},
     {"setdiff1d", "ar1 ar2", binary<setdiff1d>},
     {"setxor1d", "ar1 ar2", binary<setxor1d>},
+    {"shape", "a", shape_},
     {"shuffle", "x axis? * key", permutation_},
     {"sigmoid", "x", unary<sigmoid>},
     {"sign", "x", unary<sign>},
@@ -810,6 +975,7 @@ constexpr Function kFunctions[] = {
     {"sin", "x", unary<sin>},
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
+    {"size", "a axis?", size_},
     {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
     {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},
@@ -843,8 +1009,11 @@ constexpr Function kFunctions[] = {
     {"trace", "a offset? axis1? axis2?", trace_},
     {"transpose", "a axes+?", transpose_},
     {"trapezoid", "y x? dx? axis?", trapezoid_},
+    {"tri", "N M? k? dtype?", tri_},
     {"tril", "m k?", by_diagonal<tril>},
+    {"tril_indices", "n k? m?", triangle_places<tril>},
     {"triu", "m k?", by_diagonal<triu>},
+    {"triu_indices", "n k? m?", triangle_places<triu>},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
     {"truncated_normal", "size lower upper * key dtype?", random_between<random::truncated_normal>},
@@ -858,9 +1027,14 @@ constexpr Function kFunctions[] = {
     {"unique_values", "x", unary<unique_values>},
     {"unravel_index", "indices shape", unravel_index_},
     {"unstack", "x * axis?", unstack_},
+    {"unwrap", "p axis? * period?", unwrap_},
+    {"vander", "x N? increasing?", vander_},
     {"var", kSpread, spread<var>},
+    {"vdot", "a b", binary<vdot>},
     {"vecdot", "x1 x2 * axis?", vecdot_},
+    {"vecmat", "x1 x2", binary<vecmat>},
     {"vector_norm", "x * axis? keepdims? ord?", vector_norm_},
+    {"vsplit", "ary indices_or_sections", split_along<vsplit, 0>},
     {"vstack", "tup", stacked<vstack>},
     {"weibull", "size a * key dtype?", random_of<random::weibull>},
     {"where", "condition x y", where_},

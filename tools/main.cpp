@@ -9,6 +9,7 @@
 #include <iterator>
 #include <new>
 
+#include "command_plan.hpp"
 #include "commands.hpp"
 #include "functions.hpp"
 #include "sinter/engine.hpp"
@@ -28,6 +29,8 @@ Examples:
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter check resnet50.onnx
   sinter run resnet50.onnx data=picture.npy -o results --time 10
+  sinter compile resnet50.onnx -o resnet50.plan --size N=1
+  sinter run resnet50.plan data=picture.npy -o results --time 10
   sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024]
   sinter help softmax
   source <(sinter completion bash)
@@ -153,8 +156,8 @@ int run(int argc, char** argv) {
 #ifdef SINTER_MODELS
   tools::ModelRequest model;
   const auto no_rewrite = [&model](std::int64_t) { model.rewrite = false; };
-  CLI::App* run_command = app.add_subcommand("run", "Run a trained model, an .onnx file, on .npy files");
-  run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+  CLI::App* run_command = app.add_subcommand("run", "Run a trained model, an .onnx file or a plan of one, on .npy files");
+  run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
   run_command->add_option("INPUTS", model.bindings, "What goes in")->type_name("NAME=FILE.npy");
   run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
   run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
@@ -167,7 +170,14 @@ int run(int argc, char** argv) {
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
   run_command->add_flag("--no-rewrite", no_rewrite, "Run the nodes as the file has them");
   CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
-  check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+  check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
+  CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without doing either");
+  compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+  compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
+  compile_command->add_option("--size", model.sizes, "Sizes to plan for of a name in the inputs' shapes; other sizes run where these plans hold for them")->type_name("NAME=1,8");
+  compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  compile_command->add_flag("--no-rewrite", no_rewrite, "Run the nodes as the file has them");
 #endif
   std::string topic;
   CLI::App* help_command = app.add_subcommand("help", "What a function does, with an example; what a command takes");
@@ -207,6 +217,7 @@ int run(int argc, char** argv) {
     }
 #ifdef SINTER_MODELS
     if (*run_command) return tools::run_model(model);
+    if (*compile_command) return tools::compile_model(model);
     if (*check_command) {
       model.check = true;
       return tools::run_model(model);

@@ -13,10 +13,19 @@ namespace sinter::tools {
 
 struct None {};
 struct Value;
-using Tuple = std::vector<Value>;
+/// A tuple or a list: both stand for shapes, axes and numbers; as an index (1, 2) is one for each axis, [1, 2] the places along one.
+struct Tuple : std::vector<Value> {
+  using vector::vector;
+  bool is_list = false;
+};
+
+/// finfo(dtype), iinfo(dtype): what its attributes are read from.
+struct Limits {
+  DType dtype;
+};
 
 struct Value {
-  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple> is;
+  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits> is;
   std::size_t offset = 0;  // where in the expression it came from
 
   template <class T> const T* as() const { return std::get_if<T>(&is); }
@@ -30,5 +39,9 @@ std::string_view kind_name(const Value& value);
 /// The value as an operand of sinter's functions; numbers stay weak scalars. Throws Fault for anything but a tensor or a
 /// number. Refers to the value.
 Arg operand(const Value& value, std::string_view user);
+
+/// What NumPy's asarray makes of a tensor, a number or lists of them: bool, int64 or float64 of numbers, what all promote to of tensors.
+/// Throws Fault, at the item, for lists that are not of one shape and for anything else.
+Tensor array_of(const Value& value, std::string_view user);
 
 }  // namespace sinter::tools

@@ -2,6 +2,7 @@
 #pragma once
 #include <Eigen/Core>
 
+#include "sinter/adopt.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter {
@@ -39,6 +40,19 @@ Tensor from_eigen(const Eigen::DenseBase<Derived>& value, Location where = Locat
   const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = value.derived();
   const Shape shape = Derived::IsVectorAtCompileTime ? Shape{value.size()} : Shape{rows.rows(), rows.cols()};
   return from_pointer(rows.data(), shape, {}, where);
+}
+
+/// The elements of an Eigen matrix, array or vector, which move into the tensor: no copy. Eigen's default layout becomes a transposed view.
+template <class Held>
+  requires(std::is_base_of_v<Eigen::PlainObjectBase<Held>, Held>)
+Tensor adopt_eigen(Held&& value, Location where = Location::current()) {
+  auto owner = std::make_shared<Held>(std::move(value));
+  const Shape shape = Held::IsVectorAtCompileTime ? Shape{owner->size()}
+                      : Held::IsRowMajor          ? Shape{owner->rows(), owner->cols()}
+                                                  : Shape{owner->cols(), owner->rows()};
+  const auto* const data = owner->data();
+  const Tensor held = adopt_memory(std::move(owner), data, dtype_of<typename Held::Scalar>, shape, where);
+  return Held::IsVectorAtCompileTime || Held::IsRowMajor ? held : held.transpose(where);
 }
 
 }  // namespace sinter

@@ -19,6 +19,8 @@ struct PrintOptions {
 PrintOptions printoptions();
 /// From now on, for all threads. Throws ValueError for a negative number.
 void set_printoptions(const PrintOptions& options, Location where = Location::current());
+/// NumPy's name of the type.
+std::ostream& operator<<(std::ostream& out, DType dtype);
 std::string to_string(const Tensor& tensor, const PrintOptions& options, Location where = Location::current());
 
 }  // namespace sinter

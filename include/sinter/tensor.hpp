@@ -5,7 +5,6 @@
 #include <iosfwd>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,7 +20,7 @@
 namespace sinter {
 
 namespace trace {
-struct Recorded;
+struct Handle;
 }
 
 class Arg;
@@ -62,13 +61,13 @@ struct Number;
 /// What NumPy has as a method is one here too; each is the free function of the same name with this tensor first.
 class Tensor {
  public:
-  Tensor() = default;
-  Tensor(const Tensor&) = default;
-  Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(const Tensor&) & = default;
-  Tensor& operator=(Tensor&&) & noexcept = default;
-  ~Tensor() = default;
-  explicit Tensor(std::shared_ptr<trace::Recorded> node) : node_(std::move(node)) {}
+  Tensor() noexcept;
+  Tensor(const Tensor& other) noexcept;
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other) & noexcept;
+  Tensor& operator=(Tensor&& other) & noexcept;
+  ~Tensor();
+  explicit Tensor(trace::Handle node) noexcept;  // inside sinter (trace/record.hpp)
 
   /// A number: 0-d, of the number's C++ type.
   template <Element E> Tensor(E value, Location where = Location::current());
@@ -93,7 +92,7 @@ class Tensor {
   std::int64_t size() const { return element_count(shape()); }
   std::int64_t size(int axis, Location where = Location::current()) const;  ///< elements along an axis; negative axes count from the end
   DType dtype() const;
-  bool empty_handle() const { return node_ == nullptr; }
+  bool empty_handle() const;
 
   // --- methods of NumPy's arrays
   Tensor T(Location where = Location::current()) const;  ///< all axes reversed
@@ -169,11 +168,12 @@ class Tensor {
   template <Element E> std::span<const E> data(Location where = Location::current()) const&;
   template <Element E> std::span<const E> data(Location where = Location::current()) const&& = delete;
 
-  const std::shared_ptr<trace::Recorded>& node() const;  // inside sinter (trace/record.hpp)
+  auto& node() const;  // inside sinter (trace/record.hpp)
 
  private:
   friend class Part;
-  std::shared_ptr<trace::Recorded> node_;
+  /// A std::shared_ptr, made in trace/record.cpp: <memory> was a fifth of the time that including sinter takes.
+  alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 
 namespace detail {

@@ -24,9 +24,9 @@ struct Header {
   std::uint64_t key_bytes, metadata_bytes, payload_bytes;
 };
 static_assert(sizeof(Header) == 40);
-using Checksum = XXH128_hash_t;
+using Hash = XXH128_hash_t;
 
-Checksum checksum(std::span<const std::uint8_t> bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
+Hash checksum(std::span<const std::uint8_t> bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
 
 void append(std::vector<std::uint8_t>& to, const void* from, std::size_t bytes) {
   const auto* p = static_cast<const std::uint8_t*>(from);
@@ -36,6 +36,26 @@ void append(std::vector<std::uint8_t>& to, const void* from, std::size_t bytes) 
 EntryView corrupt(std::string_view why) { return {.status = EntryView::Status::corrupt, .why = why}; }
 
 }  // namespace
+
+struct Checksum::State {
+  XXH3_state_t* hash = XXH3_createState();
+  ~State() { XXH3_freeState(hash); }
+};
+Checksum::Checksum() : state_(new State) { XXH3_128bits_reset(state_->hash); }
+Checksum::~Checksum() { delete state_; }
+void Checksum::add(std::span<const std::uint8_t> bytes) { XXH3_128bits_update(state_->hash, bytes.data(), bytes.size()); }
+std::array<std::uint8_t, 16> Checksum::value() const {
+  const Hash sum = XXH3_128bits_digest(state_->hash);
+  std::array<std::uint8_t, 16> result;
+  std::memcpy(result.data(), &sum, sizeof sum);
+  return result;
+}
+
+std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes) {
+  Checksum sum;
+  sum.add(bytes);
+  return sum.value();
+}
 
 std::string key_text(const jit::Source& source) {
   // Every field is preceded by its length, so that no two sources can share a text by shifting a boundary.
@@ -64,7 +84,7 @@ std::string_view target_of(std::string_view key) {
 }
 
 std::string entry_name(std::string_view key) {
-  const Checksum hash = XXH3_128bits(key.data(), key.size());
+  const Hash hash = XXH3_128bits(key.data(), key.size());
   return fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
 }
 
@@ -90,32 +110,32 @@ std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary
                 .payload_bytes = binary.image.size()};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(sizeof header + key.size() + text.size() + binary.image.size() + sizeof(Checksum));
+  bytes.reserve(sizeof header + key.size() + text.size() + binary.image.size() + sizeof(Hash));
   append(bytes, &header, sizeof header);
   append(bytes, key.data(), key.size());
   append(bytes, text.data(), text.size());
   append(bytes, binary.image.data(), binary.image.size());
-  const Checksum sum = checksum(bytes);
+  const Hash sum = checksum(bytes);
   append(bytes, &sum, sizeof sum);
   return bytes;
 }
 
 EntryView decode(std::span<const std::uint8_t> bytes) {
   Header header;
-  if (bytes.size() < sizeof header + sizeof(Checksum)) return corrupt("truncated");
+  if (bytes.size() < sizeof header + sizeof(Hash)) return corrupt("truncated");
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return corrupt("not a sinter cache entry");
   if (header.schema != kSchema) return {.status = EntryView::Status::foreign_schema};
 
   // Each length is compared with what is left of the file, so that no sum can wrap around.
-  std::size_t left = bytes.size() - sizeof header - sizeof(Checksum);
+  std::size_t left = bytes.size() - sizeof header - sizeof(Hash);
   for (const std::uint64_t length : {header.key_bytes, header.metadata_bytes, header.payload_bytes}) {
     if (length > left) return corrupt("truncated");
     left -= length;
   }
   if (left != 0) return corrupt("longer than its header says");
 
-  Checksum sum;
+  Hash sum;
   std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
   if (!XXH128_isEqual(sum, checksum(bytes.first(bytes.size() - sizeof sum)))) return corrupt("wrong checksum");
 

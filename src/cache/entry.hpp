@@ -4,6 +4,7 @@
 //
 // Nothing in a file is believed before the lengths add up to the file's own size and the checksum agrees.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,6 +22,22 @@ inline constexpr std::uint32_t kSchema = 1;
 
 /// Larger files are taken for damage: no kernel comes near, and a sparse file must not be able to claim all memory.
 inline constexpr std::uint64_t kMaxEntryBytes = std::uint64_t{256} << 20;
+
+/// XXH3-128 of bytes that come one after the other, as every file that sinter keeps ends with.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(const Checksum&) = delete;
+  Checksum& operator=(const Checksum&) = delete;
+  void add(std::span<const std::uint8_t> bytes);
+  std::array<std::uint8_t, 16> value() const;
+
+ private:
+  struct State;
+  State* state_;
+};
+std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes);
 
 /// The target that a key of key_text() names; empty for any other text.
 std::string_view target_of(std::string_view key);

@@ -1,6 +1,7 @@
 // A kind of device as it registers itself: all that the rooms above know of it. A new kind is a folder under src/device that
 // registers one of these values (and one under src/jit, where its code is generated).
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,13 @@
 #include "jit/compiler.hpp"
 
 namespace sinter::device {
+
+/// Blocks, threads of each, and the shared memory that the launch gives each beside what the compiler placed.
+struct Launch {
+  std::int64_t blocks = 0;
+  int threads = 0;
+  int shared_bytes = 0;
+};
 
 struct Kind {
   std::string_view name;            // what SINTER_DEVICE calls it
@@ -30,8 +38,8 @@ struct Kind {
   std::function<jit::Source(const jit::LoopNest&, const fuse::Limits&)> generate;
   /// Whether machine code and interpreter give the same bits for a nest, so that either may run it.
   std::function<bool(const jit::LoopNest&)> same_bits;
-  /// Dynamic shared memory of a block, at the nest's sizes; none: the kind has no such memory.
-  std::function<std::size_t(const jit::LoopNest&, const fuse::Limits&)> dynamic_shared;
+  /// How a nest is laid over blocks of threads, at its sizes; none: the kind has no blocks.
+  std::function<Launch(const jit::LoopNest&, const fuse::Limits&)> launch;
   /// Who computes a library call: a library's name and version, the way it takes; none: the kind computes none.
   std::function<std::string(const fuse::LibraryCall&)> library;
   /// A kernel's strings for looking at, as extension and text; `assembly`: with the compiler's, where it gives any.

@@ -21,7 +21,7 @@ void Checks::verify() {
     device_->download(raised.data(), *flags, raised.size() * sizeof raised[0]);
     for (std::size_t check = 0; check < step->gathers.size(); ++check) {
       if (raised[2 * check] == 0) continue;
-      const trace::GatherSite& gather = gathers_.at(static_cast<std::size_t>(step->gathers[check]));
+      const trace::GatherSite& gather = gathers_[static_cast<std::size_t>(step->gathers[check])];
       std::int64_t index = raised[2 * check + 1];
       if (index < 0) index -= gather.size;  // negative indices are counted from the front before they are looked up
       trace::fail<IndexError>({gather.called, gather.where}, fmt::format("index {} is out of bounds for axis {} with size {}", index, gather.axis, gather.size));

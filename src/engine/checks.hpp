@@ -2,6 +2,7 @@
 // nothing there. The flags are read when all is launched, before any result counts: a value that is wrong is never handed out.
 #pragma once
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "device/executor.hpp"
@@ -13,7 +14,7 @@ namespace sinter::engine {
 class Checks {
  public:
   /// `gathers`: as recorded now, since a plan serves other lines of the program too; the caller keeps them.
-  Checks(const std::vector<trace::GatherSite>& gathers, const device::DevicePtr& device) : gathers_(gathers), device_(device) {}
+  Checks(std::span<const trace::GatherSite> gathers, const device::DevicePtr& device) : gathers_(gathers), device_(device) {}
 
   /// Launches a step that has checks, with flags of its own.
   void launch(const PlannedStep& step, const std::function<void(const device::BufferPtr& flags)>& launch_with);
@@ -25,7 +26,7 @@ class Checks {
     const PlannedStep* step;
     device::BufferPtr flags;
   };
-  const std::vector<trace::GatherSite>& gathers_;
+  const std::span<const trace::GatherSite> gathers_;
   const device::DevicePtr& device_;
   std::vector<Pending> pending_;
 };

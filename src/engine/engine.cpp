@@ -18,7 +18,6 @@
 #include "trace/host_access.hpp"
 #include "trace/log.hpp"
 #include "trace/loops.hpp"
-#include "trace/per_thread.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -338,7 +337,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     const device::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
     target.device->call(call, work.call_pointers, &with);
   } catch (const device::Refused& refused) {
-    const trace::CallSite& site = work.outline.calls().at(static_cast<std::size_t>(call.call));
+    const trace::CallSite& site = work.calls[static_cast<std::size_t>(call.call)];
     const Shape& shape = call.operands[0].shape;
     std::string which;
     std::int64_t element = refused.element;
@@ -354,7 +353,8 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
   work.elements.resize(plan.graph.nodes.size());
   work.constants.assign(work.outline.literals().begin(), work.outline.literals().end());
   for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
-  Checks checks(work.outline.gathers(), device);
+  work.gathers = work.outline.gathers();
+  work.calls = work.outline.calls();
   // Memory for what a step writes, and what it reads on the device.
   const auto prepare = [&](const PlannedStep& step) {
     for (int node : step.reads)
@@ -377,13 +377,25 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
     if (keep_all) return;
     for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
   };
+  run_steps(planned, target, work, prepare, release, [&](std::size_t s) { return fuse::bound(plan.steps[s].call, work.numbers.data() + planned.steps[s].numbers); });
+}
+
+void Engine::run_bound(const Bound& bound, const Target& target, Workspace& work) {
+  const auto in_place = [](const PlannedStep&) {};
+  run_steps(*bound.planned, target, work, in_place, in_place, [&](std::size_t s) -> const fuse::LibraryCall& { return bound.library[s]; });
+}
+
+template <class Prepare, class Release, class BoundCall>
+void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work, Prepare prepare, Release release, BoundCall bound_call) {
+  const auto& plan = planned.plan;
+  Checks checks(work.gathers, target.device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = planned.steps[s];
     prepare(step);
     if (plan.steps[s].kind == fuse::Step::Kind::library) {
       const PlannedStep* follower = s + 1 < plan.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
       if (follower) prepare(*follower);
-      call(fuse::bound(plan.steps[s].call, work.numbers.data() + step.numbers), follower, target, work);
+      call(bound_call(s), follower, target, work);
       if (follower) {
         release(*follower);
         ++s;
@@ -397,27 +409,6 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
   }
   checks.verify();
 }
-
-// The calling thread's workspace; a new one if that is in use, when destructors that an evaluation runs evaluate too.
-class Engine::Borrowed {
- public:
-  Borrowed() : work_(std::move(mine())) {
-    if (!work_) work_ = std::make_unique<Workspace>();
-  }
-  ~Borrowed() {
-    work_->outline.clear();
-    work_->roots.clear();
-    work_->elements.clear();
-    if (work_->outline.is_small()) mine() = std::move(work_);
-  }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-  Workspace& operator*() { return *work_; }
-
- private:
-  static std::unique_ptr<Workspace>& mine() { return per_thread<std::unique_ptr<Workspace>>(); }
-  std::unique_ptr<Workspace> work_;
-};
 
 void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::Site& site, bool asked) {
   const ForkGate::Inside inside(gate);
@@ -445,6 +436,15 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   }
 }
 
+// What a device wrote. A result without elements has no step and no buffer.
+trace::StoragePtr Engine::contents_of(const device::DevicePtr& device, const device::BufferPtr& buffer, std::size_t bytes) {
+  auto storage = std::make_shared<trace::Storage>();
+  storage->bytes = bytes;
+  storage->host = buffer ? device->host_memory(buffer) : trace::allocate_host(0);
+  if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{device, buffer});
+  return storage;
+}
+
 bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace& work) {
   const std::size_t count = work.roots.size();
   const Known known = [&] {
@@ -467,10 +467,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
       storage = work.outline.leaves()[node.leaf];
     } else {
       const auto& buffer = work.elements[base].buffer;
-      storage = std::make_shared<trace::Storage>();
-      if (buffer) storage->bytes = planned.bytes_of(base, work.numbers);
-      storage->host = buffer ? now.target.device->host_memory(buffer) : trace::allocate_host(0);  // a result without elements has no step
-      if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{now.target.device, buffer});
+      storage = contents_of(now.target.device, buffer, buffer ? planned.bytes_of(base, work.numbers) : 0);
     }
     work.roots[k]->materialize(std::move(storage), known.history);
   }
@@ -485,11 +482,15 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
-  if (outline.is_long()) {
-    work.pieces = outline.rounds().pieces;
-    if (!work.pieces.empty()) {
-      outline.release();
-      return {};
+  constexpr std::size_t kShort = 8;  // operations: none of them is far from the leaves
+  if (outline.pending().size() > kShort) {
+    const trace::Reach reach = trace::reach_of(outline.pending());
+    if (reach.is_long()) {
+      work.pieces = trace::find_rounds(outline.pending(), reach).pieces;
+      if (!work.pieces.empty()) {
+        outline.release();
+        return {};
+      }
     }
   }
   outline.finish(work.roots, true);

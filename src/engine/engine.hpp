@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "engine/explain.hpp"
+#include "engine/frozen.hpp"
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
 #include "trace/outline.hpp"
+#include "trace/per_thread.hpp"
 #include "trace/site.hpp"
 
 namespace sinter::engine {
@@ -53,6 +55,15 @@ class Engine {
 
   /// See sinter::tune(). `progress` is told what part is done, and of which kernel.
   std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);
+
+  /// What freezing needs (frozen.hpp): where calls will run, by the settings of now; the plan of a recording, all kernels compiled; and one call.
+  /// The results' contents come in the order of Bound::outputs.
+  Frozen frozen_target();
+  std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, const Frozen& at);
+  std::vector<trace::StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
+  Kernels& kernels() { return kernels_; }
+  std::shared_ptr<void> host_contents(const trace::StoragePtr& storage) { return host_memory_of(*storage); }
+  static ForkGate& fork_gate();
 
   Counters counters();
   void reset_peak();
@@ -97,11 +108,14 @@ class Engine {
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
     std::vector<std::int64_t> numbers;
     std::vector<std::uint64_t> constants;  // bits of the graph's, then of those that rewriting put in
+    std::span<const trace::GatherSite> gathers;
+    std::span<const trace::CallSite> calls;
     std::vector<Elements> elements;  // by node of the plan
     std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
   };
   class Borrowed;
+  static trace::StoragePtr contents_of(const device::DevicePtr& device, const device::BufferPtr& buffer, std::size_t bytes);
   std::shared_ptr<void> host_memory_of(trace::Storage& storage);
   Elements elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
   Hash128 key_of(const trace::Outline& outline, const Target& target, const Setup& setup) const;
@@ -110,13 +124,17 @@ class Engine {
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
   // `keep_all`: what no later step reads, too.
   void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
+  // What the steps read and write is in its place; the library calls have their numbers.
+  void run_bound(const Bound& bound, const Target& target, Workspace& work);
+  // For each step in turn `prepare`, the step, `release`; `bound_call(s)` is step s, a library call, with its numbers.
+  template <class Prepare, class Release, class BoundCall>
+  void run_steps(const Planned& planned, const Target& target, Workspace& work, Prepare prepare, Release release, BoundCall bound_call);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
   class OnHost;
   // With the step that follows it, or null.
   void call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work);
   // The pointers and literals of a launch, in the workspace; its numbers.
   template <class AddressOf> std::span<const std::int64_t> bind(const PlannedStep& step, Workspace& work, AddressOf address_of);
-  static ForkGate& fork_gate();
   void before_fork();
   void after_fork(bool child);
   struct AtFork;
@@ -134,6 +152,27 @@ class Engine {
   using PlanFamily = std::vector<Known>;
   static constexpr std::size_t kMaxFamily = 64;
   Lru<Hash128, PlanFamily> plans_{kMaxPlanBytes};
+};
+
+// The calling thread's workspace; a new one if that is in use, when destructors that an evaluation runs evaluate too.
+class Engine::Borrowed {
+ public:
+  Borrowed() : work_(std::move(mine())) {
+    if (!work_) work_ = std::make_unique<Workspace>();
+  }
+  ~Borrowed() {
+    work_->outline.clear();
+    work_->roots.clear();
+    work_->elements.clear();
+    if (work_->outline.is_small()) mine() = std::move(work_);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Workspace& operator*() { return *work_; }
+
+ private:
+  static std::unique_ptr<Workspace>& mine() { return per_thread<std::unique_ptr<Workspace>>(); }
+  std::unique_ptr<Workspace> work_;
 };
 
 }  // namespace sinter::engine

@@ -99,10 +99,29 @@ std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::L
   return fmt::format("{}, in {} of at most {} bytes", kept, bytes, limits.row_bytes);
 }
 
+device::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {
+  const auto& launch = device::kind_of(limits).launch;
+  return launch ? launch(step.nest, limits) : device::Launch{};
+}
+
 // Of a block: what the compiler placed, and what a launch adds.
 int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
-  const auto& dynamic = device::kind_of(limits).dynamic_shared;
-  return std::max(step.made.report.shared_bytes, 0) + (dynamic ? static_cast<int>(dynamic(step.nest, limits)) : 0);
+  return std::max(step.made.report.shared_bytes, 0) + launch_of(step, limits).shared_bytes;
+}
+
+// Bytes of what neighbouring lanes find apart from each other.
+std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
+  const std::vector<int> squares = nest.schedule.form == jit::Form::tiles ? jit::turnable_inputs(nest) : std::vector<int>();
+  const auto turned = [&](const jit::Access& access) {
+    return std::any_of(squares.begin(), squares.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; });
+  };
+  std::int64_t bytes = 0;
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (const jit::Access& access : *accesses) {
+      const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
+      if (jit::walks_apart(nest, access) && !turned(access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
+    }
+  return bytes;
 }
 
 // "multiply, add x3, exp": in order of first appearance.
@@ -173,6 +192,8 @@ std::string text_of(const Told& told) {
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
     text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.is_cuda()), origin_text(planned));
+    if (const device::Launch launch = launch_of(planned, known->limits); launch.blocks > 0)
+      text += fmt::format("   launch  {} block{} of {} threads\n", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
     if (planned.follows)
       text += fmt::format("   note    epilogue of step {}: runs on each piece of its result{}\n", s, planned.in_place >= 0 ? ", in place" : "");
     if (const std::string kept = kept_text(step, planned.nest, known->limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
@@ -237,6 +258,9 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
     entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, told.planned->limits));
     entry["schedule"] = jit::to_string(planned.nest.schedule, told.planned->limits.is_cuda());
     entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
+    if (const device::Launch launch = launch_of(planned, told.planned->limits); launch.blocks > 0)
+      entry["launch"] = {{"blocks", launch.blocks}, {"threads", launch.threads}};
+    entry["bytes_apart"] = bytes_apart(graph, planned.nest);
     entry["origin"] = origin_name(made, told.history.reused);
     entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.kernel.notes;

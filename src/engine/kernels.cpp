@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "cache/entry.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
@@ -226,6 +227,22 @@ device::Kernel* Kernels::current(const Made& made, const jit::LoopNest& nest, co
   if (!loaded) return made.kernel.get();
   made.ready.kernel.store(loaded.get(), std::memory_order_release);
   return loaded.get();
+}
+
+std::string Kernels::entry_of(const Made& made, const device::Kind& kind) {
+  if (made.source.text.empty() || made.interpreted) return {};
+  const auto entry = entry_of(made.source);
+  const std::lock_guard lock(entry->mutex);
+  if (entry->state != State::done) {
+    if (!find_on_disk(*entry, made.source)) {
+      if (!kind.compiler()) return {};
+      compile(*entry, made.source, kind, {});
+    }
+    entry->state = State::done;
+  }
+  if (!entry->failure.empty()) return {};
+  const auto bytes = cache::encode(cache::key_text(made.source), entry->binary);
+  return {bytes.begin(), bytes.end()};
 }
 
 void Kernels::before_fork() {

@@ -76,6 +76,9 @@ class Kernels {
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
   /// What runs the kernel now: its machine code as soon as that is there. Null where Made::kernel is. Lives as long as `made`.
   device::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
+  /// The entry of a kernel that was made here, as the disk cache encodes it; compiled again where its machine code has left memory and disk. Empty
+  /// for one that is interpreted.
+  std::string entry_of(const Made& made, const device::Kind& kind);
   /// Waits for what is compiled in the background.
   void wait() { background_.wait(); }
 

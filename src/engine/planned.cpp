@@ -14,25 +14,24 @@ constexpr int kMaxRecuts = 16;
 
 // Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after. Constants that
 // rewriting put in come after all others.
-std::vector<int> ordinals_of(const fuse::Graph& graph, trace::Op op) {
+std::vector<int> ordinals_of(const fuse::Graph& graph) {
   std::vector<int> ordinals(graph.nodes.size(), -1);
-  int next = 0;
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id)
-    if (graph.nodes[id].op == op && !graph.nodes[id].made) ordinals[id] = next++;
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id)
-    if (graph.nodes[id].op == op && graph.nodes[id].made) ordinals[id] = next++;
+  for (const trace::Op op : {trace::Op::constant, trace::Op::gather}) {
+    int next = 0;
+    for (const bool made : {false, true})
+      for (std::size_t id = 0; id < graph.nodes.size(); ++id)
+        if (graph.nodes[id].op == op && graph.nodes[id].made == made) ordinals[id] = next++;
+  }
   return ordinals;
 }
 
 }  // namespace
 
 PlannedStep make_step(const Planned& planned, const fuse::Step& step, const jit::Lowered& lowered, const Target& target, Kernels& kernels) {
-  const auto& graph = planned.plan.graph;
-  const auto constants = ordinals_of(graph, trace::Op::constant), gathers = ordinals_of(graph, trace::Op::gather);
   PlannedStep made;
   made.nest = lowered.nest;
-  for (const auto& scalar : made.nest.scalars) made.constants.push_back(constants[scalar.node]);
-  for (const auto& check : step.kernel.checks) made.gathers.push_back(gathers[check.node]);
+  for (const auto& scalar : made.nest.scalars) made.constants.push_back(planned.ordinals[scalar.node]);
+  for (const auto& check : step.kernel.checks) made.gathers.push_back(planned.ordinals[check.node]);
   made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
   return made;
 }
@@ -106,6 +105,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
     auto planned = std::make_shared<Planned>();
     planned->limits = target.limits;
     planned->plan = fuse::schedule(prepared, target.limits, forced);
+    planned->ordinals = ordinals_of(planned->plan.graph);
     for (const auto& node : planned->plan.graph.nodes)
       if (node.made) planned->made.push_back(node.scalar);
     bool cut_again = false;

@@ -28,6 +28,7 @@ struct Planned {
   fuse::Plan plan;
   std::vector<PlannedStep> steps;  // one per plan step; library calls hold no nest
   std::vector<trace::Scalar> made;  // constants that rewriting put in
+  std::vector<int> ordinals;       // of a constant or a gather among those of its op
   std::vector<int> bytes;          // node -> the number that is its size in bytes, for nodes that some step writes; -1
   std::vector<int> outputs;        // the nodes whose memory holds the outputs
   fuse::Limits limits;             // what it was planned for

@@ -88,6 +88,7 @@ class Aligner {
         continue;
       }
       if (digits.size() == 1) {
+        if (ours.at[k].constant() != there.constant()) return std::nullopt;  // other points
         const auto place = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits[0]->coeff);
         auto& axis = axes[digits[0]->axis];
         if (!place || (axis && !(*axis == *place))) return std::nullopt;

@@ -44,6 +44,7 @@ struct Group {
   std::vector<Request> requests;
   Kernel kernel;
   std::vector<Touch> touches;  // what it reads, then what it writes
+  bool settled = false;        // it was merged with its likes, and what it computes was weighed
 };
 /// A node that has to be in memory before the kernel can run.
 struct Materialize {

@@ -58,6 +58,12 @@ LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers) {
   return result;
 }
 
+PlannedCall planned(const LibraryCall& call) {
+  PlannedCall result;
+  convert(call, result, [](std::int64_t number) { return Size(number); });
+  return result;
+}
+
 bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& strides) {
   using trace::Op;
   switch (op) {

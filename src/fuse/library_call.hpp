@@ -36,6 +36,8 @@ using PlannedCall = LibraryCallOf<Size>;          // as a plan holds it, for oth
 /// Every number of the call, and the call with these numbers in the same order.
 Sizes numbers_of(const PlannedCall& call);
 LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers);
+/// The same with constants for numbers.
+PlannedCall planned(const LibraryCall& call);
 /// True if the op's library takes an operand of this shape that lies in memory with these strides, in elements.
 bool library_takes(trace::Op op, const Sizes& shape, const Sizes& strides);
 

@@ -51,7 +51,7 @@ Limits cuda_limits(int sm) {
     limits.sm = sm;
     // 32,764 bytes from CUDA 12.1 on; the older limit is kept since the driver is not known here.
     limits.parameter_bytes = 4096;
-    limits.row_bytes = row.shared / 2;  // two blocks a multiprocessor
+    limits.row_bytes = row.shared - kPartsBytes;
     limits.units = row.units;
     limits.bandwidth = row.bandwidth;
     limits.throughput = row.throughput / 4;  // a generated op is rarely a fused multiply-add at full rate

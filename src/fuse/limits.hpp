@@ -12,7 +12,7 @@ struct Limits {
   int max_ops = 128;                   // elementwise ops in one kernel: bounds compile time
   int registers = 255;                 // live values a thread may hold before it spills (CUDA), 32-bit registers
   int parameter_bytes = 1 << 20;       // kernel parameters
-  std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2)
+  std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2; GPU: a block's shared memory)
   int units = 1;                       // pieces of work that keep the device busy (CUDA: its SMs)
   double bandwidth = 20e9;             // bytes per second, memory
   double throughput = 40e9;            // cheap operations per second, the whole device
@@ -21,6 +21,9 @@ struct Limits {
   bool fuse = true;                    // false: one kernel per op
   bool is_cuda() const { return sm != 0; }
 };
+
+/// Of a block's shared memory, for the parts that its warps combine.
+inline constexpr int kPartsBytes = 4096;
 
 /// The limits of a processor; the same on every machine, so that results and plans are too.
 Limits cpu_limits();

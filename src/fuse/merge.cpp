@@ -84,6 +84,7 @@ class Merger {
     bool reads_node(int node) const { return std::binary_search(reads.begin(), reads.end(), node); }
     std::int64_t label = 0;       // place in an order that may be run
     mutable int into = -1;        // the unit it was merged into, or one that that was merged into
+    mutable double seconds = -1;  // that its kernel takes; not known yet
   };
 
   static std::vector<int> sorted(std::vector<int> nodes) {
@@ -114,6 +115,7 @@ class Merger {
     unit.writes = sorted(std::move(writes));
     std::sort(ops.begin(), ops.end());
     unit.ops = std::move(ops);
+    unit.seconds = -1;
   }
 
   // Until the visitor says false. A unit that reads several of its nodes is met several times.
@@ -238,6 +240,7 @@ class Merger {
 
   bool try_merge(int a, int b) {
     const Group &x = groups_[a], &y = groups_[b];
+    if (x.settled && y.settled) return false;
     std::vector<int> ops;
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
     if (static_cast<int>(ops.size()) > context_.build.max_ops) return false;
@@ -301,8 +304,13 @@ class Merger {
       const int w = find(writer_[value.node]);
       if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
     }
-    const auto seconds = [&](const Group& group) { return launched_seconds(graph_, group.kernel, *context_.build.limits); };
-    return seconds(merged) <= seconds(groups_[a]) + seconds(groups_[b]);
+    return launched_seconds(graph_, merged.kernel, *context_.build.limits) <= seconds_of(a) + seconds_of(b);
+  }
+
+  double seconds_of(int u) const {
+    double& seconds = units_[u].seconds;
+    if (seconds < 0) seconds = launched_seconds(graph_, groups_[u].kernel, *context_.build.limits);
+    return seconds;
   }
 
   const MergeContext& context_;

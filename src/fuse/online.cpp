@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kShortPiece = 256;    // pieces shorter than this leave more to merge than they save
 constexpr std::size_t kMaxLookedAt = 32;     // nodes between a centre and the reduction that it comes from
-constexpr int kRowsInCache = 4;              // a GPU's L2 holds rows that are this much longer than its blocks can keep
+constexpr std::int64_t kInGpuCache = 16 << 20;  // bytes that a second pass still finds in a GPU's L2
 
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {
@@ -253,7 +253,8 @@ std::optional<Split> split_of(const Sizes& shape, const std::vector<int>& axes, 
   if (extent == 0) return std::nullopt;
   const Size bytes = extent * static_cast<std::int64_t>(itemsize(dtype));
   const bool few = element_count(shape) / extent < limits.units && extent >= kSplitFrom;
-  if (!few && bytes <= limits.row_bytes * (limits.is_cuda() ? kRowsInCache : 1)) return std::nullopt;
+  const bool in_cache = limits.is_cuda() && element_count(shape) * static_cast<std::int64_t>(itemsize(dtype)) <= kInGpuCache;
+  if (!few && (bytes <= limits.row_bytes || in_cache)) return std::nullopt;
   if (cut.inner >= 2 * kMinChunk) {
     cut.chunk = kMinChunk;
     return cut;

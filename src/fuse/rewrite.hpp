@@ -9,6 +9,10 @@ namespace sinter::fuse {
 /// chunk length depends on the reduction's length alone, so the order of combination does too.
 Graph split_reductions(Graph graph, const Limits& limits);
 
+/// On a GPU: reductions that would have fewer than two blocks a multiprocessor become two stages with up to about four: the first over
+/// pieces of the longest axes that are reduced beside each other, taken as one, the second over those. See blocks.cpp.
+Graph fill_multiprocessors(Graph graph, const Limits& limits);
+
 /// Scans of few long rows become three: the totals of fixed-length chunks, a scan of those, and the chunks by themselves, each from
 /// the total before it on.
 Graph split_scans(Graph graph, const Limits& limits);

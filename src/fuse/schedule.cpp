@@ -35,11 +35,14 @@ class Scheduler {
     if (limits_.fuse) cut_long_formulas(graph(), limits_.max_ops, cuts_);
     else cut_everywhere();
     find_reductions();
+    std::set<int> work = outputs();
     for (int round = 1;; ++round) {
-      group();
+      group(std::move(work));
       if (!limits_.fuse) break;
       merge();
-      if (round == kMaxRounds || !cut_repeated_work()) break;
+      if (round == kMaxRounds) break;
+      work = cut_repeated_work();
+      if (work.empty()) break;
     }
     order();
     if (limits_.fuse) bring_together();
@@ -69,13 +72,12 @@ class Scheduler {
 
   BuildContext context(int max_ops) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops}; }
 
-  void group() {
+  // What is to be in memory first of all.
+  std::set<int> outputs() {
     const std::size_t count = graph().nodes.size();
     in_memory_.assign(count, 0);
     wanted_.assign(count, 0);
-    groups_.clear();
-    calls_.clear();
-    plan_.aliases.clear();
+    done_.assign(count, 0);
     std::set<int> work;
     for (const auto& [id, cut] : cuts_) in_memory_[id] = 1;
     for (int output : graph().outputs) {
@@ -86,12 +88,15 @@ class Scheduler {
       work.insert(base);
       if (computes(node(base))) in_memory_[base] = 1;  // others read it; merging brings back together what belongs together
     }
-    std::vector<char> done(count);
+    return work;
+  }
+
+  // A group for each node of the work, and for what they read that has none.
+  void group(std::set<int> work) {
     while (!work.empty()) {
       const int id = *std::prev(work.end());
       work.erase(std::prev(work.end()));
-      if (done[id]) continue;
-      done[id] = 1;
+      if (std::exchange(done_[id], 1)) continue;
       if (trace::is_library(node(id).op)) {
         calls_.push_back(prepare_call(id, work));
         in_memory_[id] = 1;
@@ -100,7 +105,7 @@ class Scheduler {
       Group group = grouped(id, work);
       in_memory_[id] = 1;
       for (const auto& value : group.kernel.values)
-        if (value.kind == Value::Kind::load && node(value.node).op != Op::data && !done[value.node]) work.insert(value.node);
+        if (value.kind == Value::Kind::load && node(value.node).op != Op::data && !done_[value.node]) work.insert(value.node);
       group.kernel.cut = cut_of(id);
       groups_.push_back(std::move(group));
     }
@@ -212,8 +217,9 @@ class Scheduler {
   }
 
   // A value that several kernels compute for themselves is put in memory when that is cheaper. Only the last of a row of such values
-  // is looked at: those below it are then computed once.
-  bool cut_repeated_work() {
+  // is looked at: those below it are then computed once. The kernels that computed it are taken apart, all others are settled; returns
+  // what those wrote.
+  std::set<int> cut_repeated_work() {
     struct Computed { int node; std::size_t group; };
     std::vector<Computed> computed;  // what a group computes and does not write
     std::vector<std::size_t> written(graph().nodes.size());  // by which group, last; from 1
@@ -236,7 +242,7 @@ class Scheduler {
           const int below = arg < 0 ? -1 : group.kernel.values[arg].node;
           if (below >= 0 && times[below] > (value.node < 0 ? 0 : times[value.node])) last[below] = 1;
         }
-    bool cut = false;
+    std::vector<char> apart(groups_.size());
     std::vector<double> seconds(groups_.size(), -1);
     const auto seconds_of = [&](std::size_t g) {
       if (seconds[g] < 0) seconds[g] = work_of(graph(), groups_[g].kernel, limits_).seconds(limits_);
@@ -248,7 +254,7 @@ class Scheduler {
       while (begin != computed.begin() && std::prev(begin)->node == id) --begin;
       const auto users = std::span(begin, end);
       end = begin;
-      if (!last[id]) continue;
+      if (!last[id] || std::all_of(users.begin(), users.end(), [&](const Computed& user) { return groups_[user.group].settled; })) continue;
       const double bytes = as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype));
       const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;
       double most = 0;
@@ -265,9 +271,22 @@ class Scheduler {
       if (saved <= trip) continue;
       cuts_[id] = {CutReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
                                                            users.size(), saved * 1e6, trip * 1e6)};
-      cut = true;
+      for (const auto& user : users) apart[user.group] = 1;
     }
-    return cut;
+    std::set<int> work;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      groups_[g].settled = !apart[g];
+      if (!apart[g]) continue;
+      for (const auto& value : groups_[g].kernel.values)  // what merging had hidden comes apart as well
+        if (computes_node(value) && cuts_.contains(value.node)) in_memory_[value.node] = 1;
+      for (const auto& root : groups_[g].kernel.roots) {
+        done_[root.node] = 0;
+        work.insert(root.node);
+      }
+      groups_[g] = {};
+    }
+    std::erase_if(groups_, [](const Group& group) { return group.requests.empty(); });
+    return work;
   }
 
   // ---- the plan -----------------------------------------------------------------------------------------------------
@@ -413,7 +432,7 @@ class Scheduler {
   Limits limits_;
   Forced cuts_;
   Plan plan_;
-  std::vector<char> in_memory_, wanted_, reduces_;
+  std::vector<char> in_memory_, wanted_, reduces_, done_;
   std::vector<Behind> behind_;
   std::vector<int> alias_;
   std::vector<Group> groups_;
@@ -431,7 +450,8 @@ Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   Graph graph = symbolic(recorded);
   if (!limits.library_calls) graph = expand_library_calls(std::move(graph));
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
-  return split_reductions(split_scans(std::move(graph), limits), limits);
+  graph = split_scans(std::move(graph), limits);
+  return limits.is_cuda() ? fill_multiprocessors(std::move(graph), limits) : split_reductions(std::move(graph), limits);
 }
 
 std::vector<int> Step::writes() const {

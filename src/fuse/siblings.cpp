@@ -23,7 +23,7 @@ class Siblings {
   void run(const std::vector<FixedStep>& calls) {
     if (groups_.size() < kMany) return;
     for (auto& family : families(calls))
-      if (family.size() >= kMany) join(std::move(family));
+      if (family.size() >= kMany && !std::all_of(family.begin(), family.end(), [&](std::size_t g) { return groups_[g].settled; })) join(std::move(family));
     std::erase_if(groups_, [](const Group& group) { return group.requests.empty(); });
   }
 

@@ -491,4 +491,16 @@ void SizeProgram::evaluate(const std::vector<std::int64_t>& symbols, std::vector
   for (std::size_t k = 0; k < outputs_.size(); ++k) outputs[k] = value(outputs_[k], atoms);
 }
 
+bool SizeProgram::sound(std::size_t symbols, std::size_t outputs) const {
+  const auto within = [](int first, int count, std::size_t size) { return first >= 0 && count >= 0 && static_cast<std::size_t>(first) + static_cast<std::size_t>(count) <= size; };
+  const auto place = [&](int at) { return at >= 0 && at < places_; };
+  const auto polynomial = [&](const Polynomial& p) { return within(p.first, p.count, monomials_.size()); };
+  const auto all = [](const auto& list, auto good) { return std::all_of(list.begin(), list.end(), good); };
+  return outputs_.size() == outputs && guard_divisions_ <= divisions_.size() && places_ >= 0 && static_cast<std::size_t>(places_) <= symbols_.size() + divisions_.size() &&
+         all(monomials_, [&](const Monomial& m) { return within(m.first, m.count, factors_.size()); }) && all(factors_, place) &&
+         all(divisions_, [&](const Division& d) { return place(d.atom) && polynomial(d.a) && polynomial(d.b); }) &&
+         all(symbols_, [&](const auto& s) { return place(s.first) && s.second >= 0 && static_cast<std::size_t>(s.second) < symbols; }) &&
+         all(checks_, [&](const Check& c) { return polynomial(c.polynomial) && c.kind <= Guard::Kind::not_positive; }) && all(outputs_, polynomial);
+}
+
 }  // namespace sinter::fuse

@@ -167,11 +167,32 @@ class SizeProgram {
   /// The outputs' values.
   void evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const;
 
+  /// Every part, for who keeps the program in a file.
+  auto tied() { return std::tie(monomials_, factors_, divisions_, guard_divisions_, symbols_, checks_, outputs_, places_); }
+  /// Of a program that a file gave: whether it can be run on this many symbols, and gives this many numbers.
+  bool sound(std::size_t symbols, std::size_t outputs) const;
+
  private:
-  struct Monomial { std::int64_t coeff; int first, count; };    // factors_[first, first + count)
-  struct Polynomial { int first = 0, count = 0; };              // monomials_[first, first + count)
-  struct Division { int atom; bool remainder; Polynomial a, b; };
-  struct Check { Polynomial polynomial; Guard::Kind kind; };
+  struct Monomial {  // factors_[first, first + count)
+    std::int64_t coeff;
+    int first, count;
+    auto tied() { return std::tie(coeff, first, count); }
+  };
+  struct Polynomial {  // monomials_[first, first + count)
+    int first = 0, count = 0;
+    auto tied() { return std::tie(first, count); }
+  };
+  struct Division {
+    int atom;
+    bool remainder;
+    Polynomial a, b;
+    auto tied() { return std::tie(atom, remainder, a, b); }
+  };
+  struct Check {
+    Polynomial polynomial;
+    Guard::Kind kind;
+    auto tied() { return std::tie(polynomial, kind); }
+  };
   Polynomial add(const Size& size);
   void need(const Size& size);
   std::int64_t value(const Polynomial& polynomial, const std::int64_t* atoms) const;

@@ -49,11 +49,6 @@ int power_of_two(int value, int most) {
 
 // ---- CPU
 
-bool walks_apart(const LoopNest& nest, const Access& access) {
-  const int along = coefficient(nest, access.index, nest.lane_axis());
-  return along != kNone && along != kOne;
-}
-
 bool may_tile(const LoopNest& nest) { return nest.rows == 0 && nest.parallel >= 2; }
 
 bool gains_from_tiles(const LoopNest& nest) {
@@ -104,29 +99,54 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
 
 // ---- CUDA
 
-// Whether vectors of so many elements fit every access that is made by vectors.
-bool vector_fits(const Lowered& lowered, int lanes) {
+// How accesses take vectors of so many elements.
+struct Fit {
+  bool good = false;         // most of what is read and written goes by vectors
+  std::vector<int> singles;  // inputs first
+  bool tail = false;
+};
+
+Fit fit(const Lowered& lowered, int lanes) {
   const LoopNest& nest = lowered.nest;
   const int axis = nest.lane_axis();
-  if (axis == nest.chunk_axis || lowered.ints[axis] % lanes != 0) return false;  // neighbouring chunks may differ in length
-  // What has a guard, or is found by a value, is read element by element.
-  std::vector<char> by_element(nest.inputs.size(), 1);
-  for (const auto& instr : nest.instrs)
-    if (instr.kind == Instr::Kind::load && instr.guard < 0 && !uses_values(nest, nest.inputs[instr.input].index)) by_element[instr.input] = 0;
-  for (const auto* accesses : {&nest.inputs, &nest.outputs})
-    for (std::size_t k = 0; k < accesses->size(); ++k) {
-      if (accesses == &nest.inputs && by_element[k]) continue;
-      const Access& a = (*accesses)[k];
-      const fuse::Size& offset = (accesses == &nest.inputs ? lowered.input_offsets : lowered.output_offsets)[k];
-      const int c = coefficient(nest, a.index, axis);
-      if (c == kNone) continue;
-      if (c != kOne || offset % lanes != 0) return false;
-      for (const auto& term : nest.indices[a.index].terms) {
-        if (term.axis == axis) continue;
-        if (term.coeff == kOne || lowered.ints[term.coeff] % lanes != 0) return false;
-      }
+  Fit found;
+  if (axis == nest.chunk_axis) return found;  // neighbouring chunks may differ in length
+  found.tail = lowered.ints[axis] % lanes != 0;
+  if (found.tail && nest.axes() > 1) return found;  // rows that start between vectors
+  // What has a guard, or is found by a value, is read element by element anyway.
+  std::vector<char> counts(nest.inputs.size() + nest.outputs.size(), 0), at_every_point = counts;
+  for (const auto& instr : nest.instrs) {
+    if (instr.kind != Instr::Kind::load) continue;
+    const auto input = static_cast<std::size_t>(instr.input);
+    if (instr.guard < 0 && !uses_values(nest, nest.inputs[input].index)) counts[input] = 1;
+    at_every_point[input] |= instr.row || nest.rows == 0;
+  }
+  for (const Stage& stage : nest.stages)
+    for (const Store& store : stage.stores) {
+      const std::size_t output = nest.inputs.size() + static_cast<std::size_t>(store.output);
+      counts[output] = 1;
+      at_every_point[output] |= stage.row || nest.rows == 0;
     }
-  return true;
+  std::size_t by_vectors = 0, alone = 0;  // bytes at every point
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (!counts[k]) continue;
+    const bool reads = k < nest.inputs.size();
+    const std::size_t number = reads ? k : k - nest.inputs.size();
+    const Access& a = (reads ? nest.inputs : nest.outputs)[number];
+    const int along = coefficient(nest, a.index, axis);
+    if (along == kNone) continue;
+    bool whole = along == kOne && (reads ? lowered.input_offsets : lowered.output_offsets)[number] % lanes == 0;
+    for (const auto& term : nest.indices[a.index].terms) {
+      if (term.axis == axis) continue;
+      whole = whole && term.coeff != kOne && lowered.ints[term.coeff] % lanes == 0;
+    }
+    if (!whole) found.singles.push_back(static_cast<int>(k));
+    if (!at_every_point[k]) continue;
+    if (along != kOne) return found;  // neighbouring threads would be further apart still
+    (whole ? by_vectors : alone) += itemsize(a.dtype);
+  }
+  found.good = by_vectors >= alone;
+  return found;
 }
 
 fuse::Size product(const fuse::Sizes& sizes, int first, int last) {
@@ -138,22 +158,42 @@ fuse::Size product(const fuse::Sizes& sizes, int first, int last) {
 constexpr int kVectorBytes = 16;       // that a thread can read or write at once
 constexpr int kVectorRegisters = 160;  // that the elements of more than four may take: a block of 256 threads and half as many again
 
-int choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish) {
+void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
-  if (fuse::has_scan(kernel)) return 1;
+  const auto take = [&](int lanes) {
+    Fit found = lanes > 1 ? fit(lowered, lanes) : Fit{};
+    if (!found.good) return false;
+    schedule.vector = lanes;
+    schedule.singles = std::move(found.singles);
+    schedule.tail = found.tail;
+    return true;
+  };
+  if (fuse::has_scan(kernel)) return;
   std::size_t widest = 1;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
   int most = kVectorBytes / static_cast<int>(widest);
   if (wish.has("vector")) {
-    const int wished = power_of_two(wish.number("vector", 1), kVectorBytes);
-    return wished == 1 || vector_fits(lowered, wished) ? wished : 1;
+    take(power_of_two(wish.number("vector", 1), kVectorBytes));
+    return;
   }
   while (most > 4 && fuse::live_registers(kernel, most) > kVectorRegisters) most /= 2;
   if (nest.schedule.lanes_along_rows())  // a warp has work for all of its threads
     while (most > 4 && product(lowered.ints, nest.parallel, nest.axes()) < 32 * most) most /= 2;
-  if (vector_fits(lowered, most)) return most;
-  return most > 4 && vector_fits(lowered, 4) ? 4 : 1;
+  if (!take(most) && most > 4) take(4);
+}
+
+constexpr int kSquare = 32;  // points of a tile, both ways
+
+// Whether reading by squares turns what lanes would read apart. Several warps share the static 48 KiB, and a square that is mostly empty is
+// no better than reading apart.
+bool gains_from_squares(const Lowered& lowered) {
+  const LoopNest& nest = lowered.nest;
+  const std::vector<int> inputs = turnable_inputs(nest);
+  std::size_t bytes = 0;
+  for (int input : inputs) bytes += kSquare * (kSquare + 1) * itemsize(nest.inputs[static_cast<std::size_t>(input)].dtype);
+  const int axis = nest.lane_axis();
+  return !inputs.empty() && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
 }
 
 void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
@@ -165,14 +205,17 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   schedule.wide_index = points * row > limit;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
-  schedule.vector = choose_vector(kernel, lowered, wish);
+  choose_vector(kernel, lowered, wish, schedule);
   schedule.blocks = wish.number("blocks", schedule.blocks);
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
   // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
   const int most_threads = fuse::live_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
   if (nest.rows == 0) {
-    schedule.form = Form::pointwise;
+    const bool tiles = gains_from_squares(lowered);
+    schedule.form = tiles ? Form::tiles : Form::pointwise;
+    if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
+    if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
     schedule.threads = threads_of(256, most_threads);
     return;
   }
@@ -184,10 +227,12 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   }
   fuse::Size persistent_bytes = 0;
   for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
-  // A warp walks a short row alone, eight of them a block.
-  const bool warp = row <= 1024 && persistent_bytes * 8 <= limits.row_bytes;
-  schedule.threads = 256;
-  schedule.row_threads = warp ? 32 : 256;
+  // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
+  const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
+  int shared_by = 256;
+  while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector) shared_by *= 2;
+  schedule.threads = shared_by;
+  schedule.row_threads = warp ? 32 : shared_by;
   if (wish.has("threads") || wish.has("row_threads")) {
     const int threads = threads_of(256, most_threads);
     const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
@@ -269,6 +314,8 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
   if (limits.is_cuda()) {
     each("vector", now.vector, {1, 2, 4, 8, 16});
     each("threads", now.threads, {64, 128, 256, 512, 1024});
+    if (now.form == Form::tiles) add("form=pointwise");
+    if (now.form == Form::pointwise && !turnable_inputs(nest).empty()) add("form=tiles");
     each("blocks", now.blocks, {8, 128});
     if (now.form != Form::rows) return wishes;
     if (now.row_threads == 32) each("threads", 0, {32});

@@ -260,6 +260,24 @@ int coefficient(const LoopNest& nest, int index, int axis) {
   return found;
 }
 
+bool walks_apart(const LoopNest& nest, const Access& access) {
+  const int along = coefficient(nest, access.index, nest.lane_axis());
+  return along != kNone && along != kOne;
+}
+
+std::vector<int> turnable_inputs(const LoopNest& nest) {
+  std::vector<int> inputs;
+  if (nest.parallel < 2 || nest.rows > 0) return inputs;
+  for (int input = 0; input < static_cast<int>(nest.inputs.size()); ++input) {
+    const Access& a = nest.inputs[static_cast<std::size_t>(input)];
+    const bool always = std::all_of(nest.instrs.begin(), nest.instrs.end(), [&](const Instr& instr) {
+      return instr.kind != Instr::Kind::load || instr.input != input || instr.guard < 0;
+    });
+    if (always && walks_apart(nest, a) && coefficient(nest, a.index, nest.lane_axis() - 1) == kOne && !uses_values(nest, a.index)) inputs.push_back(input);
+  }
+  return inputs;
+}
+
 bool lies_along_rows(const LoopNest& nest, const Access& output) {
   const int number = static_cast<int>(&output - nest.outputs.data());
   for (const Stage& stage : nest.stages)

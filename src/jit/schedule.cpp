@@ -70,6 +70,8 @@ std::string to_string(const Schedule& s, bool gpu) {
   if (s.keep) add("keep", 1);
   if (gpu) {
     add("vector", s.vector);
+    if (!s.singles.empty()) text += fmt::format(", singles={}", fmt::join(s.singles, "."));
+    if (s.tail) add("tail", 1);
     add("threads", s.threads);
     if (s.form == Form::rows) add("row_threads", s.row_threads);
     if (s.row_steps > 0) add("row_steps", s.row_steps);

@@ -2,6 +2,7 @@
 // LLVM writer, the interpreter and the division between threads obey it and choose nothing themselves. What a kernel computes does
 // not depend on it: on a CPU not a bit of the result, on CUDA the order in which the threads of a row are combined.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@ namespace sinter::jit {
 /// Lanes are the elements of a CPU's vectors, or a GPU's threads; neighbouring ones walk one axis.
 enum class Form : std::uint8_t {
   pointwise,  // there are no rows; lanes walk the last parallel axis
-  tiles,      // CPU: pointwise where lanes walk apart somewhere: blocks of the last two axes, transposed in registers
+  tiles,      // pointwise where lanes walk apart somewhere: blocks of the last two axes, transposed in registers or in shared memory
   rows,       // lanes walk the last row axis and share its reductions
   columns,    // lanes walk the last parallel axis, each down a row of its own
   panels,     // CPU: columns, several rows read at once into a panel of accumulators in the first cache
@@ -37,6 +38,8 @@ struct Schedule {
 
   // CUDA
   int vector = 1;         // elements a thread takes at once along the lanes' axis, in accesses of up to 16 bytes
+  std::vector<int> singles;  // accesses, inputs first, that go element by element all the same: they start between vectors, or lie apart
+  bool tail = false;      // pointwise: the last points may be fewer than a vector's
   int threads = 256;      // of a block; columns: 32 beside each other, the others share the rows
   int row_threads = 256;  // rows: threads that share one; 32 (a warp, several rows a block) or all
   int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that persistent buffers are registers; 0: a loop, and shared memory
@@ -44,6 +47,7 @@ struct Schedule {
   bool wide_index = true; // 64-bit indices
 
   bool lanes_along_rows() const { return form == Form::rows; }
+  bool is_single(std::size_t access) const { return std::find(singles.begin(), singles.end(), static_cast<int>(access)) != singles.end(); }
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

@@ -210,7 +210,7 @@ Part::Part(Tensor& whole, std::vector<Index> index, Location where)
 
 void Part::assign(const char* op, const Arg& value) {
   const Site site = site_of(op, value.where());
-  node_.reset();  // what was there before is not needed
+  static_cast<Tensor&>(*this) = Tensor();  // what was there before is not needed
   const RecordedPtr whole = node_of(site, *whole_);
   if (is_mask(index_)) {
     const Tensor& mask = index_[0].places();

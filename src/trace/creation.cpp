@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "sinter/adopt.hpp"
+#include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
 #include "trace/promote.hpp"
@@ -84,6 +86,12 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   return astype(add(multiply(astype(steps, wide), step), start), type);
 }
 
+Tensor filled_like(const char* function, const Arg& x, std::optional<DType> dtype, std::int64_t value) {
+  const Site site = site_of(function, x.where());
+  const RecordedPtr like = as_node(site, x);
+  return filled(site, like->shape, make_scalar_int(dtype.value_or(like->dtype), value));
+}
+
 }  // namespace
 
 Tensor zeros(const Shape& shape, DType dtype, Location where) {
@@ -92,6 +100,16 @@ Tensor zeros(const Shape& shape, DType dtype, Location where) {
 Tensor ones(const Shape& shape, DType dtype, Location where) {
   return filled(site_of("ones", where), shape, make_scalar_int(dtype, 1));
 }
+Tensor empty(const Shape& shape, DType dtype, Location where) { return filled(site_of("empty", where), shape, make_scalar_int(dtype, 0)); }
+Tensor empty_like(const Arg& x, std::optional<DType> dtype) { return filled_like("empty_like", x, dtype, 0); }
+Tensor zeros_like(const Arg& x, std::optional<DType> dtype) { return filled_like("zeros_like", x, dtype, 0); }
+Tensor ones_like(const Arg& x, std::optional<DType> dtype) { return filled_like("ones_like", x, dtype, 1); }
+Tensor full_like(const Arg& x, const Arg& value, std::optional<DType> dtype) {
+  const Scope scope("full_like", x.where());
+  const RecordedPtr like = as_node(scope.site(), x);
+  return full(like->shape, value, dtype.value_or(like->dtype));
+}
+
 Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype) {
   const Site site = site_of("full", value.where());
   if (value.is_tensor()) return broadcast_to(dtype ? astype(value, *dtype) : value.tensor(), shape);
@@ -156,6 +174,19 @@ Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape&
     fail<ShapeError>(site, fmt::format("{} elements do not fill shape {}", count, to_string(wanted)));
   }
   return from_pointer(data, dtype, wanted, {}, where);
+}
+
+Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType dtype, const Shape& shape, Location where) {
+  const Site site = site_of("adopt_memory", where);
+  check_shape(site, shape, dtype);
+  if (element_count(shape) == 0) return zeros(shape, dtype, where);
+  if (data == nullptr) fail<ValueError>(site, "the pointer is null");
+  if (reinterpret_cast<std::uintptr_t>(data) % itemsize(dtype) != 0) fail<ValueError>(site, fmt::format("the pointer is not aligned to {}", name(dtype)));
+  auto storage = std::make_shared<Storage>();
+  storage->bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
+  // Contents are read alone.
+  storage->host = std::const_pointer_cast<void>(std::shared_ptr<const void>(std::move(owner), data));
+  return Tensor(make_data(site, dtype, shape, std::move(storage)));
 }
 
 namespace detail {

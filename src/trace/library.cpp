@@ -67,6 +67,29 @@ Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int6
 /// n rows: the eigenvalue, the eigenvector.
 Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1}); }
 
+// Fourier transforms of (..., n): real parts, then imaginary parts.
+
+Shape two_rows(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  Shape shape = operands[0];
+  shape.insert(shape.end() - 1, 2);
+  return shape;
+}
+Shape two_half_rows(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  Shape shape = two_rows(operands, {});
+  shape.back() = shape.back() / 2 + 1;
+  return shape;
+}
+Shape even_row(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  Shape shape = operands[0];
+  shape.back() = 2 * (shape.back() - 1);
+  return shape;
+}
+Shape odd_row(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  Shape shape = even_row(operands, {});
+  ++shape.back();
+  return shape;
+}
+
 }  // namespace
 
 DType library_dtype(Op op, DType first) {

@@ -28,19 +28,16 @@ class Loop {
  public:
   ~Loop() { over = true; }
 
-  std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
+  Pieces recorded(const RecordedPtr& node) {
     nodes_.push_back(node);
     if (nodes_.size() >= sweep_at_) sweep();
     if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was seen, but it must not go on for ever
     ++since_cut_;
-    if (place_ == 0) {
-      if (since_cut_ >= look_at_ && node->depth >= kWindow) look(node);
-      return {};
-    }
-    if (std::exchange(round_is_over_, place_of(*node) == place_)) {
-      ++rounds_;
+    if (place_ == 0) return since_cut_ >= look_at_ && node->depth >= kWindow ? look(node) : Pieces{};
+    if (std::exchange(round_is_over_, is_place(*node))) {
+      ++times_;
       seen_at_ = since_cut_;
-      if (rounds_ % each_ == 0) return cut(node, false);
+      if (times_ % each_ == 0) return cut(node, false);
     }
     if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
     return {};
@@ -53,42 +50,53 @@ class Loop {
   }
 
  private:
-  // For rounds in what the user holds, and in the node, which nobody holds yet.
-  void look(const RecordedPtr& node) {
+  // For rounds in what the user holds, and in the node, which nobody holds yet. Those that are whole are evaluated at once.
+  Pieces look(const RecordedPtr& node) {
     std::vector<RecordedPtr> roots = held();
     roots.push_back(node);
     Outline outline;
     outline.walk(roots);
-    const Rounds found = outline.rounds();
+    Rounds found = find_rounds(outline.pending(), reach_of(outline.pending()));
     place_ = found.place;
+    like_ = found.like;
     each_ = found.each;
-    round_is_over_ = place_of(*node) == place_;
-    rounds_ = found.times - round_is_over_;
+    round_is_over_ = is_place(*node);
+    times_ = found.since - round_is_over_;
     seen_at_ = since_cut_;
     look_at_ = 2 * since_cut_;
+    return std::move(found.pieces);
+  }
+
+  bool is_place(const Recorded& node) const { return like_.may_be(node) && place_of(node) == place_; }
+
+  // Its place among the nodes that are known; the next one if it is new.
+  std::uint32_t number(const Recorded* node, const std::vector<RecordedPtr>& nodes) {
+    return known_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(node) >> 4), static_cast<std::uint32_t>(nodes.size()),
+                              [&](std::uint32_t k) { return nodes[k].get() == node; });
   }
 
   // What the user holds of what is not evaluated: of the nodes that are remembered and of what they wait for.
   std::vector<RecordedPtr> held() {
     std::vector<RecordedPtr> nodes;
     std::vector<long> references;  // besides the user's
+    nodes.reserve(nodes_.size());
+    references.reserve(nodes_.size());
     known_.clear();
-    const auto number = [&](const RecordedPtr& node) {
-      const auto fresh = static_cast<std::uint32_t>(nodes.size());
-      const std::uint32_t at = known_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(node.get()) >> 4), fresh, [&](std::uint32_t k) { return nodes[k] == node; });
-      if (at == fresh) {
-        nodes.push_back(node);
-        references.push_back(1);
-      }
-      return at;
+    const auto add = [&](RecordedPtr node) {
+      nodes.push_back(std::move(node));
+      references.push_back(1);
     };
     for (const auto& weak : nodes_)
-      if (const RecordedPtr node = weak.lock(); node && !node->evaluated()) number(node);
+      if (RecordedPtr node = weak.lock(); node && !node->evaluated() && number(node.get(), nodes) == nodes.size()) add(std::move(node));
     for (std::size_t at = 0; at < nodes.size(); ++at) {
-      const RecordedPtr node = nodes[at];
-      std::lock_guard guard(node->lock);
-      for (const RecordedPtr& input : node->pending)
-        if (input->op != Op::constant && !input->evaluated()) ++references[number(input)];
+      const Recorded& node = *nodes[at];
+      std::lock_guard guard(node.lock);
+      for (const RecordedPtr& input : node.pending) {
+        if (input->op == Op::constant || input->evaluated()) continue;
+        const std::uint32_t below = number(input.get(), nodes);
+        if (below == nodes.size()) add(input);
+        ++references[below];
+      }
     }
     std::size_t kept = 0;
     for (std::size_t at = 0; at < nodes.size(); ++at)
@@ -106,23 +114,27 @@ class Loop {
   }
 
   // What the user holds; the node itself is held by nobody yet.
-  std::vector<RecordedPtr> cut(const RecordedPtr& node, bool with_node) {
-    std::vector<RecordedPtr> cut;
-    std::unordered_set<const Recorded*> known{node.get()};
-    for (RecordedPtr held : held()) {
+  Pieces cut(const RecordedPtr& node, bool with_node) {
+    Pieces pieces(1);
+    std::vector<RecordedPtr>& cut = pieces.front();
+    std::vector<RecordedPtr> all = held();
+    known_.clear();
+    for (RecordedPtr& held : all) {
       while (is_view(held->op) && !held->evaluated()) {  // the memory behind it: a view stays free
         const Operands inputs = held->inputs();
         if (inputs.empty()) break;
         held = inputs.front();
       }
-      if (!held->evaluated() && held->op != Op::data && known.insert(held.get()).second) cut.push_back(std::move(held));
+      if (held->evaluated() || held->op == Op::data || held == node) continue;
+      const auto fresh = static_cast<std::uint32_t>(cut.size());  // views may have a base in common
+      if (number(held.get(), cut) == fresh) cut.push_back(std::move(held));
     }
     if (with_node || cut.empty()) cut.push_back(node);
-    nodes_ = {node};  // it belongs to the next piece
+    nodes_.assign(1, node);  // it belongs to the next piece
     since_cut_ = 1;
     seen_at_ = 0;
     look_at_ = kWindow;
-    return cut;
+    return pieces;
   }
 
   std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
@@ -131,37 +143,38 @@ class Loop {
   std::int64_t since_cut_ = 0;                  // nodes since the last evaluation
   std::int64_t look_at_ = kWindow - kQuiet;     // nodes since then before the next look
   std::uint64_t place_ = 0;                     // where a round ends
+  PlaceLike like_;
   bool round_is_over_ = false;                  // with the last node
-  std::int64_t each_ = 1, rounds_ = 0, seen_at_ = 0;
+  std::int64_t each_ = 1, times_ = 0, seen_at_ = 0;
 };
 
 thread_local Loop loop;
 
 }  // namespace
 
-std::vector<RecordedPtr> recorded(const RecordedPtr& node) {
+Pieces recorded(const RecordedPtr& node) {
   if (quiet < kQuiet) {
     ++quiet;
     if (node->depth < kMaxPendingDepth) return {};
   }
-  return over ? std::vector<RecordedPtr>{} : loop.recorded(node);
+  return over ? Pieces{} : loop.recorded(node);
 }
 void evaluation_asked() {
   if (quiet == kQuiet && !over) loop.evaluation_asked();
   quiet = 0;
 }
 
-bool worth_storing(const Recorded& node) {
+bool worth_storing(const Recorded& node, bool held) {
   static SpinLock lock;
   static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were; static tensors may outlive order
   static std::atomic<bool> any{false};
-  const bool again = node.computed.exchange(true, std::memory_order_relaxed);
-  if (!again && !any.load(std::memory_order_relaxed)) return false;
+  const bool again = held ? node.computed.exchange(true, std::memory_order_relaxed) : node.computed.load(std::memory_order_relaxed);
+  if (!again && !(held && any.load(std::memory_order_relaxed))) return false;
   std::lock_guard guard(lock);
   if (!again) return computed_again.contains(place_of(node));
   computed_again.insert(place_of(node));
   any = true;
-  return true;
+  return held;
 }
 
 }  // namespace sinter::trace

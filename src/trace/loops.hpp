@@ -6,14 +6,17 @@
 
 namespace sinter::trace {
 
-/// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: what the user holds of
-/// this thread's unevaluated nodes, or the node itself.
-std::vector<RecordedPtr> recorded(const RecordedPtr& node);
+/// What is evaluated together, one piece after the other.
+using Pieces = std::vector<std::vector<RecordedPtr>>;
+
+/// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: rounds of a loop, what the
+/// user holds of this thread's unevaluated nodes, or the node itself.
+Pieces recorded(const RecordedPtr& node);
 /// An evaluation on this thread that the user asked for: the loop evaluates itself.
 void evaluation_asked();
 
-/// Of a node that is computed now for the sake of another and that somebody still holds: whether it should be stored on the way. It
-/// should if it was computed before, or if that happened to a result of the same line.
-bool worth_storing(const Recorded& node);
+/// Of a node that is computed now for the sake of another, and that somebody still holds or not: whether it should be stored on the way.
+/// What is held should if it was computed before, or if that happened to a result of the same line that was held then.
+bool worth_storing(const Recorded& node, bool held);
 
 }  // namespace sinter::trace

@@ -101,48 +101,23 @@ void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
         continue;
       }
       const Frame& frame = stack_[top];
+      Visited& visited = visited_[frame.visited];
+      visited.pending = static_cast<std::int32_t>(pending_.size());
+      Pending& operation = pending_.emplace_back();
+      operation.handle = visited.handle;
       Entry entry{&node, node.op};
-      entry.arity = frame.next;
-      for (std::uint32_t k = 0; k < frame.next; ++k)
-        entry.inputs[k / 2] |= static_cast<std::uint64_t>(visited_[frame.inputs[k]].id + 1) << (32 * (k % 2));
-      visited_[frame.visited].id = number(entry);
-      measure(frame);
-      finished_.push_back(frame.visited);
+      operation.arity = entry.arity = frame.next;
+      for (std::uint32_t k = 0; k < frame.next; ++k) {
+        const Visited& input = visited_[frame.inputs[k]];
+        operation.inputs[k] = input.pending;
+        entry.inputs[k / 2] |= static_cast<std::uint64_t>(input.id + 1) << (32 * (k % 2));
+      }
+      visited.id = number(entry);
       stack_.pop_back();
     }
-    visited_[at].asked = true;
+    if (const std::int32_t operation = visited_[at].pending; operation != Pending::kLeaf) pending_[static_cast<std::size_t>(operation)].asked = true;
     outputs_.push_back(visited_[at].id);
   }
-}
-
-void Outline::measure(const Frame& frame) {
-  const Recorded& node = *frame.node;
-  const bool view = is_view(node.op) || node.op == Op::iota;
-  int level = view ? 0 : 1, chain = 0;
-  for (std::uint32_t k = 0; k < frame.next; ++k) {
-    const Visited& input = visited_[frame.inputs[k]];
-    // Elements that lie elsewhere; the same ones in another order are no more work.
-    const bool shifted = node.op == Op::pad ? k == 0 : node.op == Op::slice ? node.shape != (*input.handle)->shape : !view && !is_elementwise(node.op);
-    level = std::max(level, input.level + (shifted && input.level > 0));
-    chain = std::max(chain, input.chain);
-  }
-  Visited& visited = visited_[frame.visited];
-  visited.level = level;
-  visited.chain = chain + weight(node.op);
-  level_ = std::max(level_, level);
-  chain_ = std::max(chain_, visited.chain);
-}
-
-bool Outline::is_long() const {
-  constexpr int kMaxLevel = 8, kMaxChain = 2 * kLoopOps;
-  return level_ > kMaxLevel || chain_ > kMaxChain;
-}
-
-Rounds Outline::rounds() const {
-  std::vector<Pending> pending;
-  pending.reserve(finished_.size());
-  for (const std::uint32_t at : finished_) pending.push_back({visited_[at].handle, visited_[at].asked, visited_[at].level});
-  return find_rounds(pending);
 }
 
 // The number of a node in visited_. A leaf is finished at once; an operation that is new is locked and waits for its operands.
@@ -237,17 +212,18 @@ std::uint32_t Outline::number(const Entry& entry) {
   return fresh;
 }
 
-// What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later.
+// What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later. Operands before users:
+// of a line that was computed a second time further down, what is held further up is stored at once.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
   std::vector<RecordedPtr> kept;
-  for (const std::uint32_t at : finished_) {
-    const Visited& visited = visited_[at];
-    const Recorded& node = **visited.handle;
-    if (visited.asked || visited.handle->use_count() <= visited.uses) continue;
-    if (!is_elementwise(node.op) && !is_reduction(node.op)) continue;
-    if (!worth_storing(node)) continue;
-    kept.push_back(*visited.handle);
-    outputs_.push_back(visited.id);
+  for (auto visited = visited_.rbegin(); visited != visited_.rend(); ++visited) {
+    if (visited->pending == Pending::kLeaf) continue;
+    const Recorded& node = **visited->handle;
+    if (pending_[static_cast<std::size_t>(visited->pending)].asked || !(is_elementwise(node.op) || is_reduction(node.op))) continue;
+    const bool held = visited->handle->use_count() > visited->uses;
+    if (!worth_storing(node, held)) continue;
+    kept.push_back(*visited->handle);
+    outputs_.push_back(visited->id);
   }
   roots.insert(roots.end(), kept.begin(), kept.end());
 }
@@ -283,7 +259,7 @@ void Outline::clear() {
   release();
   visited_.clear();
   stack_.clear();
-  finished_.clear();
+  pending_.clear();
   entries_.clear();
   outputs_.clear();
   identities_.clear();
@@ -291,7 +267,6 @@ void Outline::clear() {
   values_.clear();
   known_leaves_.clear();
   numbers_.clear();
-  level_ = chain_ = 0;
   last_shape_ = nullptr;
   structure_ = {};
   symbols_.clear();

@@ -65,10 +65,8 @@ class Outline {
   /// Walks what the roots need: operands before users, in an order that depends on structure alone; evaluated nodes are data leaves, equal
   /// nodes are one (value numbering). Until release() no other thread evaluates or reads the operands of what was walked.
   void walk(const std::vector<RecordedPtr>& roots);
-  /// Whether planning it at once would take long.
-  bool is_long() const;
-  /// Its rounds; before release().
-  Rounds rounds() const;
+  /// What was met of operations; before release().
+  const std::vector<Pending>& pending() const { return pending_; }
   /// After walk(), before anything else is asked. With `keep`, what is computed on the way, held by the user and likely to be computed
   /// again (loops.hpp) is appended to the roots.
   void finish(std::vector<RecordedPtr>& roots, bool keep);
@@ -78,6 +76,8 @@ class Outline {
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   /// Contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
+  /// What tells the leaves apart: of a placeholder the node itself.
+  const std::vector<const void*>& identities() const { return identities_; }
   /// The constants' bits, in order of node number; the gathers; the library calls.
   const std::vector<std::uint64_t>& literals() const { return literals_; }
   const std::vector<GatherSite>& gathers() const { return gathers_; }
@@ -96,9 +96,7 @@ class Outline {
     const RecordedPtr* handle = nullptr;
     std::uint32_t id = 0;
     std::int32_t uses = 0;  // as an operand of what was walked
-    std::int32_t level = 0; // see Pending; 0: nothing is computed
-    std::int32_t chain = 0; // weight of the longest chain below
-    bool asked = false;
+    std::int32_t pending = Pending::kLeaf;
   };
   struct Frame {
     const Recorded* node = nullptr;
@@ -117,7 +115,6 @@ class Outline {
   struct Conflict {};
 
   void walk_once(const std::vector<RecordedPtr>& roots);
-  void measure(const Frame& frame);
   std::uint32_t enter(const RecordedPtr& handle);
   std::uint32_t number(const Entry& entry);
   std::uint32_t leaf_of(const void* identity, const StoragePtr& storage);
@@ -126,14 +123,13 @@ class Outline {
 
   std::vector<Visited> visited_;
   std::vector<Frame> stack_;
-  std::vector<std::uint32_t> finished_;  // operations, in visited_
+  std::vector<Pending> pending_;
   std::vector<const Recorded*> locked_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> outputs_;
   std::vector<const void*> identities_;  // of the leaves
   NumberIndex seen_, values_, known_leaves_;
   SymbolNumbers numbers_;
-  int level_ = 0, chain_ = 0;  // the largest
   const Shape* last_shape_ = nullptr;
   Hash128 last_shape_hash_, structure_;
   std::vector<std::int64_t> symbols_;

@@ -309,6 +309,7 @@ std::string to_string(const Tensor& tensor, const PrintOptions& options, Locatio
   return Layout(contents, format, edge).nested(0, 0, " ", static_cast<std::size_t>(options.linewidth));
 }
 
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor, Location{}); }
 
 }  // namespace sinter

@@ -67,6 +67,12 @@ template <class X> Place<X> place_of(QuantileMethod method, const X& n, const X&
   return {within(below), within(X(below + 1)), part};
 }
 
+/// Whether it is always one of the elements: integers stay integers then, as in NumPy.
+bool chooses(QuantileMethod method) {
+  using enum QuantileMethod;
+  return method == lower || method == higher || method == nearest || method == inverted_cdf || method == closest_observation;
+}
+
 /// The axes brought behind the others and joined: what is sorted, and the shape that a quantile has.
 struct Rows {
   Rows(const Site& site, const Tensor& tensor, const Axes& axes, bool keepdims) {
@@ -101,7 +107,9 @@ Tensor between(const Tensor& a, const Tensor& b, const Tensor& part) {
 Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, const Axes& axes, QuantileMethod method, bool keepdims, bool leave_nan_out) {
   const Scope scope(name, arg.where());
   const Site& site = scope.site();
-  const Composed x = floating(site, arg);
+  const RecordedPtr given = as_node(site, arg);
+  const bool whole_numbers = chooses(method) && !is_floating(given->dtype);
+  const Composed x = whole_numbers ? Composed{Tensor(given), given->dtype} : floating(site, arg);
   const DType type = x.values.dtype();
   const Rows sorted_rows(site, x.values, axes, keepdims);
   const std::int64_t n = sorted_rows.length;
@@ -109,7 +117,8 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Shape shape = q_shape;
   shape.insert(shape.end(), sorted_rows.shape.begin(), sorted_rows.shape.end());
-  if (n == 0 || element_count(shape) == 0) return full(shape, Arg(nan, site.where), x.type);
+  if (n == 0 && whole_numbers && element_count(shape) > 0) fail<ValueError>(site, "of no integers none can be chosen");
+  if (n == 0 || element_count(shape) == 0) return whole_numbers ? zeros(shape, x.type) : full(shape, Arg(nan, site.where), x.type);
 
   const auto check = [&](double part) {
     if (!(part >= 0 && part <= whole)) fail<ValueError>(site, fmt::format("{} is not in [0, {}]", part, whole));
@@ -120,6 +129,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
     check(q.as_double());
     const Place<double> place = place_of<double>(method, static_cast<double>(n), q.as_double() / whole);
     const Tensor a = element(sorted, static_cast<std::int64_t>(place.lower)), b = element(sorted, static_cast<std::int64_t>(place.upper));
+    if (whole_numbers) return reshape(a, shape);
     const Tensor found = place.part == 0 ? a : between(a, b, Tensor(make_constant(site, make_scalar(type, place.part), a.shape())));
     return x(reshape(where(isnan(last), nan, found), shape));
   }
@@ -136,9 +146,8 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   Shape wide(sorted.shape().begin(), sorted.shape().end() - 1);
   wide.push_back(parts.size());
   const auto look_up = [&](const Tensor& at) { return take_along_axis(sorted, broadcast_to(astype(at, DType::int64), wide), -1); };
-  Tensor found = between(look_up(place.lower), look_up(place.upper), astype(place.part, type));
-  if (leave_nan_out) found = where(count == 0.0, nan, found);
-  else found = where(isnan(expand_dims(last, -1)), nan, found);
+  Tensor found = chooses(method) ? look_up(place.lower) : between(look_up(place.lower), look_up(place.upper), astype(place.part, type));
+  if (!whole_numbers) found = where(leave_nan_out ? count == 0.0 : isnan(expand_dims(last, -1)), nan, found);
   std::vector<std::int64_t> q_first{found.ndim() - 1};
   for (std::int64_t k = 0; k + 1 < found.ndim(); ++k) q_first.push_back(k);
   return x(reshape(permute(found, q_first), shape));

@@ -82,12 +82,16 @@ namespace {
 
 std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
 
-/// What is read several times is counted several times, so most counts that are large are wrong: after one was looked into, as many
-/// nodes go by as that took to look at, and fewer where they read much.
-thread_local constinit std::size_t looks_owed = 0;
+/// What is read several times is counted several times, so most counts that are large are wrong. After one was looked into, as many nodes
+/// go by as that took to look at, fewer where they read much; and as many bytes are read as its contents lack to be too many.
+thread_local constinit std::size_t nodes_owed = 0, bytes_owed = 0;
 
-/// Bytes of contents that would go if the node's recording went: those whose every handle is an operand of it.
-std::size_t held_alone(const RecordedPtr& node) {
+struct Held {
+  std::size_t alone = 0;  // bytes of contents that would go if a node's recording went: those whose every handle is an operand of it
+  std::size_t all = 0;    // bytes of all contents that it reads
+};
+
+Held held_by(const RecordedPtr& node) {
   std::vector<RecordedPtr> operands;  // copies, one for each use as an operand
   std::unordered_set<const Recorded*> seen;
   std::unordered_map<const Recorded*, long> uses;
@@ -102,23 +106,26 @@ std::size_t held_alone(const RecordedPtr& node) {
       operands.push_back(std::move(input));
     }
   }
-  looks_owed = operands.size();
-  std::unordered_set<const Storage*> counted;
-  std::size_t bytes = 0;
+  nodes_owed = operands.size();
+  std::unordered_set<const Storage*> alone, all;
+  Held held;
   for (const RecordedPtr& operand : operands) {
     const auto found = uses.find(operand.get());
-    if (found == uses.end() || operand.use_count() != 2 * found->second) continue;  // each use is an operand and our copy of it
+    if (found == uses.end()) continue;
     const StoragePtr storage = operand->result();
-    if (counted.insert(storage.get()).second) bytes += storage->bytes;
+    if (all.insert(storage.get()).second) held.all += storage->bytes;
+    // Each use is an operand and our copy of it.
+    if (operand.use_count() == 2 * found->second && alone.insert(storage.get()).second) held.alone += storage->bytes;
   }
-  return bytes;
+  return held;
 }
 
 /// Evaluates the node if that frees much; else lets it count anew from what it holds.
 void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
-  const std::size_t bytes = held_alone(node);
-  if (bytes < kMaxHeldBytes) node->held = bytes;
-  else if (bytes_of(*node) >= bytes) node->held = 0;  // its own contents would take as much
+  const Held held = held_by(node);
+  bytes_owed = kMaxHeldBytes - std::min(kMaxHeldBytes, held.all);
+  if (held.alone < kMaxHeldBytes) node->held = held.alone;
+  else if (bytes_of(*node) >= held.alone) node->held = 0;  // its own contents would take as much
   else evaluate({node});
 }
 
@@ -134,7 +141,10 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
     const bool evaluated = input->evaluated();
     const std::size_t bytes = evaluated ? input->storage->bytes : input->held;
     if (!evaluated) node->depth = std::max(node->depth, input->depth);
-    else if (looks_owed > 0) looks_owed -= std::min(looks_owed, bytes >> 16);
+    else {
+      nodes_owed -= std::min(nodes_owed, bytes >> 16);
+      bytes_owed -= std::min(bytes_owed, bytes);
+    }
     node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }
   ++node->depth;
@@ -142,12 +152,13 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   node->pending = std::move(inputs);
   const EvaluateHook hook = evaluate_hook;
   if (node->symbolic || hook == nullptr) return node;
-  if (const auto now = recorded(node); !now.empty()) {
-    hook(now);
-    node->depth = depth_above(node->inputs());
-  } else if (looks_owed > 0) {
-    --looks_owed;
-  } else if (node->held >= kMaxHeldBytes) {
+  if (const Pieces pieces = recorded(node); !pieces.empty()) {
+    for (const auto& piece : pieces) hook(piece);
+    const std::lock_guard guard(node->lock);
+    node->depth = depth_above(node->pending);
+  } else if (nodes_owed > 0) {
+    --nodes_owed;
+  } else if (bytes_owed == 0 && node->held >= kMaxHeldBytes) {
     bound_what_is_held(node, hook);
   }
   return node;

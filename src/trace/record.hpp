@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace sinter::trace {
 
 struct Recorded;
 using RecordedPtr = std::shared_ptr<Recorded>;
+
+/// What a Tensor is made of; its header knows only the name.
+struct Handle {
+  Handle(RecordedPtr pointer) : node(std::move(pointer)) {}
+  RecordedPtr node;
+};
 
 /// A node's operands: few, and in the node itself.
 class Operands {
@@ -106,4 +113,7 @@ void set_evaluate_hook(EvaluateHook hook);
 
 }  // namespace sinter::trace
 
-inline const sinter::trace::RecordedPtr& sinter::Tensor::node() const { return node_ && node_->unread ? trace::read(node_) : node_; }
+inline auto& sinter::Tensor::node() const {
+  const auto& node = *std::launder(reinterpret_cast<const trace::RecordedPtr*>(held_));
+  return node && node->unread ? trace::read(node) : node;
+}

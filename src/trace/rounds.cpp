@@ -2,133 +2,274 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "trace/hash.hpp"
 
 namespace sinter::trace {
 namespace {
 
-constexpr int kFewest = 3;             // times that a place comes round, to be one
+constexpr std::size_t kFewest = 3;     // times that a place comes round, to be one
 constexpr std::size_t kSpan = 8;       // of all that was recorded its first and last time are at least this part apart
-constexpr double kSmall = 32 << 10;    // bytes that are sooner copied than several assignments to parts of them are planned together
+constexpr double kSmall = 8 << 10;     // bytes that are sooner copied than several assignments to parts of them are planned together
+constexpr double kAlike = 1.01;        // bytes that differ by less are equal
+
+double bytes_of(const Recorded& node) { return static_cast<double>(element_count(node.shape)) * static_cast<double>(itemsize(node.dtype)); }
+
+bool computes(Op op) { return !is_view(op) && op != Op::iota; }
+
+// What of `kLoopOps` an operation is. Dear ones fill a kernel sooner: there is less to gain by more of them, and more to compile. An
+// assignment to a part of what is soon copied is planned longer than it is computed.
+int weight(const Recorded& node) {
+  if (!computes(node.op)) return 0;
+  if (node.op == Op::pad) return bytes_of(node) <= kSmall ? 8 : 2;
+  return is_elementwise(node.op) ? 1 + primitive(node.op).cost / 4 : 1;
+}
+
+// Elements that lie elsewhere than the operand's.
+bool reads_elsewhere(const Recorded& node, std::size_t input) {
+  if (node.op == Op::pad) return input == 0;
+  if (node.op == Op::slice) return node.shape != node.pending[input]->shape;
+  return !is_view(node.op) && !is_elementwise(node.op);
+}
+
+// A view of all elements in another order.
+bool reorders(const Recorded& node) { return node.op == Op::permute || (node.op == Op::slice && node.shape == node.pending[0]->shape); }
 
 class Timeline {
  public:
-  explicit Timeline(std::span<const Pending> operations) : steps_(operations.begin(), operations.end()) {
-    std::stable_sort(steps_.begin(), steps_.end(), [](const Pending& x, const Pending& y) { return (*x.handle)->order < (*y.handle)->order; });
-    base_.resize(steps_.size());
-    used_.assign(steps_.size(), -1);
+  Timeline(std::span<const Pending> operations, const Reach& reach) : steps_(operations.size()), used_(operations.size(), -1) {
+    std::vector<std::pair<std::uint64_t, std::int32_t>> order;
+    order.reserve(operations.size());
+    for (const Pending& operation : operations) order.push_back({(*operation.handle)->order, static_cast<std::int32_t>(order.size())});
+    std::sort(order.begin(), order.end());  // of several threads some may be equal: then neither needs the other
+    std::vector<std::int32_t> at_of(operations.size());
+    for (int at = 0; at < count(); ++at) at_of[static_cast<std::size_t>(order[at].second)] = at;
     for (int at = 0; at < count(); ++at) {
-      const Recorded& step = node(at);
-      base_[at] = is_view(step.op) ? base_of(step.pending[0]) : step.op == Op::iota ? kFree : at;
-      if (steps_[at].asked) used_[at] = count();
-      for (const RecordedPtr& input : step.pending)
-        if (const int below = find(*input); below >= 0) used_[below] = std::max(used_[below], at);
+      const auto from = static_cast<std::size_t>(order[at].second);
+      Step& step = steps_[at] = {operations[from], at, reach.level[from]};
+      for (std::uint32_t k = 0; k < step.arity; ++k)
+        if (step.inputs[k] != Pending::kLeaf) step.inputs[k] = at_of[static_cast<std::size_t>(step.inputs[k])];
+      if (is_view(node(at).op)) step.base = step.inputs[0] == Pending::kLeaf ? Pending::kLeaf : steps_[step.inputs[0]].base;
+      else if (node(at).op == Op::iota) step.base = Pending::kLeaf;
+      if (step.asked) used_[at] = count();
+      for (std::uint32_t k = 0; k < step.arity; ++k)
+        if (const int below = step.inputs[k]; below >= 0) used_[below] = std::max(used_[below], at);
     }
     needed_ = used_;
     for (int at = count(); at-- > 0;)
       if (is_view(node(at).op))
-        if (const int below = find(*node(at).pending[0]); below >= 0) needed_[below] = std::max(needed_[below], needed_[at]);
+        if (const int below = steps_[at].inputs[0]; below >= 0) needed_[below] = std::max(needed_[below], needed_[at]);
   }
 
   Rounds rounds() const {
     Rounds found;
-    const std::vector<int> ends = find_place(found);
+    const Candidate place = find_place();
+    const std::vector<int>& ends = place.ends;
     if (ends.empty()) return found;
     const int first = ends.front(), last = ends.back();
     const auto times = static_cast<std::int64_t>(ends.size()) - 1;
-    found.times = times + 1;
     std::int64_t ops = 0;
-    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes(at) <= kSmall ? kLoopOps : weight(node(at).op);
+    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes_of(node(at)) <= kSmall ? kLoopOps : weight(node(at));
     const bool grows = 2 * (steps_[last].level - steps_[first].level) >= times;
-    found.each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
+    const std::int64_t each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
     int begin = 0;
-    for (auto k = static_cast<std::size_t>(found.each) - 1; k < ends.size(); k += static_cast<std::size_t>(found.each)) {
-      if (ends[k] + 1 == count()) break;
+    for (auto k = each - 1; k <= times && ends[k] + 1 < count(); k += each) {
       if (auto piece = needed_later(begin, ends[k] + 1); !piece.empty()) found.pieces.push_back(std::move(piece));
       begin = ends[k] + 1;
     }
+    found.place = place.place;
+    found.like = {node(last).where.line, node(last).op};
+    found.each = each * place.step;
+    for (int at = begin; at < count(); ++at) found.since += computes(at) && place_of(node(at)) == place.place;
     return found;
   }
 
  private:
-  static constexpr int kFree = -1;  // contents that are known, or nearly so
+  struct Step : Pending {
+    int base;   // the memory behind a view
+    int level;
+  };
 
   int count() const { return static_cast<int>(steps_.size()); }
   const Recorded& node(int at) const { return **steps_[at].handle; }
-  bool computes(int at) const { return base_[at] == at; }
-  double bytes(int at) const { return static_cast<double>(element_count(node(at).shape)) * static_cast<double>(itemsize(node(at).dtype)); }
+  bool computes(int at) const { return steps_[at].base == at; }
 
-  // Numbers of one thread differ; those of several may be equal.
-  int find(const Recorded& wanted) const {
-    auto at = std::lower_bound(steps_.begin(), steps_.end(), wanted.order, [](const Pending& step, std::uint64_t order) { return (*step.handle)->order < order; });
-    for (; at != steps_.end() && (*at->handle)->order == wanted.order; ++at)
-      if (at->handle->get() == &wanted) return static_cast<int>(at - steps_.begin());
-    return -1;
-  }
-  int base_of(const RecordedPtr& operand) const {
-    const int at = find(*operand);
-    return at < 0 ? kFree : base_[at];
+  // A place, and when it comes round: of each `step` times that the program is there, one.
+  struct Candidate {
+    std::uint64_t place;
+    std::vector<int> ends;
+    std::int64_t step;
+    double bytes;  // that are needed later
+  };
+
+  // Where the place comes round at which the fewest bytes are needed later; of equal ones, after which a round has the fewest steps that
+  // wait for each other, and of those the last one.
+  Candidate find_place() const {
+    std::vector<Candidate> candidates = candidates_for_a_place();
+    double least = candidates.empty() ? 0 : candidates.front().bytes;
+    for (const Candidate& candidate : candidates) least = std::min(least, candidate.bytes);
+    Candidate* best = nullptr;
+    int best_levels = 0;
+    for (Candidate& candidate : candidates) {
+      if (candidate.bytes > least * kAlike) continue;
+      const auto& ends = candidate.ends;
+      const int levels = levels_between(ends[ends.size() - 2], ends.back());
+      if (best && (levels > best_levels || (levels == best_levels && ends.back() < best->ends.back()))) continue;
+      best = &candidate;
+      best_levels = levels;
+    }
+    return best ? std::move(*best) : Candidate{};
   }
 
-  // Where the place comes round at which the fewest bytes are needed later, on average; the last one of equal ones.
-  std::vector<int> find_place(Rounds& found) const {
+  std::vector<Candidate> candidates_for_a_place() const {
     std::vector<double> alive(steps_.size() + 1);
-    for (int at = 0; at < count(); ++at) {
-      if (!computes(at)) continue;
-      alive[at] += bytes(at);
-      alive[needed_[at]] -= bytes(at);
-    }
+    std::vector<std::uint64_t> places(steps_.size() + 1);  // of all before, added up
     std::vector<std::pair<std::uint64_t, int>> by_place;
-    double now = 0;
+    by_place.reserve(steps_.size());
     for (int at = 0; at < count(); ++at) {
-      alive[at] = now += alive[at];
-      if (computes(at)) by_place.emplace_back(place_of(node(at)), at);
+      places[at + 1] = places[at];
+      if (!computes(at)) continue;
+      const double bytes = bytes_of(node(at));
+      alive[at] += bytes;
+      alive[needed_[at]] -= bytes;
+      by_place.emplace_back(place_of(node(at)), at);
+      places[at + 1] += mix(0, by_place.back().first);
     }
+    double now = 0;
+    for (double& bytes : alive) bytes = now += bytes;
     std::sort(by_place.begin(), by_place.end());
-    std::span<const std::pair<std::uint64_t, int>> best;
-    double least = 0;
+    std::vector<Candidate> found;
     for (auto begin = by_place.begin(); begin != by_place.end();) {
       const auto end = std::find_if(begin, by_place.end(), [&](const auto& other) { return other.first != begin->first; });
-      const std::span place(begin, end);
-      double sum = 0;
-      for (const auto& [id, at] : place) sum += alive[at];
-      const double mean = sum / static_cast<double>(place.size());
-      const bool spans = static_cast<std::size_t>(place.back().second - place.front().second) >= steps_.size() / kSpan;
-      if (place.size() >= kFewest && spans && (best.empty() || mean < least || (mean == least && place.back().second > best.back().second))) {
-        best = place;
-        least = mean;
-      }
+      const std::span times(begin, end);
       begin = end;
+      if (times.size() < kFewest || static_cast<std::size_t>(times.back().second - times.front().second) < steps_.size() / kSpan) continue;
+      // A line that a round meets several times is as many places.
+      const auto since_last = [&](std::size_t k) { return places[times[k].second + 1] - places[times[k - 1].second + 1]; };
+      const auto repeats_after = [&](std::size_t step) {
+        for (std::size_t k = 1; k + step < times.size(); ++k)
+          if (since_last(k) != since_last(k + step)) return false;
+        return true;
+      };
+      std::size_t step = 1;
+      while (step * kFewest <= times.size() && !repeats_after(step)) ++step;
+      if (step * kFewest > times.size()) step = 1;
+      for (std::size_t first = 0; first < step; ++first) {
+        Candidate& candidate = found.emplace_back(Candidate{times.front().first, {}, static_cast<std::int64_t>(step), 0});
+        for (std::size_t k = first; k < times.size(); k += step) candidate.ends.push_back(times[k].second);
+        // At the first time some of the state may be leaves still, at the last one the user holds what he is in the midst of.
+        for (std::size_t k = 1; k + 1 < candidate.ends.size(); ++k) candidate.bytes += alive[candidate.ends[k]];
+        candidate.bytes /= static_cast<double>(candidate.ends.size() - 2);
+      }
     }
-    std::vector<int> ends;
-    for (const auto& [id, at] : best) ends.push_back(at);
-    if (!best.empty()) found.place = best.front().first;
-    return ends;
+    return found;
+  }
+
+  // Steps that wait for each other of the operations behind `before`, up to `last`.
+  int levels_between(int before, int last) const {
+    int most = 0;
+    std::vector<int> levels(static_cast<std::size_t>(last - before));
+    for (int at = before + 1; at <= last; ++at) {
+      int level = computes(at);
+      for (std::uint32_t k = 0; k < steps_[at].arity; ++k) {
+        const int below = steps_[at].inputs[k];
+        if (below <= before) continue;
+        const int there = levels[static_cast<std::size_t>(below - before - 1)];
+        level = std::max(level, there + (there > 0 && reads_elsewhere(node(at), k)));
+      }
+      most = std::max(most, levels[static_cast<std::size_t>(at - before - 1)] = level);
+    }
+    return most;
   }
 
   // Of the operations [begin, end) what is needed by those after them: memory behind a view, or the one view that is all that is needed.
   std::vector<RecordedPtr> needed_later(int begin, int end) const {
     std::unordered_map<int, std::vector<int>> views;  // of a base
     for (int at = begin; at < end; ++at)
-      if (!computes(at) && base_[at] >= begin && used_[at] >= end) views[base_[at]].push_back(at);
+      if (!computes(at) && steps_[at].base >= begin && used_[at] >= end) views[steps_[at].base].push_back(at);
     std::vector<RecordedPtr> needed;
     for (int at = begin; at < end; ++at) {
       if (!computes(at) || needed_[at] < end) continue;
       const auto found = views.find(at);
-      const bool part = used_[at] < end && found != views.end() && found->second.size() == 1 && bytes(found->second[0]) < bytes(at);
+      const bool part = used_[at] < end && found != views.end() && found->second.size() == 1 && bytes_of(node(found->second[0])) < bytes_of(node(at));
       needed.push_back(*steps_[part ? found->second[0] : at].handle);
     }
     return needed;
   }
 
-  std::vector<Pending> steps_;  // in the order of recording
-  std::vector<int> base_;       // the memory behind a view
-  std::vector<int> used_;       // by which operation last: count() by who asked
-  std::vector<int> needed_;     // the same, views of it included
+  std::vector<Step> steps_;  // in the order of recording
+  std::vector<int> used_;    // by which operation last: count() by who asked
+  std::vector<int> needed_;  // the same, views of it included
 };
 
 }  // namespace
+
+bool Reach::is_long() const {
+  constexpr int kMaxLevels = 8, kMaxShifts = 4, kMaxChain = 2 * kLoopOps;
+  constexpr std::size_t kMany = 96;  // operations: shifted reads of shifted reads are what takes longest
+  return levels > kMaxLevels || chain > kMaxChain || (shifts > kMaxShifts && level.size() > kMany);
+}
+
+Reach reach_of(std::span<const Pending> operations) {
+  struct Extent {
+    int shifts = 0, chain = 0;
+    std::int32_t base = Pending::kLeaf;  // the memory behind a view
+    std::uint64_t order = 0;             // of the base's elements; 0: as they lie
+    std::uint64_t read = 0;              // of a base: the order in which it is read first
+    bool in_two_orders = false;          // is it read
+  };
+  constexpr std::uint64_t kUnread = ~std::uint64_t{0};
+  std::vector<Extent> extents(operations.size());
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    const Pending& operation = operations[at];
+    const Recorded& node = **operation.handle;
+    Extent& extent = extents[at];
+    if (is_view(node.op)) {
+      if (operation.inputs[0] == Pending::kLeaf) continue;
+      const Extent& below = extents[static_cast<std::size_t>(operation.inputs[0])];
+      extent.base = below.base;
+      extent.order = below.order;
+      if (!reorders(node)) continue;
+      extent.order = mix(extent.order, static_cast<std::uint64_t>(node.op));
+      for (const std::int64_t number : node.ints) extent.order = mix(extent.order, static_cast<std::uint64_t>(number));
+      continue;
+    }
+    extent.base = static_cast<std::int32_t>(at);
+    extent.read = kUnread;
+    for (std::uint32_t k = 0; k < operation.arity; ++k) {
+      if (operation.inputs[k] == Pending::kLeaf) continue;
+      const Extent& below = extents[static_cast<std::size_t>(operation.inputs[k])];
+      if (below.base == Pending::kLeaf) continue;
+      Extent& base = extents[static_cast<std::size_t>(below.base)];
+      if (base.read == kUnread) base.read = below.order;
+      else base.in_two_orders |= base.read != below.order;
+    }
+  }
+  Reach reach;
+  reach.level.resize(operations.size());
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    const Pending& operation = operations[at];
+    const Recorded& node = **operation.handle;
+    Extent& extent = extents[at];
+    int& level = reach.level[at] = computes(node.op);
+    for (std::uint32_t k = 0; k < operation.arity; ++k) {
+      if (operation.inputs[k] == Pending::kLeaf) continue;
+      const auto below = static_cast<std::size_t>(operation.inputs[k]);
+      const Extent& input = extents[below];
+      const bool elsewhere = reach.level[below] > 0 && reads_elsewhere(node, k);
+      const bool reordered = computes(node.op) && input.order != 0 && input.base != Pending::kLeaf && extents[static_cast<std::size_t>(input.base)].in_two_orders;
+      level = std::max(level, reach.level[below] + (elsewhere || reordered));
+      extent.shifts = std::max(extent.shifts, input.shifts + (elsewhere && (node.op == Op::pad || node.op == Op::slice)));
+      extent.chain = std::max(extent.chain, input.chain);
+    }
+    extent.chain += weight(node);
+    reach.levels = std::max(reach.levels, level);
+    reach.shifts = std::max(reach.shifts, extent.shifts);
+    reach.chain = std::max(reach.chain, extent.chain);
+  }
+  return reach;
+}
 
 std::uint64_t place_of(const Recorded& node) {
   std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.where.file), node.where.line);
@@ -139,6 +280,6 @@ std::uint64_t place_of(const Recorded& node) {
   return mix(hash, zeros);
 }
 
-Rounds find_rounds(std::span<const Pending> operations) { return Timeline(operations).rounds(); }
+Rounds find_rounds(std::span<const Pending> operations, const Reach& reach) { return Timeline(operations, reach).rounds(); }
 
 }  // namespace sinter::trace

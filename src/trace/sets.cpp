@@ -135,8 +135,15 @@ Tensor isin(const Arg& element, const Arg& test_elements, bool invert) {
   const Scope scope("isin", element.where());
   const Site& site = scope.site();
   const Arg* const list[] = {&element, &test_elements};
+  const Tensor given(as_node(site, element)), tested(as_node(site, test_elements));
+  if (is_integer(given.dtype()) && is_integer(tested.dtype()) && is_floating(promote(given.dtype(), tested.dtype()))) {
+    // int64 and uint64 have no integer type in common: the bits of uint64, of numbers that both may hold.
+    const Tensor x = astype(given, DType::uint64);
+    const Tensor found = logical_and(isin(x, astype(tested, DType::uint64)), astype(x, DType::int64) >= 0);
+    return invert ? logical_not(found) : found;
+  }
   const DType type = common_type(list);
-  const Tensor x(make_cast(site, as_node(site, element), type)), y(make_cast(site, as_node(site, test_elements), type));
+  const Tensor x(make_cast(site, given.node(), type)), y(make_cast(site, tested.node(), type));
   if (y.size() == 0 || x.size() == 0) return full(x.shape(), Arg(invert, site.where));
   const Tensor sorted = sort(y, std::nullopt);
   const Tensor found = take(sorted, searchsorted(sorted, x), 0, IndexMode::clip);

@@ -63,6 +63,7 @@ Tensor sort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
 
 Tensor argsort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
   const Scope scope("argsort", x.where());
+  if (shape_of(scope.site(), x).empty()) return places(scope.site(), Line(scope.site(), reshape(x, {1}), axis), descending);  // as NumPy, which sorts vectors at least
   return places(scope.site(), Line(scope.site(), x, axis), descending);
 }
 

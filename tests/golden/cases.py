@@ -149,6 +149,18 @@ SCOPE.update(SPECIAL, sliding_window_view=np.lib.stride_tricks.sliding_window_vi
              cummax=lambda x, axis=0: np.maximum.accumulate(x, axis), cummin=lambda x, axis=0: np.minimum.accumulate(x, axis),
              lerp=lambda a, b, w: a + w * (b - a))
 
+# Complex numbers are pairs of real arrays.
+def joined(x): return x[0] + 1j * x[1] if isinstance(x, tuple) else x
+def pair(function): return lambda x, *rest, **named: (lambda z: (z.real, z.imag))(function(joined(x), *rest, **named))
+def single(function): return lambda x, *rest, **named: function(joined(x), *rest, **named)
+for name in "fft ifft rfft ihfft fft2 ifft2 rfft2 fftn ifftn rfftn".split():
+    SCOPE[name] = pair(getattr(np.fft, name))
+for name in "irfft hfft irfft2 irfftn".split():
+    SCOPE[name] = single(getattr(np.fft, name))
+SCOPE.update({name: getattr(np.fft, name) for name in "fftfreq rfftfreq fftshift ifftshift".split()})
+SCOPE.update({name: getattr(np.linalg, name) for name in "solve inv det slogdet cholesky eigvalsh eigh svdvals svd qr pinv lstsq matrix_norm cond matrix_rank multi_dot".split()})
+SCOPE.update(real=single(np.real), imag=single(np.imag), angle=single(np.angle), conj=lambda x: pair(np.conj)(x) if isinstance(x, tuple) else np.conj(x), row_stack=np.vstack)
+
 cases = []  # function, expression, tolerance
 
 
@@ -356,6 +368,87 @@ def creation():
         case("linspace", x, "2")
 
 
+def newest():
+    """Names that NumPy has twice, lists as arguments, what arranges, products, decompositions, transforms, types. Decompositions and transforms are
+    compared to 6 decimals of numbers of order 1; their accuracy is measured by tests of their own. No cases: random numbers, which come from other
+    generators (test_random), and what NumPy has not (test_nn, test_elementwise)."""
+    for f in "arccos arcsin arctan arctanh degrees radians".split():
+        for s in FLOATS:
+            case(f, f"{f}(u_{s})", "2")
+    for s in FLOATS:
+        case("arccosh", f"arccosh(w_{s} + 1)", "2")
+        case("arcsinh", f"arcsinh(r_{s})", "2")
+        case("arctan2", f"arctan2(r_{s}, w_{s})", "2")
+        case("float_power", f"float_power(p_{s}, 2)", "2")
+        for f in ("fix", "isposinf", "isneginf"):
+            case(f, f"{f}(e_{s})")
+        for f in ("nanargmax", "nanargmin"):
+            case(f, f"{f}(x_{s})")
+            case(f, f"{f}(x_{s}, axis=0)")
+        case("logaddexp", f"logaddexp(r_{s}, 0)", "2")
+    for s in ("f32", "f64"):
+        for d in (0, 1, 2, -1):
+            case("round", f"round(r_{s}, {d})")
+            case("around", f"around(a_{s} * 10, decimals={d})")
+    for s in TYPES:
+        for form in ("fliplr(a)", "flipud(a)", "column_stack((a, c))", "column_stack((v, v))", "row_stack((a, v))", "hsplit(a, 2)", "hsplit(v, (1, 4))", "vsplit(a, 2)", "dsplit(t, 2)", "append(a, v)",
+                     "append(a, b, axis=0)", "insert(a, 1, v, axis=0)", "insert(v, 2, c[0])", "delete(a, 1, axis=1)", "delete(v, -1)", "resize(a, (3, 10))", "resize(v, (2, 2))", "diagflat(a[0:1, 0:3], 1)",
+                     "matvec(a, v)", "vecmat(v, a.T)", "vdot(a, b)", "concatenate((a, b))", "concatenate((a, b), axis=None)", "amax(a, axis=0)", "amin(a)", "shape(a)", "size(a)", "size(a, 1)", "ndim(t)",
+                     "real(a)", "imag(a)", "conj(a)", "conjugate(v)", "array_equal(a, a)", "array_equal(a, b)", "convolve(v, c[:, 0])", "convolve(c[:, 0], v, 'same')", "convolve(v, v, 'valid')", "correlate(v, c[:, 0])",
+                     "correlate(v, c[:, 0], 'full')", "correlate(c[:, 0], v, 'same')", "polyval(v, c)", "empty_like(a) * 0 == zeros_like(a)", "asarray(a)", "ascontiguousarray(a.T)",
+                     "pad(a, ((1, 1), (0, 2)), constant_values=1)", "maximum(a, [1, 0, 1, 0, 1, 0])", "where(a > 0, a, [0, 1, 0, 1, 0, 1])", "a[[0, 2]]", "a[[2, 0], 1:3]", "a[[True, False, True, True]]",
+                     "a[(1, 2)]", "a[nonzero(a)]", "take(a, [0, -1], axis=1)", "sort(unique_values(a))"):
+            function = form.split("(")[0] if "(" in form and "[" not in form.split("(")[0] else "index"
+            if s == "b1" and function in ("conj", "conjugate"):
+                continue  # int8 in NumPy; here real numbers are their own conjugates
+            case(function, named_in(form, s), "value" if function in ("convolve", "correlate", "polyval", "matvec", "vecmat", "vdot") else "bits")
+    for s in INTEGERS:
+        for f, other in (("bitwise_left_shift", 2), ("bitwise_right_shift", 1), ("mod", 3), ("pow", 2)):
+            case(f, f"{f}(a_{s}, {other})")
+        case("bitwise_invert", f"bitwise_invert(a_{s})")
+        case("true_divide", f"true_divide(a_{s}, 4)")
+        for method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
+            case("quantile", f"quantile(a_{s}, 0.4, axis=0, method='{method}')")
+            case("percentile", f"percentile(a_{s}, [10, 50, 99], method='{method}')")
+        case("vander", f"vander(v_{s}, 3)")
+        case("bincount", f"bincount(abs(v_{s}))")
+    for x in ("argsort([3, 1, 2])", "sum([[1, 2], [3, 4]], axis=0)", "mean([1, 2.5, 4])", "concatenate(([1, 2], [3.5]))", "stack([[1, 2], [3, 4]], axis=1)", "maximum([1, 5], [[3], [7]])", "dot([1, 2, 3], [4, 5, 6])",
+              "matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])", "sort([[3, 1], [2, 0]], axis=0)", "unique([3, 1, 3, 2])", "cumsum([1, 2, 3])", "any([False, True])", "all([[True, False], [True, True]], axis=1)",
+              "where([True, False], 1, 2)", "clip([1, 5, 9], 2, 6)", "transpose([[1, 2, 3]])", "isin([1, 2, 3], [2, 3])", "searchsorted([1, 3, 5], [2, 5])", "bincount([1, 1, 3])", "bincount([True, False, True])",
+              "diff([1, 4, 9])", "outer([1, 2], [3, 4])", "cross([1, 0, 0], [0, 1, 0])", "interp([0.5, 1.5], [0, 1, 2], [0, 10, 20])", "gradient([1.0, 4, 9, 16])", "gradient([[1.0, 4], [9, 16]], 2, 0.5)",
+              "gradient([[1.0, 4], [9, 16]], [0, 2], 0.5)", "histogram([1, 2, 2, 3], bins=[0, 2, 4])", "median([3, 1, 2])", "argmax([1, 9, 3])", "prod([[1, 2], [3, 4]])", "zeros((2,) + (3,))", "ones([2] * 2)",
+              "argsort(3.0)", "piecewise(arange(5.0), [arange(5) < 2, arange(5) > 3], [-1, 1])", "tri(3, 4, 1)", "tri(2, dtype=int32)", "identity(3)", "identity(2, dtype=int8)", "tril_indices(3)", "triu_indices(4, 1)",
+              "triu_indices(3, -1, 5)", "indices((2, 3))", "logspace(0, 3, 4)", "vander([1.0, 2, 3], increasing=True)", "polyval([1, 2, 3], 2)", "polyval([1.5, 0, -1], [[0, 1], [2, 3]])", "empty((0, 3))", "fftfreq(7)",
+              "fftfreq(8, 0.1)", "rfftfreq(9, 2.0)", "fftshift(arange(7))", "ifftshift(arange(7))", "fftshift(arange(12).reshape(3, 4), axes=1)", "can_cast(int8, int16)", "can_cast(int32, float32)",
+              "can_cast(uint64, int64, 'same_kind')", "can_cast(float64, float32, 'same_kind')", "can_cast(float64, int32, 'unsafe')", "result_type(int8, uint8) == int16", "result_type(a_f32, 2.5) == float32",
+              "result_type(a_i8, 3, float16) == float16", "promote_types(uint64, int64) == float64", "isdtype(float32, 'real floating')", "isdtype(int16, ('bool', 'unsigned integer'))", "float64(finfo(float32).eps)",
+              "float64(finfo(float16).max)", "finfo(float64).smallest_subnormal", "finfo(float64).tiny", "iinfo(int32).max", "iinfo(int8).min", "float64(finfo(float32).min)", "iinfo(uint16).bits",
+              "isin(array([-1, 5], dtype=int64), array([9223372036854775807, 5], dtype=uint64))", "norm(zeros(0), inf)", "norm([3, 4])", "multi_dot(([[1, 2]], [[3], [4]], [[5, 6]]))",
+              "multi_dot(([1, 2], [[3, 4], [5, 6]], [7, 8]))", "bartlett(5)", "blackman(1)", "nanargmax([nan, 1, 5])", "unwrap([0, 3, -3, 6, 0.5])", "unwrap([[0, 5, 9], [1, 7, 2]], axis=0)", "unwrap([0.0, 3, 1, 7], period=4)"):
+        case(x.split("(")[0], x, "4" if x.startswith(("unwrap", "logspace", "norm")) else "bits")
+    for x in ("hamming(7)", "hanning(8)", "blackman(9)", "bartlett(6)", "geomspace(1, 1000, 4)", "geomspace(-2, -5, 7)", "logspace(1, 2, 5, base=2)", "polyfit(arange(7.0), arange(7.0) ** 2 - arange(7.0), 2)",
+              "polyfit([0, 1, 2, 5], [1, 0, 2, 7], 1)", "polyfit(arange(4), a_f64, 1)", "angle(a_f64)", "angle((a_f64, b_f64))", "convolve(r_f64, u_f64[0:5])"):
+        case(x.split("(")[0], f"rint({x} * 1e6)", "value")
+    two = ("real(fft(X))", "imag(fft(X))", "fft(X)", "ifft(X)", "rfft(X)", "ihfft(X)", "fft(X, 5)", "fft(X, 9, axis=0)", "rfft(X, axis=0)", "fft(X, norm='ortho')", "ifft(X, norm='forward')", "fft2(X)", "ifft2(X)", "rfft2(X)", "fftn(X)", "rfftn(X)", "fftn(X, (3, 5))",
+           "ifftn(X, s=(2, 3), axes=(0, 1))", "fft((X, Y))", "ifft((X, Y))", "fftn((X, Y), axes=(0,))", "conj(fft(X))")
+    one = ("irfft(rfft(X), 6)", "irfft(rfft(X))", "irfft(rfft(X), 7)", "hfft((X, Y))", "hfft((X, Y), 9)", "irfft2(rfft2(X))", "irfftn(rfftn(X), (4, 6))", "irfft((X, Y))")
+    for x in two + one:
+        for a, b in (("a_f64", "b_f64"), ("l_f64[0:53].T", "l_f64[60:113].T"), ("a_i32", "b_i32")):
+            text = x.replace("X", a).replace("Y", b)
+            if "real" in x or "imag" in x or x in one:
+                case(x.split("(")[0], f"rint({text} * 1e6)", "value")
+            else:
+                case(x.split("(")[0], f"rint({text}[0] * 1e6)", "value")
+                case(x.split("(")[0], f"rint({text}[1] * 1e6)", "value")
+    for x in ("solve(S, v_f64[0:4])", "solve(S, a_f64)", "inv(S)", "det(S) * 256e-6", "slogdet(S)[0]", "slogdet(S)[1]", "cholesky(P)", "eigvalsh(P)", "eigh(P)[0]", "abs(eigh(P)[1])", "svdvals(a_f64)", "svd(a_f64)[1]", "svd(a_f64, compute_uv=False)", "abs(qr(a_f64.T)[1])",
+              "abs(qr(a_f64)[0])", "abs(qr(a_f64, mode='r'))", "pinv(a_f64)", "lstsq(a_f64.T, v_f64)[0]", "lstsq(a_f64.T, v_f64)[1]", "matrix_norm(a_f64)", "matrix_norm(a_f64, ord=2)", "matrix_norm(a_f64, ord='nuc')", "cond(S)", "norm(a_f64, 'nuc')", "norm(a_f64, -2)",
+              "cross(a_f64[:, 0:3], b_f64[:, 0:3])", "cross(t_f64, t_f64[::-1], axis=1)"):
+        text = x.replace("S", "(s_f64 + 5 * eye(4))").replace("P", "(s_f64 @ s_f64.T + eye(4))")
+        case(x.split("(")[0], f"rint({text} * 1e6)", "value")
+    case("matrix_rank", "matrix_rank(a_f64)")
+    case("matrix_rank", "matrix_rank(ones((3, 3)))")
+
+
 def results_of(expression, tolerance, inputs):
     got = eval(expression, SCOPE, inputs)  # NumPy's own: type, shape, and whether it is refused
     several = isinstance(got, (tuple, list))
@@ -371,7 +464,7 @@ def results_of(expression, tolerance, inputs):
 def main():
     here = pathlib.Path(__file__).resolve().parent
     inputs = build_inputs()
-    for part in (elementwise, binary, conversions, reductions, shapes, creation):
+    for part in (elementwise, binary, conversions, reductions, shapes, creation, newest):
         part()
     lines, blob, seen, refused = [], [], set(), 0
     for name, x in inputs.items():

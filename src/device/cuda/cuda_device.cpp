@@ -138,9 +138,7 @@ fuse::Limits limits_of(const CudaInfo& info) {
   limits.target = fmt::format("sm_{}", info.sm);
   limits.sm = info.sm;
   if (info.sm_count > 0) limits.units = info.sm_count;
-  if (info.shared_bytes > 0) {
-    limits.row_bytes = info.shared_bytes / 2;
-  }
+  if (info.shared_bytes > 0) limits.row_bytes = info.shared_bytes - fuse::kPartsBytes;
   // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
   if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
   return limits;

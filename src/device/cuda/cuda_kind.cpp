@@ -23,6 +23,11 @@ std::vector<std::string> describe() {
   return lines;
 }
 
+Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
+  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
+  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
+}
+
 [[maybe_unused]] const bool registered = register_kind({
     .name = "cuda",
     .numbered = true,
@@ -34,7 +39,7 @@ std::vector<std::string> describe() {
     .find_compiler = [] { return jit::find_nvrtc(cuda_driver_version() / 1000); },
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
     .same_bits = [](const jit::LoopNest&) { return false; },
-    .dynamic_shared = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::cuda::geometry(nest, nest.ints, limits.units).shared; },
+    .launch = launch,
     .strings = strings,
     .describe = describe,
 });

@@ -139,16 +139,15 @@ struct Scan {
     const T* v = static_cast<const T*>(values);
     T* out = static_cast<T*>(results);
     Acc& total = *static_cast<Acc*>(so_far);
-    Acc step[2 * jit::kMostLanes];  // behind neutral elements
-    std::fill_n(step, lanes, Reduce<Acc, op>::neutral());
+    Acc step[jit::kMostLanes];
     for (; n > 0; n -= lanes, v += lanes, out += lanes) {
       const std::int64_t m = std::min(n, lanes);
-      for (std::int64_t i = 0; i < m; ++i) step[lanes + i] = static_cast<Acc>(v[i]);
-      std::fill_n(step + lanes + m, lanes - m, Reduce<Acc, op>::neutral());
+      for (std::int64_t i = 0; i < m; ++i) step[i] = static_cast<Acc>(v[i]);
+      std::fill_n(step + m, lanes - m, Reduce<Acc, op>::neutral());
       for (std::int64_t distance = 1; distance < lanes; distance *= 2)
-        for (std::int64_t i = 2 * lanes - 1; i >= lanes; --i) step[i] = Reduce<Acc, op>::combined(step[i - distance], step[i]);
-      for (std::int64_t i = 0; i < m; ++i) out[i] = static_cast<T>(Reduce<Acc, op>::combined(total, step[lanes + i]));
-      total = Reduce<Acc, op>::combined(total, step[2 * lanes - 1]);
+        for (std::int64_t i = lanes - 1; i >= distance; --i) step[i] = Reduce<Acc, op>::combined(step[i - distance], step[i]);
+      for (std::int64_t i = 0; i < m; ++i) out[i] = static_cast<T>(Reduce<Acc, op>::combined(total, step[i]));
+      total = Reduce<Acc, op>::combined(total, step[lanes - 1]);
     }
   }
   static void lanes(std::int64_t n, const void* values, void* so_far, void* results) {

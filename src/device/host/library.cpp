@@ -4,6 +4,7 @@
 
 #include "device/host/conv.hpp"
 #include "device/host/decompositions.hpp"
+#include "device/host/fft.hpp"
 #include "device/host/matmul.hpp"
 #include "device/host/scatter.hpp"
 #include "device/host/sort.hpp"
@@ -51,6 +52,10 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::argsort: return argsort_rows(call.operands[0], pointers[0], pointers[1], threads);
     case trace::Op::scatter:
     case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
+    case trace::Op::fft:
+    case trace::Op::rfft:
+    case trace::Op::irfft_even:
+    case trace::Op::irfft_odd: return transform_rows(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }

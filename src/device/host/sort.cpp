@@ -1,5 +1,7 @@
-// Sorting by digits, the least significant first (Knuth, TAOCP 5.2.5): each pass of 8 bits keeps the order of equal digits, so the whole
-// is stable, and a pass is split among threads without a trace in the result. Short rows are compared.
+// Sorting numbers whose order as unsigned ones is the elements'. Those of 32 bits or more by Highway's quicksort, where it is there; the
+// numbers are different ones (the place is part of them) or nobody can tell equal ones apart, so neither its order nor the number of
+// threads leaves a trace. Otherwise by digits, the least significant first (Knuth, TAOCP 5.2.5): each pass of 8 bits keeps the order of
+// equal digits, so the whole is stable, and a pass is split among threads. Short rows are compared.
 #include "device/host/sort.hpp"
 
 #include <algorithm>
@@ -9,10 +11,12 @@
 #include <concepts>
 #include <limits>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "device/host/quicksort.hpp"
 #include "device/host/threads.hpp"
 
 namespace sinter::device {
@@ -22,6 +26,8 @@ namespace {
 constexpr std::int64_t kTaskElements = 16384;
 // Rows from this length on are sorted by digits; a pass counts 256 of them whatever the row.
 constexpr std::int64_t kDigitsFrom = 512;
+// A quicksort takes about half a microsecond, however few there are.
+constexpr std::int64_t kQuicksortFrom = 64;
 // A row is split among threads in pieces of this length at least.
 constexpr std::int64_t kPiece = 65536;
 
@@ -44,8 +50,10 @@ template <class T> BitsOf<T> to_key(T value) {
   const auto bits = std::bit_cast<BitsOf<T>>(value);
   if constexpr (std::unsigned_integral<T>) return bits;  // bool too
   else if constexpr (std::integral<T>) return static_cast<BitsOf<T>>(bits ^ kTopBit<T>);
-  else if (is_nan(value)) return static_cast<BitsOf<T>>(~BitsOf<T>(0));
-  else return static_cast<BitsOf<T>>(bits & kTopBit<T> ? ~bits : bits | kTopBit<T>);
+  else {
+    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none: no branch could foresee a sign
+    return is_nan(value) ? static_cast<BitsOf<T>>(~BitsOf<T>(0)) : static_cast<BitsOf<T>>(bits ^ (negative | kTopBit<T>));
+  }
 }
 template <class T> T from_key(BitsOf<T> key) {
   if constexpr (std::unsigned_integral<T>) return std::bit_cast<T>(key);
@@ -56,7 +64,7 @@ template <class T> T from_key(BitsOf<T> key) {
 template <class T> BitsOf<T> to_place_key(T value) {
   const BitsOf<T> key = to_key(value);
   if constexpr (std::integral<T>) return key;
-  else return key == to_key(std::bit_cast<T>(kTopBit<T>)) ? to_key(T{}) : key;
+  else return static_cast<BitsOf<T>>(key + (key == to_key(std::bit_cast<T>(kTopBit<T>))));  // the next one is the other's
 }
 
 template <class Key> struct Placed {
@@ -103,7 +111,89 @@ template <class Work> void in_pieces(int threads, std::int64_t n, const Work& wo
   run_tasks(threads, pieces, [&](std::int64_t piece) { work(piece * kPiece, std::min(n, (piece + 1) * kPiece)); });
 }
 
+/// Of the first `rank` numbers of two sorted rows merged, how many are the first row's.
+template <class Key> std::int64_t share_of_first(std::span<const Key> a, std::span<const Key> b, std::int64_t rank) {
+  std::int64_t low = std::max<std::int64_t>(0, rank - std::ssize(b)), high = std::min(rank, std::ssize(a));
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (b[static_cast<std::size_t>(rank - middle - 1)] < a[static_cast<std::size_t>(middle)]) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/// Without branches: which comes next cannot be foreseen.
+template <class Key> void merge(const Key* a, const Key* a_end, const Key* b, const Key* b_end, Key* to) {
+  while (a < a_end && b < b_end) {
+    const bool second = *b < *a;
+    *to++ = *(second ? b : a);
+    b += second;
+    a += !second;
+  }
+  std::copy(b, b_end, std::copy(a, a_end, to));
+}
+
+/// Pieces are sorted, each by a thread, then merged two by two; a merge is split at equal ranks, so that all threads merge.
+template <class Key> void quicksort_in_pieces(Key* keys, std::int64_t n, int threads) {
+  const auto pieces = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n / kPiece, 1, thread_count(threads)))));
+  if (pieces == 1) return quicksort(keys, n);
+  const auto memory = uncleared<Key>(n);
+  const auto first_of = [&](std::int64_t piece) { return n / pieces * piece + std::min(piece, n % pieces); };
+  Key *from = keys, *to = memory.get();
+  if (std::countr_zero(static_cast<std::uint64_t>(pieces)) % 2 != 0) std::swap(from, to);  // the last merge ends where the numbers were
+  run_tasks(threads, pieces, [&](std::int64_t piece) {
+    const std::int64_t begin = first_of(piece), end = first_of(piece + 1);
+    if (from != keys) std::copy(keys + begin, keys + end, from + begin);
+    quicksort(from + begin, end - begin);
+  });
+  for (std::int64_t run = 1; run < pieces; run *= 2) {
+    run_tasks(threads, pieces, [&](std::int64_t task) {
+      const std::int64_t left = task / (2 * run) * 2 * run, begin = first_of(left), middle = first_of(left + run), end = first_of(left + 2 * run);
+      const std::span<const Key> a(from + begin, from + middle), b(from + middle, from + end);
+      const auto rank = [&](std::int64_t section) { return (end - begin) * section / (2 * run); };
+      const std::int64_t first = rank(task - left), last = rank(task - left + 1);
+      const std::int64_t a_first = share_of_first(a, b, first), a_last = share_of_first(a, b, last);
+      merge(a.data() + a_first, a.data() + a_last, b.data() + (first - a_first), b.data() + (last - a_last), to + begin + first);
+    });
+    std::swap(from, to);
+  }
+}
+
+/// Where zeros begin among sorted keys, and whether there are some of either sign.
+struct Zeros {
+  std::int64_t begin = 0;
+  bool of_either_sign = false;
+};
+template <class T> Zeros zeros_among(const BitsOf<T>* keys, std::int64_t n) {
+  const auto [negative, positive] = std::equal_range(keys, keys + n, to_key(std::bit_cast<T>(kTopBit<T>)));
+  return {negative - keys, negative != positive && positive != keys + n && *positive == to_key(T{})};
+}
+/// Zeros of either sign are equal: puts them in the order in which they were.
+template <class T> void order_zeros(const T* from, std::int64_t stride, T* to, Zeros zeros, std::int64_t n) {
+  if (!zeros.of_either_sign) return;
+  T* zero = to + zeros.begin;
+  for (std::int64_t k = 0; k < n; ++k)
+    if (to_place_key(from[k * stride]) == to_key(T{})) *zero++ = from[k * stride];
+}
+
+/// In the result's own memory.
+template <class T> void quicksort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+  auto* const keys = reinterpret_cast<BitsOf<T>*>(to);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) keys[k] = to_key(from[k * stride]);
+  });
+  quicksort_in_pieces(keys, n, threads);
+  Zeros zeros;
+  if constexpr (!std::integral<T>) zeros = zeros_among<T>(keys, n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(keys[k]);
+  });
+  if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros, n);
+}
+
 template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+  if constexpr (sizeof(T) >= 4)
+    if (n >= kQuicksortFrom && has_quicksort()) return quicksort_row(from, stride, to, n, threads);
   if (n < kDigitsFrom) {
     for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
     T* const numbers = std::stable_partition(to, to + n, [](T value) { return !is_nan(value); });
@@ -118,18 +208,55 @@ template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std:
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(sorted[k]);
   });
-  if constexpr (!std::integral<T>) {  // zeros of either sign are equal: in the order in which they were
-    const auto negative = to_key(std::bit_cast<T>(kTopBit<T>));
-    const auto [first, last] = std::equal_range(sorted, sorted + n, negative);
-    const auto behind = std::upper_bound(last, sorted + n, to_key(T{}));
-    if (first == last || last == behind) return;
-    T* zero = to + (first - sorted);
-    for (std::int64_t k = 0; k < n; ++k)
-      if (to_place_key(from[k * stride]) == to_key(T{})) *zero++ = from[k * stride];
+  if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros_among<T>(sorted, n), n);
+}
+
+/// The least and the greatest key.
+template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* from, std::int64_t stride, std::int64_t n, int threads) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(static_cast<std::size_t>((n + kPiece - 1) / kPiece));
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    std::uint64_t least = to_place_key(from[begin * stride]), most = least;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::uint64_t key = to_place_key(from[k * stride]);
+      least = std::min(least, key);
+      most = std::max(most, key);
+    }
+    ranges[static_cast<std::size_t>(begin / kPiece)] = {least, most};
+  });
+  auto all = ranges[0];
+  for (const auto& [least, most] : ranges) all = {std::min(all.first, least), std::max(all.second, most)};
+  return all;
+}
+
+/// The key and behind it the place, in one number: of 64 bits, in the result's own memory, if the row's range of keys leaves room.
+template <class T> void quick_argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+  const auto [least, most] = key_range(from, stride, n, threads);
+  const int place_bits = std::bit_width(static_cast<std::uint64_t>(n - 1));
+  if (std::bit_width(most - least) + place_bits <= 64) {
+    auto* const items = reinterpret_cast<std::uint64_t*>(to);
+    in_pieces(threads, n, [&, first = least](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) items[k] = (to_place_key(from[k * stride]) - first) << place_bits | static_cast<std::uint64_t>(k);
+    });
+    quicksort_in_pieces(items, n, threads);
+    const std::uint64_t places = (std::uint64_t{1} << place_bits) - 1;
+    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[k] & places);
+    });
+    return;
   }
+  const auto items = uncleared<WideKey>(n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) items[static_cast<std::size_t>(k)] = {static_cast<std::uint64_t>(k), to_place_key(from[k * stride])};
+  });
+  quicksort_in_pieces(items.get(), n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].low);
+  });
 }
 
 template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+  if constexpr (sizeof(T) >= 4)
+    if (n >= kQuicksortFrom && has_quicksort()) return quick_argsort_row(from, stride, to, n, threads);
   using Item = Placed<BitsOf<T>>;
   using Place = decltype(Item::place);
   const auto item = [&](std::int64_t k) { return Item{to_place_key(from[k * stride]), static_cast<Place>(k)}; };

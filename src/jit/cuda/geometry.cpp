@@ -34,7 +34,7 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
   const std::int64_t walked = ints[nest.lane_axis()];
-  if (nest.schedule.vector > 1 && points > 0 && walked % nest.schedule.vector != 0)
+  if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
     throw InternalError(
         fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
   const std::int64_t kept = static_cast<std::int64_t>(nest.schedule.row_steps) * nest.schedule.row_threads * nest.schedule.vector;
@@ -85,14 +85,20 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
   check_promises(nest, ints, points, row);
 
   const Schedule& schedule = nest.schedule;
-  const bool columns = schedule.form == Form::columns;
+  const bool two_dimensions = schedule.form == Form::columns || schedule.form == Form::tiles;
   Geometry g;
-  g.block_x = static_cast<unsigned>(columns ? kWarp : schedule.threads);
-  g.block_y = static_cast<unsigned>(columns ? schedule.threads / kWarp : 1);
-  const std::int64_t points_per_block =
-      schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
-  const std::int64_t most = static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks;
-  g.grid = static_cast<unsigned>(std::min((points + points_per_block - 1) / points_per_block, most));
+  g.block_x = static_cast<unsigned>(two_dimensions ? kWarp : schedule.threads);
+  g.block_y = static_cast<unsigned>(two_dimensions ? schedule.threads / kWarp : 1);
+  std::int64_t blocks = 0;
+  if (schedule.form == Form::tiles) {
+    const auto tiles = [&](int axis) { return (ints[static_cast<std::size_t>(axis)] + kWarp - 1) / kWarp; };
+    blocks = product(ints.first(nest.parallel - 2)) * tiles(nest.parallel - 2) * tiles(nest.parallel - 1);
+  } else {
+    const std::int64_t points_per_block =
+        schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
+    blocks = (points + points_per_block - 1) / points_per_block;
+  }
+  g.grid = static_cast<unsigned>(std::min(blocks, static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks));
   if (schedule.row_steps == 0)
     for (DType buffer : nest.persistent) g.shared += (static_cast<std::size_t>(row) * itemsize(buffer) + 15) / 16 * 16;
   if (schedule.form == Form::rows) g.shared *= static_cast<std::size_t>(rows_per_block(nest));

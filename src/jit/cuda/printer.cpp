@@ -1,4 +1,4 @@
-// Loop nest -> CUDA C++. One self-contained kernel in one of three forms (see geometry.hpp); the text holds no
+// Loop nest -> CUDA C++. One self-contained kernel in one of four forms (see geometry.hpp); the text holds no
 // parameter value, so that another literal or another size is the same text.
 //
 // Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0; values have
@@ -28,6 +28,7 @@ class Printer {
         width_(nest.schedule.vector),
         int_(nest.schedule.wide_index ? "long long" : "int"),
         count_(nest.schedule.wide_index ? "long long" : "unsigned int"),
+        turned_(form_ == Form::tiles ? turnable_inputs(nest) : std::vector<int>()),
         helpers_(nest.fast_math),
         value_(nest.instrs.size()) {}
 
@@ -36,6 +37,9 @@ class Printer {
     switch (form_) {
       case Form::pointwise:
         pointwise();
+        break;
+      case Form::tiles:
+        tiles();
         break;
       case Form::rows:
         rows();
@@ -88,6 +92,9 @@ class Printer {
       case Form::pointwise:
         text += "// a thread per point";
         break;
+      case Form::tiles:
+        text += "// a block per 32 x 32 points; what lies the other way round is turned in shared memory";
+        break;
       case Form::rows:
         text += warp_per_row(nest_) ? "// a warp per row" : "// a block per row";
         break;
@@ -121,12 +128,14 @@ class Printer {
   void check() const {
     verify(nest_);
     auto fail = [&](std::string_view what) { throw InternalError(fmt::format("CUDA kernel {}: {}", nest_.name, what)); };
-    if (form_ == Form::tiles || form_ == Form::panels) fail(fmt::format("the form '{}' is the CPU's", name(form_)));
+    if (form_ == Form::panels) fail(fmt::format("the form '{}' is the CPU's", name(form_)));
     if (width_ < 1 || width_ > 16 || (width_ & (width_ - 1)) != 0) fail(fmt::format("vectors of {} elements", width_));
     const int threads = nest_.schedule.threads, row_threads = nest_.schedule.row_threads;
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
+    if (form_ == Form::tiles && (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1)) fail("tiles are of points of two axes, one by one");
     if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (!nest_.persistent.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no persistent buffer");
+    if (nest_.schedule.tail && (form_ != Form::pointwise || nest_.parallel != 1)) fail("only points along one axis end within a vector");
     if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
@@ -260,12 +269,13 @@ class Printer {
   bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
 
   bool is_vector(int index) const { return coefficient(nest_, index, nest_.lane_axis()) == kOne; }
+  bool is_vector(const Instr& load) const { return is_vector(nest_.inputs[load.input].index) && !nest_.schedule.is_single(load.input); }
   bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.lane_axis()); }
   /// The access is what it is before any value of the stage is computed.
   bool is_plain(const Instr& load) const { return load.guard < 0 && !uses_values(nest_, nest_.inputs[load.input].index); }
   bool is_vector(const Store& store) const {
     const int index = nest_.outputs[store.output].index;
-    return store.guard < 0 && is_vector(index) && !uses_values(nest_, index);
+    return store.guard < 0 && is_vector(index) && !uses_values(nest_, index) && !nest_.schedule.is_single(nest_.inputs.size() + store.output);
   }
 
   std::string vector_at(std::string_view pointer, DType dtype, const std::string& offset, bool constant) {
@@ -286,7 +296,7 @@ class Printer {
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
              vector_at(fmt::format("persistent{}", instr.input), instr.dtype, "row", true));
         value_[id] = instr.name + ".at[lane]";
-      } else if (instr.kind == Instr::Kind::load && is_vector(nest_.inputs[instr.input].index)) {
+      } else if (instr.kind == Instr::Kind::load && is_vector(instr)) {
         const Access& input = nest_.inputs[instr.input];
         line("const {} {} = {};", helpers_.vector_type(input.dtype, width_), instr.name,
              vector_at(input.name, input.dtype, index(input.index, false), true));
@@ -309,6 +319,7 @@ class Printer {
   std::string expression(const Instr& instr, bool per_lane) {
     switch (instr.kind) {
       case Instr::Kind::load: {
+        if (is_turned(instr.input)) return fmt::format("turned{}[threadIdx.x][y]", instr.input);
         const std::string element = fmt::format("{}[{}]", nest_.inputs[instr.input].name, index(nest_.inputs[instr.input].index, per_lane));
         if (instr.guard < 0) return element;
         const std::string fill = instr.fill < 0 ? fmt::format("({})0", cpp_type(instr.dtype)) : value_[instr.fill];
@@ -572,7 +583,18 @@ class Printer {
       each_scan(stage, [&](const Instr& scan) { line("__shared__ {} {}_parts{};", cpp_type(scan.dtype), scan.name, extent); });
   }
 
-  // ---- the three forms ----------------------------------------------------------------------------------------
+  // ---- the four forms -----------------------------------------------------------------------------------------
+
+  /// Without rows the stages are one: a vector's values stay in its lanes.
+  Stage all_stages() const {
+    Stage all;
+    for (const Stage& stage : nest_.stages) {
+      all.body.insert(all.body.end(), stage.body.begin(), stage.body.end());
+      all.stores.insert(all.stores.end(), stage.stores.begin(), stage.stores.end());
+      all.checks.insert(all.checks.end(), stage.checks.begin(), stage.checks.end());
+    }
+    return all;
+  }
 
   void pointwise() {
     print_points();
@@ -582,15 +604,56 @@ class Printer {
     else open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, nest_.schedule.threads);
     if (width_ > 1) line("const {} point = vector * {};", count_, width_);
     unflatten_point();
-    // Without rows the stages are one: a vector's values stay in its lanes.
-    Stage all;
-    for (const Stage& stage : nest_.stages) {
-      all.body.insert(all.body.end(), stage.body.begin(), stage.body.end());
-      all.stores.insert(all.stores.end(), stage.stores.begin(), stage.stores.end());
-      all.checks.insert(all.checks.end(), stage.checks.begin(), stage.checks.end());
-    }
+    const Stage all = all_stages();
     name_point_indices(all);
     stage_body(all, "");
+    close();
+    if (!nest_.schedule.tail) return;
+    tail_ = true;
+    open("for ({0} point = points / {1} * {1} + {2}; point < points; point += ({0})gridDim.x * {3})", count_, width_, thread, nest_.schedule.threads);
+    unflatten_point();
+    index_names_.clear();
+    name_point_indices(all);
+    stage_body(all, "");
+    close();
+  }
+
+  bool is_turned(int input) const { return form_ == Form::tiles && std::find(turned_.begin(), turned_.end(), input) != turned_.end(); }
+
+  /// Blocks of 32 x 32 points of the last two axes. What lies side by side along the one before the last is read along that one, a warp
+  /// a line, and found in shared memory along the other; lines of 33 let a warp read a column in one go.
+  void tiles() {
+    const int across = nest_.parallel - 1, down = across - 1, rows = nest_.schedule.threads / kWarp;
+    std::string outer;
+    for (int a = 0; a < down; ++a) outer += fmt::format(" * ({})s{}", count_, a);
+    line("const {0} tiles_across = (({0})s{1} + {2}) / {3}, tiles_down = (({0})s{4} + {2}) / {3};", count_, across, kWarp - 1, kWarp, down);
+    line("const {} tiles = tiles_across * tiles_down{};", count_, outer);
+    for (int input : turned_) line("__shared__ {} turned{}[{}][{}];", cpp_type(nest_.inputs[input].dtype), input, kWarp, kWarp + 1);
+    open("for ({0} tile = blockIdx.x; tile < tiles; tile += gridDim.x)", count_);
+    line("const {} first_across = tile % tiles_across * {}, line_of_tiles = tile / tiles_across;", count_, kWarp);
+    line("const {} first_down = line_of_tiles % tiles_down * {};", count_, kWarp);
+    if (down > 0) {
+      line("const {} outer = line_of_tiles / tiles_down;", count_);
+      unflatten("outer", 0, down, [&](int a) { return is_used(a); });
+    }
+    const auto points = [&](const char* x, const char* y) {
+      line("#pragma unroll");
+      open("for (unsigned int y = threadIdx.y; y < {}; y += {})", kWarp, rows);
+      line("const {0} {1} = ({0})(first_across + {2}), {3} = ({0})(first_down + {4});", int_, axis(across), x, axis(down), y);
+      line("if ({} >= s{} || {} >= s{}) continue;", axis(across), across, axis(down), down);
+    };
+    if (!turned_.empty()) {
+      points("y", "threadIdx.x");
+      for (int input : turned_) line("turned{}[y][threadIdx.x] = {}[{}];", input, nest_.inputs[input].name, index(nest_.inputs[input].index, false));
+      close();
+      line("__syncthreads();");
+    }
+    points("threadIdx.x", "y");
+    const Stage all = all_stages();
+    name_point_indices(all);
+    stage_body(all, "");
+    close();
+    if (!turned_.empty()) line("__syncthreads();  // before the next tile is read");
     close();
   }
 
@@ -763,10 +826,11 @@ class Printer {
   const Form form_;
   const int width_;
   const std::string int_, count_;  // types of axis values and of flat counts
+  const std::vector<int> turned_;  // inputs that tiles read the other way round
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
-  bool tail_ = false;                // elements after a row's last whole vector are being printed
+  bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
   std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;  // inner indices that have a name here
 };

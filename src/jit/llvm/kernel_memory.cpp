@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/llvm/kernel_writer.hpp"
+#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit::llvm {
@@ -11,8 +12,8 @@ namespace sinter::jit::llvm {
 Value KernelWriter::value_of(const Instr& instr, int lanes) {
   switch (instr.kind) {
     case Instr::Kind::load:
-      if (!row_mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.lane_axis()) != kNone))
-        return load_guarded(nest_.inputs[instr.input], instr.guard < 0 ? row_mask_ : in_row(values_[instr.guard]),
+      if (!mask_.ref.empty() && (instr.guard >= 0 || coefficient(nest_, nest_.inputs[instr.input].index, nest_.lane_axis()) != kNone))
+        return load_guarded(nest_.inputs[instr.input], instr.guard < 0 ? mask_ : masked(values_[instr.guard]),
                             instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
       if (instr.guard < 0) return load_access(nest_.inputs[instr.input], lanes);
       return load_guarded(nest_.inputs[instr.input], values_[instr.guard], instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill],
@@ -20,8 +21,8 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
     case Instr::Kind::scalar:
       return scalars_[instr.input];
     case Instr::Kind::persistent:
-      if (!row_mask_.ref.empty())
-        return load_masked(persistent_pointer(instr.input, lanes), row_mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
+      if (!mask_.ref.empty())
+        return load_masked(persistent_pointer(instr.input, lanes), mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
       return load_memory(persistent_pointer(instr.input, lanes), nest_.persistent[instr.input], lanes);
     case Instr::Kind::op:
       return apply(instr);
@@ -45,6 +46,7 @@ Value KernelWriter::apply(const Instr& instr) {
   const auto operand = [&](int k) { return instr.args[k] >= 0 ? values_[instr.args[k]] : Value{}; };
   const Value a = operand(0), b = operand(1), c = operand(2);
   (void)to;
+  if (const Value told = compare_lanes(instr); !told.ref.empty()) return told;
   switch (instr.op) {
 #define SINTER_ELEMENTWISE(id, arity, accepts, result, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
   case Op::id:                                                                                                        \
@@ -57,6 +59,38 @@ Value KernelWriter::apply(const Instr& instr) {
 #undef SINTER_STRUCTURAL
     default:
       throw InternalError(fmt::format("{}: {} is not an elementwise op", nest_.name, trace::name(instr.op)));
+  }
+}
+
+Value KernelWriter::lanes_below(const Value& count, int lanes) {
+  const Value zero = ir_.integer(DType::int64, 0), all = ir_.integer(DType::int64, lanes);
+  const Value bytes = ir_.broadcast(ir_.convert("trunc", ir_.max(zero, ir_.min(count, all)), DType::uint8), lanes);
+  std::string numbers;
+  for (int lane = 0; lane < lanes; ++lane) numbers += fmt::format("{}i8 {}", lane ? ", " : "", lane);
+  return ir_.compare("icmp ult", {fmt::format("<{}>", numbers), DType::uint8, lanes, true}, bytes);
+}
+
+Value KernelWriter::compare_lanes(const Instr& instr) {
+  const bool less = instr.op == Op::less || instr.op == Op::less_equal, equal = instr.op == Op::equal || instr.op == Op::not_equal;
+  if ((!less && !equal) || instr.operand != DType::int64) return {};
+  const auto walks = [&](int k) {
+    const Instr& arg = nest_.instrs[instr.args[k]];
+    return arg.kind == Instr::Kind::index && coefficient(nest_, arg.input, nest_.lane_axis()) == kOne && values_[instr.args[k]].lanes > 1;
+  };
+  const int lane = walks(0) ? 0 : 1;
+  if (!walks(lane) || values_[instr.args[1 - lane]].lanes > 1) return {};
+  const int lanes = values_[instr.args[lane]].lanes;
+  // Lane k is first + k. A number far from any index is as good as one nearer by, from which `first` can be subtracted.
+  const Value far = ir_.integer(DType::int64, std::int64_t{1} << 60), one = ir_.integer(DType::int64, 1);
+  const Value number = ir_.max(ir_.neg(far), ir_.min(values_[instr.args[1 - lane]], far));
+  const Value before = ir_.sub(number, index_value(nest_.instrs[instr.args[lane]].input, 1));  // lanes less than the number
+  const auto below = [&] { return lanes_below(before, lanes); };
+  const auto up_to = [&] { return lanes_below(ir_.add(before, one), lanes); };
+  switch (instr.op) {
+    case Op::less: return lane == 0 ? below() : ir_.bit_not(up_to());
+    case Op::less_equal: return lane == 0 ? up_to() : ir_.bit_not(below());
+    case Op::equal: return ir_.bit_and(up_to(), ir_.bit_not(below()));
+    default: return ir_.bit_or(below(), ir_.bit_not(up_to()));
   }
 }
 
@@ -206,19 +240,25 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
 
 // ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
 
-Value KernelWriter::in_row(const Value& guard) {
-  return row_mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, row_mask_.lanes), row_mask_);
+Value KernelWriter::masked(const Value& guard) {
+  return mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, mask_.lanes), mask_);
 }
 
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
     ir_.set_name("nowhere");
-    nowhere_ = ir_.alloca_of(DType::int64, 1);
+    nowhere_ = ir_.alloca_of(DType::int64, kMostLanes);  // a vector of any type
   }
   if (pointer.lanes == 1) return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
   const int lanes = pointer.lanes;
   const Value none = element_pointer({nowhere_, DType::int64}, DType::int64, ir_.broadcast(ir_.integer(DType::int64, 0), lanes));
   return ir_.emit(DType::int64, lanes, fmt::format("select <{0} x i1> {1}, <{0} x ptr> {2}, <{0} x ptr> {3}", lanes, guard.ref, pointer.ref, none.ref));
+}
+
+/// Processors take hundreds of cycles to find that a mask spares every lane of a page that is not there, as where a piece that was joined
+/// is read far from its own places.
+Value KernelWriter::unless_masked(const Value& pointer, const Value& mask) {
+  return mask.ref == mask_.ref ? pointer : or_nowhere(pointer, ir_.any(mask));  // of an axis' end some lane is there
 }
 
 Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
@@ -236,8 +276,13 @@ Value KernelWriter::load_guarded(const Access& access, const Value& guard, const
     const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
     return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, 1), fill);
   }
-  const Value wide = ir_.broadcast(fill, lanes), mask = ir_.broadcast(guard, lanes);
-  if (along == kOne) return load_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), mask, wide);
+  const Value wide = ir_.broadcast(fill, lanes);
+  if (along == kOne) {
+    const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
+    if (guard.lanes == 1) return ir_.select(guard, load_memory(or_nowhere(pointer, guard), access.dtype, lanes), wide);
+    return load_masked(unless_masked(pointer, guard), guard, wide);
+  }
+  const Value mask = ir_.broadcast(guard, lanes);
   return ir_.select(mask, load_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), access.dtype), wide);
 }
 
@@ -250,14 +295,14 @@ void KernelWriter::store_guarded(const Access& access, const Value& value, const
     return;
   }
   const Value wide = ir_.broadcast(value, lanes), mask = ir_.broadcast(guard, lanes);
-  if (along == kOne) store_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), wide, mask);
+  if (along == kOne) store_masked(unless_masked(element_pointer(base, access.dtype, index_value(access.index, 1)), mask), wide, mask);
   else store_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), wide);
 }
 
 /// Failures are rare: the lanes that fail are looked for behind a branch.
 void KernelWriter::raise(const Check& check) {
   ir_.set_name(fmt::format("check{}", check.number));
-  const Value failed = in_row(ir_.bit_not(values_[check.condition]));
+  const Value failed = masked(ir_.bit_not(values_[check.condition]));
   const std::string tell = ir_.label("failed"), go_on = ir_.label("checked");
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(failed).ref, tell, go_on));
   ir_.begin_block(tell);

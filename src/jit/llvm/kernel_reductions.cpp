@@ -40,7 +40,7 @@ void KernelWriter::combine_values(const Stage& stage, int lanes) {
     ir_.set_name(result.name);
     if (first_lane_.ref.empty()) {
       const Value before = ir_.load(parts.step, result.dtype, lanes), after = combine(reduction, before, value);
-      ir_.store(parts.step, row_mask_.ref.empty() ? after : ir_.select(row_mask_, after, before));
+      ir_.store(parts.step, mask_.ref.empty() ? after : ir_.select(mask_, after, before));
     } else store_memory(element_pointer({parts.memory, DType::int64}, result.dtype, first_lane_), value);
   }
 }

@@ -171,6 +171,15 @@ std::vector<int> KernelWriter::widths(int vectors) const {
   return all;
 }
 
+bool KernelWriter::masks_the_rest() const {
+  if (native_lanes_ == 1 || tiled() || panelled() || nest_.chunk_axis == nest_.lane_axis()) return false;
+  const auto masks = [&](const Access& access) {
+    const int along = coefficient(nest_, access.index, nest_.lane_axis());
+    return along == kNone || (along == kOne && (cpu_.vector_bytes == 64 || itemsize(access.dtype) >= 4));
+  };
+  return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), masks) && std::all_of(nest_.outputs.begin(), nest_.outputs.end(), masks);
+}
+
 /// Computes, before the loops over lanes, what is the same for all of them and for the points that are walked within. The compiler
 /// cannot: a store might change what a load would read, if it did not know as we do that no output takes the place of an input
 /// that is read elsewhere than where it is written.
@@ -206,6 +215,20 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   for (int width : widths(nest_.schedule.unroll)) {
     ir_.set_name("inner.stop");
     const Value stop = width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
+    if (width == 1 && masks_the_rest()) {
+      const std::string rest = ir_.label("rest"), done = ir_.label("inner.done");
+      ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.lt(begin, end).ref, rest, done));
+      ir_.begin_block(rest);
+      indices_.clear();
+      axes_[nest_.lane_axis()] = begin;
+      ir_.set_name("in_axis");
+      mask_ = lanes_below(ir_.sub(end, begin), native_lanes_);
+      write_point(native_lanes_);
+      mask_ = {};
+      ir_.line("br label %" + done);
+      ir_.begin_block(done);
+      break;
+    }
     if (panelled()) {
       const int panel = width * nest_.schedule.panel;
       ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel, [&](const Value& first) {
@@ -431,9 +454,9 @@ void KernelWriter::write_masked(const Stage& stage, int axis, const Value& first
   indices_.clear();
   axes_[axis] = first;
   ir_.set_name("in_row");
-  row_mask_ = ir_.lt(ir_.iota(lanes), ir_.broadcast(ir_.sub(sizes_[axis], first), lanes));
+  mask_ = lanes_below(ir_.sub(sizes_[axis], first), lanes);
   write_body(stage, lanes);
-  row_mask_ = {};
+  mask_ = {};
 }
 
 void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
@@ -547,14 +570,14 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (const PersistentStore& keep : stage.keeps) {
     ir_.set_name(fmt::format("persistent{}", keep.buffer));
     const Value pointer = persistent_pointer(keep.buffer, lanes), value = ir_.broadcast(values_[keep.value], lanes);
-    if (row_mask_.ref.empty()) store_memory(pointer, value);
-    else store_masked(pointer, value, row_mask_);
+    if (mask_.ref.empty()) store_memory(pointer, value);
+    else store_masked(pointer, value, mask_);
   }
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    if (store.guard >= 0 || !row_mask_.ref.empty())
-      store_guarded(access, values_[store.value], store.guard < 0 ? row_mask_ : in_row(values_[store.guard]), lanes);
+    if (store.guard >= 0 || !mask_.ref.empty())
+      store_guarded(access, values_[store.value], store.guard < 0 ? mask_ : masked(values_[store.guard]), lanes);
     else if (const auto square = squares_.find(store.output); square != squares_.end())
       store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
     else store_access(access, values_[store.value], lanes);
@@ -589,16 +612,20 @@ Value KernelWriter::scan(int number, int lanes) {
     ir_.store(so_far_[number], values);
     return ir_.cast(values, instr.dtype);
   }
-  const Value none = ir_.broadcast(ir_.cast(neutral(op), dtype), lanes);
-  if (!row_mask_.ref.empty()) values = ir_.select(row_mask_, values, none);
-  const auto shuffled = [&](const std::function<int(int)>& from) {  // lane k of the values is k, lane k of `none` is lanes + k
-    std::string mask;
-    for (int lane = 0; lane < lanes; ++lane) mask += fmt::format("{}i32 {}", lane ? ", " : "", from(lane));
-    return ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type_name(dtype, lanes), values.ref, none.ref,
-                                              lanes, mask));
+  if (!mask_.ref.empty()) values = ir_.select(mask_, values, ir_.broadcast(ir_.cast(neutral(op), dtype), lanes));
+  const auto listed = [&](const char* type, const auto& of) {
+    std::string list;
+    for (int lane = 0; lane < lanes; ++lane) list += fmt::format("{}{} {}", lane ? ", " : "", type, of(lane));
+    return fmt::format("<{}>", list);
   };
-  for (int distance = 1; distance < lanes; distance *= 2)
-    values = combine(op, shuffled([&](int lane) { return lane < distance ? lanes + lane : lane - distance; }), values);
+  const auto shuffled = [&](const auto& from) {
+    return ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> {3}", type_name(dtype, lanes), values.ref, lanes,
+                                              listed("i32", from)));
+  };
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    const Value more{listed("i1", [&](int lane) { return lane >= distance; }), DType::bool_, lanes, true};
+    values = ir_.select(more, combine(op, shuffled([&](int lane) { return (lane - distance) & (lanes - 1); }), values), values);
+  }
   ir_.store(so_far_[number], combine(op, before, shuffled([&](int) { return lanes - 1; })));
   return ir_.cast(combine(op, before, values), instr.dtype);
 }

@@ -58,15 +58,21 @@ class KernelWriter {
   // Values and memory (kernel_memory.cpp).
   Value value_of(const Instr& instr, int lanes);
   Value apply(const Instr& instr);
+  /// Whether lane numbers are less than `count`, one number; bytes tell, whatever the element type.
+  Value lanes_below(const Value& count, int lanes);
+  /// A comparison of the lanes' own axis with one number; none, if it is not that.
+  Value compare_lanes(const Instr& instr);
   Value load_access(const Access& access, int lanes);
   Value load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes);
   void store_access(const Access& access, const Value& value, int lanes);
   void store_guarded(const Access& access, const Value& value, const Value& guard, int lanes);
   void raise(const Check& check);
-  /// The guard, in a vector that ends a row only in the row.
-  Value in_row(const Value& guard);
+  /// The guard, in a vector that ends an axis only for its points.
+  Value masked(const Value& guard);
   /// The address where the guard holds, else one where anything may be read and written.
   Value or_nowhere(const Value& pointer, const Value& guard);
+  /// The address where any lane is in the mask, likewise.
+  Value unless_masked(const Value& pointer, const Value& mask);
   /// The address of the access for every lane.
   Value lane_pointers(const Value& base, const Access& access, int lanes);
   /// The index for the first lane, or for every lane.
@@ -103,6 +109,8 @@ class KernelWriter {
   bool rows_are_lanes() const { return nest_.schedule.lanes_along_rows(); }
   /// Vector widths to loop over, widest first, ending in 1.
   std::vector<int> widths(int vectors) const;
+  /// Whether the points that fill no vector go in one with a mask: where each access is to neighbours, and the processor masks them.
+  bool masks_the_rest() const;
 
   const LoopNest& nest_;
   const CpuTarget& cpu_;
@@ -139,7 +147,7 @@ class KernelWriter {
   std::map<int, Parts> parts_;  // by the reduction's result
   std::map<int, std::string> so_far_;  // by scan: alloca of what the row has come to
   std::string steps_;           // alloca: steps done
-  Value row_mask_;                                // of a vector that ends a row: the lanes that are row points; none: all are
+  Value mask_;                                    // of a vector that ends an axis: the lanes that are points; none: all are
   Value first_lane_;            // of a narrower vector (no ref: all lanes are walked at once)
 };
 

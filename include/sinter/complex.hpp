@@ -1,0 +1,40 @@
+// Complex numbers as pairs of real tensors: sinter has no complex element type (docs/decisions.md). What fft.hpp takes and gives.
+#pragma once
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// re + i im, of one shape or of shapes that broadcast.
+struct Complex {
+  Tensor re, im;
+};
+/// A complex operand, made implicitly at the call as an Arg is; refers to its pair.
+class ComplexArg {
+ public:
+  ComplexArg(const Complex& pair, Location where = Location::current()) : pair_(&pair), where_(where) {}
+  const Tensor& re() const { return pair_->re; }
+  const Tensor& im() const { return pair_->im; }
+  Location where() const { return where_; }
+
+ private:
+  const Complex* pair_;
+  Location where_;
+};
+Complex operator+(const ComplexArg& a, const ComplexArg& b);
+Complex operator-(const ComplexArg& a, const ComplexArg& b);
+Complex operator*(const ComplexArg& a, const ComplexArg& b);
+/// Scaled by the larger part of b, so that no square overflows; NaN where b is 0.
+Complex operator/(const ComplexArg& a, const ComplexArg& b);
+Complex conj(const ComplexArg& x);
+Tensor abs(const ComplexArg& x);    ///< hypot(re, im)
+Tensor angle(const ComplexArg& x);  ///< atan2(im, re)
+/// radius * (cos(angle) + i sin(angle))
+Complex polar(const Arg& radius, const Arg& angle);
+
+// Of real numbers, as NumPy has them: x itself, zeros of x's type, x itself, and pi where x is negative.
+Tensor real(const Arg& x);
+Tensor imag(const Arg& x);
+Tensor conj(const Arg& x);
+Tensor angle(const Arg& x);
+
+}  // namespace sinter

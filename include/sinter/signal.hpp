@@ -1,0 +1,30 @@
+// Convolutions of vectors, windows, polynomials: compositions that fuse.
+#pragma once
+#include <cstdint>
+
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// Which places of a convolution: all where the vectors meet, as many as the longer has, those where the shorter lies inside.
+enum class ConvolveMode : std::uint8_t { full, same, valid };
+/// sum over k of a[k] * v[n - k], and sum over k of a[n + k] * v[k], of vectors. Windows times the shorter vector, summed: n*m products; for long ones
+/// irfft(rfft(a, n) * rfft(v, n), n) is faster (sinter/fft.hpp).
+Tensor convolve(const Arg& a, const Arg& v, ConvolveMode mode = ConvolveMode::full);
+Tensor correlate(const Arg& a, const Arg& v, ConvolveMode mode = ConvolveMode::valid);
+
+// Windows of n numbers, symmetric, float64.
+Tensor bartlett(std::int64_t n, Location where = Location::current());
+Tensor blackman(std::int64_t n, Location where = Location::current());
+Tensor hamming(std::int64_t n, Location where = Location::current());
+Tensor hanning(std::int64_t n, Location where = Location::current());
+
+/// The polynomial at x, by Horner's rule; coefficients are a vector, the highest power first.
+Tensor polyval(const Arg& coefficients, const Arg& x);
+/// The coefficients, highest power first, of the polynomial of this degree that lies nearest to the points (least squares, as NumPy scaled by column).
+Tensor polyfit(const Arg& x, const Arg& y, std::int64_t degree);
+
+/// Jumps of more than half a period between neighbours along an axis taken out by whole periods; integers become float64.
+Tensor unwrap(const Arg& x, std::int64_t axis = -1, double period = 6.283185307179586476925);
+
+}  // namespace sinter

@@ -1,0 +1,119 @@
+#include "engine/constant_parts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <unordered_set>
+
+#include "engine/engine.hpp"
+
+namespace sinter::engine {
+namespace {
+
+using trace::Op;
+using trace::Recorded;
+using trace::RecordedPtr;
+
+/// The value of a node without a placeholder: nodes of equal hashes have equal elements.
+struct Value {
+  Hash128 hash;
+  std::size_t bytes_read = 0;  // of contents that it is computed from; what is read twice counts twice
+};
+using NodeValues = std::unordered_map<const Recorded*, Value>;
+
+void add_contents(Value& value, const trace::StoragePtr& storage) {
+  constexpr std::size_t kFew = 256;
+  value.bytes_read = storage->bytes;
+  value.hash.add(storage->bytes);
+  if (storage->bytes <= kFew && storage->host) value.hash.add(std::string_view(static_cast<const char*>(storage->host.get()), storage->bytes));
+  else value.hash.add(std::bit_cast<std::uintptr_t>(storage.get()));
+}
+
+/// Of every node without a placeholder below the results.
+NodeValues values_of(const std::vector<RecordedPtr>& results) {
+  NodeValues values;
+  std::unordered_set<const Recorded*> seen;
+  std::vector<RecordedPtr> waiting(results.begin(), results.end());
+  while (!waiting.empty()) {
+    const RecordedPtr node = waiting.back();
+    const trace::Operands inputs = node->inputs();
+    if (seen.insert(node.get()).second && !node->evaluated()) {
+      waiting.insert(waiting.end(), inputs.begin(), inputs.end());
+      continue;
+    }
+    waiting.pop_back();
+    if (node->symbolic || values.contains(node.get())) continue;
+    Value value;
+    const auto& shape = node->shape;
+    value.hash.add(static_cast<std::uint64_t>(node->dtype) << 8 | shape.size() << 16);
+    for (const std::int64_t size : shape) value.hash.add(static_cast<std::uint64_t>(size));
+    if (node->evaluated()) {
+      add_contents(value, node->storage);
+    } else {
+      value.hash.add(static_cast<std::uint64_t>(node->op) + 1);
+      value.hash.add(node->op == Op::constant ? node->scalar.bits() : 0);
+      for (const std::int64_t number : node->ints) value.hash.add(static_cast<std::uint64_t>(number));
+      for (const RecordedPtr& input : inputs) {
+        const Value& operand = values.at(input.get());
+        value.hash.add(operand.hash);
+        value.bytes_read += operand.bytes_read;
+      }
+    }
+    values.emplace(node.get(), value);
+  }
+  return values;
+}
+
+/// Visits nodes from the results down. `visit` returns whether to go on below.
+template <class Visit> void descend(const std::vector<RecordedPtr>& results, Visit visit) {
+  std::unordered_set<const Recorded*> seen;
+  std::vector<RecordedPtr> waiting(results.begin(), results.end());
+  while (!waiting.empty()) {
+    const RecordedPtr node = std::move(waiting.back());
+    waiting.pop_back();
+    if (node->evaluated() || !seen.insert(node.get()).second || !visit(node)) continue;
+    for (const RecordedPtr& input : node->inputs()) waiting.push_back(input);
+  }
+}
+
+/// What is worth a place in memory: no view, nothing that is a number or a place.
+bool is_computed(const Recorded& node) { return !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data; }
+
+}  // namespace
+
+void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::vector<RecordedPtr>& others) {
+  constexpr std::size_t kSmall = std::size_t{64} << 10;
+  const NodeValues values = values_of(results), other_values = values_of(others);
+  std::unordered_set<Hash128> equal;
+  for (const auto& [node, value] : other_values) equal.insert(value.hash);
+  std::vector<RecordedPtr> chosen;
+  descend(results, [&](const RecordedPtr& node) {
+    if (!is_computed(*node)) return true;
+    const Value& value = values.at(node.get());
+    const std::size_t bytes = static_cast<std::size_t>(element_count(node->shape)) * itemsize(node->dtype);
+    if (!equal.contains(value.hash) || (bytes > kSmall && bytes > 4 * value.bytes_read)) return true;
+    chosen.push_back(node);
+    return false;
+  });
+  descend(chosen, [&](const RecordedPtr& node) {
+    for (const RecordedPtr& input : node->inputs())
+      if (input->evaluated()) read_.push_back(input->storage);
+    return true;
+  });
+  Engine::get().evaluate(chosen, {"freeze", {}}, false);
+  for (const RecordedPtr& node : chosen) contents_.emplace(values.at(node.get()).hash, node->storage);
+}
+
+void ConstantParts::fill(const std::vector<RecordedPtr>& results) const {
+  if (contents_.empty()) return;
+  const NodeValues values = values_of(results);
+  descend(results, [&](const RecordedPtr& node) {
+    if (!is_computed(*node)) return true;
+    const auto found = contents_.find(values.at(node.get()).hash);
+    if (found == contents_.end()) return true;
+    node->materialize(found->second, nullptr);
+    return false;
+  });
+}
+
+}  // namespace sinter::engine

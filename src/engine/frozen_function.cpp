@@ -1,0 +1,303 @@
+#include "engine/frozen_function.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sinter/errors.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+
+namespace sinter::engine {
+namespace {
+
+using trace::fail;
+using trace::Site;
+
+Site site_at(Location where) { return {"Function", where}; }
+
+/// "x: float32[n]", "input 2: float32[n]".
+std::string called(const InputSpec& spec, std::size_t number) { return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec); }
+
+/// Whether two recordings read the same inputs and the same elements.
+bool same_contents(const Leaves& a, const Leaves& b) {
+  if (a.inputs != b.inputs) return false;
+  for (std::size_t k = 0; k < a.storages.size(); ++k) {
+    const auto &x = a.storages[k], &y = b.storages[k];
+    if (x == y) continue;
+    if (!x || !y || x->bytes != y->bytes) return false;
+    const auto p = Engine::get().host_contents(x), q = Engine::get().host_contents(y);
+    if (std::memcmp(p.get(), q.get(), x->bytes) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where)
+    : formula_(std::move(formula)), inputs_(std::move(specs)), outputs_(std::move(names)), at_(Engine::get().frozen_target()) {
+  if (!formula_) fail<ValueError>({"freeze", where}, "the formula is empty");
+  name_axes(where);
+  const Recording recording = record(usual_, where);
+  if (axes_.empty()) {
+    parts_.choose(recording.results, recording.results);
+  } else if (const auto other = record_otherwise(where)) {
+    parts_.choose(recording.results, other->results);
+  }
+  if (outputs_.size() > recording.results.size())
+    fail<ValueError>({"freeze", where}, fmt::format("{} outputs are named, the formula gives {}", outputs_.size(), recording.results.size()));
+  while (outputs_.size() < recording.results.size()) outputs_.push_back(fmt::format("y{}", outputs_.size()));
+  bound_for(usual_, where);
+}
+
+FrozenFunction::FrozenFunction(Loaded loaded)
+    : inputs_(std::move(loaded.specs)), outputs_(std::move(loaded.names)), at_(std::move(loaded.at)), plans_(std::move(loaded.plans)), plan_count_(static_cast<int>(plans_.size())) {
+  name_axes({});
+}
+
+void FrozenFunction::name_axes(Location where) {
+  for (const InputSpec& spec : inputs_) {
+    auto& numbers = numbers_.emplace_back();
+    for (const AxisSize& axis : spec.shape) {
+      if (axis.size < 0) fail<ValueError>({"freeze", where}, fmt::format("{}: a size is negative", to_string(spec)));
+      numbers.push_back(axis_number(axis.name));
+      if (axis.name.empty() || numbers.back() < axes_.size()) continue;
+      axes_.push_back(axis.name);
+      usual_.push_back(axis.size);
+    }
+  }
+}
+
+std::size_t FrozenFunction::axis_number(const std::string& axis) const { return static_cast<std::size_t>(std::find(axes_.begin(), axes_.end(), axis) - axes_.begin()); }
+
+/// The sizes of the named axes, by inputs that have to fit.
+void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const {
+  if (given.size() != inputs_.size()) fail<ValueError>(site_at(where), fmt::format("{} inputs are given, it takes {}", given.size(), inputs_.size()));
+  sizes.assign(axes_.size(), -1);
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    const InputSpec& spec = inputs_[k];
+    const Tensor& tensor = given[k];
+    if (tensor.empty_handle()) fail<ValueError>(site_at(where), fmt::format("{} is given an empty tensor", called(spec, k)));
+    if (tensor.dtype() != spec.dtype) fail<DTypeError>(site_at(where), fmt::format("{} is given {}", called(spec, k), name(tensor.dtype())));
+    const Shape& shape = tensor.shape();
+    bool fits = shape.size() == spec.shape.size();
+    for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+      if (spec.shape[axis].name.empty()) {
+        fits = shape[axis] == spec.shape[axis].size;
+        continue;
+      }
+      std::int64_t& size = sizes[numbers_[k][axis]];
+      if (size >= 0 && size != shape[axis])
+        fail<ShapeError>(site_at(where), fmt::format("{} is given the shape {}, where {} is {} already", called(spec, k), to_string(shape), spec.shape[axis].name, size));
+      size = shape[axis];
+    }
+    if (!fits) fail<ShapeError>(site_at(where), fmt::format("{} is given the shape {}", called(spec, k), to_string(shape)));
+  }
+}
+
+Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
+  Recording recording;
+  std::vector<Tensor> placeholders;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    Shape shape;
+    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis)
+      shape.push_back(inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]]);
+    placeholders.push_back(placeholder(shape, inputs_[k].dtype, where));
+    recording.placeholders.push_back(placeholders.back().node());
+  }
+  for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
+  if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula gives nothing");
+  parts_.fill(recording.results);
+  return recording;
+}
+
+// A formula may take some sizes and no others, even ones, say.
+std::optional<Recording> FrozenFunction::record_otherwise(Location where) const {
+  for (const auto& [times, more] : {std::pair{1, 1}, {2, 0}, {2, 3}, {4, 0}}) {
+    AxisSizes sizes = usual_;
+    for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = std::max<std::int64_t>(sizes[k], 2) * times + more * static_cast<std::int64_t>(k + 1);
+    try {
+      return record(sizes, where);
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {  // not these
+    }
+  }
+  return {};
+}
+
+Outlined FrozenFunction::outline(const Recording& recording, Location where) const {
+  trace::Outline walked;
+  std::vector<trace::RecordedPtr> results = recording.results;
+  walked.walk(results);
+  walked.finish(results, false);
+  Outlined made;
+  made.graph = walked.graph();
+  walked.release();
+  made.structure = walked.structure();
+  made.values.symbols = walked.symbols();
+  made.values.literals = walked.literals();
+  auto leaves = std::make_shared<Leaves>();
+  leaves->storages = walked.leaves();
+  leaves->gathers = walked.gathers();
+  leaves->calls = walked.calls();
+  for (std::size_t k = 0; k < leaves->storages.size(); ++k) {
+    int input = -1;
+    if (!leaves->storages[k]) {
+      const auto found = std::find_if(recording.placeholders.begin(), recording.placeholders.end(), [&](const auto& node) { return node.get() == walked.identities()[k]; });
+      if (found == recording.placeholders.end()) fail<ValueError>(site_at(where), "the formula reads a placeholder that is none of its inputs");
+      input = static_cast<int>(found - recording.placeholders.begin());
+    }
+    leaves->inputs.push_back(input);
+  }
+  for (const auto& gather : leaves->gathers) made.values.gathered.push_back(gather.size);
+  for (const auto& result : recording.results) {
+    made.values.shapes.push_back(result->shape);
+    leaves->results.push_back(result->dtype);
+  }
+  made.leaves = std::move(leaves);
+  return made;
+}
+
+std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& sizes, Location where) {
+  const Outlined made = outline(record(sizes, where), where);
+  if (made.leaves->results.size() != outputs_.size())
+    fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
+  for (auto known = plans_.rbegin(); known != plans_.rend(); ++known)
+    if (known->structure == made.structure && known->planned->holds(made.values.symbols)) return bind(known->planned, made.leaves, made.values);
+  const auto planned = Engine::get().plan_to_keep(made.graph, at_);
+  plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
+  ++plan_count_;
+  return bind(planned, made.leaves, made.values);
+}
+
+std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
+  std::string kept;
+  for (const FrozenPlan& plan : plans_) {
+    if (const auto values = plan.rules->at(sizes); values && plan.planned->holds(values->symbols)) return bind(plan.planned, plan.leaves, *values);
+    std::vector<std::string> holds;
+    for (std::size_t k = 0; k < axes_.size(); ++k)
+      holds.push_back(plan.rules->held[k] >= 0 ? fmt::format("{} = {}", axes_[k], plan.rules->held[k]) : fmt::format("{} about {}", axes_[k], plan.sizes[k]));
+    kept += fmt::format("{}{}", kept.empty() ? "" : "; ", fmt::join(holds, ", "));
+  }
+  std::vector<std::string> asked;
+  for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
+  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Make it again with these sizes prepared", fmt::join(asked, ", "), kept));
+}
+
+std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, Location where) {
+  const auto find = [&]() -> std::shared_ptr<const Bound> {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(bound_.begin(), bound_.end(), [&](const BoundAt& one) { return one.sizes == sizes; });
+    if (found == bound_.end()) return nullptr;
+    std::rotate(bound_.begin(), found, found + 1);
+    return bound_.front().bound;
+  };
+  if (auto known = find()) return known;
+  const std::lock_guard one(making_);
+  if (auto known = find()) return known;  // another thread was faster
+  std::shared_ptr<const Bound> made = formula_ ? bind_recorded(sizes, where) : bind_loaded(sizes, where);
+  const std::lock_guard lock(mutex_);
+  bound_.insert(bound_.begin(), {sizes, made});
+  if (bound_.size() > kMaxBound) bound_.pop_back();
+  return made;
+}
+
+std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Location where) {
+  AxisSizes sizes;
+  sizes_of(given, where, sizes);
+  const std::shared_ptr<const Bound> bound = bound_for(sizes, where);
+  std::vector<trace::RecordedPtr> nodes;
+  nodes.reserve(given.size());
+  for (const Tensor& tensor : given) nodes.push_back(tensor.node());
+  std::vector<trace::StoragePtr> contents = Engine::get().call(*bound, at_, nodes, site_at(where));
+  std::vector<Tensor> results;
+  results.reserve(contents.size());
+  for (std::size_t k = 0; k < contents.size(); ++k)
+    results.emplace_back(trace::make_data(site_at(where), bound->leaves->results[k], bound->shapes[k], std::move(contents[k])));
+  return results;
+}
+
+void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, Location where) {
+  AxisSizes sizes = usual_;
+  for (const auto& [axis, size] : given) {
+    const std::size_t number = axis_number(axis);
+    if (number == axes_.size())
+      fail<ValueError>(site_at(where), fmt::format("there is no axis '{}' among the inputs' ({})", axis, axes_.empty() ? "none has a name" : fmt::format("{}", fmt::join(axes_, ", "))));
+    if (size < 0) fail<ValueError>(site_at(where), fmt::format("the size {} of '{}' is negative", size, axis));
+    sizes[number] = size;
+  }
+  bound_for(sizes, where);
+}
+
+std::vector<FrozenFigures> FrozenFunction::figures() const {
+  std::vector<FrozenFigures> all;
+  const std::lock_guard lock(mutex_);
+  for (const BoundAt& one : bound_) {
+    FrozenFigures& figures = all.emplace_back();
+    for (std::size_t k = 0; k < axes_.size(); ++k) figures.sizes[axes_[k]] = one.sizes[k];
+    for (const auto& step : one.bound->planned->plan.steps) ++(step.kind == fuse::Step::Kind::kernel ? figures.kernels : figures.library_calls);
+    figures.arena_bytes = one.bound->arena.bytes;
+    figures.least_bytes = one.bound->arena.lower_bound;
+    figures.apart_bytes = one.bound->arena.sum;
+  }
+  return all;
+}
+
+std::string FrozenFunction::explain() const {
+  std::string text;
+  for (const FrozenFigures& one : figures()) {
+    std::vector<std::string> sizes;
+    for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
+    text += fmt::format("{}{}{} kernels and {} library calls; values on the way in {} bytes, of which at least {} are alive at once, {} if each had its own\n",
+                        fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
+  }
+  std::shared_ptr<const Planned> planned;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!bound_.empty()) planned = bound_.front().bound->planned;
+  }
+  if (formula_) return planned ? text + explanation_of(planned) : text;
+  for (const FrozenPlan& plan : plans_)
+    if (plan.planned == planned || !planned) return text + plan.explanation;  // as it was when the plan was made
+  return text;
+}
+
+std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>& planned) const {
+  return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
+}
+
+std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
+  if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
+  const std::lock_guard one(making_);
+  std::vector<FrozenPlan> saved;
+  for (const FrozenPlan& plan : plans_) {
+    FrozenPlan& to = saved.emplace_back(plan);
+    to.explanation = explanation_of(plan.planned);
+    const Outlined again = outline(record(plan.sizes, site.where), site.where);
+    if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+    to.leaves = again.leaves;
+    std::vector<std::int64_t> lows;
+    for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+    to.rules = find_rules(plan.sizes, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
+      try {
+        const Outlined made = outline(record(sizes, site.where), site.where);
+        if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
+        Sample sample{made.values, {}};
+        for (const auto& node : made.graph.nodes)
+          if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
+        return sample;
+      } catch (const InternalError&) {
+        throw;
+      } catch (const Error&) {
+        taken = false;
+        return {};
+      }
+    });
+  }
+  return saved;
+}
+
+}  // namespace sinter::engine

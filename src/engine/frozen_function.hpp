@@ -1,0 +1,102 @@
+// What a sinter::Function is inside: the formula, its plans, and the sizes that they are bound to.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/constant_parts.hpp"
+#include "engine/engine.hpp"
+#include "engine/frozen.hpp"
+#include "engine/size_rules.hpp"
+#include "sinter/freeze.hpp"
+
+namespace sinter::engine {
+
+/// Of the named axes, in order of their first appearance.
+using AxisSizes = std::vector<std::int64_t>;
+
+/// The formula on placeholders of some sizes.
+struct Recording {
+  std::vector<trace::RecordedPtr> placeholders, results;
+};
+
+/// A recording as planning takes it, and what binds its plan.
+struct Outlined {
+  trace::Graph graph;
+  Hash128 structure;
+  Values values;
+  std::shared_ptr<const Leaves> leaves;
+};
+
+struct FrozenPlan {
+  Hash128 structure;
+  AxisSizes sizes;  // that it was made with
+  std::shared_ptr<const Planned> planned;
+  // Of a plan that was loaded, which cannot be recorded again:
+  std::optional<SizeRules> rules;
+  std::shared_ptr<const Leaves> leaves;
+  std::string explanation;  // explain()'s, when it was made
+};
+
+class FrozenFunction {
+ public:
+  /// freeze().
+  FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where);
+  /// Of a file.
+  struct Loaded {
+    std::vector<InputSpec> specs;
+    std::vector<std::string> names;
+    std::vector<FrozenPlan> plans;
+    Frozen at;
+  };
+  explicit FrozenFunction(Loaded loaded);
+
+  std::vector<Tensor> call(const std::vector<Tensor>& inputs, Location where);
+  void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
+  int plans() const { return plan_count_; }
+  std::vector<FrozenFigures> figures() const;
+  std::string explain() const;
+
+  const std::vector<InputSpec>& inputs() const { return inputs_; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  const Frozen& at() const { return at_; }
+  /// The plans with rules for their sizes, as a file keeps them. Records the formula at other sizes to find the rules.
+  std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
+
+ private:
+  static constexpr std::size_t kMaxBound = 64;
+  struct BoundAt {
+    AxisSizes sizes;
+    std::shared_ptr<const Bound> bound;
+  };
+
+  void name_axes(Location where);
+  std::size_t axis_number(const std::string& axis) const;
+  void sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const;
+  Recording record(const AxisSizes& sizes, Location where) const;
+  std::optional<Recording> record_otherwise(Location where) const;
+  Outlined outline(const Recording& recording, Location where) const;
+  std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
+  std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
+  std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;
+  std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
+
+  Function::Formula formula_;  // empty: it was loaded
+  std::vector<InputSpec> inputs_;
+  std::vector<std::string> outputs_;
+  std::vector<std::string> axes_;                  // the names
+  std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> which name; whatever where it has none
+  AxisSizes usual_;                                // as the specs have them
+  Frozen at_;
+  ConstantParts parts_;
+  std::mutex making_;               // held while a plan is made; guards plans_
+  std::vector<FrozenPlan> plans_;
+  std::atomic<int> plan_count_{0};
+  mutable std::mutex mutex_;        // guards bound_
+  std::vector<BoundAt> bound_;      // the one called last first
+};
+
+}  // namespace sinter::engine

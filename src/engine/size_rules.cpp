@@ -1,0 +1,239 @@
+#include "engine/size_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trace/graph.hpp"
+
+namespace sinter::engine {
+namespace {
+
+/// By sets of free axes, as Multilinear: the products of their sizes.
+template <class Number> std::vector<Number> products(const std::vector<std::int64_t>& free) {
+  std::vector<Number> list{1};
+  for (const std::int64_t size : free)
+    for (std::size_t k = 0, count = list.size(); k < count; ++k) list.push_back(list[k] * static_cast<Number>(size));
+  return list;
+}
+
+template <class Number> Number value(const Multilinear<Number>& rule, const std::vector<Number>& products) {
+  Number sum = 0;
+  for (std::size_t k = 0; k < rule.size(); ++k) sum += rule[k] * products[k];
+  return sum;
+}
+
+}  // namespace
+
+std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes) const {
+  std::vector<std::int64_t> free;
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    if (held[k] >= 0 && held[k] != sizes[k]) return {};
+    if (held[k] < 0 && sizes[k] < 2) return {};  // nothing, and one, are structures of their own
+    if (held[k] < 0) free.push_back(sizes[k]);
+  }
+  const auto whole = products<std::int64_t>(free);
+  const auto real = products<double>(free);
+  Values values;
+  for (std::size_t k = 0; k < symbols.size(); ++k) {
+    values.symbols.push_back(value(symbols[k], whole));
+    if (values.symbols.back() < lows[k]) return {};
+  }
+  for (const auto& rule : gathered) values.gathered.push_back(value(rule, whole));
+  for (const Literal& literal : literals) values.literals.push_back(literal.value.empty() ? literal.bits : trace::make_scalar(literal.dtype, value(literal.value, real)).bits());
+  for (const auto& shape : shapes) {
+    Shape& result = values.shapes.emplace_back();
+    for (const auto& rule : shape) {
+      result.push_back(value(rule, whole));
+      if (result.back() < 0) return {};
+    }
+  }
+  return values;
+}
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// A sample's numbers in one order.
+struct Numbers {
+  std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes
+  std::vector<double> real;         // literals
+  bool fits(const Numbers& other) const { return whole.size() == other.whole.size() && real.size() == other.real.size(); }
+  friend bool operator==(const Numbers&, const Numbers&) = default;
+};
+
+Numbers numbers_of(const Sample& sample) {
+  Numbers numbers;
+  numbers.whole = sample.values.symbols;
+  numbers.whole.insert(numbers.whole.end(), sample.values.gathered.begin(), sample.values.gathered.end());
+  for (const Shape& shape : sample.values.shapes) {
+    numbers.whole.push_back(static_cast<std::int64_t>(shape.size()));
+    numbers.whole.insert(numbers.whole.end(), shape.begin(), shape.end());
+  }
+  // No number of a size is infinite or NaN; those literals are compared by their bits in the end.
+  for (const trace::Scalar& literal : sample.literals) numbers.real.push_back(std::isfinite(literal.as_double()) ? literal.as_double() : 0);
+  return numbers;
+}
+
+/// On the line through `at` and its neighbour, `distance` from `at`.
+Numbers on_line(const Numbers& at, const Numbers& next, std::int64_t distance) {
+  Numbers numbers = at;
+  for (std::size_t k = 0; k < at.whole.size(); ++k) numbers.whole[k] += (next.whole[k] - at.whole[k]) * distance;
+  for (std::size_t k = 0; k < at.real.size(); ++k)
+    if (next.real[k] != at.real[k]) numbers.real[k] += (next.real[k] - at.real[k]) * static_cast<double>(distance);
+  return numbers;
+}
+
+/// From the values where each free axis is at `from` or one more, by sets of those that are one more.
+template <class Number> void to_coefficients(Multilinear<Number>& rule, const Sizes& from) {
+  for (std::size_t bit = 1; bit < rule.size(); bit <<= 1)
+    for (std::size_t set = 0; set < rule.size(); ++set)
+      if (set & bit) rule[set] -= rule[set ^ bit];
+  for (std::size_t axis = 0, bit = 1; bit < rule.size(); ++axis, bit <<= 1)
+    for (std::size_t set = 0; set < rule.size(); ++set)
+      if (!(set & bit)) rule[set] -= static_cast<Number>(from[axis]) * rule[set | bit];
+}
+
+class RuleFinder {
+ public:
+  using Record = std::function<std::optional<Sample>(const Sizes& sizes, bool& taken)>;
+  RuleFinder(const Sizes& sizes, const Record& record) : sizes_(sizes), record_(record) {
+    bool taken = true;
+    base_sample_ = record(sizes, taken).value();
+    base_ = numbers_of(base_sample_);
+  }
+
+  SizeRules find(Sizes lows) {
+    SizeRules rules;
+    rules.lows = std::move(lows);
+    rules.held = sizes_;
+    Sizes from;
+    std::vector<std::size_t> free;
+    for (std::size_t axis = 0; axis < sizes_.size() && free.size() < kMaxFreeAxes; ++axis)
+      if (const auto start = straight_along(axis)) {
+        free.push_back(axis);
+        from.push_back(*start);
+      }
+    std::vector<Numbers> corners;
+    if (!free.empty() && corners_of(free, from, corners)) {
+      fill(rules, corners, from);
+      for (const std::size_t axis : free) rules.held[axis] = -1;
+      if (agrees(rules, free, from)) return rules;
+      rules.held = sizes_;
+    }
+    fill(rules, {base_}, {});
+    return rules;
+  }
+
+ private:
+  std::optional<Numbers> at(const Sizes& sizes, bool* structure_differs = nullptr) {
+    bool taken = true;
+    const auto sample = record_(sizes, taken);
+    if (structure_differs) *structure_differs = taken && !sample;
+    if (!sample) return {};
+    Numbers numbers = numbers_of(*sample);
+    if (numbers.fits(base_)) return numbers;
+    if (structure_differs) *structure_differs = true;
+    return {};
+  }
+  std::optional<Numbers> along(std::size_t axis, std::int64_t size, bool* structure_differs = nullptr) {
+    Sizes sizes = sizes_;
+    sizes[axis] = size;
+    return at(sizes, structure_differs);
+  }
+  /// A size that is another size's number too makes them one symbol: another structure, which says nothing.
+  bool is_number(std::int64_t size) const {
+    const auto& symbols = base_sample_.values.symbols;
+    return std::find(symbols.begin(), symbols.end(), size) != symbols.end() || std::find(sizes_.begin(), sizes_.end(), size) != sizes_.end();
+  }
+
+  /// The first of two neighbouring sizes of the axis that span the line on which all numbers lie at all sizes tried; nothing if they do not.
+  std::optional<std::int64_t> straight_along(std::size_t axis) {
+    const std::int64_t size = sizes_[axis];
+    if (size < 2) return {};
+    for (const std::int64_t step : {1, -1}) {  // there may be no larger ones: a table of positions has an end
+      std::int64_t first = step > 0 ? size + 1 : size - 2;
+      while (first > 1 && (is_number(first) || is_number(first + 1))) first += step;
+      if (first < 2) continue;
+      const auto a = along(axis, first), b = along(axis, first + 1);
+      if (!a || !b) continue;
+      bool straight = on_line(*a, *b, size - first) == base_;
+      for (const std::int64_t other : {first + 2, first + 3, first - 1, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
+        if (!straight || other < 2) continue;
+        bool structure_differs = false;
+        const auto there = along(axis, other, &structure_differs);
+        if (there) straight = on_line(*a, *b, other - first) == *there;
+        else if (structure_differs && other > size && !is_number(other)) straight = false;
+      }
+      return straight ? std::optional(first) : std::nullopt;
+    }
+    return {};
+  }
+
+  bool corners_of(const std::vector<std::size_t>& free, const Sizes& from, std::vector<Numbers>& corners) {
+    for (std::size_t set = 0; set < std::size_t{1} << free.size(); ++set) {
+      Sizes sizes = sizes_;
+      for (std::size_t k = 0; k < free.size(); ++k) sizes[free[k]] = from[k] + static_cast<std::int64_t>(set >> k & 1);
+      auto numbers = at(sizes);
+      if (!numbers) return false;
+      corners.push_back(std::move(*numbers));
+    }
+    return true;
+  }
+
+  void fill(SizeRules& rules, const std::vector<Numbers>& corners, const Sizes& from) const {
+    const auto whole = [&](std::size_t k) {
+      Multilinear<std::int64_t> rule;
+      for (const Numbers& corner : corners) rule.push_back(corner.whole[k]);
+      to_coefficients(rule, from);
+      return rule;
+    };
+    std::size_t next = 0;
+    rules.symbols.clear();
+    rules.gathered.clear();
+    rules.shapes.clear();
+    rules.literals.clear();
+    for (std::size_t k = 0; k < base_sample_.values.symbols.size(); ++k) rules.symbols.push_back(whole(next++));
+    for (std::size_t k = 0; k < base_sample_.values.gathered.size(); ++k) rules.gathered.push_back(whole(next++));
+    for (const Shape& shape : base_sample_.values.shapes) {
+      ++next;  // how many follow
+      auto& sizes = rules.shapes.emplace_back();
+      for (std::size_t k = 0; k < shape.size(); ++k) sizes.push_back(whole(next++));
+    }
+    for (std::size_t k = 0; k < base_.real.size(); ++k) {
+      const trace::Scalar& scalar = base_sample_.literals[k];
+      SizeRules::Literal literal{scalar.dtype, scalar.bits(), {}};
+      if (std::any_of(corners.begin(), corners.end(), [&](const Numbers& corner) { return corner.real[k] != base_.real[k]; })) {
+        for (const Numbers& corner : corners) literal.value.push_back(corner.real[k]);
+        to_coefficients(literal.value, from);
+      }
+      rules.literals.push_back(std::move(literal));
+    }
+  }
+
+  /// Where the rules were not made from.
+  bool agrees(const SizeRules& rules, const std::vector<std::size_t>& free, const Sizes& from) {
+    for (const std::int64_t further : {0, 2, 5}) {
+      Sizes sizes = sizes_;
+      for (std::size_t k = 0; further > 0 && k < free.size(); ++k) sizes[free[k]] = from[k] + further + static_cast<std::int64_t>(k);
+      bool taken = true;
+      const auto sample = record_(sizes, taken);
+      if (!sample) continue;
+      if (const auto values = rules.at(sizes); !values || *values != sample->values) return false;
+    }
+    return true;
+  }
+
+  const Sizes& sizes_;
+  const Record& record_;
+  Sample base_sample_;
+  Numbers base_;
+};
+
+}  // namespace
+
+SizeRules find_rules(const std::vector<std::int64_t>& sizes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {
+  return RuleFinder(sizes, record).find(std::move(lows));
+}
+
+}  // namespace sinter::engine

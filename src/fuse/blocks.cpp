@@ -1,0 +1,137 @@
+#include "fuse/blocks.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "fuse/rebuild.hpp"
+#include "fuse/rewrite.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+constexpr int kLookedThrough = 64;            // nodes between a reduction and what lies in memory
+constexpr std::int64_t kLeastWork = 65536;    // elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us
+constexpr std::int64_t kLeastPiece = 2048;    // of a row: two vectors for each of a block's threads
+constexpr std::int64_t kLeastRows = 64;       // of a column: eight for each of a block's eight rows of threads
+constexpr std::int64_t kWholeRows = 256;      // a row along which lanes may walk first, whatever else is reduced
+constexpr int kMaxPieces = 1024;
+
+/// Neighbouring axes that a reduction runs over: the first, and how many.
+struct Run {
+  int first = 0, axes = 1;
+  Size length = 1;
+  bool has(int axis) const { return axis >= first && axis < first + axes; }
+};
+
+std::vector<Run> runs_of(const std::vector<int>& axes, const Sizes& shape) {
+  std::vector<Run> runs;
+  for (const int axis : axes) {
+    if (!runs.empty() && runs.back().first + runs.back().axes == axis) {
+      ++runs.back().axes;
+      runs.back().length = runs.back().length * shape[static_cast<std::size_t>(axis)];
+    } else {
+      runs.push_back({axis, 1, shape[static_cast<std::size_t>(axis)]});
+    }
+  }
+  return runs;
+}
+
+/// The run as one axis.
+int merged(Graph& out, int input, const Run& run, const Location& where) {
+  if (run.axes == 1) return input;
+  Sizes shape = out.nodes[static_cast<std::size_t>(input)].shape;
+  shape[static_cast<std::size_t>(run.first)] = run.length;
+  shape.erase(shape.begin() + run.first + 1, shape.begin() + run.first + run.axes);
+  return push_view(out, Op::reshape, input, std::move(shape), where);
+}
+
+int split_to_fill(Graph& out, Node node, const Limits& limits) {
+  const int input = node.inputs[0];
+  const Node& operand = out.nodes[static_cast<std::size_t>(input)];
+  const std::vector<int> axes = node.axes();
+  const Size results = node.elements;
+  if (results == 0 || operand.elements == 0) return push(out, std::move(node));
+  const int along = contiguous_axis(out, input);
+  const bool columns = std::find(axes.begin(), axes.end(), along) == axes.end();
+  const Size extent = operand.elements / results, blocks = blocks_of(results, extent, operand.dtype, columns);
+  const Size wanted = limits.units * kBlocksWanted;
+  if (blocks >= wanted || operand.elements < blocks * kLeastWork) return push(out, std::move(node));
+
+  const std::vector<Run> runs = runs_of(axes, operand.shape);
+  Run run = runs[0];
+  for (const Run& other : runs)
+    if (other.length > run.length) run = other;
+  for (const Run& other : runs)
+    if (other.has(along) && other.length >= kWholeRows) run = other;
+  const Size beside = extent / run.length;  // of the other runs: further points of the first stage
+  const bool by_columns = !run.has(along);
+  const Size first_blocks = blocks_of(results * beside, run.length, operand.dtype, by_columns);
+  const std::int64_t least = by_columns ? kLeastRows : kLeastPiece;
+  const bool in_pieces = first_blocks < wanted && run.length >= 2 * least;
+  if (!in_pieces && runs.size() == 1) return push(out, std::move(node));
+  // The longest piece, a power of two, that gives blocks enough: one number for many lengths, that index expressions are easily divided by.
+  std::int64_t piece = least;
+  const auto blocks_by = [&](std::int64_t length) { return first_blocks * ((run.length + (length - 1)) / length); };
+  while (in_pieces && (blocks_by(2 * piece) >= wanted || run.length > piece * kMaxPieces)) piece *= 2;
+
+  Node first = node;
+  first.inputs = {merged(out, input, run, node.where)};
+  if (in_pieces) {
+    first = in_chunks(out, first, first.inputs[0], run.first, piece);
+  } else {
+    first.ints = {run.first};
+    first.shape = out.nodes[static_cast<std::size_t>(first.inputs[0])].shape;
+    first.shape.erase(first.shape.begin() + run.first);
+  }
+  const auto rank = static_cast<std::int64_t>(first.shape.size());
+  const int partial = push(out, std::move(first));
+
+  // The second stage reduces what the first left: the other runs, and the pieces.
+  Node second = std::move(node);
+  second.inputs = {partial};
+  second.ints.clear();
+  for (const int axis : axes)
+    if (!run.has(axis)) second.ints.push_back(axis < run.first ? axis : axis - run.axes);
+  if (in_pieces) second.ints.push_back(rank - 1);
+  return push(out, std::move(second));
+}
+
+}  // namespace
+
+int contiguous_axis(const Graph& graph, int id) {
+  const std::size_t rank = graph.nodes[static_cast<std::size_t>(id)].shape.size();
+  std::vector<std::int64_t> from(rank);  // of each axis: which one of the node at hand it is
+  std::iota(from.begin(), from.end(), 0);
+  for (int looked = 0; looked < kLookedThrough; ++looked) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(id)];
+    if (node.op == Op::permute) {
+      for (std::int64_t& axis : from) axis = node.ints[static_cast<std::size_t>(axis)].hint();
+    } else if (!trace::is_elementwise(node.op)) {
+      break;
+    }
+    const auto whole = [&](int input) { return graph.nodes[static_cast<std::size_t>(input)].op != Op::broadcast; };
+    const auto next = std::find_if(node.inputs.begin(), node.inputs.end(), whole);
+    if (next == node.inputs.end()) break;
+    id = *next;
+  }
+  const auto last = std::find(from.begin(), from.end(), static_cast<std::int64_t>(rank) - 1);
+  return static_cast<int>(last - from.begin());
+}
+
+Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) {
+  constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024, kVectorBytes = 16;
+  if (columns) {
+    const int wide = kWarp * kVectorBytes / static_cast<int>(std::max<std::size_t>(itemsize(dtype), 4));
+    return (results + (wide - 1)) / wide;
+  }
+  return row <= kRowOfWarp ? (results + (kWarpsOfBlock - 1)) / kWarpsOfBlock : results;
+}
+
+Graph fill_multiprocessors(Graph graph, const Limits& limits) {
+  const auto reduces = [](const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; };
+  return rebuild(std::move(graph), reduces, [&](Graph& out, Node node) {
+    return reduces(node) ? split_to_fill(out, std::move(node), limits) : push(out, std::move(node));
+  });
+}
+
+}  // namespace sinter::fuse

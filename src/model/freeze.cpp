@@ -1,0 +1,52 @@
+// sinter/freeze_model.hpp
+#include "sinter/freeze_model.hpp"
+
+#include <fmt/format.h>
+
+namespace sinter {
+namespace {
+
+std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
+
+}  // namespace
+
+Function freeze(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, Location where) {
+  std::vector<InputSpec> specs;
+  std::map<std::string, std::vector<std::int64_t>> named;
+  for (const ModelValue& input : model.inputs()) {
+    if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so that nothing can be planned{}", to_string(input), at(where)));
+    InputSpec& spec = specs.emplace_back();
+    spec.dtype = input.dtype;
+    spec.name = input.name;
+    for (const ModelSize& size : *input.shape) {
+      if (size.size) {
+        spec.shape.emplace_back(*size.size);
+        continue;
+      }
+      const std::string axis = size.symbol.empty() ? fmt::format("{}.{}", input.name, spec.shape.size()) : size.symbol;
+      const auto given = sizes.find(axis);
+      const auto& list = named[axis] = given == sizes.end() || given->second.empty() ? std::vector<std::int64_t>{AxisSize::kUsual} : given->second;
+      spec.shape.emplace_back(axis, list.front());
+    }
+  }
+  for (const auto& [axis, list] : sizes)
+    if (!named.contains(axis)) throw ValueError(fmt::format("freeze: no input has a size called '{}'{}", axis, at(where)));
+  std::vector<std::string> outputs;
+  for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
+  const Function function = sinter::freeze(Function::Formula([model, where](const std::vector<Tensor>& inputs) { return model(inputs, where); }), specs, std::move(outputs), where);
+  // Every combination, the last name counting fastest.
+  std::vector<std::map<std::string, std::int64_t>> combinations{{}};
+  for (const auto& [axis, list] : named) {
+    std::vector<std::map<std::string, std::int64_t>> longer;
+    for (const auto& combination : combinations)
+      for (const std::int64_t size : list) {
+        longer.push_back(combination);
+        longer.back()[axis] = size;
+      }
+    combinations = std::move(longer);
+  }
+  for (const auto& combination : combinations) function.prepare(combination, where);
+  return function;
+}
+
+}  // namespace sinter

@@ -1,0 +1,192 @@
+// Fourier transforms against the sums that define them, for lengths of every kind, types, axes, views and norms.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <random>
+#include <sinter/fft.hpp>
+
+#include "program.hpp"
+#include "reference.hpp"
+#include "says.hpp"
+
+namespace sn = sinter;
+namespace fft = sinter::fft;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+const std::uint32_t seed = [] {
+  const char* fixed = std::getenv("SINTER_TEST_SEED");
+  return fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+}();
+std::mt19937 rng{seed};
+
+using Wide = std::complex<long double>;
+std::vector<Wide> complex(const std::vector<double>& re, const std::vector<double>& im) {
+  std::vector<Wide> x;
+  for (std::size_t k = 0; k < re.size(); ++k) x.emplace_back(re[k], im.empty() ? 0 : im[k]);
+  return x;
+}
+/// The definition, with phases counted modulo n.
+std::vector<Wide> transformed(const std::vector<Wide>& x, int sign = -1) {
+  const std::size_t n = x.size();
+  std::vector<Wide> turn, out(n);
+  for (std::size_t k = 0; k < n; ++k) turn.push_back(std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n)));
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t j = 0; j < n; ++j) out[k] += x[j] * turn[j * k % n];
+  return out;
+}
+
+void near(const sn::Complex& got, const std::vector<Wide>& want, double within) {
+  const auto re = values(got.re), im = values(got.im);
+  REQUIRE(re.size() == want.size());
+  long double size = 1;
+  for (const Wide& w : want) size = std::max(size, std::abs(w));
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    CAPTURE(k);
+    REQUIRE(std::abs(Wide(re[k], im[k]) - want[k]) <= within * size);
+  }
+}
+void near(const Tensor& got, const Tensor& want, double within) {
+  REQUIRE(got.shape() == want.shape());
+  const auto a = values(got), b = values(want);
+  for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(std::fabs(a[k] - b[k]) <= within * std::max(1., std::fabs(b[k])));
+}
+double within(DType type) { return type == DType::float64 ? 2e-14 : type == DType::float32 ? 3e-7 : 1e-2; }
+
+}  // namespace
+
+TEST_CASE("every kind of length") {
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 49, 53, 60, 97, 128, 211, 360, 509, 1024}) {
+    if (on_cuda() && n != 6 && n != 53) continue;
+    for (const DType type : {DType::float64, DType::float32}) {
+      CAPTURE(n);
+      const auto [re, rre] = random(rng, {n}, type, -1, 1);
+      const auto [im, rim] = random(rng, {n}, type, -1, 1);
+      const auto want = transformed(complex(rre.v, rim.v));
+      const sn::Complex got = fft::fft({re, im});
+      near(got, want, within(type));
+      CHECK(got.re.dtype() == type);
+      near(fft::ifft({re, im}, {}, -1, fft::Norm::forward), transformed(complex(rre.v, rim.v), 1), within(type));
+      auto half = transformed(complex(rre.v, {}));
+      near(fft::fft(re), half, within(type));
+      half.resize(static_cast<std::size_t>(n / 2 + 1));
+      near(fft::rfft(re), half, within(type));
+      near(fft::irfft(fft::rfft(re), n), re, 4 * within(type));
+      near(fft::ifft(got).re, re, 4 * within(type));
+    }
+  }
+}
+
+TEST_CASE("axes, views, batches, types") {
+  for (const DType type : {DType::float64, DType::float32, DType::float16, DType::int32, DType::bool_}) {
+    if (on_cuda() && type != DType::float32) continue;
+    const auto [x, rx] = random(rng, {3, 10, 4}, type, 0, 3);
+    for (const std::int64_t axis : {0, 1, -1}) {
+      if (on_cuda() && axis == 0) continue;
+      const sn::Complex got = fft::rfft(x, {}, axis);
+      CHECK(got.re.dtype() == (type == DType::float64 || !is_floating(type) ? DType::float64 : DType::float32));
+      const std::size_t k = axis < 0 ? 2 : static_cast<std::size_t>(axis);
+      Shape lines = x.shape();
+      const std::int64_t n = lines[k];
+      CHECK(got.im.shape()[k] == n / 2 + 1);
+      lines[k] = 1;
+      const auto re = values(sn::moveaxis(got.re, axis, -1)), im = values(sn::moveaxis(got.im, axis, -1)), from = values(sn::moveaxis(sn::astype(x, DType::float64), axis, -1));
+      for (std::size_t row = 0; row < from.size() / static_cast<std::size_t>(n); ++row) {
+        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(n));
+        const auto want = transformed(complex({begin, begin + n}, {}));
+        for (std::size_t f = 0; f < static_cast<std::size_t>(n / 2 + 1); ++f) {
+          const std::size_t at = row * static_cast<std::size_t>(n / 2 + 1) + f;
+          REQUIRE(std::abs(Wide(re[at], im[at]) - want[f]) <= 1e-5);
+        }
+      }
+    }
+    near(fft::irfft(fft::rfft(x.T() * 1., {}, 1), 10, 1), sn::astype(x.T(), DType::float64), 1e-2);
+  }
+}
+
+TEST_CASE("several axes, lengths that are given, norms") {
+  const Tensor x = random(rng, {6, 9}, DType::float64, -1, 1).first, y = random(rng, {6, 9}, DType::float64, -1, 1).first;
+  const sn::Complex all = fft::fftn({x, y});
+  const sn::Complex once = fft::fft(fft::fft({x, y}, {}, 0), {}, 1);
+  near(all.re, once.re, 1e-12);
+  near(fft::ifftn(all).re, x, 1e-13);
+  near(fft::ifftn(all).im, y, 1e-13);
+  near(fft::irfftn(fft::rfftn(x), {6, 9}), x, 1e-13);
+  near(fft::fftn(x, {4, 12}).im, fft::fftn(sn::pad(x(sn::Slice{0, 4}), {{0, 0}, {0, 3}})).im, 1e-12);
+  near(fft::fftn({x, y}, {3}).re, fft::fft({x, y}, 3).re, 1e-13);
+  near(fft::fftn({x, y}, {5}, 0).re, fft::fft({x, y}, 5, 0).re, 1e-13);
+  near(fft::rfftn(x).re, fft::fftn({x, sn::zeros({6, 9})}).re(sn::Slice{}, sn::Slice{0, 5}), 1e-12);
+  near(fft::rfft(x, 12).re, fft::rfft(sn::pad(x, {{0, 0}, {0, 3}})).re, 1e-13);
+  near(fft::rfft(x, 5).im, fft::rfft(x(sn::Slice{}, sn::Slice{0, 5})).im, 1e-13);
+  near(fft::rfft(x, {}, -1, fft::Norm::ortho).re * 3., fft::rfft(x).re, 1e-12);
+  near(fft::irfft(fft::rfft(x, {}, -1, fft::Norm::ortho), 9, -1, fft::Norm::ortho), x, 1e-13);
+  near(fft::irfft(fft::rfft(x, {}, -1, fft::Norm::forward), 9, -1, fft::Norm::forward), x, 1e-13);
+  near(fft::fftfreq(5, 0.5), Tensor{0., 0.4, 0.8, -0.8, -0.4}, 1e-15);
+  near(fft::fftfreq(4), Tensor{0., 0.25, -0.5, -0.25}, 1e-15);
+  near(fft::rfftfreq(5), Tensor{0., 0.2, 0.4}, 1e-15);
+  near(fft::ifftshift(fft::fftshift(x)), x, 0);
+  near(fft::fftshift(fft::fftfreq(5)), sn::sort(fft::fftfreq(5)), 0);
+}
+
+TEST_CASE("a convolution, and power by Parseval") {
+  const Tensor x = random(rng, {2, 30}, DType::float64, -1, 1).first, w = random(rng, {7}, DType::float64, -1, 1).first;
+  const Tensor product = fft::irfft(fft::rfft(x, 36) * fft::rfft(w, 36), 36);
+  Tensor direct = sn::zeros({2, 36});
+  for (std::int64_t k = 0; k < 7; ++k) direct = direct + sn::pad(x, {{0, 0}, {k, 6 - k}}) * w(k);
+  near(product, direct, 1e-12);
+  const sn::Complex f = fft::fft(x);
+  near(sn::sum(sn::square(sn::abs(f)), -1) / 30., sn::sum(sn::square(x), -1), 1e-12);
+  const auto before = sn::counters().host_calls;
+  sn::eval(fft::rfft(x + 1.).re);
+  CHECK(sn::counters().host_calls - before == (on_cuda() ? 1 : 0));
+}
+
+TEST_CASE("frequencies that are real, and complex numbers") {
+  const Tensor x = random(rng, {4, 9}, DType::float64, -1, 1).first, y = random(rng, {4, 9}, DType::float64, 0.5, 1).first;
+  const sn::Complex half = fft::ihfft(x);
+  near(half.re, fft::rfft(x).re / 9., 1e-14);
+  near(half.im, -fft::rfft(x).im / 9., 1e-14);
+  near(fft::hfft(half, 9), x, 1e-13);
+  near(fft::hfft(fft::ihfft(x, {}, 0, fft::Norm::ortho), 4, 0, fft::Norm::ortho), x, 1e-13);
+  const sn::Complex a{x, y}, b{y, x * 3.};
+  const auto check = [&](const sn::Complex& got, auto op) {
+    const auto ar = values(a.re), ai = values(a.im), br = values(b.re), bi = values(b.im), re = values(got.re), im = values(got.im);
+    for (std::size_t k = 0; k < ar.size(); ++k) {
+      const Wide want = op(Wide(ar[k], ai[k]), Wide(br[k], bi[k]));
+      REQUIRE(std::abs(Wide(re[k], im[k]) - want) <= 1e-14L * (1 + std::abs(want)));
+    }
+  };
+  check(a + b, [](Wide u, Wide v) { return u + v; });
+  check(a - b, [](Wide u, Wide v) { return u - v; });
+  check(a * b, [](Wide u, Wide v) { return u * v; });
+  check(a / b, [](Wide u, Wide v) { return u / v; });
+  check(sn::conj(a) * b, [](Wide u, Wide v) { return std::conj(u) * v; });
+  check(sn::polar(sn::abs(a), sn::angle(a)), [](Wide u, Wide) { return u; });
+  near((a * sn::Complex{sn::ones({}) * 1e300, sn::ones({}) * 1e300} / sn::Complex{sn::ones({}) * 1e300, sn::ones({}) * 1e300}).re, x, 1e-13);
+  near(sn::angle(Tensor{-2., 3., 0.}), Tensor{std::numbers::pi, 0., 0.}, 1e-15);
+  near(sn::imag(x), sn::zeros({4, 9}), 0);
+  CHECK(sn::imag(sn::arange(3)).dtype() == DType::int64);
+  near(sn::real(sn::conj(x)), x, 0);
+  says<sn::ShapeError>([&] { (void)(a + sn::Complex{sn::ones({5}), sn::ones({5})}); }, "add (add): shapes (4, 9) and (5,) do not broadcast (axis -1: 9 against 5)");
+}
+
+TEST_CASE("what does not fit") {
+  const Tensor x = sn::ones({3, 4});
+  says<sn::ValueError>([&] { fft::rfft(x, 0); }, "rfft: a transform of 0 numbers");
+  says<sn::ShapeError>([&] { fft::fft({x, sn::ones({3})}); }, "fft: a real part of shape (3, 4) and an imaginary one of shape (3,)");
+  CHECK_THROWS_AS(fft::rfft(x, {}, 2), sn::AxisError);
+  CHECK_THROWS_AS(fft::rfft(sn::ones({2, 0})), sn::ValueError);
+  CHECK(fft::rfft(sn::ones({0, 4})).re.shape() == Shape{0, 3});
+}
+
+int main(int argc, char** argv) {
+  std::printf("SINTER_TEST_SEED=%u\n", seed);
+  return run_tests(argc, argv);
+}

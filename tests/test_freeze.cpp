@@ -1,0 +1,250 @@
+// Frozen functions: what a call gives against float64 loops and against the same formula recorded; sizes by name; what is done once; memory; threads.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <barrier>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "program.hpp"
+#include "sinter/freeze.hpp"
+
+using namespace sinter;
+
+int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
+
+namespace {
+
+unsigned seed() {
+  static const unsigned chosen = [] {
+    const char* given = std::getenv("SINTER_TEST_SEED");
+    return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
+  }();
+  return chosen;
+}
+std::mt19937& rng() {
+  static std::mt19937 generator(seed());
+  return generator;
+}
+
+Tensor random_tensor(const Shape& shape, float low = -1, float high = 1) {
+  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(rng());
+  return from_span(list, shape);
+}
+
+void check_near(const Tensor& got, const Tensor& want, double tolerance = 1e-5) {
+  REQUIRE(got.shape() == want.shape());
+  REQUIRE(got.dtype() == want.dtype());
+  const auto a = got.astype(DType::float64).to_vector<double>(), b = want.astype(DType::float64).to_vector<double>();
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::isnan(a[i]) || std::isnan(b[i])) worst = std::max(worst, std::isnan(a[i]) == std::isnan(b[i]) ? 0 : 1e300);  // the mean of nothing
+    else worst = std::max(worst, std::fabs(a[i] - b[i]) / (1 + std::fabs(b[i])));
+  INFO("SINTER_TEST_SEED=", seed());
+  CHECK(worst <= tolerance);
+}
+
+/// A call of the frozen formula and the formula itself.
+void check_same(const Function& frozen, const Function::Formula& formula, const std::vector<Tensor>& inputs) {
+  const auto got = frozen(inputs), want = formula(inputs);
+  REQUIRE(got.size() == want.size());
+  for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+}
+
+}  // namespace
+
+TEST_CASE("a frozen formula gives what loops in float64 give, and records, plans and compiles nothing any more") {
+  const std::vector<float> wv = random_tensor({6, 5}).to_vector<float>(), bv = random_tensor({5}).to_vector<float>();
+  const Tensor w = from_span(wv, {6, 5}), b = from_span(bv);
+  const Function f = freeze([=](const Tensor& x) { return softmax(tanh(matmul(x, w) + b), -1); }, {{DType::float32, {7, 6}, "x"}});
+  CHECK(f.plans() == 1);
+  CHECK(to_string(f.inputs()[0]) == "x: float32[7, 6]");
+  CHECK(f.outputs() == std::vector<std::string>{"y0"});
+  for (int round = 0; round < 3; ++round) {
+    const Tensor x = random_tensor({7, 6});
+    eval(x);
+    const Counters before = counters();
+    const Tensor y = f(x)[0];
+    const Counters after = counters();
+    CHECK(after.plans_made == before.plans_made);
+    CHECK(after.guards_checked == before.guards_checked);
+    CHECK(after.sources_generated == before.sources_generated);
+    const auto xv = x.to_vector<float>(), got = y.to_vector<float>();
+    for (std::size_t i = 0; i < 7; ++i) {
+      double row[5], sum = 0;
+      for (std::size_t j = 0; j < 5; ++j) {
+        double dot = bv[j];
+        for (std::size_t k = 0; k < 6; ++k) dot += static_cast<double>(xv[i * 6 + k]) * wv[k * 5 + j];
+        sum += row[j] = std::exp(std::tanh(dot));
+      }
+      for (std::size_t j = 0; j < 5; ++j) CHECK(got[i * 5 + j] == doctest::Approx(row[j] / sum).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("results have memory of their own, also where they are inputs, views, constants, or one twice") {
+  const Tensor c = random_tensor({3, 4});
+  const auto formula = [&](const std::vector<Tensor>& in) {
+    const Tensor y = in[0] + in[1], s = sum(y, 0);
+    return std::vector<Tensor>{y, y(Slice{0, 2}), in[0], transpose(y), s, y, exp(c), reshape(y, {12}), full({2}, 3.f), in[1](1)};
+  };
+  const Function f = freeze(formula, {{DType::float32, {3, 4}}, {DType::float32, {3, 4}}});
+  const Tensor a = random_tensor({3, 4}), b = random_tensor({3, 4});
+  const auto first = f({a, b});
+  std::vector<std::vector<float>> kept;
+  for (const Tensor& t : first) kept.push_back(t.to_vector<float>());
+  check_same(f, formula, {a, b});
+  const auto second = f({random_tensor({3, 4}), random_tensor({3, 4})});
+  eval(second);
+  for (std::size_t k = 0; k < first.size(); ++k) CHECK(first[k].to_vector<float>() == kept[k]);
+  // A result is an operand like any other, also of the function itself.
+  check_near(f({first[0], second[0]})[0], first[0] + second[0]);
+}
+
+TEST_CASE("what depends on no input is computed once") {
+  const Tensor w = random_tensor({64, 64}), gain = random_tensor({64});
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    const Tensor weights = softmax(w, -1) * (1.f + gain);  // two kernels at least, if it were computed
+    return std::vector<Tensor>{in[0] * weights};
+  };
+  const Function f = freeze(formula, {{DType::float32, {64, 64}}});
+  const Tensor x = random_tensor({64, 64});
+  check_same(f, formula, {x});
+  const Counters before = counters();
+  eval(f({x}));
+  CHECK(counters().kernels_launched - before.kernels_launched == 1);
+}
+
+TEST_CASE("constant parts that depend on a size stay what they are for each size") {
+  const Tensor table = random_tensor({50, 8});
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    const std::int64_t n = in[0].size(0);
+    const Tensor places = exp(table(Slice{0, n})), wave = sin(arange(n).astype(DType::float32)), fixed = cos(table);
+    return std::vector<Tensor>{in[0] * places + reshape(wave, {n, 1}) + fixed(0), in[0].mean({0})};
+  };
+  const Function f = freeze(formula, {{DType::float32, {"n", 8}}});
+  for (const std::int64_t n : {40, 7, 41, 1, 2, 50, 40, 0, 12}) check_same(f, formula, {random_tensor({n, 8})});
+}
+
+TEST_CASE("sizes by name: known ones bind numbers, others are planned once") {
+  const Tensor w = random_tensor({8, 8});
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
+    const Tensor h = matmul(reshape(in[0], {batch * seq, 8}), w);
+    const Tensor s = softmax(matmul(in[0], swapaxes(in[0], 1, 2)) + reshape(in[1], {batch, 1, seq}), -1);
+    return std::vector<Tensor>{reshape(h, {batch, seq, 8}) + matmul(s, in[0]), flip(in[1], 1)};
+  };
+  const Function f = freeze(formula, {{DType::float32, {"batch", {"seq", 24}, 8}, "x"}, {DType::float32, {"batch", "seq"}, "mask"}});
+  const auto inputs = [&](std::int64_t batch, std::int64_t seq) { return std::vector<Tensor>{random_tensor({batch, seq, 8}), random_tensor({batch, seq})}; };
+  for (const auto& [batch, seq] : {std::pair<std::int64_t, std::int64_t>{40, 24}, {3, 24}, {3, 5}, {1, 5}, {5, 1}, {8, 8}, {2, 9}, {0, 4}, {12, 16}, {3, 24}})
+    check_same(f, formula, inputs(batch, seq));
+  CHECK(f.plans() < 10);  // some of these sizes share one
+  const int plans = f.plans();
+  const auto made = counters().plans_made;
+  for (const auto& [batch, seq] : {std::pair<std::int64_t, std::int64_t>{8, 8}, {0, 4}, {3, 24}, {40, 24}}) eval(f(inputs(batch, seq)));
+  CHECK(f.plans() == plans);
+  CHECK(counters().plans_made == made);
+}
+
+TEST_CASE("refused: other inputs than described") {
+  const Function f = freeze([](const Tensor& x, const Tensor& y) { return x + y; }, {{DType::float32, {"n", 3}, "x"}, {DType::float32, {"n", 1}, "y"}});
+  const Tensor x = random_tensor({4, 3}), y = random_tensor({4, 1});
+  CHECK_NOTHROW(f(x, y));
+  CHECK_THROWS_WITH_AS(f({x}), doctest::Contains("1 inputs are given, it takes 2"), ValueError);
+  CHECK_THROWS_WITH_AS(f(x, random_tensor({5, 1})), doctest::Contains("y: float32[n, 1]"), ShapeError);
+  CHECK_THROWS_WITH_AS(f(x, random_tensor({4})), doctest::Contains("test_freeze.cpp"), ShapeError);
+  CHECK_THROWS_AS(f(x, random_tensor({4, 2})), ShapeError);
+  CHECK_THROWS_WITH_AS(f(x.astype(DType::float64), y), doctest::Contains("float64"), DTypeError);
+  CHECK_THROWS_AS(f(x, Tensor()), ValueError);
+  CHECK_THROWS_AS(f(x, placeholder({4, 1}, DType::float32)), ValueError);
+  CHECK_THROWS_AS(Function()({x}), ValueError);
+  CHECK_THROWS_AS(freeze([](const Tensor& t) { return t; }, {}), ValueError);
+  CHECK_THROWS_AS(freeze(Function::Formula(), {}), ValueError);
+  CHECK_THROWS_WITH_AS(f.prepare({{"m", 3}}), doctest::Contains("'m'"), ValueError);
+  const Tensor other = placeholder({3}, DType::float32);
+  CHECK_THROWS_AS(freeze([&](const Tensor& t) { return t + other; }, {{DType::float32, {3}}}), ValueError);
+}
+
+TEST_CASE("an index out of range is told with today's size, and the line that took it") {
+  const Function f = freeze([](const Tensor& x, const Tensor& i) { return take(x, i, 0) * 2.f; }, {{DType::float32, {"n", 3}}, {DType::int64, {4}}});
+  const Tensor good = from_span(std::vector<std::int64_t>{0, 1, -1, 2}), bad = from_span(std::vector<std::int64_t>{0, 1, 9, 2});
+  const Tensor x = random_tensor({9, 3});
+  check_near(f(x, good)[0], take(x, good, 0) * 2.f);
+  CHECK_THROWS_WITH_AS(f(x, bad), doctest::Contains("index 9 is out of bounds for axis 0 with size 9"), IndexError);
+  CHECK_NOTHROW(f(random_tensor({10, 3}), bad));
+}
+
+TEST_CASE("library calls with what follows on their pieces, and calls that refuse") {
+  const Tensor k = random_tensor({4, 3, 3, 3}), scale = random_tensor({4, 1, 1});
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    const Tensor y = relu(conv(in[0], k, {}, {.padding = 1}) * scale);
+    return std::vector<Tensor>{y + max_pool(y, 3, {.stride = 1, .padding = 1})};
+  };
+  const Function f = freeze(formula, {{DType::float32, {"n", 3, 9, 10}}});
+  for (const std::int64_t n : {2, 40, 1, 3}) check_same(f, formula, {random_tensor({n, 3, 9, 10})});
+  const Function solved = freeze([](const Tensor& a, const Tensor& b) { return solve(a, b) + 1.0; }, {{DType::float64, {3, 3}}, {DType::float64, {3, 2}}});
+  const Tensor a = random_tensor({3, 3}).astype(DType::float64) + 3.0 * eye(3), b = random_tensor({3, 2}).astype(DType::float64);
+  check_near(solved(a, b)[0], solve(a, b) + 1.0, 1e-9);
+  CHECK_THROWS_AS(eval(solved(zeros({3, 3}), b)), LinAlgError);
+}
+
+TEST_CASE("values on the way share one block") {
+  const auto formula = [](const Tensor& x) {
+    Tensor y = x;
+    for (int k = 0; k < 6; ++k) y = contiguous(transpose(exp(y) * 0.1f));
+    return y;
+  };
+  const Function f = freeze(formula, {{DType::float32, {64, 64}}});
+  const FrozenFigures figures = f.figures().front();
+  CHECK(figures.kernels >= 2);
+  CHECK(figures.least_bytes <= figures.arena_bytes);
+  CHECK(figures.arena_bytes <= figures.apart_bytes);
+  CHECK(f.explain().find("alive at once") != std::string::npos);
+  const Tensor x = random_tensor({64, 64});
+  check_near(f(x)[0], formula(x));
+}
+
+TEST_CASE("many threads call one function, at known sizes and at new ones") {
+  const Tensor w = random_tensor({16, 16});
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    const Tensor h = tanh(matmul(in[0], w));
+    return std::vector<Tensor>{softmax(matmul(h, w), -1), sum(h, 1)};
+  };
+  const Function f = freeze(formula, {{DType::float32, {"n", 16}}});
+  constexpr int kThreads = 4, kRounds = 12;
+  struct Case { Tensor x; std::vector<float> want; };
+  std::vector<Case> cases;
+  for (const std::int64_t n : {1, 3, 40, 41, 64}) {
+    const Tensor x = random_tensor({n, 16});
+    cases.push_back({x, formula({x})[0].to_vector<float>()});
+  }
+  std::barrier start(kThreads);
+  std::mutex mutex;
+  int wrong = 0;
+  std::string failure;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      start.arrive_and_wait();
+      try {
+        for (int round = 0; round < kRounds; ++round) {
+          const Case& one = cases[static_cast<std::size_t>(round * (t + 1)) % cases.size()];
+          const auto got = f({one.x})[0].to_vector<float>();
+          bool same = got.size() == one.want.size();
+          for (std::size_t i = 0; same && i < got.size(); ++i) same = std::fabs(got[i] - one.want[i]) < 1e-5f;
+          const std::lock_guard lock(mutex);
+          wrong += !same;
+        }
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex);
+        failure = error.what();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  CHECK(failure.empty());
+  CHECK(wrong == 0);
+}

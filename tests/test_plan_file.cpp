@@ -1,0 +1,282 @@
+// Frozen functions in files: the same results at the sizes that a plan holds for, in a process without a compiler, and files that are not what they should be.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#define XXH_INLINE_ALL
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "program.hpp"
+#include "sinter/freeze.hpp"
+
+using namespace sinter;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string self;
+
+unsigned seed() {
+  static const unsigned chosen = [] {
+    const char* given = std::getenv("SINTER_TEST_SEED");
+    return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
+  }();
+  return chosen;
+}
+std::mt19937& rng() {
+  static std::mt19937 generator(seed());
+  return generator;
+}
+
+Tensor random_tensor(const Shape& shape) {
+  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
+  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(rng());
+  return from_span(list, shape);
+}
+
+void check_near(const Tensor& got, const Tensor& want) {
+  REQUIRE(got.shape() == want.shape());
+  REQUIRE(got.dtype() == want.dtype());
+  const auto a = got.astype(DType::float64).to_vector<double>(), b = want.astype(DType::float64).to_vector<double>();
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? 1e300 : std::fabs(a[i] - b[i]) / (1 + std::fabs(b[i])));
+  INFO("SINTER_TEST_SEED=", seed());
+  CHECK(worst <= 1e-4);
+}
+
+/// A file that goes with the test.
+struct File {
+  fs::path path;
+  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_plan_" + std::to_string(::getpid()) + "_" + name)) {}
+  ~File() { fs::remove(path); }
+  std::string text() const { return path.string(); }
+  std::string bytes() const {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& content) const { std::ofstream(path, std::ios::binary) << content; }
+};
+
+Function saved_and_loaded(const Function& function, const File& file) {
+  function.save(file.text());
+  return Function::load(file.text());
+}
+
+struct Ran { int status; std::string out; };
+/// What the other process calls the function with: nothing has to be computed for it.
+Tensor steps() {
+  std::vector<float> list(30);
+  for (std::size_t k = 0; k < list.size(); ++k) list[k] = 0.1f * static_cast<float>(k);
+  return from_span(list, {5, 6});
+}
+
+/// This program in a process of its own, which loads a plan and calls it.
+Ran run_child(const fs::path& plan, const std::string& environment) {
+  FILE* pipe = popen(("env " + environment + " " + self + " --load=" + plan.string() + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::string out;
+  char buffer[4096];
+  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
+  return {pclose(pipe), out};
+}
+constexpr const char* kNoCompiler = "SINTER_CACHE_SIZE=0 SINTER_LLVM=/nowhere SINTER_NVRTC=/nowhere";
+
+int child(const std::string& plan) {
+  try {
+    const Function f = Function::load(plan);
+    double sum = 0;
+    for (const float v : f(steps())[0].to_vector<float>()) sum += v;
+    bool compiler = false;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) compiler |= line.find("libLLVM") != std::string::npos || line.find("nvrtc") != std::string::npos;
+    const Counters c = counters();
+    std::printf("sum=%.9g compiled=%d generated=%d planned=%d fallbacks=%d mapped=%d\n", sum, int(c.kernels_compiled), int(c.sources_generated), int(c.plans_made), int(c.fallbacks),
+                int(compiler));
+    return 0;
+  } catch (const Error& error) {
+    std::printf("refused: %s\n", error.what());
+    return 3;
+  }
+}
+
+/// What child() calls.
+Tensor formula(const Tensor& x) {
+  Tensor w = reshape(cos(arange(24).astype(DType::float32)), {6, 4});
+  eval(w);
+  return softmax(tanh(matmul(x, w)) + x(ellipsis, Slice{0, 4}), -1) * mean(x);
+}
+
+void sign(std::string& file) {
+  const XXH128_hash_t sum = XXH3_128bits(file.data(), file.size() - sizeof(XXH128_hash_t));
+  std::memcpy(file.data() + file.size() - sizeof sum, &sum, sizeof sum);
+}
+
+bool has_machine_code() { return !testing::on_cuda() && options().backend == "llvm"; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  self = fs::read_symlink("/proc/self/exe").string();
+  for (int k = 1; k < argc; ++k)
+    if (const std::string argument = argv[k]; argument.starts_with("--load=")) return child(argument.substr(7));
+  return testing::run_tests(argc, argv);
+}
+
+TEST_CASE("a loaded function gives what the formula gives, at all sizes that its plans hold for") {
+  const Tensor w = random_tensor({8, 8}), table = random_tensor({64, 8}), fixed = random_tensor({3, 8});
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
+    const Tensor x = in[0] + exp(table)(Slice{0, seq});                               // a part that is constant for each size
+    const Tensor h = relu(matmul(reshape(x, {batch * seq, 8}), softmax(w, -1)));      // a part that is constant
+    const Tensor s = softmax(matmul(x, swapaxes(x, 1, 2)) * 0.1f, -1);  // of small numbers: large ones differ by more than a tolerance is for
+    const Tensor n = (x - mean(x, {0, 1})) * 2.f + fixed(1);                          // a literal that is a product of sizes
+    return std::vector<Tensor>{reshape(h, {batch, seq, 8}) + matmul(s, x), n, x(Slice{}, Slice{1, {}}), in[0], full({seq, batch}, 2.f), reshape(x, {seq * batch * 8})};
+  };
+  File file("sizes.plan");
+  const Function f = freeze(body, {{DType::float32, {{"batch", 6}, {"seq", 20}, 8}, "x"}}, {"a", "b", "c", "d", "e", "f"});
+  f.prepare({{"batch", 1}});
+  const Function g = saved_and_loaded(f, file);
+  CHECK(g.plans() == f.plans());
+  CHECK(g.outputs() == f.outputs());
+  CHECK(to_string(g.inputs()[0]) == "x: float32[batch, seq, 8]");
+  const auto made = counters().plans_made;
+  int held = 0;
+  for (const auto& [batch, seq] : {std::pair<std::int64_t, std::int64_t>{6, 20}, {1, 20}, {7, 20}, {6, 22}, {5, 26}, {14, 18}, {6, 21}, {12, 30}, {3, 40}, {1, 30}, {16, 64}}) {
+    const std::vector<Tensor> in{random_tensor({batch, seq, 8})};
+    std::vector<Tensor> got;
+    try {
+      got = g(in);
+    } catch (const ShapeError& error) {  // no plan holds for them
+      CHECK(std::string(error.what()).find("the file has no plan for batch") != std::string::npos);
+      continue;
+    }
+    ++held;
+    const auto want = body(in);
+    REQUIRE(got.size() == want.size());
+    for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+  }
+  CHECK(counters().plans_made > made);  // of the formula itself
+  CHECK(held >= 2);  // those that were prepared
+  CHECK_THROWS_WITH_AS(g(random_tensor({6, 0, 8})), doctest::Contains("seq = 0"), ShapeError);
+  CHECK_THROWS_AS(g(random_tensor({6, 20, 7})), ShapeError);
+  CHECK_THROWS_AS(g.save(file.text()), ValueError);
+  CHECK(g.explain().find("alive at once") != std::string::npos);
+}
+
+TEST_CASE("sizes that make something else of a formula are held") {
+  // Halves, which are no sums of products; and a formula that does something else for odd sizes.
+  const auto halves = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0](Slice{0, in[0].size(0) / 2}) * 2.f}; };
+  const auto odd = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0].size(0) % 2 ? exp(in[0]) : in[0] + 1.f}; };
+  for (const auto& body : {Function::Formula(halves), Function::Formula(odd)}) {
+    File file("held.plan");
+    const Function f = freeze(body, {{DType::float32, {{"n", 10}, 3}}});
+    const Function g = saved_and_loaded(f, file);
+    const std::vector<Tensor> ten{random_tensor({10, 3})}, eleven{random_tensor({11, 3})};
+    check_near(g(ten)[0], body(ten)[0]);
+    CHECK_THROWS_WITH_AS(g(eleven), doctest::Contains("n = 10"), ShapeError);
+    check_near(f(eleven)[0], body(eleven)[0]);  // which still has the formula
+  }
+}
+
+TEST_CASE("indices, library calls with epilogues and several results come back whole") {
+  const Tensor k = random_tensor({4, 3, 3, 3});
+  File file("more.plan");
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const Tensor y = relu(conv(in[0], k, {}, {.padding = 1}) + 1.f);
+    return std::vector<Tensor>{max_pool(y, 2), take(sum(y, {2, 3}), in[1], 0), cumsum(in[0], 3), argmax(y, 1), sort(reshape(in[0], {in[0].size(0), 90 * 3}), 1)};
+  };
+  const Function g = saved_and_loaded(freeze(body, {{DType::float32, {{"n", 13}, 3, 9, 10}}, {DType::int64, {2}}}), file);
+  for (const std::int64_t n : {13, 14}) {
+    const std::vector<Tensor> in{random_tensor({n, 3, 9, 10}), from_span(std::vector<std::int64_t>{4, -2})};
+    const auto got = g(in), want = body(in);
+    for (std::size_t r = 0; r < got.size(); ++r) check_near(got[r], want[r]);
+    CHECK_THROWS_WITH_AS(g({in[0], from_span(std::vector<std::int64_t>{0, n})}), doctest::Contains(std::to_string(n).c_str()), IndexError);
+  }
+}
+
+TEST_CASE("another process plans, generates and compiles nothing, and maps no compiler") {
+  File file("child.plan");
+  const Function f = freeze(formula, {{DType::float32, {{"n", 5}, 6}}});
+  f.save(file.text());
+  const Ran ran = run_child(file.path, kNoCompiler);
+  INFO(ran.out);
+  REQUIRE(ran.status == 0);
+  REQUIRE(ran.out.find("sum=") != std::string::npos);
+  double sum = 0;
+  for (const float v : f(steps())[0].to_vector<float>()) sum += v;
+  CHECK(std::atof(ran.out.c_str() + ran.out.find("sum=") + 4) == doctest::Approx(sum).epsilon(1e-6));
+  CHECK(ran.out.find("compiled=0 ") != std::string::npos);
+  CHECK(ran.out.find("planned=0 fallbacks=0 mapped=0") != std::string::npos);
+  if (testing::on_cuda()) {
+    const Ran elsewhere = run_child(file.path, "SINTER_DEVICE=cpu");
+    INFO(elsewhere.out);
+    CHECK(elsewhere.out.find("the device is cpu") != std::string::npos);
+  }
+}
+
+TEST_CASE("another machine's code is compiled again, or refused where there is no compiler") {
+  if (!has_machine_code()) return;
+  File file("other.plan");
+  const Function f = freeze(formula, {{DType::float32, {{"n", 5}, 6}}});
+  f.save(file.text());
+  // Each kernel's entry says another processor, everything signed as it should be.
+  std::string bytes = file.bytes();
+  int changed = 0;
+  for (std::size_t at = bytes.find("sinter\r\n"); at != std::string::npos; at = bytes.find("sinter\r\n", at + 1)) {
+    std::uint64_t lengths[3];
+    std::memcpy(lengths, bytes.data() + at + 16, sizeof lengths);
+    const std::size_t end = 40 + lengths[0] + lengths[1] + lengths[2];
+    const std::size_t target = bytes.find("cpu:x86-64", at);
+    REQUIRE(target < at + end);
+    bytes[target + 9] = '5';
+    std::string entry = bytes.substr(at, end + sizeof(XXH128_hash_t));
+    sign(entry);
+    bytes.replace(at, entry.size(), entry);
+    ++changed;
+  }
+  REQUIRE(changed > 0);
+  sign(bytes);
+  file.write(bytes);
+  const Ran refused = run_child(file.path, kNoCompiler);
+  INFO(refused.out);
+  CHECK(refused.out.find("were compiled for cpu:x86-65") != std::string::npos);
+  const auto generated = counters().sources_generated;
+  const Function g = Function::load(file.text());
+  CHECK(counters().sources_generated > generated);
+  const Tensor x = random_tensor({5, 6});
+  check_near(g(x)[0], formula(x));
+}
+
+TEST_CASE("files that are cut short, changed, or something else are refused") {
+  File file("whole.plan"), damaged("damaged.plan");
+  freeze(formula, {{DType::float32, {{"n", 5}, 6}, "x"}}).save(file.text());
+  const std::string whole = file.bytes();
+  REQUIRE(whole.size() > 8192);
+  CHECK_NOTHROW(Function::load(file.text()));
+  CHECK_THROWS_AS(Function::load(damaged.text()), IoError);  // there is none
+  CHECK_THROWS_AS(Function::load(fs::temp_directory_path().string()), IoError);
+  for (const std::string& other : {std::string(), std::string("x"), std::string(100000, '\0'), std::string(100000, 'x')}) {
+    damaged.write(other);
+    CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+  }
+  const auto pick = [&](std::size_t low, std::size_t high) { return std::uniform_int_distribution<std::size_t>(low, high)(rng()); };
+  INFO("SINTER_TEST_SEED=", seed());
+  for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 97) {
+    damaged.write(whole.substr(0, length));
+    CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+  }
+  damaged.write(whole + "x");
+  CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+  for (int round = 0; round < 300; ++round) {
+    std::string changed = whole;
+    changed[pick(0, whole.size() - 1)] ^= static_cast<char>(1 << pick(0, 7));
+    damaged.write(changed);
+    CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+  }
+}
