@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# A day with a GPU, in one folder that needs nothing but a driver and NVRTC: no network, no LLVM, no package of ours.
+#
+#   bench/gpu_day.sh pack FOLDER         here: builds, and puts all of it into FOLDER (a few tens of MB)
+#   FOLDER/day.sh right [--quick]        there: every suite on the GPU; then on the same edges under compute-sanitizer, where that runs
+#   FOLDER/day.sh fast [--quick]         ceilings of the machine, then every pattern in each float type, beside PyTorch, JAX and CuPy where installed
+#   FOLDER/day.sh why [--quick]          ncu on the twelve slowest patterns, and `sinter tune` over all of them
+#
+# Each part stands alone, and goes on where it stopped; results are in FOLDER/out ($OUT, where set). SINTER_DAY_SECONDS (540) is when a part stops.
+# --quick is a small part of each, for the emulated device: with SINTER_CUDA_DRIVER and SINTER_NVRTC as in a test it runs to its end anywhere.
+set -euo pipefail
+
+pack() {
+  local root folder
+  root=$(cd "$(dirname "$0")/.." && pwd)
+  folder=$(mkdir -p "$1" && cd "$1" && pwd)
+  local build=${2:-$root/build/gpu_day}
+  # The libraries beside the programs are found from where these lie; DT_RPATH, since it holds for the libraries' own libraries too.
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSINTER_BUILD_BENCH=ON -DSINTER_BUILD_EXAMPLES=OFF \
+    -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags \
+    -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags > "$folder/configure.log"
+  # Every test that is registered for a GPU: its name and its program.
+  sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$build/tests/CTestTestfile.cmake" > "$folder/suites.txt"
+  local programs
+  programs=$(cut -d' ' -f2 "$folder/suites.txt" | sort -u)
+  # shellcheck disable=SC2086
+  ninja -C "$build" sinter_command bench_gpu bench_launches cuda_emulator nvrtc_emulator $programs > "$folder/build.log"
+  mkdir -p "$folder/lib" "$folder/bench"
+  cp "$build/sinter" "$build/bench/bench_gpu" "$folder/"
+  for program in $programs; do cp "$build/tests/$program" "$folder/"; done
+  cp -P "$build"/libsinter*.so* "$(find "$build" -name 'libsinter_model.so*' -type f | head -1)" "$folder/lib/" 2> /dev/null || true
+  cp -rP "$build/tests/cuda_emulator/"*.so "$folder/lib/"
+  cp -r "$root/tests/golden" "$folder/"
+  # What these need beyond the C library, the compiler's and CUDA's.
+  local needed
+  needed=$(for file in "$folder/sinter" "$folder/bench_gpu" "$folder"/lib/*.so*; do LD_LIBRARY_PATH="$folder/lib" ldd "$file"; done |
+    awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libcuda|libnvrtc)\.so' | sort -u)
+  for library in $needed; do [ -e "$folder/lib/$(basename "$library")" ] || cp -L "$library" "$folder/lib/"; done
+  cp "$root/bench/gpu_day.sh" "$folder/day.sh"
+  cp "$root"/bench/{patterns.txt,gpu_peers.py,gpu_report.py} "$folder/bench/"
+  strip --strip-unneeded "$folder"/sinter "$folder"/bench_gpu "$folder"/test_* "$folder"/lib/*.so* 2> /dev/null || true
+  git -C "$root" log -1 --format='%h %ad' --date=short > "$folder/commit.txt" 2> /dev/null || echo unknown > "$folder/commit.txt"
+  du -sh "$folder" | cut -f1
+}
+
+# ---- there
+
+here=$(cd "$(dirname "$0")" && pwd)
+quick=
+started=$SECONDS
+over() { [ $((SECONDS - started)) -ge "${SINTER_DAY_SECONDS:-540}" ]; }
+
+settings() {
+  out=${OUT:-$here/out}
+  mkdir -p "$out"
+  export SINTER_DEVICE=cuda SINTER_CACHE_DIR=${SINTER_CACHE_DIR:-$here/cache}
+  # NVRTC comes with PyTorch where there is no toolkit.
+  if [ -z "${SINTER_NVRTC:-}" ]; then
+    local found
+    found=$(find /usr/local/cuda*/lib64 /usr/lib /opt "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2> /dev/null)" \
+      -name 'libnvrtc.so.1*' -not -name '*alt*' 2> /dev/null | sort -V | tail -1)
+    [ -z "$found" ] || export SINTER_NVRTC=$found
+  fi
+}
+
+right() {
+  local failed=0 done_before=$out/right.txt
+  touch "$done_before"
+  while read -r name program; do
+    grep -q "^$name passed" "$done_before" && continue
+    if over; then echo "stopped by the clock: call again for the rest"; break; fi
+    if [ -n "$quick" ] && ! [[ $name =~ ^(eval|formula|threads)$ ]]; then continue; fi
+    local gpu=SINTER_TEST_GPU=1
+    [ -z "${SINTER_CUDA_DRIVER:-}" ] || gpu=SINTER_TEST_GPU=0
+    local rc=0
+    (cd "$here" && env "$gpu" SINTER_POISON=on timeout 300 "./$program") > "$out/$name.log" 2>&1 || rc=$?
+    if [ $rc = 0 ]; then echo "$name passed" | tee -a "$done_before"
+    elif [ $rc = 77 ]; then echo "$name skipped (no GPU)" | tee -a "$done_before"
+    else
+      failed=$((failed + 1))
+      echo "$name FAILED ($rc)" | tee -a "$done_before"
+      grep -E 'ERROR|SINTER_TEST_SEED|values:' "$out/$name.log" | head -12 || true
+    fi
+  done < "$here/suites.txt"
+  if command -v compute-sanitizer > /dev/null && [ -z "$quick" ] && ! over; then
+    for tool in memcheck racecheck initcheck; do
+      SINTER_TEST_GPU=1 timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test_blocks" > "$out/sanitizer-$tool.log" 2>&1 &&
+        echo "compute-sanitizer $tool: nothing found" || echo "compute-sanitizer $tool: see sanitizer-$tool.log"
+    done
+  fi
+  echo "$failed suites failed"
+  return $((failed > 0))
+}
+
+fast() {
+  "$here/bench_gpu" ceilings $quick --json "$out/ceilings.json" > /dev/null
+  local some=()
+  [ -z "$quick" ] || some=(--only "softmax 1024")
+  "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json"
+  python3 "$here/bench/gpu_report.py" "$out"
+  local left=$((${SINTER_DAY_SECONDS:-540} - SECONDS + started))
+  if [ $left -gt 30 ]; then
+    timeout "$left" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers did not end in time, or failed: what there is, is in the report"
+  fi
+  python3 "$here/bench/gpu_report.py" "$out"
+  cat "$out/report.md"
+}
+
+why() {
+  [ -e "$out/patterns.json" ] || { echo "fast comes first: it says which patterns are slow"; return 1; }
+  python3 - "$out" "$here/bench/patterns.txt" > "$out/worst.txt" <<'PY'
+import json, sys
+speeds = sorted((row["bytes"] / row["us"], row["name"]) for row in json.load(open(sys.argv[1] + "/patterns.json")) if "us" in row and row["dtype"] == "f32")
+lines = {line.split("\t")[0]: line for line in open(sys.argv[2]) if not line.startswith("#")}
+print("".join(lines[name] for _, name in speeds[:12]), end="")
+PY
+  while IFS=$'\t' read -r name expression bindings; do
+    over && break
+    # shellcheck disable=SC2086
+    if command -v ncu > /dev/null && [ -z "$quick" ]; then
+      printf '%s\t%s\t%s\n' "$name" "$expression" "$bindings" > "$out/one.txt"
+      timeout 60 ncu --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats --launch-count 8 \
+        "$here/bench_gpu" patterns "$out/one.txt" --dtypes f32 --json "$out/one.json" > "$out/ncu-${name//[^A-Za-z0-9]/_}.txt" 2>&1 || echo "ncu: $name: see its file"
+    fi
+    # shellcheck disable=SC2086
+    timeout 120 "$here/sinter" tune "$expression" $bindings 2> /dev/null | tee -a "$out/tuned.txt" || echo "$name: no tuning"
+  done < "$out/worst.txt"
+}
+
+case ${1:-} in
+  pack) shift; pack "$@" ;;
+  right | fast | why)
+    part=$1
+    [ "${2:-}" != --quick ] || quick=--quick
+    settings
+    "$part"
+    ;;
+  *) sed -n '2,12p' "$0" | cut -c3-; exit 2 ;;
+esac

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""One table, and a plot where matplotlib is there, of what bench/gpu_day.sh measured.
+
+    bench/gpu_report.py FOLDER         reads ceilings.json, patterns.json and peers.json, writes report.md and report.png
+"""
+import json
+import pathlib
+import sys
+
+PEERS = ["torch", "compile", "jax", "cupy"]
+
+
+def load(folder, name):
+    path = folder / name
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    ceilings, ours, peers = (load(folder, f"{name}.json") for name in ("ceilings", "patterns", "peers"))
+    lines = ["# A GPU day", ""]
+    if ceilings:
+        lines += [f"{ceilings['device']}, {ceilings['multiprocessors']} multiprocessors, driver for CUDA {ceilings['driver']}.", ""]
+        lines += ["| ceiling | |", "|---|--:|"] + [f"| {key} | {value:.4g} |" for key, value in ceilings.items() if isinstance(value, float)] + [""]
+    theirs = {(row["name"], row["dtype"], row["peer"]): row for row in peers or []}
+    present = [peer for peer in PEERS if any(key[2] == peer for key in theirs)]
+    copy = (ceilings or {}).get("copy GB/s")
+    lines += ["GB/s counts each input and result once; the share is of the driver's own copy. A peer's column is its time over ours.", ""]
+    lines += ["| pattern | type | us | kernels | GB/s | of copy | " + " | ".join(present) + (" |" if present else ""), "|---|---|--:|--:|--:|--:|" + "--:|" * len(present)]
+    shares = []
+    for row in ours or []:
+        if "error" in row:
+            lines.append(f"| {row['name']} | {row['dtype']} | {row['error']} |" + " |" * (3 + len(present)))
+            continue
+        speed = row["bytes"] / row["us"] / 1e3
+        share = speed / copy if copy else float("nan")
+        shares.append((f"{row['name']} {row['dtype']}", share))
+        cells = []
+        for peer in present:
+            other = theirs.get((row["name"], row["dtype"], peer), {})
+            cells.append(f"{other['us'] / row['us']:.2f}" if "us" in other else "-")
+        lines.append(f"| {row['name']} | {row['dtype']} | {row['us']:.1f} | {row['kernels']} | {speed:.0f} | {100 * share:.0f} % | " + " | ".join(cells) + (" |" if cells else ""))
+    fallbacks = sum(row.get("fallbacks", 0) for row in ours or [])
+    lines += ["", f"Kernels that could not be compiled and were interpreted: {fallbacks}.", ""]
+    (folder / "report.md").write_text("\n".join(lines))
+    try:
+        import matplotlib
+    except ImportError:
+        print("no matplotlib: no plot")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    if not shares or not copy:
+        return
+    figure, axes = pyplot.subplots(figsize=(9, 0.22 * len(shares) + 1))
+    axes.barh([name for name, _ in shares][::-1], [100 * share for _, share in shares][::-1], color="#3b6ea5")
+    axes.axvline(100, color="black", linewidth=0.8)
+    axes.set_xlabel("% of the driver's own copy, counting each input and result once")
+    axes.tick_params(axis="y", labelsize=7)
+    figure.tight_layout()
+    figure.savefig(folder / "report.png", dpi=120)
+
+
+main()
