@@ -41,16 +41,18 @@ void check(int result, const char* what) {
 }
 
 const char* kRead = R"(
-extern "C" __global__ void read(const uint4* from, unsigned* to, unsigned long long count) {
+struct __align__(16) Four { unsigned x, y, z, w; };
+extern "C" __global__ void read(const Four* from, unsigned* to, unsigned long long count) {
   unsigned all = 0;
   const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
   for (unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; i + 3 * step < count; i += 4 * step) {
-    const uint4 a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];
+    const Four a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];
     all ^= a.x ^ a.y ^ a.z ^ a.w ^ b.x ^ b.y ^ b.z ^ b.w ^ c.x ^ c.y ^ c.z ^ c.w ^ d.x ^ d.y ^ d.z ^ d.w;
   }
   if (all == 0x12345678u) *to = all;
 }
-extern "C" __global__ void nothing() {}
+)";
+const char* kNothing = R"(extern "C" __global__ void nothing() {}
 )";
 
 class Driver {
@@ -144,9 +146,8 @@ nlohmann::json ceilings(bool quick) {
   };
   if (driver.has("cuMemsetD32Async")) found["write GB/s"] = static_cast<double>(bytes) / 1e6 / best([&] { driver.call("cuMemsetD32Async", from, 0u, bytes / 4, driver.stream()); });
   found["copy GB/s"] = 2 * static_cast<double>(bytes) / 1e6 / best([&] { driver.call("cuMemcpyDtoDAsync_v2", to, from, bytes, driver.stream()); });
-  void* const module = driver.compiled(kRead);
-  void* const read = driver.function(module, "read");
-  void* const nothing = driver.function(module, "nothing");
+  void* const read = driver.function(driver.compiled(kRead), "read");
+  void* const nothing = driver.function(driver.compiled(kNothing), "nothing");
   unsigned long long count = bytes / 16;
   void* arguments[] = {&from, &to, &count};
   const unsigned blocks = static_cast<unsigned>(driver.attribute(16)) * (quick ? 1 : 8);

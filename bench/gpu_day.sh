@@ -25,20 +25,21 @@ pack() {
   programs=$(cut -d' ' -f2 "$folder/suites.txt" | sort -u)
   # shellcheck disable=SC2086
   ninja -C "$build" sinter_command bench_gpu bench_launches cuda_emulator nvrtc_emulator $programs > "$folder/build.log"
-  mkdir -p "$folder/lib" "$folder/bench"
-  cp "$build/sinter" "$build/bench/bench_gpu" "$folder/"
+  mkdir -p "$folder/lib" "$folder/bench" "$folder/bin"
+  cp "$build/sinter" "$folder/bin/"  # it looks for its libraries in ../lib
+  cp "$build/bench/bench_gpu" "$folder/"
   for program in $programs; do cp "$build/tests/$program" "$folder/"; done
-  cp -P "$build"/libsinter*.so* "$(find "$build" -name 'libsinter_model.so*' -type f | head -1)" "$folder/lib/" 2> /dev/null || true
+  find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -exec cp -P {} "$folder/lib/" \;
   cp -rP "$build/tests/cuda_emulator/"*.so "$folder/lib/"
   cp -r "$root/tests/golden" "$folder/"
   # What these need beyond the C library, the compiler's and CUDA's.
   local needed
-  needed=$(for file in "$folder/sinter" "$folder/bench_gpu" "$folder"/lib/*.so*; do LD_LIBRARY_PATH="$folder/lib" ldd "$file"; done |
+  needed=$(for file in "$folder/bin/sinter" "$folder/bench_gpu" "$folder"/test_* "$folder"/lib/*.so*; do LD_LIBRARY_PATH="$folder/lib" ldd "$file"; done |
     awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libcuda|libnvrtc)\.so' | sort -u)
   for library in $needed; do [ -e "$folder/lib/$(basename "$library")" ] || cp -L "$library" "$folder/lib/"; done
   cp "$root/bench/gpu_day.sh" "$folder/day.sh"
   cp "$root"/bench/{patterns.txt,gpu_peers.py,gpu_report.py} "$folder/bench/"
-  strip --strip-unneeded "$folder"/sinter "$folder"/bench_gpu "$folder"/test_* "$folder"/lib/*.so* 2> /dev/null || true
+  strip --strip-unneeded "$folder"/bin/sinter "$folder"/bench_gpu "$folder"/test_* "$folder"/lib/*.so* 2> /dev/null || true
   git -C "$root" log -1 --format='%h %ad' --date=short > "$folder/commit.txt" 2> /dev/null || echo unknown > "$folder/commit.txt"
   du -sh "$folder" | cut -f1
 }
@@ -116,14 +117,15 @@ print("".join(lines[name] for _, name in speeds[:12]), end="")
 PY
   while IFS=$'\t' read -r name expression bindings; do
     over && break
-    # shellcheck disable=SC2086
     if command -v ncu > /dev/null && [ -z "$quick" ]; then
       printf '%s\t%s\t%s\n' "$name" "$expression" "$bindings" > "$out/one.txt"
       timeout 60 ncu --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats --launch-count 8 \
         "$here/bench_gpu" patterns "$out/one.txt" --dtypes f32 --json "$out/one.json" > "$out/ncu-${name//[^A-Za-z0-9]/_}.txt" 2>&1 || echo "ncu: $name: see its file"
     fi
     # shellcheck disable=SC2086
-    timeout 120 "$here/sinter" tune "$expression" $bindings 2> /dev/null | tee -a "$out/tuned.txt" || echo "$name: no tuning"
+    [ -z "$quick" ] || bindings=$(sed -E 's/([0-9]{2})[0-9]+([],])/\1\2/g' <<< "$bindings")
+    # shellcheck disable=SC2086
+    timeout 120 "$here/bin/sinter" tune "$expression" $bindings | tee -a "$out/tuned.txt" || echo "$name: no tuning"
   done < "$out/worst.txt"
 }
 
