@@ -5,6 +5,7 @@
 #include <random>
 
 #include "engine/arena.hpp"
+#include "seed.hpp"
 
 using namespace sinter::engine;
 
@@ -52,8 +53,7 @@ TEST_CASE("values that are alive at the same time lie apart, others share") {
 }
 
 TEST_CASE("random lives") {
-  const char* given = std::getenv("SINTER_TEST_SEED");
-  const unsigned seed = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
+  const unsigned seed = sinter::testing::test_seed();
   INFO("SINTER_TEST_SEED=", seed);
   std::mt19937 rng(seed);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(rng); };

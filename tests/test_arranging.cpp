@@ -9,6 +9,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -18,10 +19,7 @@ using sn::Tensor;
 
 namespace {
 
-const std::uint32_t seed = [] {
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
-  return fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
-}();
+const std::uint32_t seed = test_seed();
 std::mt19937 rng{seed};
 
 void same(const Tensor& got, const std::vector<double>& want, double within = 0) {

@@ -14,6 +14,7 @@
 #include "engine/engine.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "program.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -26,8 +27,7 @@ namespace {
 
 std::mt19937& random_numbers() {
   static std::mt19937 rng = [] {
-    const char* fixed = std::getenv("SINTER_TEST_SEED");
-    const auto seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+    const auto seed = test_seed();
     MESSAGE("SINTER_TEST_SEED=" << seed);
     return std::mt19937(seed);
   }();

@@ -12,6 +12,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -21,10 +22,7 @@ using sn::Tensor;
 
 namespace {
 
-const std::uint32_t seed = [] {
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
-  return fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
-}();
+const std::uint32_t seed = test_seed();
 std::mt19937 rng{seed};
 
 using Dense = std::vector<std::vector<long double>>;

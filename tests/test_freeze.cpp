@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "program.hpp"
+#include "seed.hpp"
 #include "sinter/freeze.hpp"
 
 using namespace sinter;
@@ -19,10 +20,7 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 namespace {
 
 unsigned seed() {
-  static const unsigned chosen = [] {
-    const char* given = std::getenv("SINTER_TEST_SEED");
-    return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
-  }();
+  static const unsigned chosen = testing::test_seed();
   return chosen;
 }
 std::mt19937& rng() {

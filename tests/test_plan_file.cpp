@@ -13,6 +13,7 @@
 #include <random>
 
 #include "program.hpp"
+#include "seed.hpp"
 #include "sinter/freeze.hpp"
 
 using namespace sinter;
@@ -23,10 +24,7 @@ namespace {
 std::string self;
 
 unsigned seed() {
-  static const unsigned chosen = [] {
-    const char* given = std::getenv("SINTER_TEST_SEED");
-    return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
-  }();
+  static const unsigned chosen = testing::test_seed();
   return chosen;
 }
 std::mt19937& rng() {

@@ -15,6 +15,7 @@
 #include "engine/engine.hpp"
 #include "jit/lower.hpp"
 #include "program.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 namespace jit = sinter::jit;
@@ -27,8 +28,7 @@ namespace {
 
 std::mt19937& random_numbers() {
   static std::mt19937 rng = [] {
-    const char* fixed = std::getenv("SINTER_TEST_SEED");
-    const auto seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+    const auto seed = test_seed();
     MESSAGE("SINTER_TEST_SEED=" << seed);
     return std::mt19937(seed);
   }();

@@ -47,10 +47,7 @@ Bindings bind_samples(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_tune(const TuneRequest& request) {
-  Options settings = options();
-  if (!request.device.empty()) settings.device = request.device;
-  if (!request.backend.empty()) settings.backend = request.backend;
-  configure(settings);
+  apply_settings(request.device, request.backend);
   const Evaluated evaluated = evaluate(request.expression, bind_samples(request.bindings));
   warn_unused(evaluated.unused);
   const std::vector<TunedKernel> kernels = tune(evaluated.results, show_progress);

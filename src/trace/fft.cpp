@@ -112,6 +112,10 @@ Complex along_all(const Site& site, Complex x, const std::vector<Along>& order, 
   for (std::size_t k = order.size(); k-- > 0;) x = transformed(site, x, order[k].size, order[k].axis, norm, inverse);
   return x;
 }
+Complex along_axes(const Site& site, const Complex& x, const Shape& s, const Axes& axes, Norm norm, bool inverse) {
+  const Complex from = matched(site, x);
+  return along_all(site, from, ordered(site, from.re.shape(), s, axes), norm, inverse);
+}
 
 Norm swapped(Norm norm) { return norm == Norm::backward ? Norm::forward : norm == Norm::forward ? Norm::backward : norm; }
 
@@ -161,8 +165,7 @@ Complex ihfft(const Arg& x, std::optional<std::int64_t> n, std::int64_t axis, No
 
 Complex fftn(const Complex& x, const Shape& s, const Axes& axes, Norm norm, Location where) {
   const Scope scope("fftn", where);
-  const Complex from = matched(scope.site(), x);
-  return along_all(scope.site(), from, ordered(scope.site(), from.re.shape(), s, axes), norm, false);
+  return along_axes(scope.site(), x, s, axes, norm, false);
 }
 Complex fftn(const Arg& x, const Shape& s, const Axes& axes, Norm norm) {
   const Scope scope("fftn", x.where());
@@ -170,8 +173,7 @@ Complex fftn(const Arg& x, const Shape& s, const Axes& axes, Norm norm) {
 }
 Complex ifftn(const Complex& x, const Shape& s, const Axes& axes, Norm norm, Location where) {
   const Scope scope("ifftn", where);
-  const Complex from = matched(scope.site(), x);
-  return along_all(scope.site(), from, ordered(scope.site(), from.re.shape(), s, axes), norm, true);
+  return along_axes(scope.site(), x, s, axes, norm, true);
 }
 Complex rfftn(const Arg& arg, const Shape& s, const Axes& axes, Norm norm) {
   const Scope scope("rfftn", arg.where());

@@ -207,6 +207,7 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
     run_tasks(thread_count(threads), matrices * tiles, [&](std::int64_t task) {
       const Piece piece = piece_of(task / tiles, task % tiles, 0);
       MatmulBlock product = block_of(piece);
+      const Word* const rows_of_weight = static_cast<const Word*>(product.a);
       const std::int64_t most = std::max<std::int64_t>(1, std::min(depth, kPackedElements / piece.width));
       auto& packed = per_thread<std::vector<Word>>();
       packed.resize(static_cast<std::size_t>(most * piece.width));
@@ -215,7 +216,7 @@ void products(const Problem& p, DType dtype, const Word* x, const Word* weight, 
       for (std::int64_t at = 0; at < depth; at += most) {
         product.depth = std::min(most, depth - at);
         lay_out(piece.matrix, piece.begin, piece.begin + piece.width, at, at + product.depth, packed.data());
-        product.a = static_cast<const Word*>(block_of(piece).a) + at;
+        product.a = rows_of_weight + at;
         product.accumulate = at > 0;
         multiply(by, dtype, product);
       }
