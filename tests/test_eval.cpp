@@ -9,6 +9,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -20,8 +21,7 @@ namespace {
 
 std::uint32_t seed() {
   static const std::uint32_t value = [] {
-    const char* fixed = std::getenv("SINTER_TEST_SEED");
-    const auto chosen = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+    const auto chosen = test_seed();
     MESSAGE("SINTER_TEST_SEED=" << chosen);
     return chosen;
   }();

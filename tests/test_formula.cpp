@@ -13,6 +13,7 @@
 #include <sinter/sinter.hpp>
 
 #include "program.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using nlohmann::json;
@@ -26,10 +27,7 @@ constexpr std::int64_t kRows = 61, kColumns = 257;
 constexpr int kInputs = 60, kOps = 300;
 
 std::uint32_t seed() {
-  static const std::uint32_t value = [] {
-    const char* fixed = std::getenv("SINTER_TEST_SEED");
-    return fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
-  }();
+  static const std::uint32_t value = sinter::testing::test_seed();
   return value;
 }
 

@@ -21,6 +21,7 @@
 #include "expression.hpp"
 #include "functions.hpp"
 #include "program.hpp"
+#include "seed.hpp"
 #include "split.hpp"
 
 namespace sn = sinter;
@@ -119,8 +120,7 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
   // Kernels take a compiler each: one in so many cases there, another beginning each time. SINTER_GOLDEN_STRIDE=1 runs all.
   const char* asked = std::getenv("SINTER_GOLDEN_STRIDE");
   const auto stride = asked ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10)) : on_cuda() ? 150u : sn::options().backend == "llvm" ? 9u : 1u;
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
-  const std::uint32_t seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  const std::uint32_t seed = test_seed();
   const std::uint32_t first = seed % stride;
   sn::tools::Bindings inputs;
   std::map<std::string, Summary> functions;

@@ -9,6 +9,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -23,8 +24,7 @@ using Ints = std::vector<std::int64_t>;
 using Widths = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 std::mt19937 rng = [] {
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
-  const auto seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  const auto seed = test_seed();
   std::printf("SINTER_TEST_SEED=%u\n", seed);
   return std::mt19937(seed);
 }();

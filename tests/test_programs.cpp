@@ -2,13 +2,13 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "program.hpp"
 #include "programs/programs.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
 
 TEST_CASE("small programs agree with plain loops") {
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
-  const auto seed = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  const auto seed = test_seed();
   MESSAGE("SINTER_TEST_SEED=" << seed);
   const char* only = std::getenv("SINTER_TEST_PROGRAM");
   std::size_t number = 0, count = 0;

@@ -12,6 +12,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -275,8 +276,7 @@ const Shape kShapes[] = {{}, {0}, {1}, {5}, {0, 3}, {3, 0}, {1, 1}, {1, 4}, {4, 
 constexpr DType kTypes[] = {DType::float32, DType::int32, DType::float64, DType::bool_, DType::int64};
 
 std::uint32_t seed() {
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
-  return fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  return test_seed();
 }
 
 /// One in how many programs runs here: compiling a kernel takes a thousand times as long as interpreting it.
