@@ -264,6 +264,12 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(contains(time.out, "median "));
   CHECK(contains(time.out, "GB/s"));
   CHECK(contains(time.out, "3 more, 32768 bytes moved"));
+
+  const Outcome profile = box.run({"eval", "sum(x*2 + 1)", "x=x.npy", "--time", "4", "--profile", "-o", "y.npy"});
+  CHECK(profile.code == 0);
+  CHECK(contains(profile.out, "share"));
+  CHECK(contains(profile.out, " 4 "));
+  CHECK(contains(profile.out, "(beside the steps)"));
 }
 
 TEST_CASE("a second process compiles nothing and maps no compiler") {

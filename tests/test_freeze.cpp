@@ -12,6 +12,7 @@
 #include "program.hpp"
 #include "seed.hpp"
 #include "sinter/freeze.hpp"
+#include "sinter/profile.hpp"
 
 using namespace sinter;
 
@@ -245,4 +246,44 @@ TEST_CASE("many threads call one function, at known sizes and at new ones") {
   for (auto& thread : threads) thread.join();
   CHECK(failure.empty());
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a profile has each step that ran while it was there, by its own times") {
+  const Tensor w = random_tensor({64, 48});
+  const auto formula = [w](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0], -1), relu(matmul(in[0], w) + 1.f)}; };
+  const Function frozen = freeze(formula, {{DType::float32, {32, 64}}});
+  const Tensor x = random_tensor({32, 64});
+  frozen({x});
+  const auto runs_of = [](const Profile& profile) {
+    std::uint64_t runs = 0;
+    for (const ProfiledStep& step : profile.steps()) runs += step.runs;
+    return runs;
+  };
+  const Profile outer;
+  {
+    const Profile profile;
+    const Counters before = counters();
+    for (int i = 0; i < 3; ++i) frozen({x});
+    const Counters after = counters();
+    const auto steps = profile.steps();
+    double told = 0;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      CHECK(steps[k].runs % 3 == 0);
+      CHECK(steps[k].seconds > 0);
+      CHECK(steps[k].bytes > 0);
+      if (k > 0) CHECK(steps[k].seconds <= steps[k - 1].seconds);
+      told += steps[k].seconds;
+    }
+    CHECK(told <= profile.seconds());
+    // An epilogue is a part of its call.
+    CHECK(runs_of(profile) == after.kernels_launched - before.kernels_launched + after.library_calls - before.library_calls - (after.epilogues - before.epilogues));
+    CHECK(to_string(profile).find(steps[0].name) != std::string::npos);
+    CHECK(to_string(profile, 1).find("further step") != std::string::npos);
+    CHECK(runs_of(outer) == 0);
+  }
+  eval(x + 1.f);
+  CHECK(runs_of(outer) == 1);
+  const Function another = freeze([](const Tensor& y) { return y * 2.f; }, {{DType::float32, {"n"}}});
+  another({random_tensor({7})});
+  CHECK(runs_of(outer) == 2);
 }

@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "commands.hpp"
 #include "files.hpp"
+#include "sinter/profile.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::tools {
@@ -130,6 +131,13 @@ void print_explanation(std::string_view text) {
   fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
 }
 
+void print_profile(int times, const std::function<void()>& run) {
+  const Profile profile;
+  for (int i = 0; i < (times > 0 ? times : 10); ++i) run();
+  synchronize();
+  print_explanation(to_string(profile));
+}
+
 void warn_unused(const std::vector<std::string>& names) {
   for (const std::string& name : names) fmt::print(stderr, "sinter: warning: '{}' is given and not used\n", name);
 }
@@ -156,6 +164,7 @@ int run_eval(const EvalRequest& request) {
   if (request.time > 0) print_timings(timings, done, results);
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
+  if (request.profile) print_profile(request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
   if (!request.explain.empty())
     print_explanation(explain(results, request.explain == "json" ? Format::json : Format::text));
   return 0;

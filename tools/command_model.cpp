@@ -234,6 +234,7 @@ int run_model(const ModelRequest& request) {
     std::sort(rest.begin(), rest.end());
     if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
   }
+  if (request.profile) print_profile(request.time, [&] { model.run(inputs); });
   if (request.explain) print_explanation(model.explain(results));
   return 0;
 }

@@ -1,5 +1,6 @@
 // The commands, apart from how their arguments are spelt. Each returns the exit code and throws sinter's errors.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct EvalRequest {
   std::string explain;             // "text", "json", empty: none
   std::string dump;                // folder; empty: none
   int time = 0;                    // evaluations to time; 0: none
+  bool profile = false;            // time each step
 };
 int run_eval(const EvalRequest& request);
 
@@ -47,7 +49,7 @@ struct ModelRequest {
   std::vector<std::string> sizes;  // NAME=8: what a symbol of the inputs' shapes stands for
   bool random = false;             // inputs that are not given are made up
   bool check = false;              // say what the model is and what is missing; run nothing
-  bool explain = false, rewrite = true;
+  bool explain = false, rewrite = true, profile = false;
   int time = 0;
 };
 int run_model(const ModelRequest& request);
@@ -70,6 +72,8 @@ int run_cache_tuned();
 void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});
 /// What every command that takes an expression warns of.
 void warn_unused(const std::vector<std::string>& names);
+/// The steps of `run`, which has run before, so that nothing is compiled any more: `times` runs of it. To stdout.
+void print_profile(int times, const std::function<void()>& run);
 /// To stdout, ending in one newline.
 void print_explanation(std::string_view text);
 

@@ -142,6 +142,7 @@ int run(int argc, char** argv) {
   eval_command->add_option("--dump", eval.dump, "Write every kernel's source into this folder")->type_name("DIR");
   eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
       ->type_name("N")->check(CLI::Range(1, 1000000));
+  eval_command->add_flag("--profile", eval.profile, "Show where the time goes, step by step, of N more evaluations (10 without --time)");
   eval_command->footer(function_list());
 
   tools::KernelsRequest kernels;
@@ -177,6 +178,7 @@ int run(int argc, char** argv) {
   run_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for, for --random")->type_name("NAME=8");
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")
       ->type_name("N")->check(CLI::Range(1, 1000000));
+  run_command->add_flag("--profile", model.profile, "Show where the time goes, step by step, of N more runs (10 without --time)");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
   run_command->add_flag("--no-rewrite", no_rewrite, "Run the nodes as the file has them");
   CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");

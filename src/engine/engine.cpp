@@ -12,6 +12,7 @@
 #include "engine/checks.hpp"
 #include "engine/fork_gate.hpp"
 #include "engine/options.hpp"
+#include "engine/profile.hpp"
 #include "engine/retry.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
@@ -388,6 +389,15 @@ void Engine::run_bound(const Bound& bound, const Target& target, Workspace& work
 template <class Prepare, class Release, class BoundCall>
 void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work, Prepare prepare, Release release, BoundCall bound_call) {
   const auto& plan = planned.plan;
+  Profile::Times* const profile = Profile::Times::current();
+  const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
+    if (!profile) return run();
+    target.device->synchronize();
+    profile->start();
+    run();
+    target.device->synchronize();
+    profile->stop(planned, s, call, work.numbers);
+  };
   Checks checks(work.gathers, target.device);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = planned.steps[s];
@@ -395,15 +405,17 @@ void Engine::run_steps(const Planned& planned, const Target& target, Workspace& 
     if (plan.steps[s].kind == fuse::Step::Kind::library) {
       const PlannedStep* follower = s + 1 < plan.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
       if (follower) prepare(*follower);
-      call(bound_call(s), follower, target, work);
+      const fuse::LibraryCall& library = bound_call(s);
+      timed(s, &library, [&] { call(library, follower, target, work); });
       if (follower) {
         release(*follower);
         ++s;
       }
-    } else if (step.gathers.empty()) {
-      launch(step, target, work, nullptr);
     } else {
-      checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
+      timed(s, nullptr, [&] {
+        if (step.gathers.empty()) launch(step, target, work, nullptr);
+        else checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
+      });
     }
     release(step);
   }

@@ -1,0 +1,102 @@
+#include "engine/profile.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "trace/per_thread.hpp"
+
+namespace sinter {
+namespace {
+
+struct Current {
+  Profile::Times* times = nullptr;
+};
+Profile::Times*& mine() { return per_thread<Current>().times; }
+
+double seconds_since(Profile::Times::Clock::time_point start) { return std::chrono::duration<double>(Profile::Times::Clock::now() - start).count(); }
+
+/// "softmax float32[32, 128]": with the sizes of what it writes, by their bytes where today's are others than the plan was made with.
+std::string name_of(const engine::Planned& planned, std::size_t s, std::span<const std::int64_t> numbers, bool& as_planned) {
+  const auto& nodes = planned.plan.graph.nodes;
+  std::vector<std::string> written;
+  as_planned = true;
+  for (const int node : planned.steps[s].writes) {
+    const auto& result = nodes[static_cast<std::size_t>(node)];
+    const Shape shape = fuse::hints(result.shape);
+    const std::size_t bytes = planned.bytes_of(node, numbers);
+    const bool same = bytes == static_cast<std::size_t>(element_count(shape)) * itemsize(result.dtype);
+    as_planned &= same;
+    written.push_back(same ? fmt::format("{}{}", name(result.dtype), to_string(shape)) : fmt::format("{} of {} bytes", name(result.dtype), bytes));
+  }
+  return fmt::format("{} {}", planned.steps[s].nest.name, fmt::join(written, ", "));
+}
+
+double bytes_of(const fuse::LibraryCall& call) {
+  double elements = static_cast<double>(element_count(call.shape));
+  for (const auto& operand : call.operands) elements += static_cast<double>(element_count(operand.shape));
+  return elements * static_cast<double>(itemsize(call.dtype));
+}
+
+}  // namespace
+
+Profile::Times* Profile::Times::current() { return mine(); }
+
+void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers) {
+  const double took = seconds_since(started);
+  bool as_planned = true;
+  std::string name = call ? fuse::to_string(*call) : name_of(planned, s, numbers, as_planned);
+  if (call && s + 1 < planned.steps.size() && planned.steps[s + 1].follows) name += ", then " + planned.steps[s + 1].nest.name;
+  ProfiledStep& step = steps[name];
+  step.name = name;
+  step.library = call != nullptr;
+  ++step.runs;
+  step.seconds += took;
+  if (call) step.bytes += bytes_of(*call);
+  else if (as_planned) step.bytes += planned.plan.steps[s].bytes_moved;
+}
+
+Profile::Profile() : times_(std::make_unique<Times>()) {
+  times_->before = mine();
+  mine() = times_.get();
+}
+
+Profile::~Profile() {
+  Times** link = &mine();
+  while (*link && *link != times_.get()) link = &(*link)->before;
+  if (*link) *link = times_->before;
+}
+
+std::vector<ProfiledStep> Profile::steps() const {
+  std::vector<ProfiledStep> all;
+  for (const auto& [name, step] : times_->steps) all.push_back(step);
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  return all;
+}
+
+double Profile::seconds() const { return seconds_since(times_->made); }
+
+std::string to_string(const Profile& profile, int most) {
+  const double whole = profile.seconds();
+  const auto line = [&](double seconds, std::string_view runs, std::string_view rate, std::string_view what) {
+    return fmt::format("{:6.1f} % {:10.3f} ms {:>7} {:>10}  {}\n", 100 * seconds / whole, 1e3 * seconds, runs, rate, what);
+  };
+  std::string text = fmt::format("{:>8} {:>13} {:>7} {:>10}  {}\n", "share", "time", "runs", "GB/s", "step");
+  double told = 0, rest = 0;
+  std::uint64_t runs = 0;
+  int lines = 0, more = 0;
+  for (const ProfiledStep& step : profile.steps()) {
+    if (lines++ >= most) {
+      rest += step.seconds, runs += step.runs;
+      ++more;
+      continue;
+    }
+    told += step.seconds;
+    text += line(step.seconds, fmt::format("{}", step.runs), step.bytes > 0 ? fmt::format("{:.1f}", step.bytes / step.seconds / 1e9) : "-", step.name);
+  }
+  if (more > 0) text += line(rest, fmt::format("{}", runs), "", fmt::format("({} further steps)", more));
+  return text + line(std::max(whole - told - rest, 0.0), "", "", "(beside the steps)");
+}
+
+}  // namespace sinter
