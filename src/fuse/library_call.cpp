@@ -17,6 +17,14 @@ bool rows_or_columns(const Sizes& shape, const Sizes& strides) {
 
 bool any_layout(const Sizes&, const Sizes&) { return true; }
 
+/// Elements one after the other.
+bool in_order(const Sizes& shape, const Sizes& strides) {
+  Size step = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; step = step * shape[axis])
+    if (!(shape[axis] == 1) && !(strides[axis] == step)) return false;
+  return true;
+}
+
 template <class From, class To, class Convert> void convert(const LibraryCallOf<From>& call, LibraryCallOf<To>& result, Convert number) {
   const auto all = [&](const std::vector<From>& from) {
     std::vector<To> to;
@@ -81,7 +89,7 @@ bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& str
   }
 }
 
-bool comes_in_pieces(trace::Op op) { return op == trace::Op::matmul || op == trace::Op::conv; }
+bool comes_in_pieces(trace::Op op) { return op == trace::Op::matmul || op == trace::Op::conv || op == trace::Op::conv_blocked; }
 
 std::string to_string(const PlannedCall& call) {
   std::string text(trace::name(call.op));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/host/conv.hpp"
+#include "device/host/conv_blocked.hpp"
 #include "device/host/decompositions.hpp"
 #include "device/host/fft.hpp"
 #include "device/host/matmul.hpp"
@@ -36,6 +37,7 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
                     call.operands[0].shape[rank - 1], threads, finished);
     }
     case trace::Op::conv: return convolve(call, pointers, threads, finished);
+    case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
     case trace::Op::solve:
     case trace::Op::inverse:
     case trace::Op::inverse_or_nan:
@@ -68,6 +70,7 @@ std::string library_of(const fuse::LibraryCall& call) {
       return is_bool(call.dtype) ? "loops over rows" : block_product(call.dtype, multiply_adds).name;
     }
     case trace::Op::conv: return who_convolves(call);
+    case trace::Op::conv_blocked: return fmt::format("channels in blocks ({})", host_blocks().instruction_set);
     default: return "the C++ library";
   }
 }

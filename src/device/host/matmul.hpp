@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/host/conv_tile.hpp"
 #include "device/host/depthwise_plane.hpp"
 #include "device/host/matmul_block.hpp"
 #include "device/host/pieces.hpp"
@@ -18,6 +19,8 @@ struct HostBlocks {
   MatmulBlockFn multiply;
   DepthwisePlaneFn depthwise;
   LayOutFn lay_out;
+  ConvTileFn conv_tile;
+  DepthwiseTileFn depthwise_tile;
 };
 const HostBlocks& host_blocks();
 

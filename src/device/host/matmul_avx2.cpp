@@ -6,3 +6,6 @@
 #include "device/host/depthwise_plane.inl"
 #define SINTER_LAY_OUT lay_out_avx2
 #include "device/host/windows.inl"
+#define SINTER_CONV_TILE conv_tile_avx2
+#define SINTER_DEPTHWISE_TILE depthwise_tile_avx2
+#include "device/host/conv_tile.inl"

@@ -4,3 +4,6 @@
 #include "device/host/depthwise_plane.inl"
 #define SINTER_LAY_OUT lay_out_baseline
 #include "device/host/windows.inl"
+#define SINTER_CONV_TILE conv_tile_baseline
+#define SINTER_DEPTHWISE_TILE depthwise_tile_baseline
+#include "device/host/conv_tile.inl"

@@ -1,0 +1,31 @@
+// Channels in blocks: the layout in which a processor convolves fastest. The channels of a block lie side by side, so that a vector holds a
+// place's channels. Not part of sinter.hpp; models are laid out so by themselves.
+#pragma once
+#include <cstdint>
+
+#include "sinter/nn.hpp"
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+inline constexpr std::int64_t kChannelBlock = 16;
+
+/// (batch, channels, rows, columns) -> (batch, ceil(channels / 16), rows, columns, 16), a view; zeros stand for the channels that fill the last block.
+/// A single channel, which broadcasts, stays one: (batch, 1, rows, columns, 1). Throws ShapeError for other ranks.
+Tensor block_channels(const Arg& x);
+/// Back to (batch, channels, rows, columns). Throws ShapeError where the blocks do not hold as many.
+Tensor unblock_channels(const Arg& x, std::int64_t channels);
+
+/// Filters (filters, channels / groups, rows, columns) as conv2d_blocked reads them, a view; compute it once. What fills blocks is 0.
+/// - blocked: (filters / 16, channels / 16, rows, columns, 16 channels, 16 filters), for x in blocks
+/// - planes: (filters / 16, channels, rows, columns, 16 filters), for x as it is, of few channels
+/// - depthwise: (channels / 16, rows, columns, 16), of filters that read one channel each, their own, for x in blocks
+enum class FilterLayout : std::uint8_t { blocked, planes, depthwise };
+Tensor block_filters(const Arg& filters, FilterLayout layout);
+
+/// conv2d of float32 in blocks: (batch, filters / 16, rows, columns, 16). `filters` come from block_filters; `bias` is (filters,) with the filters that
+/// fill the last block, or empty. Filters read all channels, or their own (depthwise); `how.groups` is not read. One library call, of the CPU;
+/// for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
+Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& how = {});
+
+}  // namespace sinter

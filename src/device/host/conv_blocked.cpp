@@ -1,0 +1,168 @@
+#include "device/host/conv_blocked.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "device/host/matmul.hpp"
+#include "device/host/threads.hpp"
+#include "trace/library.hpp"
+#include "trace/per_thread.hpp"
+
+namespace sinter::device {
+namespace {
+
+/// Filters of a block.
+constexpr std::int64_t kWide = 16;
+/// Places of a task: with what they read, the second cache holds them while all filters pass.
+constexpr std::int64_t kBand = 392;
+/// Multiply-adds that are worth a task.
+constexpr std::int64_t kWorthTask = 1 << 20;
+/// Blocks of channels times taps whose weights, of the filters that are computed together, stay in the second cache.
+constexpr std::int64_t kTapsTogether = 256;
+/// Elements that a band of a depthwise convolution lays out with its padding: they stay in the first caches.
+constexpr std::int64_t kPaddedElements = 16 << 10;
+
+struct Problem {
+  std::int64_t batch, channels, inner;  // blocks of channels, and channels in one
+  std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
+  std::int64_t blocks;  // of filters
+  bool depthwise;
+
+  explicit Problem(const fuse::LibraryCall& call) {
+    const auto how = trace::Convolution::of(call.ints);
+    const Shape &x = call.operands[0].shape, &filters = call.operands[1].shape;
+    batch = x[0], channels = x[1], inner = x.size() == 5 ? x[4] : 1;
+    blocks = filters[0];
+    depthwise = filters.size() == 4;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      size[axis] = x[axis + 2], taps[axis] = filters[axis + (depthwise ? 1 : 2)];
+      stride[axis] = how.stride[axis], dilation[axis] = how.dilation[axis], before[axis] = how.before[axis];
+      places[axis] = call.shape[axis + 2];
+    }
+  }
+  /// Of x with its padding, as far as places [0, count) of the axis read it.
+  std::int64_t reach(std::size_t axis, std::int64_t count) const { return (count - 1) * stride[axis] + (taps[axis] - 1) * dilation[axis] + 1; }
+  bool reads_outside() const {
+    return before[0] > 0 || before[1] > 0 || reach(0, places[0]) > size[0] + before[0] || reach(1, places[1]) > size[1] + before[1];
+  }
+};
+
+/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), zeros where x is not.
+void lay_out_padded(const Problem& p, const float* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, float* to) {
+  const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);
+  for (std::int64_t row = 0; row < rows; ++row, to += columns * p.inner) {
+    const std::int64_t from = first + row - p.before[0];
+    if (from < 0 || from >= p.size[0]) {
+      std::fill_n(to, columns * p.inner, 0.f);
+      continue;
+    }
+    std::fill_n(to, left * p.inner, 0.f);
+    std::memcpy(to + left * p.inner, plane + from * p.size[1] * p.inner, static_cast<std::size_t>(there * p.inner) * sizeof(float));
+    std::fill_n(to + (left + there) * p.inner, (columns - left - there) * p.inner, 0.f);
+  }
+}
+
+void convolve_depthwise(const Problem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
+  const bool padded = p.reads_outside();
+  const std::int64_t columns = padded ? p.reach(1, p.places[1]) : p.size[1];
+  const std::int64_t fit = (kPaddedElements / (columns * kWide) - (p.reach(0, 1) - 1)) / p.stride[0];
+  const std::int64_t rows = std::clamp<std::int64_t>(fit, 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
+  run_tasks(thread_count(threads), p.batch * p.blocks * bands, [&](std::int64_t task) {
+    const std::int64_t plane = task / bands, block = plane % p.blocks, row = task % bands * rows, end = std::min(row + rows, p.places[0]);
+    const float* from = x + plane * p.size[0] * p.size[1] * kWide;
+    if (padded) {
+      auto& laid_out = per_thread<std::vector<float>>();
+      const std::int64_t lines = p.reach(0, end - row);
+      laid_out.resize(std::max(laid_out.size(), static_cast<std::size_t>(lines * columns * kWide)));
+      lay_out_padded(p, from, row * p.stride[0], lines, columns, laid_out.data());
+      from = laid_out.data();
+    } else {
+      from += row * p.stride[0] * columns * kWide;
+    }
+    DepthwiseTile tile{};
+    tile.weight = weight + block * p.taps[0] * p.taps[1] * kWide;
+    tile.bias = bias + block * kWide;
+    tile.places = p.places[1];
+    tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
+    tile.x_tap[0] = p.dilation[0] * columns * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
+    tile.x_place = p.stride[1] * kWide;
+    const std::int64_t first = (plane * p.places[0] + row) * p.places[1] * kWide;
+    for (std::int64_t line = 0; line < end - row; ++line) {
+      tile.x = from + line * p.stride[0] * columns * kWide;
+      tile.result = result + first + line * p.places[1] * kWide;
+      host_blocks().depthwise_tile(tile);
+    }
+    if (finished) finished(first, first + (end - row) * p.places[1] * kWide);
+  });
+}
+
+void convolve_dense(const Problem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
+  const bool padded = p.reads_outside();
+  const std::int64_t lines = padded ? p.reach(0, p.places[0]) : p.size[0], columns = padded ? p.reach(1, p.places[1]) : p.size[1];
+  const std::int64_t plane = lines * columns * p.inner, all_taps = p.taps[0] * p.taps[1];
+  // Windows of one element that lie one after the other are one long row.
+  const bool flat = all_taps == 1 && !padded && p.stride[0] == 1 && p.stride[1] == 1;
+  const std::int64_t rows = flat ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
+  const std::int64_t band_places = flat ? std::min(kBand, row_places) : row_places, band_rows = std::clamp<std::int64_t>(kBand / row_places, 1, rows);
+  const std::int64_t bands = flat ? (row_places + band_places - 1) / band_places : (rows + band_rows - 1) / band_rows;
+  const std::int64_t work_of_block = band_places * band_rows * p.channels * p.inner * all_taps * kWide;
+  const std::int64_t blocks = std::clamp<std::int64_t>((kWorthTask / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
+  const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
+  const std::int64_t together = std::max<std::int64_t>(1, kTapsTogether * kWide / p.inner / all_taps);
+  const auto room = std::make_unique_for_overwrite<float[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
+
+  for (std::int64_t image = 0; image < p.batch; ++image) {
+    const float* from = x + image * p.channels * p.size[0] * p.size[1] * p.inner;
+    if (padded) {
+      run_tasks(thread_count(threads), p.channels, [&](std::int64_t channel) {
+        lay_out_padded(p, from + channel * p.size[0] * p.size[1] * p.inner, 0, lines, columns, room.get() + channel * plane);
+      });
+      from = room.get();
+    }
+    run_tasks(thread_count(threads), bands * groups, [&](std::int64_t task) {
+      const std::int64_t band = task / groups, block = task % groups * blocks;
+      const std::int64_t row = flat ? 0 : band * band_rows, last_row = flat ? 1 : std::min(row + band_rows, rows);
+      const std::int64_t place = flat ? band * band_places : 0, places = std::min(band_places, row_places - place);
+      const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
+      float* const of_block = result + (image * p.blocks + block) * result_block;
+      ConvTile tile{};
+      tile.inner = p.inner;
+      tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
+      tile.x_channel = plane;
+      tile.x_tap[0] = p.dilation[0] * columns * p.inner, tile.x_tap[1] = p.dilation[1] * p.inner;
+      tile.x_place = p.stride[1] * p.inner;
+      tile.weight_block = p.channels * all_taps * p.inner * kWide;
+      tile.result_block = result_block;
+      tile.places = places;
+      tile.blocks = std::min(blocks, p.blocks - block);
+      for (std::int64_t channel = 0; channel < p.channels; channel += together) {
+        tile.channels = std::min(together, p.channels - channel);
+        tile.weight = weight + block * tile.weight_block + channel * all_taps * p.inner * kWide;
+        tile.bias = channel == 0 ? bias + block * kWide : nullptr;
+        for (std::int64_t line = row; line < last_row; ++line) {
+          tile.x = from + channel * plane + (line * p.stride[0] * columns + place * p.stride[1]) * p.inner;
+          tile.result = of_block + (line * row_places + place) * kWide;
+          host_blocks().conv_tile(tile);
+        }
+      }
+      if (!finished) return;
+      const std::int64_t count = (flat ? places : (last_row - row) * row_places) * kWide;
+      for (std::int64_t k = 0; k < tile.blocks; ++k) {
+        const std::int64_t begin = (image * p.blocks + block + k) * result_block + first;
+        finished(begin, begin + count);
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void convolve_blocked(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+  const Problem p(call);
+  const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };
+  (p.depthwise ? convolve_depthwise : convolve_dense)(p, operand(0), operand(1), operand(2), static_cast<float*>(pointers[3]), threads, finished);
+}
+
+}  // namespace sinter::device

@@ -1,0 +1,42 @@
+// Places of a convolution whose channels lie in blocks of 16: a block of filters is a vector, in which a place's sums stay. Compiled for several
+// instruction sets beside matmul_block.hpp, and under the same rule: nothing shared here.
+#pragma once
+#include <cstdint>
+
+namespace sinter::device {
+
+/// result[block][place] = bias[block] + the sum over channels and taps of x * weight. Strides are in elements.
+struct ConvTile {
+  const float* x;       // the first place's first tap; all taps of all places are there
+  const float* weight;  // of a block: channels, taps, channels of a block, 16 filters
+  const float* bias;    // 16 for each block; null: the result's sums go on
+  float* result;
+  std::int64_t places, blocks;            // places side by side; blocks of filters
+  std::int64_t channels, inner;           // blocks of channels, and how many channels in one: 16 or 1
+  std::int64_t taps[2];
+  std::int64_t x_channel, x_tap[2], x_place;
+  std::int64_t weight_block, result_block;  // to the next block of filters
+};
+
+/// The same where each filter reads its own channel: one block.
+struct DepthwiseTile {
+  const float* x;
+  const float* weight;  // taps, 16
+  const float* bias;    // 16
+  float* result;
+  std::int64_t places;
+  std::int64_t taps[2];
+  std::int64_t x_tap[2], x_place;
+};
+
+using ConvTileFn = void (*)(const ConvTile& tile);
+void conv_tile_baseline(const ConvTile& tile);
+void conv_tile_avx2(const ConvTile& tile);
+void conv_tile_avx512(const ConvTile& tile);
+
+using DepthwiseTileFn = void (*)(const DepthwiseTile& tile);
+void depthwise_tile_baseline(const DepthwiseTile& tile);
+void depthwise_tile_avx2(const DepthwiseTile& tile);
+void depthwise_tile_avx512(const DepthwiseTile& tile);
+
+}  // namespace sinter::device

@@ -1,0 +1,117 @@
+// The body of conv_tile_* and depthwise_tile_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_CONV_TILE and
+// SINTER_DEPTHWISE_TILE.
+#include "device/host/conv_tile.hpp"
+
+namespace sinter::device {
+namespace {
+namespace conv_tile {
+
+/// 16 floats, however many registers that takes; anywhere in memory.
+typedef float Word __attribute__((vector_size(64)));
+typedef float Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+
+// Sums that registers hold beside the weights and an element of x: blocks of filters, and places at most.
+#if defined(__AVX512F__)
+constexpr int kBlocks = 2, kPlaces = 14;
+#elif defined(__AVX2__)
+constexpr int kBlocks = 1, kPlaces = 6;
+#else
+constexpr int kBlocks = 1, kPlaces = 2;
+#endif
+
+#if defined(__clang__)
+#define SINTER_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SINTER_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/// The sum of each place and filter runs over channels, taps, and the channels of a block, in this order wherever it is computed.
+template <int blocks, int places, int inner> void sums_of(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result) {
+  Word sums[blocks][places];
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
+    SINTER_UNROLL for (int p = 0; p < places; ++p)
+      sums[b][p] = *reinterpret_cast<const Unaligned*>(bias ? bias + b * 16 : result + b * t.result_block + p * 16);
+  for (std::int64_t channel = 0; channel < t.channels; ++channel)
+    for (std::int64_t row = 0; row < t.taps[0]; ++row)
+      for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
+        const float* const from = x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
+        for (int i = 0; i < inner; ++i) {
+          Word weights[blocks];
+          SINTER_UNROLL for (int b = 0; b < blocks; ++b) weights[b] = *reinterpret_cast<const Unaligned*>(weight + b * t.weight_block + i * 16);
+          SINTER_UNROLL for (int p = 0; p < places; ++p) {
+            const float element = from[p * t.x_place + i];
+            SINTER_UNROLL for (int b = 0; b < blocks; ++b) sums[b][p] += weights[b] * element;
+          }
+        }
+      }
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
+    SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + b * t.result_block + p * 16) = sums[b][p];
+}
+
+using Sums = void (*)(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result);
+
+/// By how many places, from 1.
+template <int blocks, int inner> Sums sums_of_places(std::int64_t places) {
+  static constexpr Sums all[] = {
+      sums_of<blocks, 1, inner>,  sums_of<blocks, 2, inner>,
+#if defined(__AVX2__)
+      sums_of<blocks, 3, inner>,  sums_of<blocks, 4, inner>,  sums_of<blocks, 5, inner>,  sums_of<blocks, 6, inner>,
+#endif
+#if defined(__AVX512F__)
+      sums_of<blocks, 7, inner>,  sums_of<blocks, 8, inner>,  sums_of<blocks, 9, inner>,  sums_of<blocks, 10, inner>,
+      sums_of<blocks, 11, inner>, sums_of<blocks, 12, inner>, sums_of<blocks, 13, inner>, sums_of<blocks, 14, inner>,
+#endif
+  };
+  static_assert(sizeof all / sizeof *all == kPlaces);
+  return all[places - 1];
+}
+
+template <int blocks, int inner> void row_of_places(const ConvTile& t, std::int64_t block) {
+  const std::int64_t steps = (t.places + kPlaces - 1) / kPlaces;  // of nearly the same length
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t place = t.places * step / steps, places = t.places * (step + 1) / steps - place;
+    sums_of_places<blocks, inner>(places)(t, t.x + place * t.x_place, t.weight + block * t.weight_block, t.bias ? t.bias + block * 16 : nullptr,
+                                          t.result + block * t.result_block + place * 16);
+  }
+}
+
+template <int inner> void blocks_of_filters(const ConvTile& t) {
+  std::int64_t block = 0;
+  for (; block + kBlocks <= t.blocks; block += kBlocks) row_of_places<kBlocks, inner>(t, block);
+  for (; block < t.blocks; ++block) row_of_places<1, inner>(t, block);
+}
+
+template <int places> void depthwise_sums(const DepthwiseTile& t, const float* x, float* result) {
+  Word sums[places];
+  SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] = *reinterpret_cast<const Unaligned*>(t.bias);
+  const float* weight = t.weight;
+  for (std::int64_t row = 0; row < t.taps[0]; ++row)
+    for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += 16) {
+      const float* const from = x + row * t.x_tap[0] + column * t.x_tap[1];
+      const Word weights = *reinterpret_cast<const Unaligned*>(weight);
+      SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] += weights * *reinterpret_cast<const Unaligned*>(from + p * t.x_place);
+    }
+  SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + p * 16) = sums[p];
+}
+
+#undef SINTER_UNROLL
+
+}  // namespace conv_tile
+}  // namespace
+
+void SINTER_CONV_TILE(const ConvTile& tile) {
+  if (tile.inner == 1) conv_tile::blocks_of_filters<1>(tile);
+  else conv_tile::blocks_of_filters<16>(tile);
+}
+
+void SINTER_DEPTHWISE_TILE(const DepthwiseTile& tile) {
+  constexpr int kMost = conv_tile::kPlaces > 8 ? 8 : conv_tile::kPlaces;
+  std::int64_t place = 0;
+  const auto at = [&](std::int64_t p) { return tile.x + p * tile.x_place; };
+  for (; place + kMost <= tile.places; place += kMost) conv_tile::depthwise_sums<kMost>(tile, at(place), tile.result + place * 16);
+  if constexpr (kMost > 4)
+    for (; place + 4 <= tile.places; place += 4) conv_tile::depthwise_sums<4>(tile, at(place), tile.result + place * 16);
+  for (; place < tile.places; ++place) conv_tile::depthwise_sums<1>(tile, at(place), tile.result + place * 16);
+}
+
+}  // namespace sinter::device

@@ -1,0 +1,112 @@
+// Channels in blocks of 16 side by side, down to views and a library call.
+#include "sinter/blocked.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/library.hpp"
+#include "trace/per_axis.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace trace;
+
+std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
+
+/// The axis as two: blocks, and what is side by side in one.
+Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
+  Shape shape = x.shape();
+  const std::int64_t blocks = blocks_of(shape[axis]), more = blocks * kChannelBlock - shape[axis];
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(shape.size(), {0, 0});
+  widths[axis].second = more;
+  shape[axis] = blocks;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, kChannelBlock);
+  return reshape(more > 0 ? pad(x, widths) : x, shape);
+}
+
+const Shape& shape_of_rank(const Site& site, const Tensor& x, std::size_t rank, const char* axes) {
+  if (x.shape().size() != rank) fail<ShapeError>(site, fmt::format("a tensor of shape {} where it takes {}", to_string(x.shape()), axes));
+  return x.shape();
+}
+
+}  // namespace
+
+Tensor block_channels(const Arg& given) {
+  const Scope scope("block_channels", given.where());
+  const Tensor x(as_node(scope.site(), given));
+  const Shape& shape = shape_of_rank(scope.site(), x, 4, "(batch, channels, rows, columns)");
+  if (shape[1] == 1) return reshape(x, {shape[0], 1, shape[2], shape[3], 1});
+  return permute(split_in_blocks(x, 1), {0, 1, 3, 4, 2});
+}
+
+Tensor unblock_channels(const Arg& given, std::int64_t channels) {
+  const Scope scope("unblock_channels", given.where());
+  const Tensor x(as_node(scope.site(), given));
+  const Shape& shape = shape_of_rank(scope.site(), x, 5, "(batch, blocks, rows, columns, channels of a block)");
+  if (channels < 0 || channels > shape[1] * shape[4]) fail<ShapeError>(scope.site(), fmt::format("{} channels of a tensor of shape {}", channels, to_string(shape)));
+  const Tensor all = reshape(permute(x, {0, 1, 4, 2, 3}), {shape[0], shape[1] * shape[4], shape[2], shape[3]});
+  return channels == shape[1] * shape[4] ? all : slice(all, {Slice{}, Slice{0, channels}});
+}
+
+Tensor block_filters(const Arg& given, FilterLayout layout) {
+  const Scope scope("block_filters", given.where());
+  const Tensor filters(as_node(scope.site(), given));
+  const Shape& shape = shape_of_rank(scope.site(), filters, 4, "(filters, channels, rows, columns)");
+  switch (layout) {
+    case FilterLayout::blocked: return permute(split_in_blocks(split_in_blocks(filters, 1), 0), {0, 2, 4, 5, 3, 1});
+    case FilterLayout::planes: return permute(split_in_blocks(filters, 0), {0, 2, 3, 4, 1});
+    case FilterLayout::depthwise:
+      if (shape[1] != 1) fail<ShapeError>(scope.site(), fmt::format("depthwise filters of shape {} read {} channels each", to_string(shape), shape[1]));
+      return permute(split_in_blocks(reshape(filters, {shape[0], shape[2], shape[3]}), 0), {0, 2, 3, 1});
+  }
+  fail<ValueError>(scope.site(), "no such layout");
+}
+
+Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& given) {
+  const Scope scope("conv2d_blocked", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr data = as_node(site, x), weight = node_of(site, filters);
+  for (const RecordedPtr& node : {data, weight})
+    if (node->dtype != DType::float32) fail<DTypeError>(site, fmt::format("{} where it takes float32", name(node->dtype)));
+  const Shape &in = data->shape, &taps = weight->shape;
+  const std::size_t rank = taps.size();
+  const std::size_t first_tap = rank == 4 ? 1 : 2;  // after the blocks of filters, and the channels where filters read several
+  const bool fits = (rank == 6 && in.size() == 5 && taps[1] == in[1] && taps[4] == in[4]) || (rank == 5 && in.size() == 4 && taps[1] == in[1]) ||
+                    (rank == 4 && in.size() == 5 && taps[0] == in[1] && in[4] == kChannelBlock);
+  if (!fits || taps.back() != kChannelBlock)
+    fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out", to_string(taps), to_string(in)));
+  Convolution how;
+  how.stride = per_axis(site, "stride", given.stride, 2, 1);
+  how.dilation = per_axis(site, "dilation", given.dilation, 2, 1);
+  const auto widths = per_axis(site, given.padding, 2);
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    auto [before, after] = widths[axis];
+    const std::int64_t reach = (taps[first_tap + axis] - 1) * how.dilation[axis];
+    if (given.padding.is_same()) {
+      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' goes with a stride of 1");
+      before = reach / 2;
+      after = reach - before;
+    }
+    how.before.push_back(before);
+    how.after.push_back(after);
+    if (taps[first_tap + axis] < 1 || how.places(axis, in[axis + 2], taps[first_tap + axis]) < 1)
+      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[first_tap + axis], how.dilation[axis],
+                                         axis + 2, to_string(in), before, after));
+  }
+  const std::int64_t count = taps[0] * kChannelBlock;
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{count}))
+    fail<ShapeError>(site, fmt::format("bias of {}{} for {} filters with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), count));
+  const RecordedPtr start = bias.empty_handle() ? make_constant(site, make_scalar_int(DType::float32, 0), {count}) : node_of(site, bias);
+  if (element_count(in) == 0 || element_count(taps) == 0) {
+    const std::array<Shape, 3> shapes{in, taps, start->shape};
+    const Shape shape = library_shape(Op::conv_blocked, shapes, how.ints());
+    return broadcast_to(reshape(Tensor(start), {1, taps[0], 1, 1, kChannelBlock}), shape);
+  }
+  return Tensor(make_library(site, Op::conv_blocked, {data, weight, start}, how.ints()));
+}
+
+}  // namespace sinter

@@ -1,0 +1,189 @@
+// Convolutions of channels in blocks, against loops in float64; there and back; what fuses with them; any number of threads.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+
+#include "program.hpp"
+#include "seed.hpp"
+#include "sinter/blocked.hpp"
+
+using namespace sinter;
+
+int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
+
+namespace {
+
+unsigned seed() {
+  static const unsigned chosen = testing::test_seed();
+  return chosen;
+}
+std::mt19937& rng() {
+  static std::mt19937 generator(seed());
+  return generator;
+}
+std::int64_t any(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng()); }
+
+Tensor random_tensor(const Shape& shape) {
+  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
+  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(rng());
+  return from_span(list, shape);
+}
+
+struct Case {
+  std::int64_t batch, channels, filters, size[2], taps[2], stride[2], dilation[2], before[2], after[2];
+  bool depthwise;
+  std::int64_t places(int axis) const { return (size[axis] + before[axis] + after[axis] - (taps[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1; }
+  ConvOptions options() const {
+    return {.stride = std::vector<std::int64_t>{stride[0], stride[1]}, .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
+            .dilation = std::vector<std::int64_t>{dilation[0], dilation[1]}};
+  }
+  std::string text() const {
+    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{}{}", batch, channels, filters, size[0], size[1],
+                       taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], depthwise ? " depthwise" : "");
+  }
+};
+
+Case random_case(bool depthwise, std::int64_t most_channels) {
+  Case c{};
+  c.depthwise = depthwise;
+  c.batch = any(1, 2), c.channels = any(1, most_channels), c.filters = depthwise ? c.channels : any(1, 70);
+  for (int axis = 0; axis < 2; ++axis) {
+    c.taps[axis] = any(1, 4), c.stride[axis] = any(1, 3), c.dilation[axis] = any(1, 2);
+    c.before[axis] = any(0, 3), c.after[axis] = any(0, 3);
+    const std::int64_t least = std::max<std::int64_t>(1, (c.taps[axis] - 1) * c.dilation[axis] + 1 - c.before[axis] - c.after[axis]);
+    c.size[axis] = any(least, least + 20);
+  }
+  return c;
+}
+
+/// By its definition, in float64.
+std::vector<double> reference(const Case& c, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias) {
+  std::vector<double> y;
+  const std::int64_t each = c.depthwise ? 1 : c.channels;
+  for (std::int64_t n = 0; n < c.batch; ++n)
+    for (std::int64_t f = 0; f < c.filters; ++f)
+      for (std::int64_t i = 0; i < c.places(0); ++i)
+        for (std::int64_t j = 0; j < c.places(1); ++j) {
+          double sum = bias.empty() ? 0 : bias[static_cast<std::size_t>(f)];
+          for (std::int64_t k = 0; k < each; ++k)
+            for (std::int64_t a = 0; a < c.taps[0]; ++a)
+              for (std::int64_t b = 0; b < c.taps[1]; ++b) {
+                const std::int64_t row = i * c.stride[0] + a * c.dilation[0] - c.before[0], column = j * c.stride[1] + b * c.dilation[1] - c.before[1];
+                if (row < 0 || row >= c.size[0] || column < 0 || column >= c.size[1]) continue;
+                const std::int64_t channel = c.depthwise ? f : k;
+                sum += static_cast<double>(x[static_cast<std::size_t>(((n * c.channels + channel) * c.size[0] + row) * c.size[1] + column)]) *
+                       static_cast<double>(w[static_cast<std::size_t>(((f * each + k) * c.taps[0] + a) * c.taps[1] + b)]);
+              }
+          y.push_back(sum);
+        }
+  return y;
+}
+
+Tensor up_to_blocks(const Tensor& bias) {
+  const std::int64_t more = (kChannelBlock - bias.size() % kChannelBlock) % kChannelBlock;
+  return pad(bias, {{0, more}});
+}
+
+void check_near(const Tensor& got, const std::vector<double>& want, std::int64_t terms, const Case& c) {
+  const auto values = got.to_vector<float>();
+  REQUIRE(values.size() == want.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::isfinite(values[i]) ? std::fabs(static_cast<double>(values[i]) - want[i]) : 1e300);
+  INFO("SINTER_TEST_SEED=", seed(), " ", c.text());
+  CHECK(worst <= 1e-6 * std::sqrt(static_cast<double>(terms)) + 1e-7 * static_cast<double>(terms));
+}
+
+void check(const Case& c, FilterLayout layout) {
+  const std::int64_t each = c.depthwise ? 1 : c.channels;
+  const Tensor x = random_tensor({c.batch, c.channels, c.size[0], c.size[1]}), w = random_tensor({c.filters, each, c.taps[0], c.taps[1]});
+  const Tensor bias = any(0, 2) == 0 ? Tensor() : random_tensor({c.filters});
+  const Tensor y = conv2d_blocked(layout == FilterLayout::planes ? x : pad(block_channels(x), {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, c.channels == 1 ? kChannelBlock - 1 : 0}}),
+                                  block_filters(w, layout), bias.empty_handle() ? bias : up_to_blocks(bias), c.options());
+  CHECK(y.shape() == Shape{c.batch, (c.filters + kChannelBlock - 1) / kChannelBlock, c.places(0), c.places(1), kChannelBlock});
+  const auto want = reference(c, x.to_vector<float>(), w.to_vector<float>(), bias.empty_handle() ? std::vector<float>() : bias.to_vector<float>());
+  check_near(unblock_channels(y, c.filters), want, each * c.taps[0] * c.taps[1] + 1, c);
+}
+
+}  // namespace
+
+TEST_CASE("there and back, and what fills a block is 0") {
+  for (const std::int64_t channels : {1, 2, 15, 16, 17, 40}) {
+    const Tensor x = random_tensor({2, channels, 3, 5});
+    const Tensor blocked = block_channels(x);
+    CHECK(blocked.shape() == (channels == 1 ? Shape{2, 1, 3, 5, 1} : Shape{2, (channels + 15) / 16, 3, 5, 16}));
+    CHECK(unblock_channels(blocked, channels).to_vector<float>() == x.to_vector<float>());
+    if (channels == 40) CHECK(sum(absolute(slice(blocked, {Slice{}, 2, Slice{}, Slice{}, Slice{8, 16}}))).item<float>() == 0.f);
+  }
+  const Tensor x = random_tensor({1, 32, 4, 4});
+  CHECK(unblock_channels(relu(block_channels(x)), 20).to_vector<float>() == relu(slice(x, {Slice{}, Slice{0, 20}})).to_vector<float>());
+}
+
+TEST_CASE("convolutions in blocks are their definition's") {
+  for (int i = 0; i < 12; ++i) check(random_case(false, 50), FilterLayout::blocked);
+  for (int i = 0; i < 8; ++i) check(random_case(false, 4), FilterLayout::planes);
+  for (int i = 0; i < 12; ++i) check(random_case(true, 50), FilterLayout::depthwise);
+}
+
+TEST_CASE("windows of one element, long sums in several goes, and many places") {
+  check({1, 64, 48, {23, 19}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, false}, FilterLayout::blocked);
+  check({2, 480, 17, {3, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::blocked);
+  check({1, 16, 32, {30, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::blocked);
+  check({1, 3, 32, {40, 40}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, false}, FilterLayout::planes);
+  check({1, 16, 16, {70, 90}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, true}, FilterLayout::depthwise);
+}
+
+TEST_CASE("what is before and after fuses, several results and residuals among it") {
+  const Tensor x = random_tensor({2, 24, 9, 11}), w = random_tensor({24, 24, 3, 3}), v = random_tensor({24, 1, 3, 3}), bias = random_tensor({24});
+  const ConvOptions how{.padding = 1};
+  const Tensor packed = block_filters(w, FilterLayout::blocked), alone = block_filters(v, FilterLayout::depthwise), start = up_to_blocks(bias);
+  const Tensor blocked = relu(block_channels(x) * 2.f);
+  const Tensor y = relu(conv2d_blocked(blocked, packed, start, how));
+  const Tensor z = clip(conv2d_blocked(y, alone, start, how), 0.f, 6.f) + blocked;
+  const Tensor pooled = mean(z, {2, 3}, true);
+  eval(y, z, pooled);
+  const Tensor plain = relu(x * 2.f);
+  const Tensor y2 = relu(conv2d(plain, w, bias, how));
+  const Tensor z2 = clip(conv2d(y2, v, bias, {.padding = 1, .groups = 24}), 0.f, 6.f) + plain;
+  const auto near = [](const Tensor& got, const Tensor& want) {
+    INFO("SINTER_TEST_SEED=", seed());
+    CHECK(max(absolute(got - want)).item<float>() < 1e-4f);
+  };
+  near(unblock_channels(y, 24), y2);
+  near(unblock_channels(z, 24), z2);
+  near(unblock_channels(pooled, 24), mean(z2, {2, 3}, true));
+}
+
+TEST_CASE("any number of threads gives the same bits") {
+  const Options before = options();
+  for (const FilterLayout layout : {FilterLayout::blocked, FilterLayout::depthwise}) {
+    const bool depthwise = layout == FilterLayout::depthwise;
+    const Tensor x = random_tensor({2, 64, 33, 29}), w = random_tensor({64, depthwise ? 1 : 64, 3, 3});
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 3, 8}) {
+      Options now = before;
+      now.threads = threads;
+      configure(now);
+      results.push_back(conv2d_blocked(block_channels(x), block_filters(w, layout), {}, {.padding = 1}).to_vector<float>());
+    }
+    configure(before);
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
+}
+
+TEST_CASE("empty tensors, and what does not fit") {
+  const Tensor w = zeros({32, 16, 3, 3}, DType::float32);
+  CHECK(conv2d_blocked(zeros({0, 1, 5, 5, 16}, DType::float32), block_filters(w, FilterLayout::blocked), {}).shape() == Shape{0, 2, 3, 3, 16});
+  const Tensor x = zeros({1, 1, 5, 5, 16}, DType::float32);
+  CHECK_THROWS_AS(conv2d_blocked(x.astype(DType::float64), block_filters(w, FilterLayout::blocked), {}), DTypeError);
+  CHECK_THROWS_AS(conv2d_blocked(x, w, {}), ShapeError);
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::planes), {}), ShapeError);
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), zeros({31}, DType::float32)), ShapeError);
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.dilation = 3}), ShapeError);
+  CHECK_THROWS_AS(unblock_channels(x, 17), ShapeError);
+  CHECK_THROWS_AS(block_channels(x), ShapeError);
+  CHECK_THROWS_AS(block_filters(w, FilterLayout::depthwise), ShapeError);
+}
