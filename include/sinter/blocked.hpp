@@ -23,6 +23,9 @@ Tensor unblock_channels(const Arg& x, std::int64_t channels);
 enum class FilterLayout : std::uint8_t { blocked, planes, depthwise };
 Tensor block_filters(const Arg& filters, FilterLayout layout);
 
+/// True where the present device convolves faster in blocks: a CPU with vectors of 32 bytes.
+bool convolves_in_blocks();
+
 /// conv2d of float32 in blocks: (batch, filters / 16, rows, columns, 16). `filters` come from block_filters; `bias` is (filters,) with the filters that
 /// fill the last block, or empty. Filters read all channels, or their own (depthwise); `how.groups` is not read. One library call, of the CPU;
 /// for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.

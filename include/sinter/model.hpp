@@ -46,7 +46,7 @@ struct Rewrite {
 };
 
 struct ModelOptions {
-  bool rewrite = true;  // fold and merge what can be known before the first input
+  bool rewrite = true;  // fold and merge what can be known before the first input, and lay values out as the device convolves fastest
 };
 
 /// A trained model: a counted, immutable value that any number of threads may call.

@@ -1,5 +1,7 @@
 // The public functions over the engine.
 #include "engine/engine.hpp"
+#include "jit/compiler.hpp"
+#include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
 
@@ -25,6 +27,11 @@ void eval(const std::vector<Tensor>& tensors, Location where) {
   engine::Engine::get().evaluate(nodes_of(tensors), {"eval", where});
 }
 void eval(std::initializer_list<Tensor> tensors, Location where) { eval(std::vector<Tensor>(tensors), where); }
+
+bool convolves_in_blocks() {
+  static const bool wide = jit::host_cpu().vector_bytes >= 32;
+  return wide && engine::Engine::get().options().device == "cpu";
+}
 
 std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
   const auto evaluations = engine::Engine::get().histories_of(nodes_of(tensors), target);

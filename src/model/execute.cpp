@@ -57,7 +57,7 @@ Graph branch_of(const Graph& graph, const Node& node, const char* attribute) {
 
 }  // namespace
 
-Program::Program(Graph graph) : graph_(std::move(graph)) {
+Program::Program(Graph graph, bool laid_out) : graph_(std::move(graph)), layouts_(laid_out ? std::make_unique<Layouts>() : nullptr) {
   std::unordered_map<std::string, int> slots;
   const auto slot = [&](const std::string& name) {
     if (name.empty()) return -1;
@@ -119,21 +119,31 @@ Results Program::record_branch(const Line& line, const Node& node, const std::ve
 }
 
 std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIntegers& read) const {
-  std::vector<Tensor> values = constants_;
-  for (std::size_t i = 0; i < input_slots_.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = inputs[i];
+  std::vector<Laid> values;
+  values.reserve(constants_.size());
+  for (const Tensor& constant : constants_) values.push_back({constant});
+  for (std::size_t i = 0; i < input_slots_.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = {inputs[i]};
+  std::vector<Laid> operands;
   for (std::size_t n = 0; n < lines_.size(); ++n) {
     const Line& line = lines_[n];
-    std::vector<Tensor> operands;
-    operands.reserve(line.inputs.size());
-    for (const int slot : line.inputs) operands.push_back(slot < 0 ? Tensor() : values[static_cast<std::size_t>(slot)]);
-    Results results = line.branches.empty() ? record_node(graph_, graph_.nodes[n], line.op, std::move(operands), read)
-                                            : record_branch(line, graph_.nodes[n], operands, read);
-    for (std::size_t k = 0; k < line.outputs.size() && k < results.size(); ++k)
-      if (line.outputs[k] >= 0) values[static_cast<std::size_t>(line.outputs[k])] = std::move(results[k]);
-    for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = Tensor();
+    const Node& node = graph_.nodes[n];
+    operands.clear();
+    for (const int slot : line.inputs) operands.push_back(slot < 0 ? Laid() : values[static_cast<std::size_t>(slot)]);
+    std::optional<std::vector<Laid>> results;
+    if (layouts_ && line.op && line.branches.empty()) results = layouts_->record(graph_, node, *line.op, operands, read);
+    if (!results) {
+      std::vector<Tensor> plain;
+      for (const Laid& operand : operands) plain.push_back(operand.plain());
+      results.emplace();
+      for (Tensor& result : line.branches.empty() ? record_node(graph_, node, line.op, std::move(plain), read) : record_branch(line, node, plain, read))
+        results->push_back({std::move(result)});
+    }
+    for (std::size_t k = 0; k < line.outputs.size() && k < results->size(); ++k)
+      if (line.outputs[k] >= 0) values[static_cast<std::size_t>(line.outputs[k])] = std::move((*results)[k]);
+    for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = {};
   }
   std::vector<Tensor> outputs;
-  for (const int slot : output_slots_) outputs.push_back(values[static_cast<std::size_t>(slot)]);
+  for (const int slot : output_slots_) outputs.push_back(values[static_cast<std::size_t>(slot)].plain());
   return outputs;
 }
 

@@ -1,17 +1,20 @@
 // A graph on tensors: each node recorded by its operator's function.
 #pragma once
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "model/call.hpp"
 #include "model/graph.hpp"
+#include "model/layout.hpp"
 
 namespace sinter::model {
 
 /// A graph whose values are numbered, so that a run looks nothing up by name.
 class Program {
  public:
-  explicit Program(Graph graph);
+  /// `laid_out`: values may lie otherwise than the graph says, where that is faster.
+  explicit Program(Graph graph, bool laid_out = false);
 
   const Graph& graph() const { return graph_; }
   /// Records all nodes on these inputs, in the order of graph().inputs. Throws what the operators throw; for a missing one ModelError.
@@ -32,6 +35,7 @@ class Program {
   std::vector<Tensor> constants_;      // by slot; empty for what a node gives
   std::vector<bool> data_;             // by slot
   std::vector<int> input_slots_, output_slots_;
+  std::unique_ptr<Layouts> layouts_;   // null: values lie as the graph says
 
   Results record_branch(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
 };

@@ -14,7 +14,7 @@
 namespace sinter {
 
 struct Model::State {
-  explicit State(model::Graph graph) : program(std::move(graph)) {}
+  State(model::Graph graph, bool laid_out) : program(std::move(graph), laid_out) {}
   model::Program program;
   int nodes_in_file = 0;
   std::vector<Rewrite> rewrites;
@@ -29,7 +29,7 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location) 
   const int nodes = static_cast<int>(graph.nodes.size());
   std::vector<Rewrite> rewrites;
   if (options.rewrite) rewrites = model::rewrite(graph);
-  auto state = std::make_shared<State>(std::move(graph));
+  auto state = std::make_shared<State>(std::move(graph), options.rewrite);
   state->nodes_in_file = nodes;
   state->rewrites = std::move(rewrites);
   Model model;

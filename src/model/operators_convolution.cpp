@@ -6,21 +6,14 @@
 #include <numeric>
 
 #include "model/call.hpp"
+#include "model/windows.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::model {
-namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// What convolutions and pools say of their windows.
-struct Windows {
-  Numbers stride, dilation;
-  std::vector<std::pair<std::int64_t, std::int64_t>> padding;
-};
-
-/// `kernel` are the window's sizes, `places` those of the tensor.
 Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   const std::size_t axes = kernel.size();
   Windows w;
@@ -44,6 +37,8 @@ Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   for (std::size_t i = 0; i < axes; ++i) w.padding.emplace_back(pads[i], pads[i + axes]);
   return w;
 }
+
+namespace {
 
 Numbers places_of(const Call& c, const Tensor& x) {
   if (x.ndim() < 3) c.refuse(fmt::format("a tensor of shape {}, which has no places", to_string(x.shape())));

@@ -1,0 +1,167 @@
+#include "model/layout.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/windows.hpp"
+#include "sinter/blocked.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::model {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// Channels of an input that is read as it is: pictures have few.
+constexpr std::int64_t kPlanes = 4;
+/// How much work blocks that are not full may add.
+constexpr double kWaste = 2;
+
+std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
+
+// Element by element: what fills the last block stays finite, and no convolution reads it with a weight other than 0.
+constexpr std::string_view kElementwise[] = {"Abs", "Add", "Celu", "Clip", "Elu", "Erf", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Max", "Mean", "Min",
+                                             "Mish", "Mul", "Neg", "PRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sub", "Sum", "Swish", "Tanh",
+                                             "ThresholdedRelu", "com.microsoft.Gelu", "com.microsoft.QuickGelu"};
+// Each channel by itself, over the places.
+constexpr std::string_view kOverPlaces[] = {"GlobalAveragePool", "GlobalMaxPool"};
+constexpr std::string_view kWindows[] = {"AveragePool", "MaxPool"};
+
+bool holds(std::span<const std::string_view> names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+/// An operand beside others in blocks of so many channels, for a function element by element; nothing where it broadcasts otherwise.
+std::optional<Tensor> beside(const Laid& operand, std::int64_t channels, DType dtype) {
+  const Tensor& x = operand.tensor;
+  if (x.empty_handle() || x.size() == 1) return operand.plain();  // bounds of a Clip
+  if (operand.in_blocks()) return operand.channels == channels ? std::optional(x) : std::nullopt;
+  const Shape& shape = x.shape();
+  if (shape.size() > 4 || x.dtype() != dtype) return {};
+  Shape whole(4 - shape.size(), 1);
+  whole.insert(whole.end(), shape.begin(), shape.end());
+  if (whole[1] != 1 && whole[1] != channels) return {};
+  return block_channels(whole == shape ? x : reshape(x, whole));
+}
+
+/// The node with a further axis of windows, along the channels of a block: of one each.
+Node along_blocks(const Node& node) {
+  Node longer = node;
+  const auto add = [&](const char* name, std::initializer_list<std::ptrdiff_t> places, std::int64_t value) {
+    const auto found = longer.attributes.find(name);
+    if (found == longer.attributes.end()) return;
+    if (auto* list = std::get_if<Numbers>(&found->second))
+      for (const std::ptrdiff_t place : places)
+        if (place <= static_cast<std::ptrdiff_t>(list->size())) list->insert(list->begin() + place, value);
+  };
+  add("kernel_shape", {2}, 1);
+  add("strides", {2}, 1);
+  add("dilations", {2}, 1);
+  add("pads", {2, 5}, 0);
+  return longer;
+}
+
+}  // namespace
+
+Tensor Laid::plain() const { return in_blocks() ? unblock_channels(tensor, channels) : tensor; }
+
+std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node& node, const Operator& op, std::span<const Laid> operands,
+                                                 const ReadIntegers& read) const {
+  const auto one = [](Tensor tensor, std::int64_t channels) { return std::vector<Laid>{{std::move(tensor), channels}}; };
+  if (node.op == "Conv") {
+    if (std::optional<Laid> result = convolve(graph, node, operands, read)) return std::vector<Laid>{std::move(*result)};
+    return {};
+  }
+  const auto first = std::find_if(operands.begin(), operands.end(), [](const Laid& operand) { return operand.in_blocks(); });
+  if (first == operands.end() || node.outputs.size() != 1) return {};
+  const std::int64_t channels = first->channels;
+  const auto recorded = [&](const Node& as, std::vector<Tensor> tensors) { return one(op.record(Call(graph, as, std::move(tensors), read))[0], channels); };
+  if (holds(kElementwise, node.op)) {
+    std::vector<Tensor> tensors;
+    for (const Laid& operand : operands) {
+      std::optional<Tensor> tensor = beside(operand, channels, first->tensor.dtype());
+      if (!tensor) return {};
+      tensors.push_back(std::move(*tensor));
+    }
+    return recorded(node, std::move(tensors));
+  }
+  if (holds(kWindows, node.op) && operands.size() == 1) {
+    const auto kernel = node.attributes.find("kernel_shape");
+    const Numbers* list = kernel == node.attributes.end() ? nullptr : std::get_if<Numbers>(&kernel->second);
+    if (!list || list->size() != 2) return {};
+    return recorded(along_blocks(node), {first->tensor});
+  }
+  const bool mean_of_places = [&] {
+    if (node.op != "ReduceMean" || !operands[0].in_blocks()) return false;
+    std::vector<Tensor> tensors;
+    for (const Laid& operand : operands) tensors.push_back(operand.tensor);
+    const Call call(graph, node, std::move(tensors), read);
+    auto axes = call.axes("axes", 1);
+    if (!axes || call.integer("keepdims", 1) == 0) return false;
+    for (std::int64_t& axis : *axes) axis = call.axis(axis, 4);
+    std::sort(axes->begin(), axes->end());
+    return *axes == Numbers{2, 3};
+  }();
+  if (mean_of_places || (holds(kOverPlaces, node.op) && operands.size() == 1)) {
+    const Call call(graph, node, {operands[0].tensor}, read);
+    return one(node.op == "GlobalMaxPool" ? max(call[0], {2, 3}, true) : mean(call[0], {2, 3}, true), channels);
+  }
+  if (node.op == "Concat") {
+    const auto axis = node.attributes.find("axis");
+    const std::int64_t* number = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
+    std::int64_t all = 0;
+    std::vector<Tensor> tensors;
+    for (const Laid& operand : operands) {
+      if (!operand.in_blocks() || operand.channels % kChannelBlock != 0) return {};
+      all += operand.channels;
+      tensors.push_back(operand.tensor);
+    }
+    if (!number || *number != 1) return {};
+    return one(op.record(Call(graph, node, std::move(tensors), read))[0], all);
+  }
+  return {};
+}
+
+/// In blocks: a convolution of float32 whose weights are constants, and that reads all channels or one for each filter. What is not in blocks yet
+/// is brought there where the convolution is worth it.
+std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read) const {
+  if (operands.size() < 2 || node.outputs.size() != 1 || !convolves_in_blocks()) return {};
+  const Laid& x = operands[0];
+  const Tensor &weight = operands[1].tensor, bias = operands.size() > 2 ? operands[2].tensor : Tensor();
+  const auto constant = [&](std::size_t k) { return k >= node.inputs.size() || node.inputs[k].empty() || graph.constants.contains(node.inputs[k]); };
+  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return {};
+  if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32 || weight.ndim() != 4 || x.tensor.ndim() != (x.in_blocks() ? 5 : 4)) return {};
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[0]})) return {};
+  const std::int64_t channels = x.in_blocks() ? x.channels : x.tensor.shape()[1], filters = weight.shape()[0];
+  const Call call(graph, node, {x.tensor, weight, bias}, read);
+  const std::int64_t groups = call.integer("group", 1);
+  const bool depthwise = groups > 1 && groups == channels && filters == channels && weight.shape()[1] == 1;
+  if (!depthwise && (groups != 1 || weight.shape()[1] != channels)) return {};
+  const bool planes = !x.in_blocks() && !depthwise && channels <= kPlanes;
+  const double waste = static_cast<double>(up_to_blocks(filters)) / static_cast<double>(filters) *
+                       (planes || depthwise ? 1.0 : static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels));
+  const Shape& shape = x.tensor.shape();
+  const bool one_place = shape[2] * shape[3] == 1;
+  if (waste > kWaste && !(x.in_blocks() && one_place)) return {};
+  if (one_place && !x.in_blocks()) return {};  // a product of a matrix and a vector
+
+  const Filters laid_out = [&] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = filters_.find(node.outputs[0]); known != filters_.end()) return known->second;
+    }
+    const FilterLayout layout = depthwise ? FilterLayout::depthwise : planes ? FilterLayout::planes : FilterLayout::blocked;
+    Filters made;
+    made.weight = block_filters(weight, layout);
+    if (!bias.empty_handle()) made.bias = pad(bias, {{0, up_to_blocks(filters) - filters}});
+    eval(made.bias.empty_handle() ? std::vector<Tensor>{made.weight} : std::vector<Tensor>{made.weight, made.bias});
+    const std::lock_guard lock(mutex_);
+    return filters_.emplace(node.outputs[0], std::move(made)).first->second;
+  }();
+  const Windows how = windows(call, {weight.shape()[2], weight.shape()[3]}, {shape[2], shape[3]});
+  for (const auto& [before, after] : how.padding)
+    if (before < 0 || after < 0) return {};
+  const Tensor in = x.in_blocks() || planes ? x.tensor : block_channels(call[0]);
+  return Laid{conv2d_blocked(call.at_node(in), laid_out.weight, laid_out.bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation}), filters};
+}
+
+}  // namespace sinter::model

@@ -1,0 +1,42 @@
+// How values lie while a graph is recorded: as the model says, or with their channels in blocks (sinter/blocked.hpp), which is how a CPU convolves
+// fastest. A value stays in blocks from one node to the next as long as the nodes take it so.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/call.hpp"
+
+namespace sinter::model {
+
+/// A value as it lies.
+struct Laid {
+  Tensor tensor;               // empty: left out
+  std::int64_t channels = -1;  // of a tensor in blocks; -1: it lies as the model says
+
+  bool in_blocks() const { return channels >= 0; }
+  /// As the model says.
+  Tensor plain() const;
+};
+
+/// Decides for each node, when its operands are known.
+class Layouts {
+ public:
+  /// The node on what lies in blocks, or so that its result does. Nothing: it is to be recorded as the model says.
+  std::optional<std::vector<Laid>> record(const Graph& graph, const Node& node, const Operator& op, std::span<const Laid> operands, const ReadIntegers& read) const;
+
+ private:
+  struct Filters {
+    Tensor weight, bias;
+  };
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Filters> filters_;  // laid out, by the convolution's result
+
+  std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read) const;
+};
+
+}  // namespace sinter::model
