@@ -1,0 +1,239 @@
+// Random convolutional networks, laid out and not: convolutions of every kind, what may stay in blocks between them and what may not, several outputs.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "onnx_builder.hpp"
+#include "program.hpp"
+#include "seed.hpp"
+#include "sinter/blocked.hpp"
+#include "sinter/freeze_model.hpp"
+#include "sinter/model.hpp"
+
+using namespace sinter;
+using testing::OnnxBuilder;
+namespace fs = std::filesystem;
+
+int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// A file that goes with the test.
+struct File {
+  fs::path path;
+  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_layouts_" + std::to_string(::getpid()) + "_" + name)) {}
+  ~File() { fs::remove(path); }
+};
+
+/// A network, written node by node.
+class Network {
+ public:
+  explicit Network(unsigned seed) : rng_(seed) {
+    const std::int64_t channels = pick({1, 3, 16, 20}), rows = any(5, 12), columns = any(5, 12);
+    inputs.push_back(random({2, channels, rows, columns}));
+    builder.input("x", {-1, channels, rows, columns});
+    values_.push_back({"x", channels, rows, columns});
+    for (std::int64_t step = any(4, 12); step > 0; --step) grow();
+    for (const std::size_t k : {values_.size() - 1, values_.size() / 2})
+      if (values_[k].name != "x" && outputs_.insert(values_[k].name).second) builder.output(values_[k].name);
+  }
+
+  OnnxBuilder builder;
+  std::vector<Tensor> inputs;
+  std::string text;
+
+ private:
+  struct Value {
+    std::string name;
+    std::int64_t channels, rows, columns;
+    bool same(const Value& other) const { return channels == other.channels && rows == other.rows && columns == other.columns; }
+  };
+
+  std::int64_t any(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng_); }
+  std::int64_t pick(const Numbers& list) { return list[static_cast<std::size_t>(any(0, static_cast<std::int64_t>(list.size()) - 1))]; }
+  std::vector<float> numbers(std::int64_t count, float most) {
+    std::vector<float> list(static_cast<std::size_t>(count));
+    for (float& x : list) x = std::uniform_real_distribution<float>(-most, most)(rng_);
+    return list;
+  }
+  Tensor random(const Shape& shape) { return from_span(numbers(element_count(shape), 1), shape); }
+  std::string fresh(const char* what) { return what + std::to_string(++count_); }
+  std::string constant(const Numbers& shape, float most) {
+    const std::string name = fresh("k");
+    std::int64_t size = 1;
+    for (const std::int64_t axis : shape) size *= axis;
+    builder.constant(name, shape, numbers(size, most));
+    return name;
+  }
+  Value add(const std::string& op, const std::vector<std::string>& in, Value like, const std::vector<OnnxBuilder::Attribute>& attributes = {}) {
+    like.name = fresh("v");
+    builder.node(op, in, {like.name}, attributes);
+    text += op + " ";
+    values_.push_back(like);
+    return like;
+  }
+  Value conv(const Value& x, std::int64_t filters, std::int64_t groups, std::int64_t taps, std::int64_t stride, std::int64_t dilation) {
+    const std::int64_t each = x.channels / groups, reach = (taps - 1) * dilation, before = any(0, reach), after = reach - before + any(0, 1);
+    std::vector<std::string> in{x.name, constant({filters, each, taps, taps}, 1.5f / std::sqrt(static_cast<float>(each * taps * taps)))};
+    if (any(0, 2) > 0) in.push_back(constant({filters}, 0.5f));
+    const Value like{"", filters, (x.rows + before + after - reach - 1) / stride + 1, (x.columns + before + after - reach - 1) / stride + 1};
+    text += std::to_string(x.channels) + "->" + std::to_string(filters) + (groups > 1 ? "/" + std::to_string(groups) : "") + " ";
+    return add("Conv", in, like, {{"pads", Numbers{before, before, after, after}}, {"strides", Numbers{stride, stride}}, {"dilations", Numbers{dilation, dilation}}, {"group", groups}});
+  }
+
+  void grow() {
+    const Value x = values_[static_cast<std::size_t>(any(std::max<std::int64_t>(0, static_cast<std::int64_t>(values_.size()) - 3), static_cast<std::int64_t>(values_.size()) - 1))];
+    switch (any(0, 12)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: conv(x, pick({1, 8, 16, 24, 32, 40}), 1, pick({1, 1, 3, 5}), pick({1, 1, 2}), pick({1, 1, 2})); return;
+      case 4: conv(x, x.channels, x.channels, pick({3, 5}), pick({1, 2}), 1); return;
+      case 5: conv(x, 2 * x.channels, x.channels % 2 == 0 ? 2 : 1, 3, 1, 1); return;
+      case 6: {
+        static const char* const kOps[] = {"Relu", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh", "Elu", "Softplus"};
+        add(kOps[any(0, 6)], {x.name}, x);
+        return;
+      }
+      case 7: add("Clip", {x.name, constant({}, 0.1f), ""}, x); return;
+      case 8:
+        for (const Value& other : std::vector<Value>(values_))
+          if (other.name != x.name && other.same(x)) {
+            add(any(0, 1) ? "Add" : "Mul", {other.name, x.name}, x);
+            return;
+          }
+        switch (any(0, 3)) {
+          case 0: add("Mul", {x.name, constant({x.channels, 1, 1}, 1)}, x); return;
+          case 1: add("Add", {constant({1, x.channels, 1, 1}, 1), x.name}, x); return;
+          case 2: add("Add", {x.name, constant({1, 1, x.rows, x.columns}, 1)}, x); return;
+          default: add("Mul", {constant({}, 2), x.name}, x);
+        }
+        return;
+      case 9: {  // squeeze and excite
+        const Value pooled = any(0, 1) ? add("GlobalAveragePool", {x.name}, {"", x.channels, 1, 1})
+                                       : add("ReduceMean", {x.name}, {"", x.channels, 1, 1}, {{"axes", Numbers{any(0, 1) ? 2 : -2, 3}}, {"keepdims", 1}});
+        const Value gate = conv(pooled, x.channels, 1, 1, 1, 1);
+        if (gate.rows == 1 && gate.columns == 1) add("Mul", {x.name, gate.name}, x);
+        return;
+      }
+      case 10: {
+        const std::int64_t size = std::min<std::int64_t>({2, x.rows, x.columns}), pad = any(0, size - 1);
+        const Value like{"", x.channels, (x.rows + 2 * pad - size) / 2 + 1, (x.columns + 2 * pad - size) / 2 + 1};
+        if (any(0, 1)) add("MaxPool", {x.name}, like, {{"kernel_shape", Numbers{size, size}}, {"strides", Numbers{2, 2}}, {"pads", Numbers(4, pad)}});
+        else add("AveragePool", {x.name}, like, {{"kernel_shape", Numbers{size, size}}, {"strides", Numbers{2, 2}}, {"pads", Numbers(4, pad)}, {"count_include_pad", any(0, 1)}});
+        return;
+      }
+      case 11:
+        for (const Value& other : std::vector<Value>(values_))
+          if (other.rows == x.rows && other.columns == x.columns && other.channels <= 64) {
+            add("Concat", {other.name, x.name}, {"", other.channels + x.channels, x.rows, x.columns}, {{"axis", 1}});
+            return;
+          }
+        return;
+      default: {  // there and back, which knows the model's own order only
+        const Value turned = add("Transpose", {x.name}, {"", x.rows, x.columns, x.channels}, {{"perm", Numbers{0, 2, 3, 1}}});
+        values_.pop_back();
+        const Value softened = add("Softmax", {turned.name}, turned, {{"axis", 3}});
+        values_.pop_back();
+        add("Transpose", {softened.name}, x, {{"perm", Numbers{0, 3, 1, 2}}});
+      }
+    }
+  }
+
+  std::mt19937 rng_;
+  std::vector<Value> values_;
+  std::set<std::string> outputs_;
+  int count_ = 0;
+};
+
+void check_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  REQUIRE(got.size() == want.size());
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    REQUIRE(got[k].shape() == want[k].shape());
+    REQUIRE(got[k].dtype() == want[k].dtype());
+    if (got[k].size() == 0) continue;
+    const auto a = got[k].to_vector<float>(), b = want[k].to_vector<float>();
+    double worst = 0, most = 1;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      most = std::max(most, std::fabs(static_cast<double>(b[i])));
+      worst = std::max(worst, std::isfinite(a[i]) ? std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])) : 1e300);
+    }
+    CHECK(worst <= 1e-4 * most);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a network that is laid out computes what its nodes say") {
+  const unsigned seed = testing::test_seed();
+  for (unsigned i = 0; i < 20; ++i) {
+    const Network network(seed + i);
+    INFO("SINTER_TEST_SEED=", seed, " network ", i, ": ", network.text);
+    File file("random.onnx");
+    network.builder.save(file.path);
+    const Model laid_out = Model::load(file.path.string()), plain = Model::load(file.path.string(), {.rewrite = false});
+    const std::vector<Tensor> want = plain(network.inputs);
+    check_near(laid_out(network.inputs), want);
+    if (i < 4) check_near(freeze(laid_out, {{"N", {2}}})(network.inputs), want);
+  }
+}
+
+TEST_CASE("blocks stay from convolution to convolution, and other nodes get what the model says") {
+  OnnxBuilder m;
+  std::mt19937 rng(7);
+  const auto numbers = [&](std::size_t count) {
+    std::vector<float> list(count);
+    for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
+    return list;
+  };
+  m.input("x", {-1, 3, 20, 20}).output("y");
+  m.constant("w1", {24, 3, 3, 3}, numbers(24 * 27)).constant("b1", {24}, numbers(24)).constant("w2", {24, 1, 3, 3}, numbers(216)).constant("w3", {24, 24, 1, 1}, numbers(576));
+  m.node("Conv", {"x", "w1", "b1"}, {"c1"}, {{"strides", {2, 2}}}).node("Relu", {"c1"}, {"r1"}).node("Conv", {"r1", "w2"}, {"c2"}, {{"group", 24}, {"pads", {1, 1, 1, 1}}});
+  m.node("Relu", {"c2"}, {"r2"}).node("Conv", {"r2", "w3"}, {"c3"}).node("Add", {"c3", "r1"}, {"s"}).node("GlobalAveragePool", {"s"}, {"g"}).node("Flatten", {"g"}, {"y"});
+  File file("chain.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = ones({1, 3, 20, 20}, DType::float32);
+  const Tensor y = model({x})[0];
+  const std::string told = explain(y);
+  CHECK((told.find("conv_blocked") != std::string::npos) == convolves_in_blocks());
+  if (!convolves_in_blocks()) return;
+  CHECK(told.find(" conv (") == std::string::npos);
+  if (options().fuse) CHECK(told.find("ops     copy") == std::string::npos);  // nothing is brought into blocks, or out of them, by itself
+
+  // Filters are laid out once.
+  eval(y);
+  const Counters before = counters();
+  eval(model({x})[0]);
+  CHECK(counters().library_calls - before.library_calls == 3);
+  CHECK(counters().plans_made == before.plans_made);
+}
+
+TEST_CASE("one model, several threads, filters laid out by whoever comes first") {
+  OnnxBuilder m;
+  m.input("x", {-1, 16, 6, 6}).output("y");
+  std::vector<float> list(16 * 16 * 9);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = 0.01f * static_cast<float>(i % 19) - 0.09f;
+  m.constant("w", {16, 16, 3, 3}, list).node("Conv", {"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}}).node("Relu", {"c"}, {"y"});
+  File file("threads.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = reshape(arange(2 * 16 * 36), {2, 16, 6, 6}).astype(DType::float32) * 0.01f;
+  std::vector<std::vector<float>> results(4);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& result : results)
+      threads.emplace_back([&model, &x, &result] { result = model({x})[0].to_vector<float>(); });
+  }
+  const auto want = Model::load(file.path.string(), {.rewrite = false})({x})[0].to_vector<float>();
+  for (const auto& result : results) {
+    CHECK(result == results[0]);
+    REQUIRE(result.size() == want.size());
+  }
+  check_near({from_span(results[0])}, {from_span(want)});
+}
