@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Trained models, side by side in one run: sinter, sinter with one kernel an operation, ONNX Runtime with all its optimisations.
+"""Trained models, side by side in one run: a plan that sinter compiled, sinter recording the model with each call, the same with one kernel an
+operation, ONNX Runtime with all its optimisations.
 
     bench/make_models.py FOLDER
-    bench/models.py SINTER FOLDER [--threads 1] [--times 20] [NAME...]
+    bench/models.py SINTER FOLDER [--threads 1] [--batch 1] [--times 20] [NAME...]
 
 Prints for each model the largest difference from ONNX Runtime's result, the nodes before and after the rewrites, the kernels and library calls,
 and the fastest of N runs of each as a ratio to ONNX Runtime's.
@@ -19,10 +20,13 @@ import numpy as np
 import onnxruntime
 
 
-def fastest_of_runtime(path, inputs, threads, times):
+def session_of(path, threads):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(path, options)
+    return onnxruntime.InferenceSession(path, options)
+
+
+def fastest_of_runtime(session, inputs, times):
     best = float("inf")
     for _ in range(times + 2):
         start = time.perf_counter()
@@ -38,7 +42,21 @@ def ours(sinter, path, files, threads, times, *extra):
                              env={**os.environ, "SINTER_THREADS": str(threads)}, capture_output=True, text=True)
         if run.returncode:
             raise SystemExit(run.stderr)
-        return float(re.search(r"min +([0-9.]+) ms", run.stdout).group(1)), np.load(os.path.join(out, "y.npy"))
+        written = re.search(r"wrote (.*\.npy)", run.stdout).group(1)
+        return float(re.search(r"min +([0-9.]+) ms", run.stdout).group(1)), np.load(written)
+
+
+def compiled(sinter, path, check, inputs, folder):
+    """The plan's file, for the sizes of these inputs."""
+    sizes = {}
+    for key, shape in re.findall(r"^input +(\S+): \S+?\[(.*)\]$", check, re.M):
+        sizes.update({axis: size for axis, size in zip(shape.split(", "), inputs[key].shape) if not axis.isdigit()})
+    plan = os.path.join(folder, "model.plan")
+    run = subprocess.run([sinter, "compile", path, "-o", plan, *[word for axis, size in sizes.items() for word in ("--size", f"{axis}={size}")]],
+                         capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return plan
 
 
 def main():
@@ -47,24 +65,34 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=1, help="inputs repeated along their first axis")
     parser.add_argument("--times", type=int, default=20)
     given = parser.parse_args()
     names = given.names or sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(given.folder, "*.onnx")))
-    print(f"| model ({given.threads} thread{'s' * (given.threads > 1)}) | difference | nodes | after rewrites | ONNX Runtime ms | sinter | sinter, fuse off |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"| model ({given.threads} thread{'s' * (given.threads > 1)}, batch {given.batch}) | difference | nodes | after rewrites | ONNX Runtime ms | plan | recorded | fuse off |")
+    print("|---|---|---|---|---|---|---|---|")
     for name in names:
         path = os.path.join(given.folder, name + ".onnx")
         files = {os.path.basename(file)[len(name) + 1:-4]: file for file in glob.glob(os.path.join(given.folder, name + ".*.npy"))}
-        expected = np.load(files.pop("y"))
+        files.pop("y")
         check = subprocess.run([given.sinter, "check", path], capture_output=True, text=True).stdout
         before, after = re.search(r"nodes +(\d+) in the file, (\d+)", check).groups()
-        inputs = {key: np.load(file) for key, file in files.items()}
-        runtime = fastest_of_runtime(path, inputs, given.threads, given.times)
-        fused, result = ours(given.sinter, path, files, given.threads, given.times)
-        unfused, _ = ours(given.sinter, path, files, given.threads, max(given.times // 4, 3), "--fuse", "off")
-        runtime = min(runtime, fastest_of_runtime(path, inputs, given.threads, given.times))
+        inputs = {key: np.concatenate([np.load(file)] * given.batch) for key, file in files.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            files = {key: os.path.join(folder, f"{number}.npy") for number, key in enumerate(inputs)}
+            for key, file in files.items():
+                np.save(file, inputs[key])
+            session = session_of(path, given.threads)
+            expected = session.run(None, inputs)[0]
+            plan = compiled(given.sinter, path, check, inputs, folder)
+            runtime = fastest_of_runtime(session, inputs, given.times)
+            frozen, result = ours(given.sinter, plan, files, given.threads, given.times)
+            recorded, _ = ours(given.sinter, path, files, given.threads, given.times)
+            runtime = min(runtime, fastest_of_runtime(session, inputs, given.times))
+            frozen = min(frozen, ours(given.sinter, plan, files, given.threads, given.times)[0])
+            unfused, _ = ours(given.sinter, path, files, given.threads, max(given.times // 4, 3), "--fuse", "off")
         difference = np.abs(result - expected).max() / max(np.abs(expected).max(), 1e-30)
-        print(f"| {name} | {difference:.1e} | {before} | {after} | {runtime:.1f} | {fused / runtime:.2f} | {unfused / runtime:.2f} |", flush=True)
+        print(f"| {name} | {difference:.1e} | {before} | {after} | {runtime:.1f} | {frozen / runtime:.2f} | {recorded / runtime:.2f} | {unfused / runtime:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
