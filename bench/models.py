@@ -35,15 +35,14 @@ def fastest_of_runtime(session, inputs, times):
     return best * 1e3
 
 
-def ours(sinter, path, files, threads, times, *extra):
-    """The fastest run in ms, and the first output."""
+def ours(sinter, path, output, files, threads, times, *extra):
+    """The fastest run in ms, and the output of this name."""
     with tempfile.TemporaryDirectory() as out:
         run = subprocess.run([sinter, "run", path, *[f"{key}={file}" for key, file in files.items()], "-o", out, "--time", str(times), *extra],
                              env={**os.environ, "SINTER_THREADS": str(threads)}, capture_output=True, text=True)
         if run.returncode:
             raise SystemExit(run.stderr)
-        written = re.search(r"wrote (.*\.npy)", run.stdout).group(1)
-        return float(re.search(r"min +([0-9.]+) ms", run.stdout).group(1)), np.load(written)
+        return float(re.search(r"min +([0-9.]+) ms", run.stdout).group(1)), np.load(os.path.join(out, output + ".npy"))
 
 
 def compiled(sinter, path, check, inputs, folder):
@@ -83,14 +82,15 @@ def main():
             for key, file in files.items():
                 np.save(file, inputs[key])
             session = session_of(path, given.threads)
-            expected = session.run(None, inputs)[0]
+            output = session.get_outputs()[0].name
+            expected = session.run([output], inputs)[0]
             plan = compiled(given.sinter, path, check, inputs, folder)
             runtime = fastest_of_runtime(session, inputs, given.times)
-            frozen, result = ours(given.sinter, plan, files, given.threads, given.times)
-            recorded, _ = ours(given.sinter, path, files, given.threads, given.times)
+            frozen, result = ours(given.sinter, plan, output, files, given.threads, given.times)
+            recorded, _ = ours(given.sinter, path, output, files, given.threads, given.times)
             runtime = min(runtime, fastest_of_runtime(session, inputs, given.times))
-            frozen = min(frozen, ours(given.sinter, plan, files, given.threads, given.times)[0])
-            unfused, _ = ours(given.sinter, path, files, given.threads, max(given.times // 4, 3), "--fuse", "off")
+            frozen = min(frozen, ours(given.sinter, plan, output, files, given.threads, given.times)[0])
+            unfused, _ = ours(given.sinter, path, output, files, given.threads, max(given.times // 4, 3), "--fuse", "off")
         difference = np.abs(result - expected).max() / max(np.abs(expected).max(), 1e-30)
         print(f"| {name} | {difference:.1e} | {before} | {after} | {runtime:.1f} | {frozen / runtime:.2f} | {recorded / runtime:.2f} | {unfused / runtime:.2f} |", flush=True)
 

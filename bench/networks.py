@@ -1,0 +1,116 @@
+"""Networks that no package brings, in PyTorch: a decoder with its cache (GPT-2's sizes) and a detector (a small one of YOLO's kind)."""
+import math
+
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    """A decoder's layer on new tokens, beside the keys and values of those before."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.before_attention, self.before_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x, past, mask):
+        batch, tokens, width = x.shape
+        q, k, v = self.qkv(self.before_attention(x)).split(width, dim=2)
+        q, k, v = (t.view(batch, tokens, self.heads, width // self.heads).transpose(1, 2) for t in (q, k, v))
+        k, v = torch.cat((past[:, 0], k), dim=2), torch.cat((past[:, 1], v), dim=2)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(width // self.heads)
+        mixed = torch.softmax(scores + mask, dim=-1) @ v
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, tokens, width))
+        return x + self.down(nn.functional.gelu(self.up(self.before_mlp(x)), approximate="tanh")), torch.stack((k, v), dim=1)
+
+
+class Decoder(nn.Module):
+    def __init__(self, layers=12, width=768, heads=12, vocabulary=50257, positions=1024):
+        super().__init__()
+        self.token, self.position = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.last = nn.LayerNorm(width)
+
+    def forward(self, ids, past):
+        """ids (batch, tokens); past (batch, layers, 2, heads, tokens before, width of a head) -> logits of the last token, past with the new tokens."""
+        tokens, before = ids.shape[1], past.shape[4]
+        x = self.token(ids) + self.position(torch.arange(before, before + tokens))
+        at = torch.arange(before + tokens)
+        mask = torch.where(at.unsqueeze(0) > (torch.arange(tokens) + before).unsqueeze(1), -1e9, 0.0)
+        kept = []
+        for number, block in enumerate(self.blocks):
+            x, both = block(x, past[:, number], mask)
+            kept.append(both)
+        return self.last(x[:, -1]) @ self.token.weight.T, torch.stack(kept, dim=1)
+
+
+def conv(channels, filters, taps=1, stride=1):
+    return nn.Sequential(nn.Conv2d(channels, filters, taps, stride, taps // 2, bias=False), nn.BatchNorm2d(filters), nn.SiLU())
+
+
+class Stage(nn.Module):
+    """Half of the channels through residual blocks, the other half past them."""
+
+    def __init__(self, channels, filters, depth, residual=True):
+        super().__init__()
+        half = filters // 2
+        self.through, self.past, self.out = conv(channels, half), conv(channels, half), conv(filters, filters)
+        self.blocks = nn.ModuleList(nn.Sequential(conv(half, half), conv(half, half, 3)) for _ in range(depth))
+        self.residual = residual
+
+    def forward(self, x):
+        y = self.through(x)
+        for block in self.blocks:
+            y = y + block(y) if self.residual else block(y)
+        return self.out(torch.cat((y, self.past(x)), dim=1))
+
+
+class Pyramid(nn.Module):
+    """Maxima over windows of 5, 9 and 13."""
+
+    def __init__(self, channels):
+        super().__init__()
+        self.narrow, self.out = conv(channels, channels // 2), conv(2 * channels, channels)
+        self.pool = nn.MaxPool2d(5, 1, 2)
+
+    def forward(self, x):
+        x = self.narrow(x)
+        a = self.pool(x)
+        b = self.pool(a)
+        return self.out(torch.cat((x, a, b, self.pool(b)), dim=1))
+
+
+class Detector(nn.Module):
+    def __init__(self, classes=80, width=32):
+        super().__init__()
+        w = width
+        self.stem = nn.Sequential(conv(3, w, 3, 2), conv(w, 2 * w, 3, 2), Stage(2 * w, 2 * w, 1))
+        self.third = nn.Sequential(conv(2 * w, 4 * w, 3, 2), Stage(4 * w, 4 * w, 2))
+        self.fourth = nn.Sequential(conv(4 * w, 8 * w, 3, 2), Stage(8 * w, 8 * w, 3))
+        self.fifth = nn.Sequential(conv(8 * w, 16 * w, 3, 2), Stage(16 * w, 16 * w, 1), Pyramid(16 * w))
+        self.down5, self.down4 = conv(16 * w, 8 * w), conv(8 * w, 4 * w)
+        self.up4, self.up3 = Stage(16 * w, 8 * w, 1, False), Stage(8 * w, 4 * w, 1, False)
+        self.next4, self.next5 = conv(4 * w, 4 * w, 3, 2), conv(8 * w, 8 * w, 3, 2)
+        self.out4, self.out5 = Stage(8 * w, 8 * w, 1, False), Stage(16 * w, 16 * w, 1, False)
+        self.heads = nn.ModuleList(nn.Conv2d(f * w, 3 * (5 + classes), 1) for f in (4, 8, 16))
+        self.classes = classes
+
+    def forward(self, x):
+        """(batch, 3, rows, columns), multiples of 32 -> (batch, boxes, 5 + classes): centre and size in cells, whether, of which class."""
+        third = self.third(self.stem(x))
+        fourth = self.fourth(third)
+        p5 = self.down5(self.fifth(fourth))
+        p4 = self.down4(self.up4(torch.cat((nn.functional.interpolate(p5, scale_factor=2.0, mode="nearest"), fourth), dim=1)))
+        p3 = self.up3(torch.cat((nn.functional.interpolate(p4, scale_factor=2.0, mode="nearest"), third), dim=1))
+        n4 = self.out4(torch.cat((self.next4(p3), p4), dim=1))
+        n5 = self.out5(torch.cat((self.next5(n4), p5), dim=1))
+        found = []
+        for head, level in zip(self.heads, (p3, n4, n5)):
+            y = head(level)
+            batch, _, rows, columns = y.shape
+            y = torch.sigmoid(y.view(batch, 3, 5 + self.classes, rows, columns).permute(0, 1, 3, 4, 2))
+            place, size, rest = y.split((2, 2, self.classes + 1), dim=4)
+            found.append(torch.cat((place * 2 - 0.5, (size * 2) ** 2, rest), dim=4).reshape(batch, -1, 5 + self.classes))
+        return torch.cat(found, dim=1)
