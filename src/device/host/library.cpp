@@ -67,7 +67,10 @@ std::string library_of(const fuse::LibraryCall& call) {
     case trace::Op::matmul: {
       double multiply_adds = static_cast<double>(call.operands[0].shape.back());
       for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
-      return is_bool(call.dtype) ? "loops over rows" : block_product(call.dtype, multiply_adds).name;
+      if (is_bool(call.dtype)) return "loops over rows";
+      if (is_thin(call.dtype, call.operands[0].strides.back() != 1, call.operands[1].strides.back() != 1, call.shape[call.shape.size() - 2]))
+        return fmt::format("rows by the matrix as it lies ({})", host_blocks().instruction_set);
+      return block_product(call.dtype, multiply_adds).name;
     }
     case trace::Op::conv: return who_convolves(call);
     case trace::Op::conv_blocked: return fmt::format("channels in blocks ({})", host_blocks().instruction_set);

@@ -43,7 +43,14 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
   return static_cast<const char*>(operand.data) + at * static_cast<std::int64_t>(size);
 }
 
+/// Columns of a thin product that are taken together at least.
+constexpr std::int64_t kThinLeast = 256;
+
 }  // namespace
+
+bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m) {
+  return (dtype == DType::float32 || dtype == DType::float64) && m <= kThinRows && !(a_transposed && b_transposed);
+}
 
 const HostBlocks& host_blocks() {
   static const HostBlocks chosen = [] {
@@ -51,10 +58,10 @@ const HostBlocks& host_blocks() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
-      return HostBlocks{"avx512", &matmul_block_avx512, &depthwise_plane_avx512, &lay_out_avx512, &conv_tile_avx512, &depthwise_tile_avx512};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostBlocks{"avx2", &matmul_block_avx2, &depthwise_plane_avx2, &lay_out_avx2, &conv_tile_avx2, &depthwise_tile_avx2};
+      return HostBlocks{"avx512", &matmul_block_avx512, &thin_product_avx512, &depthwise_plane_avx512, &lay_out_avx512, &conv_tile_avx512, &depthwise_tile_avx512};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostBlocks{"avx2", &matmul_block_avx2, &thin_product_avx2, &depthwise_plane_avx2, &lay_out_avx2, &conv_tile_avx2, &depthwise_tile_avx2};
 #endif
-    return HostBlocks{"baseline", &matmul_block_baseline, &depthwise_plane_baseline, &lay_out_baseline, &conv_tile_baseline, &depthwise_tile_baseline};
+    return HostBlocks{"baseline", &matmul_block_baseline, &thin_product_baseline, &depthwise_plane_baseline, &lay_out_baseline, &conv_tile_baseline, &depthwise_tile_baseline};
   }();
   return chosen;
 }
@@ -83,16 +90,21 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     if (finished) finished(0, elements * m * n);
     return;
   }
-  const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + kBlockColumns - 1) / kBlockColumns;
+  const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
+  const int threads_here = thread_count(threads);
+  // Of thin products no bit depends on which columns are taken together: as many as give each thread some, in long pieces of memory.
+  const std::int64_t wide = std::max(kThinLeast, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
+  const std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
+  const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + block_columns - 1) / block_columns;
   const BlockProduct product = block_product(dtype, static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   const auto run_block = [&](std::int64_t task) {
     const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
-    const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * kBlockColumns;
+    const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * block_columns;
     const MatmulBlock block{advance(a, size, batch, element, row, 0),
                             advance(b, size, batch, element, 0, column),
                             static_cast<char*>(c) + ((element * m + row) * n + column) * static_cast<std::int64_t>(size),
                             std::min(kBlockRows, m - row),
-                            std::min(kBlockColumns, n - column),
+                            std::min(block_columns, n - column),
                             k,
                             a.leading,
                             b.leading,
@@ -100,6 +112,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
+    else if (thin) host_blocks().multiply_thin(dtype, block);
     else multiply(product, dtype, block);
     if (!finished) return;
     const std::int64_t first = (element * m + row) * n + column;
@@ -108,10 +121,10 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
       for (std::int64_t i = 0; i < block.rows; ++i) finished(first + i * n, first + i * n + block.columns);
   };
   // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
-  const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(kBlockColumns, n)) * static_cast<double>(k);
+  const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(block_columns, n)) * static_cast<double>(k);
   const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(each, 1.0)));
   const std::int64_t blocks = elements * row_blocks * column_blocks;
-  run_tasks(thread_count(threads), (blocks + together - 1) / together, [&](std::int64_t piece) {
+  run_tasks(threads_here, (blocks + together - 1) / together, [&](std::int64_t piece) {
     for (std::int64_t block = piece * together; block < std::min(blocks, (piece + 1) * together); ++block) run_block(block);
   });
 }

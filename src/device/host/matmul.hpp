@@ -16,7 +16,7 @@ namespace sinter::device {
 /// The blocks of the instruction set in use: "avx512", "avx2" or "baseline".
 struct HostBlocks {
   const char* instruction_set;
-  MatmulBlockFn multiply;
+  MatmulBlockFn multiply, multiply_thin;
   DepthwisePlaneFn depthwise;
   LayOutFn lay_out;
   ConvTileFn conv_tile;
@@ -32,6 +32,9 @@ struct BlockProduct {
 BlockProduct block_product(DType dtype, double multiply_adds);
 /// Throws DeviceError where the library fails.
 void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block);
+
+/// Whether a product of m rows is computed as the right matrix lies, without blocks.
+bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m);
 
 /// One operand: element (i, j) of a matrix is at i * leading + j from the matrix's start, or, when transposed, at j * leading + i.
 /// The matrices start at the sum of batch index * batch stride over the batch axes; a stride of 0 repeats.

@@ -9,3 +9,5 @@
 #define SINTER_CONV_TILE conv_tile_avx2
 #define SINTER_DEPTHWISE_TILE depthwise_tile_avx2
 #include "device/host/conv_tile.inl"
+#define SINTER_THIN_PRODUCT thin_product_avx2
+#include "device/host/thin_product.inl"

@@ -7,3 +7,5 @@
 #define SINTER_CONV_TILE conv_tile_baseline
 #define SINTER_DEPTHWISE_TILE depthwise_tile_baseline
 #include "device/host/conv_tile.inl"
+#define SINTER_THIN_PRODUCT thin_product_baseline
+#include "device/host/thin_product.inl"

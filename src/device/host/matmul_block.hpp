@@ -24,4 +24,11 @@ bool matmul_block_baseline(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx2(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx512(DType dtype, const MatmulBlock& block);
 
+/// The same of at most this many rows, all of the depth at once; false where it is not for these. An element's sum runs in an order that the depth and
+/// the layout of b decide, whatever columns are computed beside it; the last ones, fewer than kThinColumns, by themselves.
+constexpr std::int64_t kThinRows = 4, kThinColumns = 64;
+bool thin_product_baseline(DType dtype, const MatmulBlock& block);
+bool thin_product_avx2(DType dtype, const MatmulBlock& block);
+bool thin_product_avx512(DType dtype, const MatmulBlock& block);
+
 }  // namespace sinter::device
