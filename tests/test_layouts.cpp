@@ -237,3 +237,23 @@ TEST_CASE("one model, several threads, filters laid out by whoever comes first")
   }
   check_near({from_span(results[0])}, {from_span(want)});
 }
+
+TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file too") {
+  OnnxBuilder m;
+  m.input("x", {-1, 6}).output("y");
+  m.integers("k0", {0});
+  m.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "k0"}, {"n"}).node("Cast", {"n"}, {"f"}, {{"to", 1}}).node("Add", {"n", "n"}, {"q"}).node("Cast", {"q"}, {"g"}, {{"to", 1}});
+  m.node("Div", {"x", "f"}, {"d"}).node("Add", {"d", "g"}, {"y"});
+  File file("numbers.onnx"), plan("numbers.plan");
+  const Model model = Model::load(m.save(file.path));
+  freeze(model, {{"N", {10}}}).save(plan.path.string());
+  const Function loaded = Function::load(plan.path.string());
+  for (const std::int64_t rows : {10, 11, 37}) {
+    const Tensor x = reshape(arange(rows * 6), {rows, 6}).astype(DType::float32);
+    const auto got = loaded({x})[0].to_vector<float>();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double want = static_cast<double>(i) / static_cast<double>(rows) + static_cast<double>(2 * rows);
+      REQUIRE(std::fabs(static_cast<double>(got[i]) - want) <= 1e-6 * want);
+    }
+  }
+}

@@ -6,6 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "sinter/sinter.hpp"
+
 namespace sinter::model {
 
 std::vector<std::int64_t> read_integers(const Node&, std::size_t, const Tensor& tensor) {
@@ -75,7 +77,8 @@ Program::Program(Graph graph, bool laid_out) : graph_(std::move(graph)), layouts
   }
   std::unordered_map<int, std::size_t> last;
   for (const Node& node : graph_.nodes) {
-    Line line{find_operator(node.op), {}, {}, {}, {}};
+    Line line{find_operator(node.op), {}, {}, {}, false, {}};
+    line.elementwise = std::any_of(elementwise_operators().begin(), elementwise_operators().end(), [&](const Operator& row) { return &row == line.op; });
     const bool shape_alone = node.op == "Shape" || node.op == "Size";
     bool data = false;
     std::vector<std::string> inputs = node.inputs;
@@ -118,6 +121,15 @@ Results Program::record_branch(const Line& line, const Node& node, const std::ve
   return branch.record(std::span(operands).subspan(first, branch.input_slots_.size()), read);
 }
 
+/// A number that follows from the inputs' shapes (a mask's length, say) as a literal: it stays a number of the recording, for which there is a rule when
+/// the model is frozen, where a tensor's element would hold it to today's sizes.
+Tensor Program::literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const {
+  const int slot = line.inputs[input];
+  if (slot < 0 || data_[static_cast<std::size_t>(slot)] || !constants_[static_cast<std::size_t>(slot)].empty_handle()) return tensor;
+  if (tensor.dtype() != DType::int64 || tensor.size() != 1) return tensor;
+  return full(tensor.shape(), read(node, input, tensor)[0], DType::int64);
+}
+
 std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIntegers& read) const {
   std::vector<Laid> values;
   values.reserve(constants_.size());
@@ -133,7 +145,10 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
     if (layouts_ && line.op && line.branches.empty()) results = layouts_->record(graph_, node, *line.op, operands, read);
     if (!results) {
       std::vector<Tensor> plain;
-      for (const Laid& operand : operands) plain.push_back(operand.plain());
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        plain.push_back(operands[k].plain());
+        if (line.elementwise) plain.back() = literal(line, node, k, plain.back(), read);
+      }
       results.emplace();
       for (Tensor& result : line.branches.empty() ? record_node(graph_, node, line.op, std::move(plain), read) : record_branch(line, node, plain, read))
         results->push_back({std::move(result)});

@@ -28,6 +28,7 @@ class Program {
     const Operator* op;                // nullptr: missing
     std::vector<int> inputs, outputs;  // slots; -1: left out
     std::vector<int> last;             // slots that nobody reads afterwards
+    bool elementwise = false;          // reads elements of its operands, and no sizes from them
     std::vector<Program> branches;     // of an If: then and else; what they read of this graph are further inputs of the line
   };
   Graph graph_;
@@ -37,6 +38,7 @@ class Program {
   std::vector<int> input_slots_, output_slots_;
   std::unique_ptr<Layouts> layouts_;   // null: values lie as the graph says
 
+  Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
   Results record_branch(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
 };
 
