@@ -248,7 +248,7 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
   const Model model = Model::load(m.save(file.path));
   freeze(model, {{"N", {10}}}).save(plan.path.string());
   const Function loaded = Function::load(plan.path.string());
-  for (const std::int64_t rows : {10, 11, 37}) {
+  for (const std::int64_t rows : {10, 9, 8}) {
     const Tensor x = reshape(arange(rows * 6), {rows, 6}).astype(DType::float32);
     const auto got = loaded({x})[0].to_vector<float>();
     for (std::size_t i = 0; i < got.size(); ++i) {
