@@ -405,3 +405,63 @@ TEST_CASE("one model, several threads") {
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
 }
+
+TEST_CASE("Loop runs its body, and adds up what each round gives; it ends when its condition does") {
+  OnnxBuilder body, m;
+  // s = s * x + k (of the graph around it); each round gives s; goes on while s[0] < 50
+  body.input("i", {}, 7).input("go", {}, 9).input("s", {2}).output("on", {}, 9).output("next").output("each");
+  body.constant("fifty", {}, {50}).integers("first", {0});
+  body.node("Mul", {"s", "x"}, {"p"}).node("Add", {"p", "k"}, {"next"}).node("Identity", {"next"}, {"each"});
+  body.node("Gather", {"next", "first"}, {"n0"}).node("Less", {"n0", "fifty"}, {"on"});
+  m.input("x", {2}).input("n", {}, 7).output("last").output("all").constant("k", {2}, {1, 2});
+  m.node("Identity", {"x"}, {"start"}).node("Loop", {"n", "", "start"}, {"last", "all"}, {{"body", body.model.graph()}});
+  File file("loop.onnx");
+  const Model model = Model::load(m.save(file.path));
+  CHECK(model.missing().empty());
+  const auto reference = [](double x, double k, int rounds) {
+    std::vector<float> list;
+    double s = x;
+    for (int i = 0; i < rounds; ++i) list.push_back(static_cast<float>(s = s * x + k));
+    return list;
+  };
+  for (const auto& [asked, rounds] : {std::pair{2, 2}, {3, 3}, {50, 4}}) {  // 2, 5, 11, 23, 47 -> 95 ends it
+    const auto results = model({Tensor{2.f, 3.f}, full({}, asked, DType::int64)});
+    const int ran = asked == 50 ? 5 : rounds;
+    const auto a = reference(2, 1, ran), b = reference(3, 2, ran);
+    CHECK(results[0].to_vector<float>() == std::vector<float>{a.back(), b.back()});
+    REQUIRE(results[1].shape() == Shape{ran, 2});
+    const auto all = results[1].to_vector<float>();
+    for (int i = 0; i < ran; ++i) {
+      CHECK(all[static_cast<std::size_t>(2 * i)] == a[static_cast<std::size_t>(i)]);
+      CHECK(all[static_cast<std::size_t>(2 * i + 1)] == b[static_cast<std::size_t>(i)]);
+    }
+  }
+  CHECK_THROWS_AS(model({Tensor{2.f, 3.f}, full({}, 0, DType::int64)}), ModelError);  // nothing to stack
+}
+
+TEST_CASE("Scan walks along an axis, forwards and backwards") {
+  const auto at = [](std::int64_t a, std::int64_t b) { return std::vector<std::int64_t>{a, b}; };
+  OnnxBuilder body, m;
+  body.input("sum", {3}).input("a", {3}).input("b", {3}).output("now").output("out").output("product");
+  body.node("Mul", {"a", "b"}, {"product"}).node("Add", {"sum", "product"}, {"now"}).node("Identity", {"now"}, {"out"});
+  m.input("zero", {3}).input("x", {4, 3}).input("y", {3, 4}).output("last").output("sums").output("products");
+  m.node("Scan", {"zero", "x", "y"}, {"last", "sums", "products"},
+         {{"body", body.model.graph()}, {"num_scan_inputs", 2}, {"scan_input_axes", at(0, 1)}, {"scan_input_directions", at(0, 1)}, {"scan_output_axes", at(0, -1)}, {"scan_output_directions", at(1, 0)}});
+  File file("scan.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const std::vector<float> x = numbers(12), y = numbers(12);
+  const auto results = model({zeros({3}, DType::float32), from_span(x, {4, 3}), from_span(y, {3, 4})});
+  REQUIRE(results[1].shape() == Shape{4, 3});
+  REQUIRE(results[2].shape() == Shape{3, 4});
+  const auto last = results[0].to_vector<float>(), sums = results[1].to_vector<float>(), products = results[2].to_vector<float>();
+  for (std::size_t j = 0; j < 3; ++j) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double product = static_cast<double>(x[3 * i + j]) * static_cast<double>(y[4 * j + 3 - i]);
+      sum += product;
+      CHECK(std::fabs(static_cast<double>(products[4 * j + i]) - product) < 1e-6);
+      CHECK(std::fabs(static_cast<double>(sums[3 * (3 - i) + j]) - sum) < 1e-6);
+    }
+    CHECK(std::fabs(static_cast<double>(last[j]) - sum) < 1e-6);
+  }
+}

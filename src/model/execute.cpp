@@ -17,7 +17,7 @@ std::vector<std::int64_t> read_integers(const Node&, std::size_t, const Tensor& 
 std::vector<MissingOperator> missing_operators(const Graph& graph) {
   std::vector<MissingOperator> missing;
   for (const Node& node : graph.nodes) {
-    if (node.op == "If") {  // what its branches lack
+    if (!graphs_within(node.op).empty()) {  // what those lack
       for (const auto& [name, attribute] : node.attributes)
         if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute))
           for (const MissingOperator& lack : missing_operators(**inner)) missing.push_back(lack);
@@ -47,14 +47,15 @@ Results record_node(const Graph& graph, const Node& node, const Operator* op, st
 
 namespace {
 
-Graph branch_of(const Graph& graph, const Node& node, const char* attribute) {
+/// What it reads of the graph around it comes in behind its own inputs.
+Graph graph_within(const Graph& graph, const Node& node, std::string_view attribute) {
   const auto found = node.attributes.find(attribute);
   const auto* inner = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
   if (!inner) throw ModelError(fmt::format("{}: {}: the attribute '{}' is missing", graph.file, describe(node), attribute));
-  Graph branch = **inner;
-  for (const std::string& name : outer_reads(branch)) branch.inputs.push_back({name, DType::float32, {}});
-  sort_nodes(branch);
-  return branch;
+  Graph within = **inner;
+  for (const std::string& name : outer_reads(within)) within.inputs.push_back({name, DType::float32, {}});
+  sort_nodes(within);
+  return within;
 }
 
 }  // namespace
@@ -82,11 +83,9 @@ Program::Program(Graph graph, bool laid_out) : graph_(std::move(graph)), layouts
     const bool shape_alone = node.op == "Shape" || node.op == "Size";
     bool data = false;
     std::vector<std::string> inputs = node.inputs;
-    if (node.op == "If") {
-      for (const char* attribute : {"then_branch", "else_branch"}) {
-        line.branches.emplace_back(branch_of(graph_, node, attribute));
-        for (const ModelValue& outer : line.branches.back().graph().inputs) inputs.push_back(outer.name);
-      }
+    for (const std::string_view attribute : graphs_within(node.op)) {
+      line.branches.emplace_back(graph_within(graph_, node, attribute));
+      for (const std::string& outer : outer_reads(*std::get<std::shared_ptr<const Graph>>(node.attributes.find(attribute)->second))) inputs.push_back(outer);
     }
     for (const std::string& input : inputs) {
       line.inputs.push_back(slot(input));
@@ -111,14 +110,6 @@ bool Program::depends_on_data(const Node& node, std::size_t input) const {
   if (&node < graph_.nodes.data() || &node >= graph_.nodes.data() + graph_.nodes.size()) return true;
   const Line& line = lines_[static_cast<std::size_t>(&node - graph_.nodes.data())];
   return line.inputs[input] >= 0 && data_[static_cast<std::size_t>(line.inputs[input])];
-}
-
-Results Program::record_branch(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const {
-  if (operands[0].empty_handle() || operands[0].size() != 1) throw ModelError(fmt::format("{}: {}: the condition has to be one value", graph_.file, describe(node)));
-  const bool then = read(node, 0, operands[0])[0] != 0;
-  const Program& branch = line.branches[then ? 0 : 1];
-  const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
-  return branch.record(std::span(operands).subspan(first, branch.input_slots_.size()), read);
 }
 
 /// A number that follows from the inputs' shapes (a mask's length, say) as a literal: it stays a number of the recording, for which there is a rule when
@@ -150,7 +141,7 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
         if (line.elementwise) plain.back() = literal(line, node, k, plain.back(), read);
       }
       results.emplace();
-      for (Tensor& result : line.branches.empty() ? record_node(graph_, node, line.op, std::move(plain), read) : record_branch(line, node, plain, read))
+      for (Tensor& result : line.branches.empty() ? record_node(graph_, node, line.op, std::move(plain), read) : record_control(line, node, plain, read))
         results->push_back({std::move(result)});
     }
     for (std::size_t k = 0; k < line.outputs.size() && k < results->size(); ++k)

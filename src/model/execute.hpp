@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/call.hpp"
@@ -29,7 +30,7 @@ class Program {
     std::vector<int> inputs, outputs;  // slots; -1: left out
     std::vector<int> last;             // slots that nobody reads afterwards
     bool elementwise = false;          // reads elements of its operands, and no sizes from them
-    std::vector<Program> branches;     // of an If: then and else; what they read of this graph are further inputs of the line
+    std::vector<Program> branches;     // of If, Loop and Scan: the graphs within; what they read of this graph are their last inputs, and further ones of the line
   };
   Graph graph_;
   std::vector<Line> lines_;
@@ -39,8 +40,15 @@ class Program {
   std::unique_ptr<Layouts> layouts_;   // null: values lie as the graph says
 
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
-  Results record_branch(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
+  // control.cpp
+  Results record_control(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
+  Results record_if(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
+  Results record_loop(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
+  Results record_scan(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
 };
+
+/// The attributes of an operator that hold graphs it runs, in the order of Line::branches; none of other operators.
+std::span<const std::string_view> graphs_within(std::string_view op);
 
 /// One node on its inputs. Errors name the node.
 Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
