@@ -3,6 +3,8 @@
 
 #include "model/call.hpp"
 #include "model/types.hpp"
+#include "model/windows.hpp"
+#include "sinter/nn.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::model {
@@ -78,10 +80,41 @@ Results qlinear_matmul(const Call& c) {
   return {saturated(c, numbers, small_type(c, c.tensor(7)))};
 }
 
+/// The convolution of what stands for numbers, in int32; `w` is the weights' operand, their zero point one for all filters or for each.
+Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::size_t w_zero, const Tensor& bias) {
+  const Tensor x = centred(c, 0, x_zero, false);
+  Tensor weight = astype(c[w], DType::int32);
+  if (c.has(w_zero)) {
+    const Tensor zero = astype(c[w_zero], DType::int32);
+    Shape filters(static_cast<std::size_t>(weight.ndim()), 1);
+    if (zero.size() > 1) filters[0] = zero.size();
+    weight = subtract(c.at_node(weight), reshape(c.at_node(zero), filters));
+  }
+  if (x.ndim() < 3 || weight.ndim() != x.ndim()) c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
+  const Windows how = windows(c, {weight.shape().begin() + 2, weight.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
+  return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.integer("group", 1)});
+}
+
+Results conv_integer(const Call& c) { return {conv_of_centred(c, 2, 1, 3, {})}; }
+
+Results qlinear_conv(const Call& c) {
+  const Tensor sums = astype(c.at_node(conv_of_centred(c, 2, 3, 5, c.tensor_or_none(8))), DType::float32);
+  const auto number = [&](std::size_t i) { return astype(c[i], DType::float32); };
+  Tensor scale = divide(multiply(c.at_node(number(1)), number(4)), number(6));
+  if (scale.size() > 1) {  // one for each filter
+    Shape filters(static_cast<std::size_t>(sums.ndim()), 1);
+    filters[1] = scale.size();
+    scale = reshape(c.at_node(scale), filters);
+  }
+  return {saturated(c, add(rint(multiply(c.at_node(sums), scale)), number(7)), small_type(c, c.tensor(7)))};
+}
+
 const Operator kRows[] = {
+    {"ConvInteger", conv_integer},
     {"DequantizeLinear", dequantize_linear},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"MatMulInteger", matmul_integer},
+    {"QLinearConv", qlinear_conv},
     {"QLinearMatMul", qlinear_matmul},
     {"QuantizeLinear", quantize_linear},
 };
