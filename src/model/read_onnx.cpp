@@ -64,7 +64,8 @@ class Reader {
  public:
   Reader(std::string path, std::string file) : path_(std::move(path)), file_(std::move(file)) {}
 
-  Graph graph(const onnx::Graph& from, int opset) {
+  /// `within` another graph inputs and outputs need no type: what is there tells it.
+  Graph graph(const onnx::Graph& from, int opset, bool within = false) {
     Graph graph;
     graph.file = file_;
     graph.opset = opset;
@@ -74,8 +75,8 @@ class Reader {
       graph.constants.insert_or_assign(constant.name(), tensor(constant, fmt::format("initializer '{}'", shown(constant.name()))));
     }
     for (const onnx::ValueInfo& input : from.input())
-      if (!graph.constants.contains(input.name())) graph.inputs.push_back(value(input, "input"));
-    for (const onnx::ValueInfo& output : from.output()) graph.outputs.push_back(value(output, "output"));
+      if (!graph.constants.contains(input.name())) graph.inputs.push_back(value(input, "input", within));
+    for (const onnx::ValueInfo& output : from.output()) graph.outputs.push_back(value(output, "output", within));
     int place = 0;
     for (const onnx::Node& node : from.node()) graph.nodes.push_back(read_node(node, place++, opset));
     return graph;
@@ -170,8 +171,9 @@ class Reader {
     return value;
   }
 
-  ModelValue value(const onnx::ValueInfo& from, const char* kind) const {
+  ModelValue value(const onnx::ValueInfo& from, const char* kind, bool within) const {
     const std::string what = fmt::format("{} '{}'", kind, shown(from.name()));
+    if (within && from.type().value_case() == onnx::Type::VALUE_NOT_SET) return {from.name(), DType::float32, {}};
     if (from.type().value_case() != onnx::Type::kTensorType) fail(fmt::format("{} is no tensor (a sequence, a map or an optional value)", what));
     const onnx::TensorType& type = from.type().tensor_type();
     const std::optional<DType> dtype = element_type(type.elem_type());
@@ -208,7 +210,7 @@ class Reader {
       case 2: return static_cast<std::int64_t>(from.i());
       case 3: return from.s();
       case 4: return tensor(from.t(), what);
-      case 5: return std::make_shared<const Graph>(graph(from.g(), opset));
+      case 5: return std::make_shared<const Graph>(graph(from.g(), opset, true));
       case 6: return std::vector<float>(from.floats().begin(), from.floats().end());
       case 7: return std::vector<std::int64_t>(from.ints().begin(), from.ints().end());
       case 8: return std::vector<std::string>(from.strings().begin(), from.strings().end());
