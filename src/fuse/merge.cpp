@@ -267,7 +267,9 @@ class Merger {
     }
     for (int node : hidden) (*context_.in_memory)[node] = 0;
     Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
-    if (built.group.requests.empty() || !built.needed.empty() || !may_replace(built.group, a, b, *moved)) {
+    std::optional<double> seconds;
+    if (!built.group.requests.empty() && built.needed.empty()) seconds = seconds_if_better(built.group, a, b, *moved);
+    if (!seconds) {
       for (int node : hidden) (*context_.in_memory)[node] = 1;
       return false;
     }
@@ -278,6 +280,7 @@ class Merger {
     units_[a].into = b;
     order_.erase(units_[a].label);
     describe(b);
+    units_[b].seconds = *seconds;
     for (int node : units_[b].writes) writer_[node] = b;
     for (int node : units_[b].reads) readers_[node].push_back(b);
     move_behind(b, *moved);
@@ -294,17 +297,19 @@ class Merger {
   }
 
   // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
-  // it; and it must be worth it.
-  bool may_replace(const Group& merged, int a, int b, const std::vector<int>& moved) const {
+  // it; and it must be worth it. Then what it takes.
+  std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved) const {
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
-      if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return false;
+      if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return std::nullopt;
       if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads_node(value.node) || units_[b].reads_node(value.node)) continue;
-      if (writer_[value.node] < 0) return false;
+      if (writer_[value.node] < 0) return std::nullopt;
       const int w = find(writer_[value.node]);
-      if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
+      if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return std::nullopt;
     }
-    return launched_seconds(graph_, merged.kernel, *context_.build.limits) <= seconds_of(a) + seconds_of(b);
+    const double seconds = launched_seconds(graph_, merged.kernel, *context_.build.limits);
+    if (seconds > seconds_of(a) + seconds_of(b)) return std::nullopt;
+    return seconds;
   }
 
   double seconds_of(int u) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <queue>
 #include <set>
 #include <span>
@@ -243,10 +244,10 @@ class Scheduler {
           if (below >= 0 && times[below] > (value.node < 0 ? 0 : times[value.node])) last[below] = 1;
         }
     std::vector<char> apart(groups_.size());
-    std::vector<double> seconds(groups_.size(), -1);
-    const auto seconds_of = [&](std::size_t g) {
-      if (seconds[g] < 0) seconds[g] = work_of(graph(), groups_[g].kernel, limits_).seconds(limits_);
-      return seconds[g];
+    std::vector<std::unique_ptr<KernelWork>> works(groups_.size());
+    const auto work_of = [&](std::size_t g) -> KernelWork& {
+      if (!works[g]) works[g] = std::make_unique<KernelWork>(graph(), groups_[g].kernel, limits_);
+      return *works[g];
     };
     for (auto end = computed.end(); end != computed.begin();) {  // the groups of a node, the last node first
       const int id = std::prev(end)->node;
@@ -258,11 +259,12 @@ class Scheduler {
       const double bytes = as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype));
       const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;
       double most = 0;
-      for (const auto& user : users) most += seconds_of(user.group);
+      for (const auto& user : users) most += work_of(user.group).all().seconds(limits_);
       if (most <= trip) continue;
       double saved = 0, least = 0;
       for (const auto& user : users) {
-        const double here = seconds_of(user.group) - work_of(graph(), groups_[user.group].kernel, limits_, {id}).seconds(limits_);
+        KernelWork& kernel = work_of(user.group);
+        const double here = kernel.all().seconds(limits_) - kernel.reading(id).seconds(limits_);
         saved += here;
         least = user.group == users.front().group ? here : std::min(least, here);
       }
