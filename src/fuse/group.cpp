@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "fuse/arrange.hpp"
 #include "fuse/flat_map.hpp"
@@ -29,21 +30,26 @@ constexpr std::size_t kMaxCandidates = 48;
 
 struct StartAgain {};
 
+// Its tables keep their memory from one group to the next.
 class Builder {
  public:
-  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks)
-      : context_(context), graph_(*context.graph), limits_(*context.limits), requests_(std::move(requests)) {
-    kernel_.parallel = parallel;
+  explicit Builder(const BuildContext& context) : context_(context), graph_(*context.graph), limits_(*context.limits) {}
+
+  Built build(std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
+    requests_ = std::move(requests);
+    row_dims_.clear();
+    row_shape_.clear();
     for (int axis = parallel; axis < static_cast<int>(sizes.size()); ++axis) {
       row_dims_.push_back(IndexExpr::of_axis(axis));
       row_shape_.push_back(sizes[axis]);
     }
+    kernel_.space = IndexSpace::current();
     kernel_.sizes = std::move(sizes);
+    kernel_.parallel = parallel;
     kernel_.chunks = chunks;
     chunked_ = chunks.length > 0;
-  }
-
-  Built run() {
+    narrowed_ = false;
+    forced_.clear();
     for (int splits = 0;;) {
       try {
         may_split_ = !chunked_ && splits < kMaxSplits;  // a chunk's end is counted along one axis
@@ -916,11 +922,14 @@ class Builder {
       if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);
     for (const auto& request : requests_) built.group.touches.push_back({request.node, request.dims});
     built.group.requests = std::move(requests_);
-    built.group.kernel = std::move(kernel_);
+    std::vector<Value> values(kernel_.values.begin(), kernel_.values.end());  // no more memory than they take
+    std::swap(values, kernel_.values);
+    built.group.kernel = std::exchange(kernel_, {});
+    std::swap(values, kernel_.values);
     return built;
   }
 
-  const BuildContext& context_;
+  const BuildContext context_;
   const Graph& graph_;
   const Limits& limits_;
   std::vector<Request> requests_;
@@ -955,8 +964,15 @@ std::string two_stage_detail(const Graph& graph, const Node& node) {
                      element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape.back(), 1), node.chunk);
 }
 
-Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
-  return Builder(context, std::move(requests), std::move(sizes), parallel, chunks).run();
+struct GroupBuilder::Tables : Builder {
+  using Builder::Builder;
+};
+
+GroupBuilder::GroupBuilder(const BuildContext& context) : context_(context), tables_(std::make_unique<Tables>(context)) {}
+GroupBuilder::~GroupBuilder() = default;
+
+Built GroupBuilder::build(std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
+  return tables_->build(std::move(requests), std::move(sizes), parallel, chunks);
 }
 
 }  // namespace sinter::fuse

@@ -38,7 +38,7 @@ bool stays_cut(CutReason reason) {
 class Merger {
  public:
   Merger(const MergeContext& context, std::vector<Group>& groups)
-      : context_(context), graph_(*context.build.graph), groups_(groups), writer_(graph_.nodes.size(), -1) {
+      : context_(context), graph_(*context.builder->context().graph), limits_(*context.builder->context().limits), groups_(groups), writer_(graph_.nodes.size(), -1) {
     const int count = static_cast<int>(groups.size() + context.calls->size());
     units_.resize(count);
     for (int u = 0; u < count; ++u) {
@@ -243,7 +243,7 @@ class Merger {
     if (x.settled && y.settled) return false;
     std::vector<int> ops;
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
-    if (static_cast<int>(ops.size()) > context_.build.max_ops) return false;
+    if (static_cast<int>(ops.size()) > context_.builder->context().max_ops) return false;
     if (stays_cut(x.kernel.cut.reason))
       for (const auto& root : x.kernel.roots)
         if (units_[b].reads_node(root.node)) return false;
@@ -266,7 +266,7 @@ class Merger {
       else hidden.push_back(request.node);
     }
     for (int node : hidden) (*context_.in_memory)[node] = 0;
-    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
+    Built built = requests.empty() ? Built{} : context_.builder->build(std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     std::optional<double> seconds;
     if (!built.group.requests.empty() && built.needed.empty()) seconds = seconds_if_better(built.group, a, b, *moved);
     if (!seconds) {
@@ -307,19 +307,20 @@ class Merger {
       const int w = find(writer_[value.node]);
       if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return std::nullopt;
     }
-    const double seconds = launched_seconds(graph_, merged.kernel, *context_.build.limits);
+    const double seconds = launched_seconds(graph_, merged.kernel, limits_);
     if (seconds > seconds_of(a) + seconds_of(b)) return std::nullopt;
     return seconds;
   }
 
   double seconds_of(int u) const {
     double& seconds = units_[u].seconds;
-    if (seconds < 0) seconds = launched_seconds(graph_, groups_[u].kernel, *context_.build.limits);
+    if (seconds < 0) seconds = launched_seconds(graph_, groups_[u].kernel, limits_);
     return seconds;
   }
 
   const MergeContext& context_;
   const Graph& graph_;
+  const Limits& limits_;
   std::vector<Group>& groups_;
   std::vector<Unit> units_;                      // groups, then library calls
   std::vector<int> writer_;                      // node -> unit
@@ -332,7 +333,7 @@ class Merger {
 }  // namespace
 
 void merge_groups(const MergeContext& context, std::vector<Group>& groups) {
-  join_siblings(context.build, *context.calls, groups);
+  join_siblings(*context.builder, *context.calls, groups);
   Merger(context, groups).run();
 }
 

@@ -71,6 +71,7 @@ class Scheduler {
 
   // ---- grouping: consumers first, so that whoever needs a value in memory says so before its kernel is built -------------
 
+  // Values that live on from one segment into the next end their kernels at slightly different ops: a merged kernel may hold more.
   BuildContext context(int max_ops) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops}; }
 
   // What is to be in memory first of all.
@@ -114,9 +115,9 @@ class Scheduler {
 
   Group grouped(int id, std::set<int>& work) {
     for (;;) {
-      Domain domain = choose_domain(context(limits_.max_ops), id);
+      Domain domain = choose_domain(builder_.context(), id);
       const bool rows = static_cast<int>(domain.sizes.size()) > domain.parallel;
-      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
+      Built built = builder_.build({{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
       for (const auto& needed : built.needed) {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
         put_in_memory(needed.node, needed.cut, work);
@@ -212,9 +213,7 @@ class Scheduler {
       for (const auto& operand : call.operands) fixed.reads.push_back(operand.node);
       calls.push_back(std::move(fixed));
     }
-    // Values that live on from one segment into the next end their kernels at slightly different ops.
-    const MergeContext merging{context(limits_.max_ops + limits_.max_ops / 2), &in_memory_, &wanted_, &calls};
-    merge_groups(merging, groups_);
+    merge_groups({&merged_builder_, &in_memory_, &wanted_, &calls}, groups_);
   }
 
   // A value that several kernels compute for themselves is put in memory when that is cheaper. Only the last of a row of such values
@@ -453,13 +452,14 @@ class Scheduler {
   std::vector<int> alias_;
   std::vector<Group> groups_;
   std::vector<PlannedCall> calls_;
+  GroupBuilder builder_{context(limits_.max_ops)}, merged_builder_{context(limits_.max_ops + limits_.max_ops / 2)};
 };
 
 }  // namespace
 
-Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
+Plan schedule(Graph prepared, const Limits& limits, const Forced& forced) {
   const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
-  return Scheduler(graph, limits, forced).run();
+  return Scheduler(std::move(prepared), limits, forced).run();
 }
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
