@@ -45,8 +45,10 @@ class Scheduler {
       work = cut_repeated_work();
       if (work.empty()) break;
     }
-    order();
-    if (limits_.fuse) bring_together();
+    make_steps();
+    std::vector<int> sequence = in_order();
+    if (limits_.fuse) bring_together(sequence);
+    arrange(sequence);
     account();
     return std::move(plan_);
   }
@@ -306,8 +308,8 @@ class Scheduler {
 
   // ---- the plan -----------------------------------------------------------------------------------------------------
 
-  // An order that may be run; of the steps that may be next, the one that writes the earliest node.
-  void order() {
+  void make_steps() {
+    plan_.steps.reserve(groups_.size() + calls_.size());
     for (auto& group : groups_) {
       Step step;
       step.kernel = std::move(group.kernel);
@@ -323,6 +325,11 @@ class Scheduler {
       step.call = std::move(call);
       plan_.steps.push_back(std::move(step));
     }
+    std::vector<Group>().swap(groups_);
+  }
+
+  // An order of the steps that may be run; of those that may be next, the one that writes the earliest node.
+  std::vector<int> in_order() const {
     const std::size_t count = plan_.steps.size();
     std::vector<int> writer(graph().nodes.size(), -1), waits(count);
     std::vector<std::vector<int>> readers(count);
@@ -338,43 +345,50 @@ class Scheduler {
         }
       if (waits[s] == 0) ready.push(rank(s));
     }
-    std::vector<Step> ordered;
+    std::vector<int> sequence;
     while (!ready.empty()) {
       const int next = ready.top().second;
       ready.pop();
       for (int reader : readers[next])
         if (--waits[reader] == 0) ready.push(rank(reader));
-      ordered.push_back(std::move(plan_.steps[next]));
+      sequence.push_back(next);
     }
-    if (ordered.size() != count) throw InternalError("scheduler: the steps depend on each other in a circle");
-    plan_.steps = std::move(ordered);
+    if (sequence.size() != count) throw InternalError("scheduler: the steps depend on each other in a circle");
+    return sequence;
+  }
+
+  void arrange(const std::vector<int>& sequence) {
+    std::vector<Step> steps;
+    steps.reserve(sequence.size());
+    for (int s : sequence) steps.push_back(std::move(plan_.steps[s]));
+    plan_.steps = std::move(steps);
   }
 
   // A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element,
   // it runs on each piece. The call moves to just before it; nobody between the two needs it.
-  void bring_together() {
-    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  void bring_together(std::vector<int>& sequence) {
     auto& steps = plan_.steps;
-    std::vector<std::size_t> first_reader(graph().nodes.size(), kNone), call_before(steps.size(), kNone);
-    for (std::size_t s = steps.size(); s-- > 0;)
-      for (int id : steps[s].reads()) first_reader[static_cast<std::size_t>(id)] = s;
+    if (calls_.empty()) return;
+    std::vector<int> first_reader(graph().nodes.size(), -1), call_before(steps.size(), -1);
+    for (auto s = sequence.rbegin(); s != sequence.rend(); ++s)
+      for (int id : steps[*s].reads()) first_reader[id] = *s;
     std::vector<char> moves(steps.size());
-    for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (int s : sequence) {
       if (steps[s].kind != Step::Kind::library || !comes_in_pieces(steps[s].call.op)) continue;
-      const std::size_t reader = first_reader[static_cast<std::size_t>(steps[s].call.node)];
-      if (reader == kNone) continue;
+      const int reader = first_reader[steps[s].call.node];
+      if (reader < 0) continue;
       steps[s].alone = steps[reader].follows ? "what reads it first follows another call" : why_not_following(steps[reader], steps[s].call.node);
       if (!steps[s].alone.empty()) continue;
       steps[reader].follows = true;
       call_before[reader] = s;
       moves[s] = 1;
     }
-    std::vector<Step> ordered;
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      if (call_before[s] != kNone) ordered.push_back(std::move(steps[call_before[s]]));
-      if (!moves[s]) ordered.push_back(std::move(steps[s]));
+    std::vector<int> together;
+    for (int s : sequence) {
+      if (call_before[s] >= 0) together.push_back(call_before[s]);
+      if (!moves[s]) together.push_back(s);
     }
-    steps = std::move(ordered);
+    sequence = std::move(together);
   }
 
   std::string why_not_following(const Step& step, int result) const {
