@@ -1,18 +1,21 @@
 // Loops that forget eval: time, kernels, plans and compiles of each with and without it. Promise 3 allows 1.5x. "first ms" is the first run
 // without eval, before anything of the loop is planned.
-//   bench_loops [ELEMENTS]
+//   bench_loops [ELEMENTS [LOOP]]
 #include "loops.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "bench.hpp"
 
 int main(int argc, char** argv) {
   const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : 1000000;
+  const std::string only = argc > 2 ? argv[2] : "";
   fmt::print("{:18} {:>6} {:>10} {:>10} {:>12} {:>7} {:>9} {:>9} {:>9}\n", "loop", "steps", "first ms", "eval ms", "without ms", "ratio", "kernels", "plans", "compiles");
   for (const auto& loop : sinter::loops::all(n)) {
+    if (loop.name.find(only) == std::string::npos) continue;
     double with = 1e9, without = 1e9;
     const auto between = sinter::counters();
     const double first = bench::seconds([&] { loop.run(loop.steps, false); });

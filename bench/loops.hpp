@@ -190,6 +190,93 @@ inline double asked_now_and_then(int steps, bool evaluating, std::int64_t n) {
   return change + total(x);
 }
 
+// Programs of small tensors, as people write them: what a step costs besides its arithmetic.
+
+inline double shifted_round(int steps, bool evaluating, std::int64_t n) {
+  Tensor x = sin(ramp({n}) * 100.f);
+  for (int k = 0; k < steps; ++k) {
+    x = roll(x, {1});
+    if (evaluating) eval(x);
+  }
+  return static_cast<double>(sum(x * ramp({n})).item<float>());
+}
+
+inline double gauss(int steps, bool evaluating) {
+  const std::int64_t n = steps;
+  Tensor a = sin(ramp({n, n}) * 1000.f) + 5.f * astype(eye(n), DType::float32);
+  const Tensor rows = arange(n).reshape({n, 1});
+  eval(a, rows);
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Tensor factor = where(rows > k, a(Slice{}, Slice{k, k + 1}) / a(k, k), 0.f);
+    a = a - factor * a(Slice{k, k + 1});
+    if (evaluating) eval(a);
+  }
+  return total(a);
+}
+
+inline double filtered(int steps, bool evaluating) {
+  const Tensor taps = sin(ramp({16}) * 7.f), input = sin(ramp({500}) * 300.f);
+  Tensor history = zeros({16}, DType::float32), sum_of_squares = zeros({}, DType::float32);
+  eval(taps, input, history, sum_of_squares);
+  for (std::int64_t k = 0; k < steps; ++k) {
+    history = concatenate({input(Slice{k % 500, k % 500 + 1}), history(Slice{0, -1})}, 0);
+    const Tensor out = sum(history * taps);
+    sum_of_squares = sum_of_squares + out * out;
+    if (evaluating) eval(history, sum_of_squares);
+  }
+  return static_cast<double>(sum_of_squares.item<float>());
+}
+
+inline double heat_until_still(int steps, bool evaluating) {
+  Tensor u = sin(ramp({100}) * 30.f);
+  eval(u);
+  double change = 0;
+  const Slice inner{1, -1}, before{0, -2}, after{2, {}};
+  for (int k = 0; k < steps; ++k) {
+    Tensor next = u;
+    next(inner) = u(inner) + 0.25f * (u(before) - 2.f * u(inner) + u(after));
+    if (evaluating) eval(next);
+    change = static_cast<double>(sqrt(sum((next - u) * (next - u))).item<float>());
+    u = next;
+  }
+  return change + total(u);
+}
+
+inline double random_walk(int steps, bool evaluating, std::int64_t n) {
+  const random::Key key(7);
+  Tensor x = ramp({n});
+  for (int k = 0; k < steps; ++k) {
+    x = x + 0.1f * random::normal(key.fold_in(static_cast<std::uint64_t>(k)), {n}, 0, 1, DType::float32);
+    if (evaluating) eval(x);
+  }
+  return total(x);
+}
+
+inline double bubble_sort(int steps, bool evaluating) {
+  const std::int64_t n = 24;
+  Tensor a = sin(ramp({n}) * 100.f);
+  std::int64_t at = 0;
+  for (int k = 0; k < steps; ++k, at = (at + 1) % (n - 1)) {
+    const Tensor left = a(at), right = a(at + 1);
+    const Tensor low = minimum(left, right), high = maximum(left, right);
+    a(at) = low;
+    a(at + 1) = high;
+    if (evaluating) eval(a);
+  }
+  return static_cast<double>(sum(a * ramp({n})).item<float>());
+}
+
+inline double growing(int steps, bool evaluating) {
+  const Tensor input = sin(ramp({64}) * 30.f);
+  Tensor all = input(Slice{0, 1});
+  eval(input, all);
+  for (std::int64_t k = 1; k < steps; ++k) {
+    all = concatenate({all, input(Slice{k % 64, k % 64 + 1}) * 2.f}, 0);
+    if (evaluating) eval(all);
+  }
+  return total(all);
+}
+
 /// All of them, over about `n` elements.
 inline std::vector<Loop> all(std::int64_t n) {
   std::int64_t side = 1;
@@ -199,7 +286,10 @@ inline std::vector<Loop> all(std::int64_t n) {
           {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)},
           {"shifted parts", 400, shifted_parts}, {"heat in place", 200, heat_in_place}, {"rolled", 1000, rolled}, {"counted", 2000, counted},
           {"wave", 200, over(wave, n)},                  {"exchanged", 300, exchanged},      {"LSTM", 200, lstm},
-          {"asked now and then", 100, over(asked_now_and_then, n)}};
+          {"asked now and then", 100, over(asked_now_and_then, n)},
+          {"roll", 500, over(shifted_round, n)},         {"Gauss", 60, gauss},              {"filter", 300, filtered},
+          {"heat until still", 200, heat_until_still},   {"random walk", 200, over(random_walk, n)}, {"bubble sort", 300, bubble_sort},
+          {"growing", 300, growing}};
 }
 
 }  // namespace sinter::loops

@@ -99,12 +99,12 @@ Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target
 }  // namespace
 
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
-  const fuse::Graph prepared = fuse::prepare(graph, target.limits);
+  fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
     auto planned = std::make_shared<Planned>();
     planned->limits = target.limits;
-    planned->plan = fuse::schedule(prepared, target.limits, forced);
+    planned->plan = fuse::schedule(std::move(prepared), target.limits, forced);
     planned->ordinals = ordinals_of(planned->plan.graph);
     for (const auto& node : planned->plan.graph.nodes)
       if (node.made) planned->made.push_back(node.scalar);
@@ -137,7 +137,10 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
       made.numbers = first_number;
       planned->steps.push_back(std::move(made));
     }
-    if (cut_again) continue;
+    if (cut_again) {
+      prepared = std::move(planned->plan.graph);
+      continue;
+    }
     planned->bytes.assign(planned->plan.graph.nodes.size(), -1);
     for (const auto& step : planned->plan.steps)
       for (int node : step.writes()) {
@@ -158,8 +161,8 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
       const auto alias = plan.aliases.find(output);
       planned->outputs.push_back(alias == plan.aliases.end() ? output : alias->second);
     }
-    prepared.space->close();
-    planned->program = fuse::SizeProgram(*prepared.space, numbers);
+    plan.graph.space->close();
+    planned->program = fuse::SizeProgram(*plan.graph.space, numbers);
     return planned;
   }
 }

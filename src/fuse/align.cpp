@@ -29,6 +29,7 @@ class Aligner {
   std::optional<Aligned> run() {
     if (guest_.kernel.row_axes() > 0 && static_cast<int>(sizes_.size()) == parallel_) return std::nullopt;
     if (guest_.kernel.chunks.length > 0 && !chunks_.same(guest_.kernel.chunks)) return std::nullopt;
+    if (!as_many_points()) return std::nullopt;
     for (int splits = 0;; ++splits) {
       try {
         may_split_ = chunks_.length == 0 && splits < kMaxSplits;
@@ -48,6 +49,22 @@ class Aligner {
   }
 
  private:
+  // Today's, without a guard: two kernels where one would do are right for any size.
+  static std::uint64_t points(const Kernel& kernel, int first, int last) {
+    std::uint64_t points = 1;
+    for (int axis = first; axis < last; ++axis) points *= static_cast<std::uint64_t>(kernel.sizes[static_cast<std::size_t>(axis)].hint());
+    return points;
+  }
+  bool as_many_points() const {
+    const Kernel &ours = host_.kernel, &theirs = guest_.kernel;
+    if (chunks_.length.hint() > 0) return true;  // the last chunk may be shorter
+    const int all = static_cast<int>(ours.sizes.size()), all_theirs = static_cast<int>(theirs.sizes.size());
+    const std::uint64_t at_parallel = points(ours, 0, ours.parallel), in_rows = points(ours, ours.parallel, all);
+    if (theirs.row_axes() > 0) return points(theirs, 0, theirs.parallel) == at_parallel && points(theirs, theirs.parallel, all_theirs) == in_rows;
+    const std::uint64_t there = points(theirs, 0, all_theirs);
+    return there == at_parallel || there == at_parallel * in_rows;
+  }
+
   std::optional<Aligned> attempt() const {
     int pairs = 0;
     for (const auto& theirs : guest_.touches)

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "fuse/arrange.hpp"
 #include "fuse/flat_map.hpp"
@@ -29,21 +30,26 @@ constexpr std::size_t kMaxCandidates = 48;
 
 struct StartAgain {};
 
+// Its tables keep their memory from one group to the next.
 class Builder {
  public:
-  Builder(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks)
-      : context_(context), graph_(*context.graph), limits_(*context.limits), requests_(std::move(requests)) {
-    kernel_.parallel = parallel;
+  explicit Builder(const BuildContext& context) : context_(context), graph_(*context.graph), limits_(*context.limits) {}
+
+  Built build(std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
+    requests_ = std::move(requests);
+    row_dims_.clear();
+    row_shape_.clear();
     for (int axis = parallel; axis < static_cast<int>(sizes.size()); ++axis) {
       row_dims_.push_back(IndexExpr::of_axis(axis));
       row_shape_.push_back(sizes[axis]);
     }
+    kernel_.space = IndexSpace::current();
     kernel_.sizes = std::move(sizes);
+    kernel_.parallel = parallel;
     kernel_.chunks = chunks;
     chunked_ = chunks.length > 0;
-  }
-
-  Built run() {
+    narrowed_ = false;
+    forced_.clear();
     for (int splits = 0;;) {
       try {
         may_split_ = !chunked_ && splits < kMaxSplits;  // a chunk's end is counted along one axis
@@ -66,6 +72,9 @@ class Builder {
   struct MapInfo {
     Map map;
     bool row = false;
+    // The element of a buffer that it is, for the last shape that was asked for: most are equal.
+    const Sizes* shape = nullptr;
+    IndexExpr element;
   };
   struct Place {
     int node, map, guard;
@@ -92,6 +101,19 @@ class Builder {
     return id;
   }
 
+  IndexExpr element_at(int map, int node) {
+    const auto same = [](const Sizes& a, const Sizes& b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Size& x, const Size& y) { return x.same(y); });
+    };
+    MapInfo& at = maps_[map];
+    const Sizes& shape = graph_.nodes[node].shape;
+    if (!at.shape || !same(*at.shape, shape)) {
+      at.shape = &shape;
+      at.element = linear(at.map, shape);
+    }
+    return at.element;
+  }
+
   // ---- from the roots down ------------------------------------------------------------------------------------------------
 
   void evaluate() {
@@ -112,7 +134,7 @@ class Builder {
     for (const auto& request : requests_) root_maps_[request.node] = intern(request.dims);
     for (const auto& request : requests_) {
       const int value = eval(request.node, root_maps_[request.node]);
-      kernel_.roots.push_back({request.node, value, linear(request.dims, graph_.nodes[request.node].shape)});
+      kernel_.roots.push_back({request.node, value, element_at(root_maps_[request.node], request.node)});
     }
     now_.resize(kernel_.values.size());
     for (std::size_t v = 0; v < now_.size(); ++v) now_[v] = static_cast<int>(v);
@@ -227,9 +249,9 @@ class Builder {
   }
 
   // `current`: where the values are now that the map and the guard name.
-  template <class Current> void make_load(Value& value, int id, int map, int guard, Current current) const {
+  template <class Current> void make_load(Value& value, int id, int map, int guard, Current current) {
     const Node& node = graph_.nodes[id];
-    value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, linear(maps_[map].map, node.shape)};
+    value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, element_at(map, id)};
     value.row = maps_[map].row;
     // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
     value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
@@ -733,7 +755,8 @@ class Builder {
   // A value below a broadcast is computed again at every repeated point, one that is met under several maps once for each. That is
   // free as long as it hides under the traffic.
   bool read_what_is_dear() {
-    const Work now = work_of(graph_, kernel_, limits_);
+    KernelWork here(graph_, kernel_, limits_);
+    const Work now = here.all();
     if (now.ops / limits_.throughput <= now.bytes / limits_.bandwidth) return false;
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<std::uint64_t> axes(count);
@@ -764,7 +787,7 @@ class Builder {
     for (const auto& [cost, v] : candidates) {
       const double own = own_seconds(v);
       if (now.seconds(limits_) - own <= most) continue;
-      const double saved = now.seconds(limits_) - work_of(graph_, kernel_, limits_, {kernel_.values[v].node}).seconds(limits_) - own;
+      const double saved = now.seconds(limits_) - here.reading(kernel_.values[v].node).seconds(limits_) - own;
       if (saved <= most) continue;
       most = saved;
       best = v;
@@ -899,11 +922,14 @@ class Builder {
       if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);
     for (const auto& request : requests_) built.group.touches.push_back({request.node, request.dims});
     built.group.requests = std::move(requests_);
-    built.group.kernel = std::move(kernel_);
+    std::vector<Value> values(kernel_.values.begin(), kernel_.values.end());  // no more memory than they take
+    std::swap(values, kernel_.values);
+    built.group.kernel = std::exchange(kernel_, {});
+    std::swap(values, kernel_.values);
     return built;
   }
 
-  const BuildContext& context_;
+  const BuildContext context_;
   const Graph& graph_;
   const Limits& limits_;
   std::vector<Request> requests_;
@@ -938,8 +964,15 @@ std::string two_stage_detail(const Graph& graph, const Node& node) {
                      element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape.back(), 1), node.chunk);
 }
 
-Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
-  return Builder(context, std::move(requests), std::move(sizes), parallel, chunks).run();
+struct GroupBuilder::Tables : Builder {
+  using Builder::Builder;
+};
+
+GroupBuilder::GroupBuilder(const BuildContext& context) : context_(context), tables_(std::make_unique<Tables>(context)) {}
+GroupBuilder::~GroupBuilder() = default;
+
+Built GroupBuilder::build(std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks) {
+  return tables_->build(std::move(requests), std::move(sizes), parallel, chunks);
 }
 
 }  // namespace sinter::fuse

@@ -2,6 +2,7 @@
 // and kernel.hpp for what comes out.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,8 +56,20 @@ struct Built {
   Group group;
   std::vector<Materialize> needed;
 };
-/// The kernel that computes the requests over the given axes.
-Built build_group(const BuildContext& context, std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks);
+/// Builds groups, one after the other in the same tables.
+class GroupBuilder {
+ public:
+  explicit GroupBuilder(const BuildContext& context);
+  ~GroupBuilder();
+  const BuildContext& context() const { return context_; }
+  /// The kernel that computes the requests over the given axes.
+  Built build(std::vector<Request> requests, Sizes sizes, int parallel, const Chunks& chunks);
+
+ private:
+  struct Tables;
+  BuildContext context_;
+  std::unique_ptr<Tables> tables_;
+};
 
 /// The axes that the coordinates walk, as a bit each, if distinct points of these axes have distinct coordinates; none otherwise. Judged
 /// by form: every axis in one place, digits of a mixed radix.

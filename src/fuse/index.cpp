@@ -553,6 +553,9 @@ Map through(const Node& view, const Sizes& input_shape, const Map& map, const Si
 // ---- rewriting axes -------------------------------------------------------------------------------------------------------
 
 IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by) {
+  if (expr.axes() == 0) return expr;
+  if (const IndexTerm& only = expr.terms()[0]; expr.terms().size() == 1 && only.axis >= 0 && only.coeff.same(1) && expr.constant().same(0))
+    return by[static_cast<std::size_t>(only.axis)];
   std::unordered_map<int, IndexExpr> done;
   const std::function<IndexExpr(const IndexExpr&)> rewrite = [&](const IndexExpr& of) {
     if (const auto found = done.find(of.order()); found != done.end()) return found->second;

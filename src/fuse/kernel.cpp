@@ -15,26 +15,28 @@ double node_bytes(const Graph& graph, int node) {
   return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype));
 }
 
-// Points of the axes, for estimates; an axis is asked for its size only where it is walked.
-class Points {
- public:
-  explicit Points(const Kernel& kernel) : kernel_(kernel), sizes_(kernel.sizes.size(), -1) {}
-  double of(std::uint64_t axes) {
-    double points = 1;
-    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
-      if (!(axes >> axis & 1)) continue;
-      if (sizes_[axis] < 0) sizes_[axis] = as_double(kernel_.sizes[axis]);
-      points *= sizes_[axis];
-    }
-    return points;
+// One entry a node, sorted.
+void sum_by_node(std::vector<KernelWork::Reads>& reads) {
+  std::sort(reads.begin(), reads.end(), [](const auto& a, const auto& b) { return std::pair(a.node, a.elements) < std::pair(b.node, b.elements); });
+  std::size_t count = 0;
+  for (const auto& read : reads) {
+    if (count > 0 && reads[count - 1].node == read.node) reads[count - 1].elements += read.elements;
+    else reads[count++] = read;
   }
-
- private:
-  const Kernel& kernel_;
-  std::vector<double> sizes_;
-};
+  reads.resize(count);
+}
 
 }  // namespace
+
+double Points::of(std::uint64_t axes) {
+  double points = 1;
+  for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
+    if (!(axes >> axis & 1)) continue;
+    if (sizes_[axis] < 0) sizes_[axis] = as_double(kernel_->sizes[axis]);
+    points *= sizes_[axis];
+  }
+  return points;
+}
 
 Size Kernel::parallel_points() const {
   Size points = 1;
@@ -208,55 +210,86 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
 
 double Work::seconds(const Limits& limits) const { return std::max(bytes / limits.bandwidth, ops / limits.throughput); }
 
-Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded) {
+KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& limits)
+    : graph_(graph), kernel_(kernel), points_(kernel), uses_(kernel.values.size()), axes_(kernel.values.size()), share_(kernel.values.size()) {
   const int count = static_cast<int>(kernel.values.size());
-  std::vector<char> needed(count), read(count);
-  std::vector<std::uint64_t> axes(count);
-  for (const auto& root : kernel.roots) needed[root.value] = 1;
-  for (const auto& check : kernel.checks) needed[check.condition] = 1;
+  for (const auto& root : kernel.roots) ++uses_[root.value];
+  for (const auto& check : kernel.checks) ++uses_[check.condition];
   for (int v = count - 1; v >= 0; --v) {
-    if (!needed[v]) continue;
-    const Value& value = kernel.values[v];
-    read[v] = value.kind == Value::Kind::load || (!loaded.empty() && std::find(loaded.begin(), loaded.end(), value.node) != loaded.end());
-    if (read[v] && value.kind != Value::Kind::load) continue;
-    for (int arg : value.args)
-      if (arg >= 0) needed[arg] = 1;
+    if (uses_[v] == 0) continue;
+    for (int arg : kernel.values[v].args)
+      if (arg >= 0) ++uses_[arg];
   }
   const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
-  Work work;
-  Points points(kernel);
-  std::vector<std::pair<int, double>> reads;  // node, elements
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
     // The axes a value changes along: all of an index', of an operand's; a reduction's without the rows.
-    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
+    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes_[v] = value.index.axes();
     for (int arg : value.args)
-      if (arg >= 0) axes[v] |= axes[arg];
-    if (value.kind == Value::Kind::reduced) axes[v] &= parallel;
-    if (value.kind == Value::Kind::scan) axes[v] |= all & ~parallel;
-    if (!needed[v]) continue;
-    if (read[v]) {
-      reads.push_back({value.node, points.of(axes[v])});
+      if (arg >= 0) axes_[v] |= axes_[arg];
+    if (value.kind == Value::Kind::reduced) axes_[v] &= parallel;
+    if (value.kind == Value::Kind::scan) axes_[v] |= all & ~parallel;
+    if (uses_[v] == 0 || value.kind == Value::Kind::scalar) continue;
+    if (value.kind == Value::Kind::load) {
+      reads_.push_back({value.node, share_[v] = points_.of(axes_[v])});
       continue;
     }
-    if (value.kind == Value::Kind::scalar) continue;
     std::uint64_t computed = value.row ? all : parallel;
     if (value.kind == Value::Kind::reduced) computed = all;
     // A loop does not compute again what it does not change; a GPU has threads where a CPU has loops.
     if (!limits.is_cuda() && value.kind != Value::Kind::reduced)
-      for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
-    work.ops += value.cost * points.of(computed);
+      for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes_[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
+    all_.ops += share_[v] = value.cost * points_.of(computed);
   }
-  std::sort(reads.begin(), reads.end());
-  for (auto next = reads.begin(); next != reads.end();) {
-    const int node = next->first;
-    double elements = 0;
-    for (; next != reads.end() && next->first == node; ++next) elements += next->second;
-    work.bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  sum_by_node(reads_);
+  for (const auto& reads : reads_) all_.bytes += bytes_read(reads);
+  for (const auto& root : kernel.roots) all_.bytes += node_bytes(graph, root.node);
+}
+
+double KernelWork::bytes_read(const Reads& reads) const {
+  return std::min(reads.elements, node_elements(graph_, reads.node)) * static_cast<double>(itemsize(graph_.nodes[reads.node].dtype));
+}
+
+Work KernelWork::reading(int node) {
+  Work work = all_;
+  std::vector<Reads> more;
+  std::vector<int> released, gone;
+  const auto release = [&](int v) {
+    for (int arg : kernel_.values[v].args) {
+      if (arg < 0) continue;
+      released.push_back(arg);
+      if (--uses_[arg] == 0) gone.push_back(arg);
+    }
+  };
+  for (int v = static_cast<int>(kernel_.values.size()) - 1; v >= 0; --v) {  // users first
+    const Value& value = kernel_.values[v];
+    if (value.node != node || value.kind == Value::Kind::load || uses_[v] == 0) continue;
+    work.ops -= share_[v];
+    more.push_back({node, points_.of(axes_[v])});
+    release(v);
+    while (!gone.empty()) {
+      const int below = gone.back();
+      gone.pop_back();
+      if (kernel_.values[below].kind == Value::Kind::load) more.push_back({kernel_.values[below].node, -share_[below]});
+      else work.ops -= share_[below];
+      release(below);
+    }
   }
-  for (const auto& root : kernel.roots) work.bytes += node_bytes(graph, root.node);
+  for (int v : released) ++uses_[v];
+  sum_by_node(more);
+  for (const Reads& change : more) {
+    Reads reads = change;
+    const auto before = std::lower_bound(reads_.begin(), reads_.end(), change.node, [](const Reads& r, int id) { return r.node < id; });
+    if (before != reads_.end() && before->node == change.node) {
+      work.bytes -= bytes_read(*before);
+      reads.elements += before->elements;
+    }
+    work.bytes += bytes_read(reads);
+  }
   return work;
 }
+
+Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits) { return KernelWork(graph, kernel, limits).all(); }
 
 double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits) {
   return Work{bytes_moved(graph, kernel), work_of(graph, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;

@@ -110,7 +110,36 @@ struct Work {
 };
 /// Of a kernel as it runs: its launch, its passes' traffic and its arithmetic.
 double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits);
-/// Of the whole kernel, as if the nodes in `loaded` were read from memory.
-Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits, const std::vector<int>& loaded = {});
+/// Points of a kernel's axes, for estimates; an axis is asked for its size only where it is walked.
+class Points {
+ public:
+  explicit Points(const Kernel& kernel) : kernel_(&kernel), sizes_(kernel.sizes.size(), -1) {}
+  double of(std::uint64_t axes);
+
+ private:
+  const Kernel* kernel_;
+  std::vector<double> sizes_;
+};
+/// What a kernel costs as it is, and as it would be. The kernel must not change meanwhile.
+class KernelWork {
+ public:
+  struct Reads { int node; double elements; };
+  KernelWork(const Graph& graph, const Kernel& kernel, const Limits& limits);
+  const Work& all() const { return all_; }
+  /// As if the node were read from memory: what nobody else needs is not computed.
+  Work reading(int node);
+
+ private:
+  double bytes_read(const Reads& reads) const;
+  const Graph& graph_;
+  const Kernel& kernel_;
+  Points points_;
+  std::vector<int> uses_;             // of a value
+  std::vector<std::uint64_t> axes_;   // that a value changes along
+  std::vector<double> share_;         // of a value: elements read, or operations
+  std::vector<Reads> reads_;          // sorted by node, each once
+  Work all_;
+};
+Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits);
 
 }  // namespace sinter::fuse

@@ -1,14 +1,14 @@
 #include "fuse/merge.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "fuse/align.hpp"
+#include "fuse/flat_map.hpp"
 #include "fuse/siblings.hpp"
 #include "sinter/errors.hpp"
 
@@ -35,10 +35,16 @@ bool stays_cut(CutReason reason) {
   }
 }
 
+// The last groups that read a node, of those looked at, the latest first; -1: none.
+struct Latest : std::array<int, kMaxReaders> {
+  Latest() { fill(-1); }
+};
+
 class Merger {
  public:
   Merger(const MergeContext& context, std::vector<Group>& groups)
-      : context_(context), graph_(*context.build.graph), groups_(groups), writer_(graph_.nodes.size(), -1) {
+      : context_(context), graph_(*context.builder->context().graph), limits_(*context.builder->context().limits), groups_(groups),
+        writer_(graph_.nodes.size(), -1), first_reader_(graph_.nodes.size(), -1), latest_(graph_.nodes.size()) {
     const int count = static_cast<int>(groups.size() + context.calls->size());
     units_.resize(count);
     for (int u = 0; u < count; ++u) {
@@ -53,7 +59,7 @@ class Merger {
       for (int node : unit.writes) writer_[node] = u;
     }
     for (int u = 0; u < count; ++u)
-      for (int node : units_[u].reads) readers_[node].push_back(u);
+      for (int node : units_[u].reads) add_reader(node, u);
     number();
   }
 
@@ -65,10 +71,12 @@ class Merger {
       merge_into_earlier(u);
       const int now = find(u);
       for (int node : units_[now].reads) {
-        auto& seen = latest_[node];
-        std::erase_if(seen, [&](int s) { return find(s) == now; });
-        seen.push_back(now);
-        if (seen.size() > kMaxReaders) seen.erase(seen.begin());
+        Latest seen;
+        std::size_t count = 0;
+        seen[count++] = now;
+        for (int s : latest_[node])
+          if (s >= 0 && count < seen.size() && find(s) != now) seen[count++] = s;
+        latest_[node] = seen;
       }
     }
     std::vector<Group> left;
@@ -118,12 +126,16 @@ class Merger {
     unit.seconds = -1;
   }
 
+  void add_reader(int node, int unit) {
+    readers_.push_back({unit, first_reader_[node]});
+    first_reader_[node] = static_cast<int>(readers_.size()) - 1;
+  }
+
   // Until the visitor says false. A unit that reads several of its nodes is met several times.
   template <class Visit> void each_successor(int u, Visit visit) const {
     for (int node : units_[u].writes)
-      if (const auto readers = readers_.find(node); readers != readers_.end())
-        for (int reader : readers->second)
-          if (const int r = find(reader); r != u && !visit(r)) return;
+      for (int at = first_reader_[node]; at >= 0; at = readers_[at].next)
+        if (const int r = find(readers_[at].unit); r != u && !visit(r)) return;
   }
 
   // ---- an order of the units, kept valid while they merge ---------------------------------------------------------------------
@@ -220,9 +232,9 @@ class Merger {
       for (int node : units_[u].reads)
         if (writer_[node] >= 0) consider(writer_[node]);
       for (int node : units_[u].reads)
-        if (const auto seen = latest_.find(node); seen != latest_.end())
-          for (auto s = seen->second.rbegin(); s != seen->second.rend(); ++s) consider(*s);
-      std::erase_if(others, [&](int other) { return tried_.count(pair_of(u, other)) > 0; });
+        for (int seen : latest_[node])
+          if (seen >= 0) consider(seen);
+      std::erase_if(others, [&](int other) { return tried_.contains(pair_of(u, other)); });
       for (int other : others) {
         const bool earlier = units_[other].label < units_[u].label;
         if (try_merge(earlier ? other : u, earlier ? u : other)) {
@@ -230,7 +242,7 @@ class Merger {
           merged = true;
           break;
         }
-        tried_.insert(pair_of(u, other));
+        tried_.try_emplace(pair_of(u, other), 1);
         if (++failures >= kMaxFailures) break;
       }
     }
@@ -243,7 +255,7 @@ class Merger {
     if (x.settled && y.settled) return false;
     std::vector<int> ops;
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
-    if (static_cast<int>(ops.size()) > context_.build.max_ops) return false;
+    if (static_cast<int>(ops.size()) > context_.builder->context().max_ops) return false;
     if (stays_cut(x.kernel.cut.reason))
       for (const auto& root : x.kernel.roots)
         if (units_[b].reads_node(root.node)) return false;
@@ -266,8 +278,10 @@ class Merger {
       else hidden.push_back(request.node);
     }
     for (int node : hidden) (*context_.in_memory)[node] = 0;
-    Built built = requests.empty() ? Built{} : build_group(context_.build, std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
-    if (built.group.requests.empty() || !built.needed.empty() || !may_replace(built.group, a, b, *moved)) {
+    Built built = requests.empty() ? Built{} : context_.builder->build(std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
+    std::optional<double> seconds;
+    if (!built.group.requests.empty() && built.needed.empty()) seconds = seconds_if_better(built.group, a, b, *moved);
+    if (!seconds) {
       for (int node : hidden) (*context_.in_memory)[node] = 1;
       return false;
     }
@@ -278,56 +292,62 @@ class Merger {
     units_[a].into = b;
     order_.erase(units_[a].label);
     describe(b);
+    units_[b].seconds = *seconds;
     for (int node : units_[b].writes) writer_[node] = b;
-    for (int node : units_[b].reads) readers_[node].push_back(b);
+    for (int node : units_[b].reads) add_reader(node, b);
     move_behind(b, *moved);
     return true;
   }
 
   bool read_by_others(int node, int a, int b) const {
-    const auto readers = readers_.find(node);
-    if (readers != readers_.end() && readers->second.size() > kMaxReads) return true;  // likely, and storing it is never wrong
-    return readers != readers_.end() && std::any_of(readers->second.begin(), readers->second.end(), [&](int reader) {
-      const int r = find(reader);
-      return r != a && r != b && units_[r].reads_node(node);
-    });
+    int looked_at = 0;
+    for (int at = first_reader_[node]; at >= 0; at = readers_[at].next) {
+      if (++looked_at > kMaxReads) return true;  // likely, and storing it is never wrong
+      if (const int r = find(readers_[at].unit); r != a && r != b && units_[r].reads_node(node)) return true;
+    }
+    return false;
   }
 
   // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
-  // it; and it must be worth it.
-  bool may_replace(const Group& merged, int a, int b, const std::vector<int>& moved) const {
+  // it; and it must be worth it. Then what it takes.
+  std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved) const {
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
-      if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return false;
+      if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return std::nullopt;
       if (graph_.nodes[value.node].op == trace::Op::data || units_[a].reads_node(value.node) || units_[b].reads_node(value.node)) continue;
-      if (writer_[value.node] < 0) return false;
+      if (writer_[value.node] < 0) return std::nullopt;
       const int w = find(writer_[value.node]);
-      if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return false;
+      if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return std::nullopt;
     }
-    return launched_seconds(graph_, merged.kernel, *context_.build.limits) <= seconds_of(a) + seconds_of(b);
+    const double seconds = launched_seconds(graph_, merged.kernel, limits_);
+    if (seconds > seconds_of(a) + seconds_of(b)) return std::nullopt;
+    return seconds;
   }
 
   double seconds_of(int u) const {
     double& seconds = units_[u].seconds;
-    if (seconds < 0) seconds = launched_seconds(graph_, groups_[u].kernel, *context_.build.limits);
+    if (seconds < 0) seconds = launched_seconds(graph_, groups_[u].kernel, limits_);
     return seconds;
   }
 
   const MergeContext& context_;
   const Graph& graph_;
+  const Limits& limits_;
   std::vector<Group>& groups_;
   std::vector<Unit> units_;                      // groups, then library calls
   std::vector<int> writer_;                      // node -> unit
-  std::unordered_map<int, std::vector<int>> readers_;  // node -> units, some of them merged since
-  std::unordered_map<int, std::vector<int>> latest_;   // node -> the last groups that read it, of those looked at
+  struct Reader { int unit, next; };             // some of them merged since; -1: no further one
+  std::vector<int> first_reader_;                // of a node
+  std::vector<Reader> readers_;
+  std::vector<Latest> latest_;                   // of a node
   std::map<std::int64_t, int> order_;            // label -> unit
-  std::unordered_set<std::uint64_t> tried_;      // pairs
+  FlatMap<std::uint64_t, char> tried_;           // pairs
 };
 
 }  // namespace
 
 void merge_groups(const MergeContext& context, std::vector<Group>& groups) {
-  join_siblings(context.build, *context.calls, groups);
+  join_siblings(*context.builder, *context.calls, groups);
   Merger(context, groups).run();
 }
 

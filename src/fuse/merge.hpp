@@ -8,8 +8,8 @@
 namespace sinter::fuse {
 
 struct MergeContext {
-  BuildContext build;               // max_ops of a merged kernel
-  std::vector<char>* in_memory;     // what `build` refers to: a value that nobody else reads any more is taken out
+  GroupBuilder* builder;            // of merged kernels
+  std::vector<char>* in_memory;     // what the builder refers to: a value that nobody else reads any more is taken out
   const std::vector<char>* wanted;  // outputs
   const std::vector<FixedStep>* calls;
 };

@@ -384,7 +384,8 @@ class Rewriter {
 Graph merge_dependent_reductions(Graph graph, const Limits& limits) {
   if (!limits.fuse) return graph;
   Rewriter rewriter(graph, limits);
-  return rewriter.finds() ? rewriter.run() : graph;
+  if (rewriter.finds()) return rewriter.run();
+  return graph;  // the same, not a copy
 }
 
 }  // namespace sinter::fuse

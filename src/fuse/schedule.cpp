@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <queue>
 #include <set>
 #include <span>
@@ -44,8 +45,10 @@ class Scheduler {
       work = cut_repeated_work();
       if (work.empty()) break;
     }
-    order();
-    if (limits_.fuse) bring_together();
+    make_steps();
+    std::vector<int> sequence = in_order();
+    if (limits_.fuse) bring_together(sequence);
+    arrange(sequence);
     account();
     return std::move(plan_);
   }
@@ -70,6 +73,7 @@ class Scheduler {
 
   // ---- grouping: consumers first, so that whoever needs a value in memory says so before its kernel is built -------------
 
+  // Values that live on from one segment into the next end their kernels at slightly different ops: a merged kernel may hold more.
   BuildContext context(int max_ops) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops}; }
 
   // What is to be in memory first of all.
@@ -113,9 +117,9 @@ class Scheduler {
 
   Group grouped(int id, std::set<int>& work) {
     for (;;) {
-      Domain domain = choose_domain(context(limits_.max_ops), id);
+      Domain domain = choose_domain(builder_.context(), id);
       const bool rows = static_cast<int>(domain.sizes.size()) > domain.parallel;
-      Built built = build_group(context(limits_.max_ops), {{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
+      Built built = builder_.build({{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
       for (const auto& needed : built.needed) {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
         put_in_memory(needed.node, needed.cut, work);
@@ -211,9 +215,7 @@ class Scheduler {
       for (const auto& operand : call.operands) fixed.reads.push_back(operand.node);
       calls.push_back(std::move(fixed));
     }
-    // Values that live on from one segment into the next end their kernels at slightly different ops.
-    const MergeContext merging{context(limits_.max_ops + limits_.max_ops / 2), &in_memory_, &wanted_, &calls};
-    merge_groups(merging, groups_);
+    merge_groups({&merged_builder_, &in_memory_, &wanted_, &calls}, groups_);
   }
 
   // A value that several kernels compute for themselves is put in memory when that is cheaper. Only the last of a row of such values
@@ -243,10 +245,10 @@ class Scheduler {
           if (below >= 0 && times[below] > (value.node < 0 ? 0 : times[value.node])) last[below] = 1;
         }
     std::vector<char> apart(groups_.size());
-    std::vector<double> seconds(groups_.size(), -1);
-    const auto seconds_of = [&](std::size_t g) {
-      if (seconds[g] < 0) seconds[g] = work_of(graph(), groups_[g].kernel, limits_).seconds(limits_);
-      return seconds[g];
+    std::vector<std::unique_ptr<KernelWork>> works(groups_.size());
+    const auto work_of = [&](std::size_t g) -> KernelWork& {
+      if (!works[g]) works[g] = std::make_unique<KernelWork>(graph(), groups_[g].kernel, limits_);
+      return *works[g];
     };
     for (auto end = computed.end(); end != computed.begin();) {  // the groups of a node, the last node first
       const int id = std::prev(end)->node;
@@ -258,11 +260,12 @@ class Scheduler {
       const double bytes = as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype));
       const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;
       double most = 0;
-      for (const auto& user : users) most += seconds_of(user.group);
+      for (const auto& user : users) most += work_of(user.group).all().seconds(limits_);
       if (most <= trip) continue;
       double saved = 0, least = 0;
       for (const auto& user : users) {
-        const double here = seconds_of(user.group) - work_of(graph(), groups_[user.group].kernel, limits_, {id}).seconds(limits_);
+        KernelWork& kernel = work_of(user.group);
+        const double here = kernel.all().seconds(limits_) - kernel.reading(id).seconds(limits_);
         saved += here;
         least = user.group == users.front().group ? here : std::min(least, here);
       }
@@ -305,8 +308,8 @@ class Scheduler {
 
   // ---- the plan -----------------------------------------------------------------------------------------------------
 
-  // An order that may be run; of the steps that may be next, the one that writes the earliest node.
-  void order() {
+  void make_steps() {
+    plan_.steps.reserve(groups_.size() + calls_.size());
     for (auto& group : groups_) {
       Step step;
       step.kernel = std::move(group.kernel);
@@ -322,6 +325,11 @@ class Scheduler {
       step.call = std::move(call);
       plan_.steps.push_back(std::move(step));
     }
+    std::vector<Group>().swap(groups_);
+  }
+
+  // An order of the steps that may be run; of those that may be next, the one that writes the earliest node.
+  std::vector<int> in_order() const {
     const std::size_t count = plan_.steps.size();
     std::vector<int> writer(graph().nodes.size(), -1), waits(count);
     std::vector<std::vector<int>> readers(count);
@@ -337,43 +345,50 @@ class Scheduler {
         }
       if (waits[s] == 0) ready.push(rank(s));
     }
-    std::vector<Step> ordered;
+    std::vector<int> sequence;
     while (!ready.empty()) {
       const int next = ready.top().second;
       ready.pop();
       for (int reader : readers[next])
         if (--waits[reader] == 0) ready.push(rank(reader));
-      ordered.push_back(std::move(plan_.steps[next]));
+      sequence.push_back(next);
     }
-    if (ordered.size() != count) throw InternalError("scheduler: the steps depend on each other in a circle");
-    plan_.steps = std::move(ordered);
+    if (sequence.size() != count) throw InternalError("scheduler: the steps depend on each other in a circle");
+    return sequence;
+  }
+
+  void arrange(const std::vector<int>& sequence) {
+    std::vector<Step> steps;
+    steps.reserve(sequence.size());
+    for (int s : sequence) steps.push_back(std::move(plan_.steps[s]));
+    plan_.steps = std::move(steps);
   }
 
   // A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element,
   // it runs on each piece. The call moves to just before it; nobody between the two needs it.
-  void bring_together() {
-    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  void bring_together(std::vector<int>& sequence) {
     auto& steps = plan_.steps;
-    std::vector<std::size_t> first_reader(graph().nodes.size(), kNone), call_before(steps.size(), kNone);
-    for (std::size_t s = steps.size(); s-- > 0;)
-      for (int id : steps[s].reads()) first_reader[static_cast<std::size_t>(id)] = s;
+    if (calls_.empty()) return;
+    std::vector<int> first_reader(graph().nodes.size(), -1), call_before(steps.size(), -1);
+    for (auto s = sequence.rbegin(); s != sequence.rend(); ++s)
+      for (int id : steps[*s].reads()) first_reader[id] = *s;
     std::vector<char> moves(steps.size());
-    for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (int s : sequence) {
       if (steps[s].kind != Step::Kind::library || !comes_in_pieces(steps[s].call.op)) continue;
-      const std::size_t reader = first_reader[static_cast<std::size_t>(steps[s].call.node)];
-      if (reader == kNone) continue;
+      const int reader = first_reader[steps[s].call.node];
+      if (reader < 0) continue;
       steps[s].alone = steps[reader].follows ? "what reads it first follows another call" : why_not_following(steps[reader], steps[s].call.node);
       if (!steps[s].alone.empty()) continue;
       steps[reader].follows = true;
       call_before[reader] = s;
       moves[s] = 1;
     }
-    std::vector<Step> ordered;
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      if (call_before[s] != kNone) ordered.push_back(std::move(steps[call_before[s]]));
-      if (!moves[s]) ordered.push_back(std::move(steps[s]));
+    std::vector<int> together;
+    for (int s : sequence) {
+      if (call_before[s] >= 0) together.push_back(call_before[s]);
+      if (!moves[s]) together.push_back(s);
     }
-    steps = std::move(ordered);
+    sequence = std::move(together);
   }
 
   std::string why_not_following(const Step& step, int result) const {
@@ -451,13 +466,14 @@ class Scheduler {
   std::vector<int> alias_;
   std::vector<Group> groups_;
   std::vector<PlannedCall> calls_;
+  GroupBuilder builder_{context(limits_.max_ops)}, merged_builder_{context(limits_.max_ops + limits_.max_ops / 2)};
 };
 
 }  // namespace
 
-Plan schedule(const Graph& graph, const Limits& limits, const Forced& forced) {
+Plan schedule(Graph prepared, const Limits& limits, const Forced& forced) {
   const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
-  return Scheduler(graph, limits, forced).run();
+  return Scheduler(std::move(prepared), limits, forced).run();
 }
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {

@@ -41,6 +41,6 @@ using Forced = std::map<int, Cut>;
 Graph prepare(const trace::Graph& graph, const Limits& limits);
 
 /// Deterministic: depends on its arguments alone. `forced` holds nodes of this graph.
-Plan schedule(const Graph& prepared, const Limits& limits, const Forced& forced = {});
+Plan schedule(Graph prepared, const Limits& limits, const Forced& forced = {});
 
 }  // namespace sinter::fuse

@@ -25,7 +25,7 @@ using Ops = std::shared_ptr<const std::vector<int>>;  // sorted; what a node's k
 class Segmenter {
  public:
   Segmenter(const Graph& graph, int max_ops, std::map<int, Cut>& cuts)
-      : graph_(graph), max_ops_(max_ops), cuts_(cuts), cut_(graph.nodes.size()), base_(graph.nodes.size()), segment_(graph.nodes.size()),
+      : graph_(graph), max_ops_(max_ops), cuts_(cuts), cut_(graph.nodes.size()), ends_(graph.nodes.size()), base_(graph.nodes.size()), segment_(graph.nodes.size()),
         users_(graph.nodes.size()), pending_(graph.nodes.size()), length_(graph.nodes.size()), ops_(graph.nodes.size()) {
     for (const auto& [id, cut] : cuts) cut_[id] = 1;
     for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
@@ -98,6 +98,8 @@ class Segmenter {
     if (graph_.nodes[id].op == Op::pad) put_piece_in_memory(id, inputs);
     int segment = 0;
     for (int input : inputs) segment = std::max(segment, segment_[input]);
+    for (int input : graph_.nodes[id].inputs)  // a value that is cut is cut for all who read it
+      if (const int base = base_[input]; ends_[base]) segment = std::max(segment, segment_[base] + 1);
     std::vector<int> ops = joined(inputs, [&](int input) { return segment_[input] == segment || light(input); });
     const auto count = static_cast<int>(ops.size()) + 1;
     if (count > max_ops_) {
@@ -106,7 +108,7 @@ class Segmenter {
     }
     for (int input : inputs) {
       if (segment_[input] == segment || light(input)) continue;
-      cut_[input] = 1;
+      cut_[input] = ends_[input] = 1;
       cuts_.try_emplace(input, Cut{CutReason::kernel_size,
                                    count > max_ops_ ? fmt::format("{} ops with the next one against a limit of {}", count, max_ops_)
                                                     : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
@@ -129,12 +131,13 @@ class Segmenter {
   }
 
   template <class Chosen> std::vector<int> joined(const std::vector<int>& inputs, Chosen chosen) const {
-    std::vector<int> all;
+    std::vector<int> all, both;
     for (int input : inputs) {
       if (!chosen(input)) continue;
-      std::vector<int> both;
-      std::set_union(all.begin(), all.end(), ops_[input]->begin(), ops_[input]->end(), std::back_inserter(both));
-      all = std::move(both);
+      const std::vector<int>& ops = *ops_[input];
+      both.resize(all.size() + ops.size() + 1);  // and the one that is computed with them
+      both.resize(static_cast<std::size_t>(std::set_union(all.begin(), all.end(), ops.begin(), ops.end(), both.begin()) - both.begin()));
+      std::swap(all, both);
     }
     return all;
   }
@@ -143,6 +146,7 @@ class Segmenter {
   const int max_ops_;
   std::map<int, Cut>& cuts_;
   std::vector<char> cut_;
+  std::vector<char> ends_;    // cut at the end of its segment
   std::vector<int> base_;     // the node below the views
   std::vector<int> segment_;
   std::vector<int> users_, pending_;  // of a base: nodes that compute with it; nodes not looked at yet

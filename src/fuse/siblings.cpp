@@ -17,8 +17,8 @@ constexpr int kMaxTries = 3;
 
 class Siblings {
  public:
-  Siblings(const BuildContext& context, std::vector<Group>& groups)
-      : context_(context), graph_(*context.graph), groups_(groups), tries_(groups.size()), level_(graph_.nodes.size()), joined_(graph_.nodes.size(), -1) {}
+  Siblings(GroupBuilder& builder, std::vector<Group>& groups)
+      : builder_(builder), context_(builder.context()), graph_(*context_.graph), groups_(groups), tries_(groups.size()), level_(graph_.nodes.size()), joined_(graph_.nodes.size(), -1) {}
 
   void run(const std::vector<FixedStep>& calls) {
     if (groups_.size() < kMany) return;
@@ -139,7 +139,7 @@ class Siblings {
       all.insert(all.end(), requests[k].begin(), requests[k].end());
       seconds += launched_seconds(graph_, groups_[members[k]].kernel, *context_.limits);
     }
-    Built built = build_group(context_, std::move(all), host.kernel.sizes, host.kernel.parallel, host.kernel.chunks);
+    Built built = builder_.build(std::move(all), host.kernel.sizes, host.kernel.parallel, host.kernel.chunks);
     // Since a member was built, more may have been put in memory: it must be there before the family's turn.
     bool waits = false;
     each_read(built.group, [&](int read) { waits |= level_[read] >= level_[writes(members[first])]; });
@@ -154,6 +154,7 @@ class Siblings {
     groups_[members[last - 1]] = std::move(built.group);
   }
 
+  GroupBuilder& builder_;
   const BuildContext& context_;
   const Graph& graph_;
   std::vector<Group>& groups_;
@@ -165,6 +166,6 @@ class Siblings {
 
 }  // namespace
 
-void join_siblings(const BuildContext& context, const std::vector<FixedStep>& calls, std::vector<Group>& groups) { Siblings(context, groups).run(calls); }
+void join_siblings(GroupBuilder& builder, const std::vector<FixedStep>& calls, std::vector<Group>& groups) { Siblings(builder, groups).run(calls); }
 
 }  // namespace sinter::fuse

@@ -15,6 +15,6 @@ struct FixedStep {
 /// Joins groups that read the same, run over the same axes and have equally many steps before them, so that none can wait for
 /// another: a hundred outputs of one input, a layer of many values. Merging (merge.hpp) would find them two by two and build the
 /// growing kernel once for each. Each group writes one node.
-void join_siblings(const BuildContext& context, const std::vector<FixedStep>& calls, std::vector<Group>& groups);
+void join_siblings(GroupBuilder& builder, const std::vector<FixedStep>& calls, std::vector<Group>& groups);
 
 }  // namespace sinter::fuse
