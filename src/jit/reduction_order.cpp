@@ -21,16 +21,17 @@ bool only_of_indices(const LoopNest& nest, const Instr& instr) {
                      [&](int arg) { return arg < 0 || nest.instrs[arg].kind == Instr::Kind::index; });
 }
 
+int widest_element(const LoopNest& nest, const Instr& instr) {
+  if (only_of_indices(nest, instr)) return 1;
+  return static_cast<int>(instr.kind == Instr::Kind::op ? std::max(itemsize(instr.dtype), itemsize(instr.operand)) : itemsize(instr.dtype));
+}
+
 }  // namespace
 
 int widest_element(const LoopNest& nest) {
-  std::size_t widest = 1;
-  for (const Instr& instr : nest.instrs) {
-    if (only_of_indices(nest, instr)) continue;
-    widest = std::max(widest, itemsize(instr.dtype));
-    if (instr.kind == Instr::Kind::op) widest = std::max(widest, itemsize(instr.operand));
-  }
-  return static_cast<int>(widest);
+  int widest = 1;
+  for (const Instr& instr : nest.instrs) widest = std::max(widest, widest_element(nest, instr));
+  return widest;
 }
 
 int row_lanes(const LoopNest& nest, const Stage& stage) {
@@ -55,7 +56,9 @@ int body_lanes(const LoopNest& nest, const Stage& stage) {
   if (has_scan(nest, stage)) return scan_lanes(nest, stage);
   const int cost = cost_of(nest, stage);
   const int vectors = cost > 40 ? 1 : cost <= 8 ? 4 : 2;
-  return std::min(kMostLanes, vectors * 64 / widest_element(nest));
+  int widest = 1;
+  for (const int number : stage.body) widest = std::max(widest, widest_element(nest, nest.instrs[number]));
+  return std::min(kMostLanes, vectors * 64 / widest);
 }
 
 bool rounds(Op reduction, DType dtype) { return is_floating(dtype) && (reduction == Op::reduce_sum || reduction == Op::reduce_prod); }

@@ -29,7 +29,7 @@ inline constexpr int kMostLanes = 64;
 int row_lanes(const LoopNest& nest, const Stage& stage);
 /// Lanes of a step of its scans: a vector of 64 bytes of what the floating-point ones carry.
 int scan_lanes(const LoopNest& nest, const Stage& stage);
-/// Points that a compiled kernel computes at once, a part of a step or a whole one: one, two or four vectors of 64 bytes of the nest's
+/// Points that a compiled kernel computes at once, a part of a step or a whole one: one, two or four vectors of 64 bytes of the stage's
 /// widest type, fewer for a longer body, which needs the registers itself.
 int body_lanes(const LoopNest& nest, const Stage& stage);
 

@@ -40,12 +40,24 @@ class Module {
   /// True the first time a helper's symbol is asked for.
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
   void add_helper(const std::string& text) { helpers_ += text; }
-  std::string text() const;
+  /// A helper of arithmetic, after those that it calls: "float @exp_f32(float %x)" and what is between its braces.
+  void add_function(const std::string& symbol, const std::string& signature, const std::string& body) {
+    functions_.push_back({symbol, signature, body});
+  }
+  /// All of it, for a kernel's own text.
+  std::string text(const std::string& kernel) const;
 
  private:
+  struct Function {
+    std::string symbol, signature, body;
+  };
+  /// Of each function whether it stays one, called from where it is used, rather than a copy at each place.
+  std::vector<bool> called(const std::string& kernel) const;
+
   bool fma_, f16c_;
   std::set<std::string> declarations_, claimed_;
   std::string helpers_;
+  std::vector<Function> functions_;
 };
 
 class Ir {

@@ -45,7 +45,7 @@ std::string KernelWriter::write() {
   text += fmt::format(
       "define void @{}(ptr %pointers, ptr %ints, ptr %scalars, ptr %scratch, i64 %outer_begin, i64 %outer_end, "
       "i64 %inner_begin, i64 %inner_end) #0 {{\nentry:\n{}  call void @llvm.x86.sse.sfence()\n  ret void\n}}\n\n{}",
-      nest_.name, ir_.text(), module_.text());
+      nest_.name, ir_.text(), module_.text(ir_.text()));
   const int bits = cpu_.vector_bytes * 8;
   text += fmt::format(
       "\nattributes #0 = {{ nounwind \"no-builtins\" \"target-cpu\"=\"x86-64\" \"target-features\"=\"{}\" "
