@@ -71,7 +71,7 @@ np.divide(x,f,out=np.zeros_like(x),where=f>0) np.log(abs(x),where=x>0,out=x*0) n
 x.mean(axis=0,where=m) np.mean(x,where=m) np.var(x,where=m) np.std(x,axis=1,where=x<3,ddof=1) np.any(m,axis=0,where=x>0) np.all(m,where=x>3)
 x.reshape(2,6,order='F') x.ravel(order='F') t.flatten('F') np.zeros((2,3),order='F')
 np.pad(v,2,mode='linear_ramp') np.pad(x,((1,2),(0,3)),mode='linear_ramp',end_values=5) np.pad(l,3,mode='mean') np.pad(i,2,mode='maximum') np.pad(x,(2,1),mode='minimum',stat_length=2) np.pad(x,1,mode='median')
-np.linspace(v,2*v,5) np.linspace(0,w,4,endpoint=False) np.linspace(w,1,3,axis=-1) np.linspace(v,w[0],3,dtype=int) np.linspace(0,1,5,retstep=True)
+np.lib.stride_tricks.as_strided(l,(3,4),(16,8)) np.lib.stride_tricks.as_strided(x,(2,2,3),(8,32,8)) np.linspace(v,2*v,5) np.linspace(0,w,4,endpoint=False) np.linspace(w,1,3,axis=-1) np.linspace(v,w[0],3,dtype=int) np.linspace(0,1,5,retstep=True)
 np.block([[x,x],[q,q[:,:1],x]]) np.block([v,w]) np.r_[v,1:5,2.5] np.c_[v,v*2] np.mgrid[0:3,2:6] np.ogrid[0:3,1:5:2] x[np.ix_([0,2],[1,3])] np.meshgrid(v,w,sparse=True) np.concatenate(t) np.vstack(t) np.stack(t,axis=-1) np.hstack(t)
 np.delete(l,[0,-1,3]) np.delete(x,[1],axis=1) np.delete(x,[True,False,True],axis=0) np.ediff1d(l,to_begin=1,to_end=[9,8]) np.rollaxis(t,2) np.rollaxis(t,0,3) np.choose([0,1,0,1],[v,2*v]) np.choose([0,7,-1,1],[v,2*v],mode='clip')
 np.diag_indices(3) np.triu_indices_from(q,1) np.tril_indices_from(x) np.packbits(m,axis=1) np.packbits(l>0) np.unpackbits(np.packbits(m)) np.trim_zeros(np.array([0,0,1,0,2,0])) np.array_equiv(v,[v,v]) np.spacing(x) np.i0(l) np.i0(f*4) np.kaiser(7,8.6)

@@ -118,9 +118,19 @@ Value where_(const Arguments& a) {
   if (!a.given(1) || !a.given(2)) a.fail(1, "where() takes x and y, or neither of them");
   return {where(a.operand(0), a.operand(1), a.operand(2))};
 }
+Casting casting_of(const Arguments& a, int parameter) {
+  constexpr std::pair<std::string_view, Casting> words[] = {{"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
+  const std::string wanted = a.text(parameter, "safe");
+  for (const auto& [name, casting] : words)
+    if (name == wanted) return casting;
+  a.fail(parameter, "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+}
 Value astype_(const Arguments& a) {
   check_order(a, 2);
-  return {astype(a.operand(0), a.dtype(1).value_or(DType::float64))};
+  const DType dtype = a.dtype(1).value_or(DType::float64);
+  if (a.given(3) && !can_cast(a.tensor(0).dtype(), dtype, casting_of(a, 3)))
+    a.fail(3, fmt::format("casting='{}' does not allow {} to become {}", a.text(3, ""), name(a.tensor(0).dtype()), name(dtype)));
+  return {astype(a.operand(0), dtype)};
 }
 /// order='F' counts the first axis fastest, in x and in the result.
 Value reshaped(const Arguments& a, Shape shape, int order) {
@@ -778,11 +788,7 @@ Value promote_types_(const Arguments& a) { return {promote_types(a.dtype(0).valu
 Value can_cast_(const Arguments& a) {
   const Value& from = *a.given(0);
   const DType type = from.as<Tensor>() ? from.as<Tensor>()->dtype() : a.dtype(0).value();
-  constexpr std::pair<std::string_view, Casting> words[] = {{"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
-  const std::string wanted = a.text(2, "safe");
-  for (const auto& [name, casting] : words)
-    if (name == wanted) return {can_cast(type, a.dtype(1).value(), casting)};
-  a.fail(2, "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+  return {can_cast(type, a.dtype(1).value(), casting_of(a, 2))};
 }
 Value isdtype_(const Arguments& a) {
   const DType type = a.dtype(0).value();
@@ -877,6 +883,7 @@ constexpr Function kFunctions[] = {
     {"array_equal", "a1 a2 equal_nan?", array_equal_},
     {"array_equiv", "a1 a2", array_equiv_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
+    {"as_strided", "x shape strides", as_strided_},
     {"asarray", kArray, array_},
     {"ascontiguousarray", "a", unary<contiguous>},
     {"asfortranarray", "a", unary<contiguous>},

@@ -97,6 +97,16 @@ Value array_equiv_(const Arguments& a) {
   if (!broadcast_shape(x.shape(), y.shape())) return {full({}, Arg(false, kNowhere))};
   return {all(x == y)};
 }
+Value as_strided_(const Arguments& a) {  // NumPy counts in bytes
+  const Tensor x = a.tensor(0);
+  std::vector<std::int64_t> strides = a.list(2);
+  const auto item = static_cast<std::int64_t>(itemsize(x.dtype()));
+  for (std::int64_t& stride : strides) {
+    if (stride % item != 0) a.fail(2, fmt::format("a stride of {} bytes is not one of whole elements, of {} bytes each", stride, item));
+    stride /= item;
+  }
+  return {as_strided(x, a.shape(1), strides)};
+}
 Value block_(const Arguments& a) {
   const int levels = levels_of(*a.given(0));
   return {levels == 0 ? a.tensor(0) : block_of(a, *a.given(0), 0, levels)};

@@ -7,6 +7,7 @@ namespace sinter::tools {
 class Arguments;
 
 Value array_equiv_(const Arguments& a);
+Value as_strided_(const Arguments& a);
 Value block_(const Arguments& a);
 Value broadcast_shapes_(const Arguments& a);
 Value choose_(const Arguments& a);
