@@ -19,7 +19,7 @@ np.seterr(all="ignore")
 rng = np.random.default_rng(7)
 SCOPE = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
 SCOPE.update({name: getattr(np.linalg, name) for name in ("norm", "matrix_power", "vector_norm")})
-SCOPE.update(sliding_window_view=np.lib.stride_tricks.sliding_window_view, inf=np.inf)
+SCOPE.update(np=np, sliding_window_view=np.lib.stride_tricks.sliding_window_view, inf=np.inf)
 
 
 def values(shape, dtype):
@@ -65,6 +65,19 @@ matrix_transpose(x) matrix_transpose(t) matrix_power(q, 0) matrix_power(q, 1) ma
 norm(v) norm(x) norm(t) norm(x, axis=0) norm(x, axis=1, keepdims=True) norm(v, 1) norm(v, inf) norm(v, -inf) norm(v, 0) norm(v, 3) norm(x, 1) norm(x, inf) norm(x, -1) norm(x, -inf) norm(x, 1, axis=1) norm(t, 1, axis=(0, 2)) norm(t, inf, axis=(2, 1)) norm(t, 1, axis=(1, 0), keepdims=True) norm(i) norm(f, 3, axis=0) norm(t, axis=(0, 1))
 vector_norm(x) vector_norm(t, axis=(0, 2)) vector_norm(x, ord=1) vector_norm(t, axis=1, keepdims=True, ord=inf) vector_norm(v, ord=2.5) vector_norm(f)
 positive(x) linspace(0, 1, 5) linspace(2, 8, num=4, endpoint=False)
+np.add.reduce(x) np.multiply.reduce(x,axis=1,keepdims=True) np.maximum.reduce(f,axis=None) np.minimum.reduce([x,n]) np.logical_or.reduce([m,x>1,x<-2]) np.logical_and.reduce(m,axis=1) np.bitwise_xor.reduce(i) np.bitwise_or.reduce(b,axis=2) np.logical_xor.reduce(m,axis=1) np.fmax.reduce(n,axis=1) np.logaddexp.reduce(v) np.hypot.reduce(x,axis=1)
+np.add.accumulate(x) np.maximum.accumulate(l) np.minimum.accumulate(x,axis=1) np.multiply.accumulate(i,axis=1) np.logical_or.accumulate(m) np.subtract.outer(v,w) np.hypot.outer(w,v) np.less.outer(w,w) np.add.reduceat(l,[0,3,3,7]) np.maximum.reduceat(x,[0,2],axis=1)
+np.divide(x,f,out=np.zeros_like(x),where=f>0) np.log(abs(x),where=x>0,out=x*0) np.add(i,i,dtype=np.float64) np.sqrt(abs(i),dtype=np.float32)
+x.mean(axis=0,where=m) np.mean(x,where=m) np.var(x,where=m) np.std(x,axis=1,where=x<3,ddof=1) np.any(m,axis=0,where=x>0) np.all(m,where=x>3)
+x.reshape(2,6,order='F') x.ravel(order='F') t.flatten('F') np.zeros((2,3),order='F')
+np.pad(v,2,mode='linear_ramp') np.pad(x,((1,2),(0,3)),mode='linear_ramp',end_values=5) np.pad(l,3,mode='mean') np.pad(i,2,mode='maximum') np.pad(x,(2,1),mode='minimum',stat_length=2) np.pad(x,1,mode='median')
+np.lib.stride_tricks.as_strided(l,(3,4),(16,8)) np.lib.stride_tricks.as_strided(x,(2,2,3),(8,32,8)) np.linspace(v,2*v,5) np.linspace(0,w,4,endpoint=False) np.linspace(w,1,3,axis=-1) np.linspace(v,w[0],3,dtype=int) np.linspace(0,1,5,retstep=True)
+np.block([[x,x],[q,q[:,:1],x]]) np.block([v,w]) np.r_[v,1:5,2.5] np.c_[v,v*2] np.mgrid[0:3,2:6] np.ogrid[0:3,1:5:2] x[np.ix_([0,2],[1,3])] np.meshgrid(v,w,sparse=True) np.concatenate(t) np.vstack(t) np.stack(t,axis=-1) np.hstack(t)
+np.delete(l,[0,-1,3]) np.delete(x,[1],axis=1) np.delete(x,[True,False,True],axis=0) np.ediff1d(l,to_begin=1,to_end=[9,8]) np.rollaxis(t,2) np.rollaxis(t,0,3) np.choose([0,1,0,1],[v,2*v]) np.choose([0,7,-1,1],[v,2*v],mode='clip')
+np.diag_indices(3) np.triu_indices_from(q,1) np.tril_indices_from(x) np.packbits(m,axis=1) np.packbits(l>0) np.unpackbits(np.packbits(m)) np.trim_zeros(np.array([0,0,1,0,2,0])) np.array_equiv(v,[v,v]) np.spacing(x) np.i0(l) np.i0(f*4) np.kaiser(7,8.6)
+np.polyadd(v,w) np.polysub(w,v) np.polymul(v,w) np.polyder(l) np.polyder(l,3) np.polyint(w) np.polyint(w,2) np.poly(w) np.average(x,axis=1,weights=v,returned=True) np.average(x,returned=True)
+np.histogram(l,bins='auto') np.histogram(l,bins='sturges') np.histogram(x,bins='scott') np.histogram(x,bins='rice') np.histogram(x,bins='sqrt') np.histogram(l,bins='fd') np.linalg.tensorinv(t[0].reshape(2,6)[:,:2]@t[0].reshape(2,6)[:,:2].T,ind=1)
+np.array([2**63,2**63+2048]) np.array([-1,2**63]) np.stack([x*k for k in range(3)]) np.concatenate([row[::-1] for row in x])
 """
 
 

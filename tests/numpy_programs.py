@@ -318,6 +318,52 @@ ediff1d(x), digitize(x, sort(y)) | x=F[n] y=F[m]
 s = sort(x); e = searchsorted(s, y, side='right') / n; e | x=F+[n] y=F[m]
 c = searchsorted(cumsum(x) / x.sum(), y) ; c | x=f64+[n] y=f64[m]
 b = digitize(x, linspace(-3, 3, 7)); bincount(b, minlength=8), bincount(b, weights=x, minlength=8) | x=f64[n]
+np.add.reduce(x), np.add.reduce(x, axis=1, keepdims=True), np.multiply.reduce(x, axis=None) | x=i32[n,m]
+np.maximum.accumulate(x, axis=1), np.add.accumulate(x) | x=I[n,m]
+np.bitwise_xor.reduce(x), np.logical_xor.reduce(x, axis=None) | x=I[3,m]
+np.subtract.outer(x, y), np.less.outer(y, x) | x=F[n] y=F[m]
+np.maximum.reduce([x, y, x * 2]) | x=F[n,m] y=F[n,m]
+np.add.reduceat(x, [0, 3, 1]) | x=i64[5]
+np.divide(x, y, out=np.zeros_like(x), where=y != 0) | x=F[n,m] y=z[n,m]
+np.add(x, y, out=x); x | x=F[n,m] y=F[m]
+np.add(x, y, dtype=np.float64) | x=I[n,m] y=I[n,m]
+np.copyto(x, 2, where=x < 0); x | x=F[n,m]
+np.fill_diagonal(x, 7); x | x=F[n,m]
+np.putmask(x, x > 0, [1, 2, 3]); x | x=i32[n,m]
+np.add.at(x, i, 1); x | x=f64[n] i=i<n[k]
+x.sort(); x | x=F[n,m]
+x.fill(3); x | x=T[n,m]
+x[0], x[-1] = 5, 7; x | x=i64[3]
+x[[0, 1]] = x[[1, 0]]; x | x=T[3,m]
+x[0, 1], x[1, 0] = x[1, 0] + 0, x[0, 1] + 0; x | x=f64[2,2]
+a = b = x + 1; a * b | x=F[n,m]
+np.stack([x * k for k in range(3)]) | x=F[n,m]
+np.concatenate([row[::-1] for row in x]) | x=T[3,m]
+np.concatenate(x), np.vstack(x), np.stack(x, axis=-1) | x=T[3,m]
+x if len(x) > 2 else x * 2 | x=F[n,m]
+x.any() and not (x > 0).all() | x=b1[n,m]
+np.block([[x, y], [y, x]]) | x=T[n,m] y=T[n,m]
+np.r_[x, 1:5, 2], np.c_[x, x] | x=f64[n]
+np.mgrid[0:3, 2:6] * x, np.mgrid[1:9:3] | x=f64[4]
+x[np.ix_([0, 2], [1, 0])] | x=T[3,2]
+x[np.diag_indices(3)], x[np.triu_indices_from(x, 1)] | x=T[3,3]
+np.linspace(x, y, 5), np.linspace(0, x, 4, endpoint=False, axis=-1) | x=f64[n,m] y=f64[n,m]
+x.mean(axis=0, where=x > 0), np.var(x, where=x < 1) | x=f64[n,m]
+(x > 0).any(axis=1, where=x < 2), (x > 0).all(where=x > -2) | x=F[n,m]
+x.reshape(m, n, order='F'), x.ravel(order='F') | x=T[n,m]
+np.pad(x, (2, 3), mode='linear_ramp', end_values=4) | x=f64[4]
+np.pad(x, 2, mode='maximum'), np.pad(x, (1, 2), mode='minimum', stat_length=2) | x=F[3,4]
+np.pad(x, (1, 2), mode='mean') | x=f64[3,4]
+np.delete(x, [0, -1]), np.delete(x, x > 0) | x=f64[5]
+np.packbits(x > 0), np.unpackbits(np.packbits(x > 0)) | x=f64[n]
+np.choose(i, [x, 2 * x, -x]) | x=f64[n] i=p<3[n]
+np.polymul(x, y), np.polyadd(x, y), np.polyder(x), np.polyint(y) | x=f64[3] y=f64[4]
+np.trim_zeros(x) | x=z[k]
+np.average(x, axis=1, weights=[1, 2, 3], returned=True) | x=f64[n,3]
+np.histogram(x, bins='auto')[0], np.histogram(x, bins='sturges')[1] | x=f64[40]
+np.array([2**63, 2**63 + 5]), np.array([-1, 2**63]), x | x=u64[n]
+np.kaiser(7, 8.6) * x | x=f64[7]
+np.rollaxis(x, 2), np.rollaxis(x, 0, 3) | x=T[n,m,k]
 """
 
 ALL = ["b1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]
@@ -360,7 +406,7 @@ def namespace():
     names.update(softmax=softmax, log_softmax=log_softmax, logsumexp=logsumexp, layer_norm=layer_norm, relu=lambda x: np.maximum(x, 0),
                  cummax=lambda x, axis=-1: np.maximum.accumulate(x, axis=axis), cummin=lambda x, axis=-1: np.minimum.accumulate(x, axis=axis),
                  add_at=add_at, topk=topk, put=written(np.put), place=written(np.place), put_along_axis=written(np.put_along_axis),
-                 argsort=lambda x, axis=-1: np.argsort(x, axis, kind="stable"), bool=np.bool_, sum=np.sum, any=np.any, all=np.all, min=np.min, max=np.max, abs=np.abs)
+                 argsort=lambda x, axis=-1: np.argsort(x, axis, kind="stable"), bool=np.bool_, np=np, sum=np.sum, any=np.any, all=np.all, min=np.min, max=np.max, abs=np.abs)
     return names
 
 
@@ -399,7 +445,7 @@ def draw(seed, program, inputs):
 
 
 def reference(program, sizes, arrays):
-    names = namespace() | sizes | arrays
+    names = namespace() | sizes | {name: array.copy() for name, array in arrays.items()}  # some programs change them
     *statements, last = program.split(";")
     for statement in statements:
         exec(statement.strip(), names)

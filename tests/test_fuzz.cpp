@@ -10,6 +10,9 @@
 #include "functions.hpp"
 #include "program.hpp"
 #include "reference.hpp"
+#include "sinter/arranging.hpp"
+#include "sinter/decompositions.hpp"
+#include "sinter/fft.hpp"
 
 namespace sn = sinter;
 using sn::DType;
@@ -177,7 +180,10 @@ class Program {
     const auto axis = static_cast<std::int64_t>(pick(static_cast<std::size_t>(rank)));
     const std::int64_t n = a.size(static_cast<int>(axis));
     const Tensor places = (sn::arange(1 + static_cast<std::int64_t>(pick(9))) * 5 + static_cast<std::int64_t>(pick(7))) % n;
-    switch (pick(16)) {
+    switch (pick(20)) {
+      case 16: return arranged(x, axis);
+      case 17: return real(a) ? transformed(x, axis) : Entry{sn::cumsum(a, axis) % 50, x.exact};
+      case 18: return real(a) && rank == 2 && a.size() < 3000 ? decomposed(x) : view(x);
       case 12: {  // places that are looked up themselves
         const Tensor again = sn::take(places, sn::arange(1 + static_cast<std::int64_t>(pick(12))) % places.size());
         return {sn::take(a, pick(2) ? again - n : again, axis), x.exact};
@@ -215,6 +221,46 @@ class Program {
         const Tensor words = sn::random::integers(sn::random::Key(rng_()), a.shape(), 0, 5);
         return {sn::where(words > 2, a, sn::astype(words, a.dtype())), x.exact};
       }
+    }
+  }
+
+  /// What NumPy's users cut, join and turn by.
+  Entry arranged(const Entry& x, std::int64_t axis) {
+    const Tensor& a = x.tensor;
+    const std::int64_t n = a.size(static_cast<int>(axis)), at = static_cast<std::int64_t>(pick(static_cast<std::size_t>(n)));
+    switch (pick(8)) {
+      case 0: return {sn::append(a, sn::flip(a, axis), axis), x.exact};
+      case 1: return {sn::insert(a, at, sn::ones({}, a.dtype()), axis), x.exact};
+      case 2: return {sn::erase(a, at, axis), x.exact};
+      case 3: return {sn::cycle_to(a, {3, 1 + static_cast<std::int64_t>(pick(50))}), x.exact};
+      case 4: return {a.ndim() < 2 ? sn::atleast_3d(a) : sn::rot90(a, static_cast<std::int64_t>(pick(4))), x.exact};
+      case 5: return {sn::moveaxis(a, axis, 0), x.exact};
+      case 6: return {sn::array_split(a, 2, axis)[pick(2)], x.exact};
+      default: return {sn::vstack({a, a}), x.exact};
+    }
+  }
+
+  /// Steps of a library between kernels.
+  Entry transformed(const Entry& x, std::int64_t axis) {
+    const Tensor a = sn::nan_to_num(sn::tanh(x.tensor));
+    const auto n = static_cast<double>(a.size(static_cast<int>(axis)));
+    switch (pick(3)) {
+      case 0: return {sn::fft::fft(a, {}, axis).re / n, false};
+      case 1: return {sn::fft::rfft(a, {}, axis).im / n, false};
+      default: return {sn::fft::irfft(sn::fft::rfft(a, {}, axis), {}, axis, sn::fft::Norm::backward), false};
+    }
+  }
+  Entry decomposed(const Entry& x) {
+    const Tensor a = sn::nan_to_num(sn::tanh(x.tensor));
+    const std::int64_t n = a.shape()[0];
+    const Tensor square = sn::matmul(a, a.T()) / static_cast<double>(a.size()) + 2 * sn::eye(n, {}, 0, a.dtype());
+    switch (pick(6)) {
+      case 0: return {sn::solve(square, a), false};
+      case 1: return {sn::inv(square), false};
+      case 2: return {sn::cholesky(square), false};
+      case 3: return {sn::eigvalsh(square), false};
+      case 4: return {sn::svdvals(a) / static_cast<double>(a.size()), false};
+      default: return {sn::slogdet(square).logabsdet / static_cast<double>(n), false};
     }
   }
 

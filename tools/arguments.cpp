@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lexer.hpp"
+#include "sinter/shapes.hpp"
 
 namespace sinter::tools {
 std::string signature(const std::vector<Parameter>& parameters) {
@@ -22,7 +23,7 @@ std::string signature(const std::vector<Parameter>& parameters) {
 
 std::string_view kind_name(const Value& value) {
   constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
-                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type"};
+                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1"};
   return names[value.is.index()];
 }
 
@@ -32,6 +33,7 @@ Arg operand(const Value& value, std::string_view user) {
   if (const auto* b = value.as<bool>()) return {*b, nowhere};
   if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
   if (const auto* f = value.as<double>()) return {*f, nowhere};
+  if (const auto* large = value.as<std::uint64_t>()) return {*large, nowhere};
   if (value.is_complex()) array_of(value, user);  // which refuses it
   throw Fault{value.offset, fmt::format("{} takes tensors and numbers, not {}", user, kind_name(value))};
 }
@@ -140,7 +142,10 @@ Tensor Arguments::tensor(int parameter) const {
 
 std::vector<Tensor> Arguments::tensors(int parameter) const {
   const Value* value = given(parameter);
-  if (value && value->as<Tensor>()) return {*value->as<Tensor>()};  // the only one of those written one after another
+  if (value && value->as<Tensor>()) {  // the only one of those written one after another; elsewhere a sequence of its slices
+    if (parameters_[static_cast<std::size_t>(parameter)].takes_rest) return {*value->as<Tensor>()};
+    return unstack(*value->as<Tensor>(), 0, Location{});
+  }
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
   if (value->is_complex()) return {array_of(*value, function_.name)};  // which refuses it
   std::vector<Tensor> result;

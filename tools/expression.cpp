@@ -15,7 +15,9 @@
 #include "sinter/creation.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
+#include "ufuncs.hpp"
 #include "words.hpp"
 
 namespace sinter::tools {
@@ -46,10 +48,7 @@ class Parser {
     std::size_t offset = 0;
     for (skip_separators(); peek().kind != TokenKind::end; skip_separators()) {
       offset = peek().offset;
-      const std::optional<Fault> loss = changed_in_place();
       last = statement();
-      skip_separators();
-      if (loss && peek().kind != TokenKind::end) throw *loss;
     }
     if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
@@ -178,14 +177,15 @@ class Parser {
     }
   }
 
-  enum class Form : std::uint8_t { definition, import, part, update, assignment, expression };
+  enum class Form : std::uint8_t { definition, import, part, update, assignment, changed, expression };
   Form form() const {
     if (peek().kind != TokenKind::name) return Form::expression;
     if (is_word("def")) return Form::definition;
     if (is_word("import")) return Form::import;
-    if (peek(1).is("[") && part_is_assigned()) return Form::part;
     if (find_update(peek(1))) return Form::update;
-    return targets() > 0 ? Form::assignment : Form::expression;
+    if (peek(1).is("[") && find_update(peek(target_end(0)))) return Form::part;
+    if (targets() > 0) return Form::assignment;
+    return changed_in_place() ? Form::changed : Form::expression;
   }
 
   /// Nothing: a definition, an import.
@@ -195,60 +195,125 @@ class Parser {
     switch (form()) {
       case Form::definition: define(); break;
       case Form::import: import_numpy(); break;
-      case Form::part: value = assign_part(); break;
+      case Form::part: value = update_part(); break;
       case Form::update: value = update(); break;
       case Form::assignment: value = assignment(); break;
+      case Form::changed: value = changed(); break;
       case Form::expression: value = expressions(); break;
     }
     end_statement();
     return value;
   }
 
-  /// x.sort() as a statement changes x in NumPy; here it is a value, which nobody would use.
-  std::optional<Fault> changed_in_place() const {
-    const bool numpy = is_word("np") && peek(1).is(".") && (peek(3).is("(") || peek(5).is("("));
-    const bool method = !numpy && peek().kind == TokenKind::name && peek(1).is(".") && peek(3).is("(");
-    const std::size_t at = method || (numpy && peek(3).is("(")) ? 2 : numpy ? 4 : 0;
-    if (form() != Form::expression || peek(at).kind != TokenKind::name || !peek(at + 1).is("(")) return std::nullopt;
-    const auto one_of = [name = peek(at).text](std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    if (method ? !one_of({"sort", "partition", "put", "resize", "shuffle"}) : !one_of({"put", "place", "put_along_axis", "shuffle"})) return std::nullopt;
+  /// The name that a statement such as x.sort(), np.put(x, …) or np.add.at(x, …) changes in NumPy: here it gets the changed value.
+  std::optional<Token> changed_in_place() const {
+    const auto one_of = [](std::string_view name, std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    std::size_t at = 0;  // the last name before the parenthesis
+    while (peek(at).kind == TokenKind::name && peek(at + 1).is(".")) at += 2;
+    if (peek(at).kind != TokenKind::name || !peek(at + 1).is("(")) return std::nullopt;
+    const bool module = is_word("np") || is_word("numpy");
+    const bool method = at == 2 && !module;
+    const bool ufunc = at >= 2 && peek(at).text == "at" && find_function(peek(at - 2).text);
     std::size_t end = at + 1;
     for (int open = 0; peek(end).kind != TokenKind::end; ++end)
-      if ((open += peek(end).is("(") ? 1 : peek(end).is(")") ? -1 : 0) == 0) break;
-    if (peek(end + 1).kind != TokenKind::separator) return std::nullopt;  // a part of something
-    const std::string_view target = method ? peek().text : peek(at + 2).text;
-    return Fault{peek(at).offset, fmt::format("{0}() gives a changed copy here, which this statement drops; write {1} = {0}({1}, …)", peek(at).text, target)};
+      if ((open += opens(peek(end))) == 0) break;
+    if (peek(end + 1).kind != TokenKind::separator && peek(end + 1).kind != TokenKind::end) return std::nullopt;  // a part of something
+    if (method && !ufunc) return one_of(peek(at).text, {"fill", "partition", "put", "resize", "sort"}) ? std::optional(peek()) : std::nullopt;
+    if (!ufunc && !one_of(peek(at).text, {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "shuffle"})) return std::nullopt;
+    return peek(at + 2).kind == TokenKind::name && (peek(at + 3).is(",") || peek(at + 3).is(")")) ? std::optional(peek(at + 2)) : std::nullopt;
   }
+  static int opens(const Token& token) { return token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0; }
 
   bool is_word(std::string_view word) const { return peek().kind == TokenKind::name && peek().text == word; }
 
+  /// A name, or a part of what it stands for: name[1:3].
+  struct Target {
+    Token name;
+    std::optional<std::vector<Index>> part;
+    std::size_t opening = 0;  // where the bracket stands
+  };
+  struct Targets {
+    std::vector<Target> list;
+    bool several = false;  // written with a comma
+    std::size_t equals = 0;  // where the = stands
+  };
+
+  /// a = …; a, b = …; a[0], a[1] = …; a = b = …
   Value assignment() {
-    const std::size_t count = targets();
-    const bool one = count == 1 && peek(1).is("=");
-    std::vector<Token> names;
-    while (names.size() < count) {
-      names.push_back(next());
-      check_assignable(names.back());
-      accept(",");
+    std::vector<Targets> all;
+    while (const std::size_t count = targets()) {
+      Targets one;
+      while (one.list.size() < count) {
+        one.list.push_back({.name = next()});
+        check_assignable(one.list.back().name);
+        if (peek().is("[")) {
+          const Token opening = next();
+          one.list.back().opening = opening.offset;
+          one.list.back().part = indexes(opening);
+        }
+        one.several |= accept(",");
+      }
+      one.equals = next().offset;
+      all.push_back(std::move(one));
     }
-    next();  // =
     Value value = expressions();
-    if (one) {
-      if (written_at_ == value.offset) written_at_ = names[0].offset;
-      value.offset = names[0].offset;
-      assign(names[0], value);
+    for (const Targets& targets : all) value = assign_all(targets, std::move(value));
+    return value;
+  }
+
+  /// What the statement is worth.
+  Value assign_all(const Targets& targets, Value value) {
+    const Target& first = targets.list.front();
+    if (!targets.several) {
+      if (first.part) return assign_part(first, value, targets.equals);
+      if (written_at_ == value.offset) written_at_ = first.name.offset;
+      value.offset = first.name.offset;
+      assign(first.name, value);
       return value;
+    }
+    const std::size_t count = targets.list.size();
+    if (const auto* tensor = value.as<Tensor>(); tensor && tensor->ndim() > 0 && tensor->shape()[0] == static_cast<std::int64_t>(count)) {
+      Tuple slices;
+      for (const Tensor& slice : unstack(*tensor, 0, Location{})) slices.push_back({slice, value.offset});
+      value.is = std::move(slices);
     }
     const auto* tuple = value.as<Tuple>();
     if (!tuple || tuple->size() != count)
-      throw Fault{names[0].offset, fmt::format("{} name{} given {}", count, count == 1 ? " is" : "s are",
-                                               !tuple ? std::string(kind_name(value)) : fmt::format("a tuple of {}", tuple->size()))};
+      throw Fault{first.name.offset, fmt::format("{} name{} given {}", count, count == 1 ? " is" : "s are",
+                                                 !tuple ? std::string(kind_name(value)) : fmt::format("a tuple of {}", tuple->size()))};
     written_.clear();
     written_at_ = value.offset;
     for (std::size_t k = 0; k < count; ++k) {
-      assign(names[k], (*tuple)[k]);
-      written_.emplace_back(names[k].text);
+      const Target& target = targets.list[k];
+      if (target.part) assign_part(target, (*tuple)[k], targets.equals);
+      else assign(target.name, (*tuple)[k]);
+      written_.emplace_back(target.name.text);
     }
+    return value;
+  }
+
+  /// The name stands for a tensor in which that part is another.
+  Value assign_part(const Target& target, const Value& by, std::size_t equals) {
+    Tensor whole = assignable(target);
+    const Value value = beside_tensor(by);
+    const Arg operand = tools::operand(value, "=");
+    recorded(equals, [&] { whole.at(*target.part, Location{}) = operand; });
+    assign(target.name, {whole, target.name.offset});
+    return {whole, target.name.offset};
+  }
+  Tensor assignable(const Target& target) {
+    const Value* before = variable(target.name.text);
+    if (!before) unknown(target.name, /*variables=*/true);
+    const auto* tensor = before->as<Tensor>();
+    if (!tensor) throw Fault{target.opening, fmt::format("a part of {} cannot be assigned to", kind_name(*before))};
+    return *tensor;
+  }
+
+  Value changed() {
+    const Token name = *changed_in_place();
+    if (!variable(name.text)) unknown(name, /*variables=*/true);
+    Value value = expressions();
+    assign(name, value);
     return value;
   }
 
@@ -279,38 +344,33 @@ class Parser {
     return {after, offset};
   }
 
-  bool part_is_assigned() const {
+  /// The token behind a name, or behind name[…], that begins at this one.
+  std::size_t target_end(std::size_t at) const {
+    if (!peek(at + 1).is("[")) return at + 1;
     int open = 0;
-    for (std::size_t k = 1;; ++k) {
-      const Token& token = peek(k);
-      if (token.kind == TokenKind::end || token.kind == TokenKind::separator) return false;
-      open += token.is("[") || token.is("(") ? 1 : token.is("]") || token.is(")") ? -1 : 0;
-      if (open == 0) return peek(k + 1).is("=") || find_update(peek(k + 1));
-    }
+    for (std::size_t k = at + 1; peek(k).kind != TokenKind::end && peek(k).kind != TokenKind::separator; ++k)
+      if ((open += opens(peek(k))) == 0) return k + 1;
+    return at + 1;
   }
 
-  /// name[1:3] = expression, name[mask] += expression: the name stands for a tensor in which that part is another.
-  Value assign_part() {
-    const Token name = next();
-    check_assignable(name);
-    const Value* before = variable(name.text);
-    if (!before) unknown(name, /*variables=*/true);
+  /// name[mask] += expression
+  Value update_part() {
+    Target target{.name = next()};
+    check_assignable(target.name);
     const Token opening = next();
-    const auto* tensor = before->as<Tensor>();
-    if (!tensor) throw Fault{opening.offset, fmt::format("a part of {} cannot be assigned to", kind_name(*before))};
-    Tensor whole = *tensor;
+    target.opening = opening.offset;
+    Tensor whole = assignable(target);
     const std::vector<Index> index = indexes(opening);
     const Token symbol = next();
-    const Operator* row = find_update(symbol);
+    const Operator& row = *find_update(symbol);
     const Value value = beside_tensor(expressions());
     const Arg by = operand(value, symbol.text);
     recorded(symbol.offset, [&] {
-      if (!row) whole.at(index, Location{}) = by;
-      else if (row->update_part) (whole.at(index, Location{}).*row->update_part)(by);
-      else whole.at(index, Location{}) = row->record(std::as_const(whole).at(index, Location{}), by);
+      if (row.update_part) (whole.at(index, Location{}).*row.update_part)(by);
+      else whole.at(index, Location{}) = row.record(std::as_const(whole).at(index, Location{}), by);
     });
-    assign(name, {whole, name.offset});
-    return {whole, name.offset};
+    assign(target.name, {whole, target.name.offset});
+    return {whole, target.name.offset};
   }
 
   /// Scripts that begin as Python does.
@@ -396,7 +456,7 @@ class Parser {
 
   /// What is recorded where a function is called.
   Value invoke(Definition& function, const Token& name) {
-    const std::vector<Argument> given = arguments({});
+    const std::vector<Argument> given = arguments({}).list;
     if (function.active) throw Fault{name.offset, fmt::format("{}() calls itself; there is no recursion here", name.text)};
     Bindings scope = bound(function, given, name);
     const std::size_t back = std::exchange(at_, function.begin);
@@ -460,13 +520,14 @@ class Parser {
     return fmt::format("{}\n{}", what, point_at(text_, name.offset, fmt::format("{}() is called here", name.text)));
   }
 
-  /// How many names stand before an assignment's =, the last of them with or without a comma; 0 where the statement is none.
+  /// How many names and parts of names stand before an assignment's =, the last of them with or without a comma; 0 where the statement is none.
   std::size_t targets() const {
     for (std::size_t count = 1, at = 0;; ++count) {
       if (peek(at).kind != TokenKind::name) return 0;
-      if (peek(at + 1).is("=")) return count;
-      if (!peek(at + 1).is(",")) return 0;
-      at += 2;
+      at = target_end(at);
+      if (peek(at).is("=")) return count;
+      if (!peek(at).is(",")) return 0;
+      ++at;
       if (peek(at).is("=")) return count;
     }
   }
@@ -506,7 +567,62 @@ class Parser {
     return {std::move(items), offset};
   }
 
-  Value expression() { return binary(kLoosest); }
+  Value expression() {
+    Value value = disjunction();
+    if (!is_word("if")) return value;
+    const Token word = next();
+    const bool holds = truth(disjunction(), word);
+    if (!is_word("else")) throw Fault{word.offset, "a conditional is written a if condition else b"};
+    next();
+    Value other = expression();
+    return holds ? value : other;
+  }
+  Value disjunction() {
+    Value left = conjunction();
+    while (is_word("or")) {
+      const Token word = next();
+      left = connected(word, left, conjunction());
+    }
+    return left;
+  }
+  Value conjunction() {
+    Value left = inversion();
+    while (is_word("and")) {
+      const Token word = next();
+      left = connected(word, left, inversion());
+    }
+    return left;
+  }
+  Value inversion() {
+    if (!is_word("not")) return binary(kLoosest);
+    const Depth depth(*this);
+    const Token word = next();
+    const Value x = inversion();
+    if (const Tensor* tensor = x.as<Tensor>(); tensor && tensor->size() == 1) return {logical_not(*tensor), word.offset};
+    return {!truth(x, word), word.offset};
+  }
+
+  /// Python's truth; of a tensor of one element, which is evaluated.
+  bool truth(const Value& value, const Token& word) {
+    if (value.is_number()) return operand(value, word.text).as_double() != 0;
+    if (value.as<None>()) return false;
+    if (const auto* text = value.as<std::string>()) return !text->empty();
+    const auto* tensor = value.as<Tensor>();
+    if (!tensor) throw Fault{word.offset, fmt::format("'{}' asks whether {} is true", word.text, kind_name(value))};
+    if (tensor->size() != 1) throw Fault{word.offset, std::string(advice_on_word(word.text))};
+    return recorded(word.offset, [&] { return astype(*tensor, DType::bool_).item<bool>(Location{}); });
+  }
+  /// and, or: of two conditions of one element another one, which nothing evaluates.
+  Value connected(const Token& word, const Value& left, const Value& right) {
+    const bool both = word.text == "and";
+    const auto condition = [](const Value& value) { return value.as<bool>() || (value.as<Tensor>() && value.as<Tensor>()->size() == 1 && is_bool(value.as<Tensor>()->dtype())); };
+    if ((left.as<Tensor>() || right.as<Tensor>()) && condition(left) && condition(right)) {
+      const Arg a = operand(left, word.text), b = operand(right, word.text);
+      return {both ? logical_and(a, b) : logical_or(a, b), word.offset};
+    }
+    if (right.as<Tensor>() && right.as<Tensor>()->size() != 1) truth(right, word);  // which refuses it
+    return truth(left, word) == both ? right : left;
+  }
 
   Value binary(int loosest) {
     Value left = unary();
@@ -515,8 +631,22 @@ class Parser {
       const Token symbol = next();
       const Value right = binary(row->strength + 1);
       left = apply(*row, symbol.offset, left, right);
-      if (row->strength == kComparison && find_operator(peek()) && find_operator(peek())->strength == kComparison)
-        throw Fault{peek().offset, "comparisons cannot be chained; write (a < b) & (b < c)"};
+      if (row->strength == kComparison) return chained(std::move(left), right);
+    }
+    return left;
+  }
+
+  /// a < b < c is (a < b) and (b < c), of numbers and tensors of one element.
+  Value chained(Value left, Value middle) {
+    for (const Operator* row = find_operator(peek()); row && row->strength == kComparison; row = find_operator(peek())) {
+      const Token symbol = next();
+      for (const Value* side : {&left, &middle})
+        if (side->as<Tensor>() && side->as<Tensor>()->size() != 1) throw Fault{symbol.offset, "comparisons of arrays cannot be chained; write (a < b) & (b < c)"};
+      const Value right = binary(kComparison + 1);
+      Token word = symbol;
+      word.text = "and";
+      left = connected(word, left, apply(*row, symbol.offset, middle, right));
+      middle = right;
     }
     return left;
   }
@@ -525,6 +655,8 @@ class Parser {
     if (left.is_number() && right.is_number()) return scalar_binary(row.symbol, left, right, offset);
     if (left.as<DType>() && right.as<DType>() && row.strength == kComparison && (row.symbol == "==" || row.symbol == "!="))
       return {(*left.as<DType>() == *right.as<DType>()) == (row.symbol == "=="), offset};
+    if (left.as<Tuple>() && right.as<Tuple>() && !left.is_complex() && !right.is_complex() && (row.symbol == "==" || row.symbol == "!="))
+      return {equal_tuples(*left.as<Tuple>(), *right.as<Tuple>()) == (row.symbol == "=="), offset};
     if (left.is_complex() || right.is_complex()) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
     if (!left.as<Tensor>() && !right.as<Tensor>()) return {joined(row.symbol, left, right, offset), offset};
     const Value a = beside_tensor(left), b = beside_tensor(right);
@@ -561,6 +693,17 @@ class Parser {
 
   /// What an operator or an assignment reads beside a tensor: a list is an array there.
   static Value beside_tensor(const Value& value) { return value.as<Tuple>() ? Value{array_of(value, "array"), value.offset} : value; }
+
+  /// x.shape == (3, 4): tuples of numbers.
+  static bool equal_tuples(const Tuple& a, const Tuple& b) {
+    const auto same = [](const Value& x, const Value& y) {
+      if (x.as<Tuple>() && y.as<Tuple>()) return equal_tuples(*x.as<Tuple>(), *y.as<Tuple>());
+      for (const Value* value : {&x, &y})
+        if (!value->is_number()) throw Fault{value->offset, fmt::format("tuples with {} are not compared; array_equal() compares tensors", kind_name(*value))};
+      return *scalar_binary("==", x, y, x.offset).as<bool>();
+    };
+    return a.is_list == b.is_list && a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same);
+  }
 
   /// Python's + and * of tuples and lists: x.shape + (1,), (2,) * 3.
   static Tuple joined(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
@@ -620,7 +763,7 @@ class Parser {
   Value primary() {
     const Token token = next();
     switch (token.kind) {
-      case TokenKind::integer: return {token.integer, token.offset};
+      case TokenKind::integer: return token.above_int64 ? Value{static_cast<std::uint64_t>(token.integer), token.offset} : Value{token.integer, token.offset};
       case TokenKind::floating: return {token.floating, token.offset};
       case TokenKind::string: return {std::string(token.text), token.offset};
       case TokenKind::name: return named(token);
@@ -651,6 +794,7 @@ class Parser {
 
   /// A list is a tuple here: both stand for shapes and axes.
   Value list(const Token& opening) {
+    if (const std::size_t at = comprehension()) return comprehended(opening, at);
     Tuple items;
     std::vector<std::string> written;
     while (!peek().is("]")) {
@@ -660,6 +804,89 @@ class Parser {
     expect("]", opening);
     items.is_list = true;
     return tuple(std::move(items), opening.offset, std::move(written));
+  }
+
+  /// Where the `for` of [… for name in …] stands; 0 in another list.
+  std::size_t comprehension() const {
+    int open = 1;
+    for (std::size_t k = 0; peek(k).kind != TokenKind::end && open > 0; ++k) {
+      if (open == 1 && k > 0 && peek(k).kind == TokenKind::name && peek(k).text == "for") return at_ + k;
+      open += opens(peek(k));
+    }
+    return 0;
+  }
+  /// The item is read once for each value of the name.
+  Value comprehended(const Token& opening, std::size_t word) {
+    const Depth depth(*this);
+    const std::size_t item = std::exchange(at_, word + 1);
+    const Token name = next();
+    if (name.kind != TokenKind::name || !is_word("in")) throw Fault{tokens_[word].offset, "a list is made by [… for name in range(n)]"};
+    check_assignable(name);
+    next();
+    const Value over = disjunction();
+    if (is_word("if") || is_word("for")) throw Fault{peek().offset, "one name goes over one list here, without a condition"};
+    expect("]", opening);
+    const std::size_t end = at_;
+    Tuple values;
+    if (const auto* tuple = over.as<Tuple>(); tuple && !over.is_complex()) values = *tuple;
+    else if (const auto* tensor = over.as<Tensor>()) for (const Tensor& slice : unstack(*tensor, 0, Location{})) values.push_back({slice, over.offset});
+    else throw Fault{over.offset, fmt::format("a list is made over a list, range(n) or a tensor's first axis, not {}", kind_name(over))};
+
+    Bindings& scope = scopes_.back();
+    const auto found = scope.find(name.text);
+    const std::optional<Value> before = found == scope.end() ? std::nullopt : std::optional(found->second);
+    Tuple items;
+    items.is_list = true;
+    for (const Value& value : values) {
+      scope.insert_or_assign(std::string(name.text), value);
+      at_ = item;
+      items.push_back(expression());
+      if (at_ != word) unexpected(peek());
+    }
+    scope.erase(std::string(name.text));
+    if (before) scope.emplace(name.text, *before);
+    at_ = end;
+    written_.clear();
+    return {std::move(items), opening.offset};
+  }
+
+  /// np.mgrid[0:3, 0:4], np.ogrid[…], np.r_[1, 2, x], np.c_[x, y]: what stands in brackets is numbers, arrays and ranges.
+  Value grid(const Token& name) {
+    const Token opening = next();
+    std::vector<Value> items;
+    std::vector<Tensor> ranges;
+    while (!peek().is("]")) {
+      const std::size_t offset = peek().offset;
+      std::optional<Value> start;
+      if (!peek().is(":")) start = expression();
+      if (!peek().is(":")) {
+        items.push_back(*start);
+      } else {
+        std::vector<Argument> ends{{{}, start.value_or(Value{std::int64_t{0}, offset})}};
+        for (next(); !peek().is("]") && !peek().is(","); accept(":")) ends.push_back({{}, expression()});
+        if (ends.size() < 2 || ends.size() > 3) throw Fault{offset, fmt::format("a range of {} is start:stop or start:stop:step", name.text)};
+        items.push_back(recorded(offset, [&] { return call(*find_function("arange"), std::move(ends), offset); }));
+        ranges.push_back(*items.back().as<Tensor>());
+      }
+      if (!accept(",")) break;
+    }
+    expect("]", opening);
+    if (items.empty()) throw Fault{opening.offset, "an index is missing here"};
+    return recorded(opening.offset, [&]() -> Value {
+      if (name.text == "mgrid" || name.text == "ogrid") {
+        if (ranges.size() != items.size()) throw Fault{opening.offset, fmt::format("{} takes ranges, as {}[0:3, 0:4]", name.text, name.text)};
+        if (ranges.size() == 1) return {ranges[0], opening.offset};
+        const std::string_view make = name.text == "mgrid" ? "meshgrid" : "ix_";
+        std::vector<Argument> each;
+        for (Value& item : items) each.push_back({{}, std::move(item)});
+        if (make == "meshgrid") each.push_back({"indexing", {std::string("ij"), opening.offset}});
+        Value grids = call(*find_function(make), std::move(each), opening.offset);
+        return make == "ix_" ? grids : Value{array_of(grids, name.text), opening.offset};
+      }
+      Tuple parts;
+      for (const Value& item : items) parts.push_back({atleast_1d(array_of(item, name.text)), item.offset});
+      return call(*find_function(name.text == "r_" ? "concatenate" : "column_stack"), {{{}, {std::move(parts), opening.offset}}}, opening.offset);
+    });
   }
 
   Value named(const Token& token) {
@@ -705,8 +932,17 @@ class Parser {
     if (peek().is("("))
       if (const Function* function = find_function(token.text)) return call_of(*function, token, {});
     if (const auto dtype = find_dtype(token.text)) return {*dtype, token.offset};
-    if (find_function(token.text))
+    if (peek().is("[") && (token.text == "mgrid" || token.text == "ogrid" || token.text == "r_" || token.text == "c_")) return grid(token);
+    if (const Function* function = find_function(token.text)) {
+      if (peek().is(".") && is_ufunc_method(peek(1).text) && peek(2).is("(")) {
+        next();
+        const Token method = next();
+        return recorded(method.offset, [&] { return call_ufunc_method(*function, method.text, arguments({}).list, method.offset); });
+      }
       throw Fault{token.offset, fmt::format("'{}' is a function; call it: {}(…)", token.text, token.text)};
+    }
+    if (!variables)
+      if (const std::string_view kind = find_kind(token.text); !kind.empty()) return {std::string(kind), token.offset};
     if (const std::string_view advice = advice_on_word(token.text); !advice.empty()) throw Fault{token.offset, std::string(advice)};
     unknown(token, variables);
   }
@@ -733,8 +969,13 @@ class Parser {
                                           : fmt::format("; give it a value on the command line: {}=…", token.text))};
   }
 
-  std::vector<Argument> arguments(std::vector<Argument> list) {
+  struct Given {
+    std::vector<Argument> list;
+    std::optional<Token> out;  // the name of out=name, which gets the result
+  };
+  Given arguments(std::vector<Argument> list) {
     const Token opening = next();
+    std::optional<Token> out;
     while (!peek().is(")")) {
       Argument argument;
       if (peek().kind == TokenKind::name && peek(1).is("=")) {
@@ -743,29 +984,32 @@ class Parser {
       } else if (!list.empty() && !list.back().keyword.empty()) {
         throw Fault{peek().offset, "a positional argument follows a keyword argument"};
       }
+      if (argument.keyword == "out" && peek().kind == TokenKind::name && (peek(1).is(",") || peek(1).is(")")) && variable(peek().text)) out = peek();
       argument.value = expression();
       list.push_back(std::move(argument));
       if (!accept(",")) break;
     }
     expect(")", opening);
-    return list;
+    return {std::move(list), out};
   }
 
   Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
     const bool method = !first.empty();
-    std::vector<Argument> list = arguments(std::move(first));
+    auto [list, out] = arguments(std::move(first));
     if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
       if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
       else list[0].keyword = "a";
     }
-    return recorded(name.offset, [&] { return call(function, std::move(list), name.offset); }, function.name);
+    Value value = recorded(name.offset, [&, list = std::move(list)] { return call_with_keywords(function, list, name.offset); }, function.name);
+    if (out) assign(*out, value);
+    return value;
   }
 
   /// float32(x) converts, as in NumPy.
   Value called(const Value& value) {
     const auto* dtype = value.as<DType>();
     if (!dtype) throw Fault{peek().offset, fmt::format("{} cannot be called", kind_name(value))};
-    std::vector<Argument> list = arguments({});
+    std::vector<Argument> list = arguments({}).list;
     list.push_back({"dtype", {*dtype, value.offset}});
     return recorded(value.offset, [&] { return call(*find_function("astype"), std::move(list), value.offset); });
   }
@@ -791,9 +1035,18 @@ class Parser {
       for (const std::int64_t size : tensor->shape()) sizes.push_back({size, name.offset});
       return {std::move(sizes), name.offset};
     }
+    if (name.text == "flat") return {reshape(*tensor, Shape{-1}), name.offset};
+    if (peek().is("(")) {
+      if (name.text == "item") return item_of(*tensor, name);
+      if (name.text == "tolist") {
+        expect_no_arguments(name);
+        return recorded(name.offset, [&] { return numbers_of(*tensor, name.offset); });
+      }
+      if (name.text == "fill") return call_of(*find_function("full_like"), name, {{{}, std::move(value)}});
+    }
     const Function* function = find_function(name.text);
     if (!function) {
-      std::vector<std::string_view> known{"T", "mT", "ndim", "size", "itemsize", "nbytes", "dtype", "shape", "real", "imag"};
+      std::vector<std::string_view> known{"T", "mT", "flat", "fill", "item", "tolist", "ndim", "size", "itemsize", "nbytes", "dtype", "shape", "real", "imag"};
       for (const Function& row : functions()) known.push_back(row.name);
       const std::string near = nearest(name.text, known);
       throw Fault{name.offset, fmt::format("a tensor has no attribute '{}'{}", name.text,
@@ -803,6 +1056,52 @@ class Parser {
     std::vector<Argument> self;
     self.push_back({{}, std::move(value)});
     return call_of(*function, name, std::move(self));
+  }
+
+  void expect_no_arguments(const Token& name) {
+    const Token opening = next();
+    if (!peek().is(")")) throw Fault{peek().offset, fmt::format("{}() takes no arguments", name.text)};
+    expect(")", opening);
+  }
+  /// x.item(), x.item(3): the element as a number of Python's, which evaluates.
+  Value item_of(const Tensor& tensor, const Token& name) {
+    const std::vector<Argument> given = arguments({}).list;
+    return recorded(name.offset, [&] {
+      if (given.empty() && tensor.size() != 1) throw Fault{name.offset, fmt::format("item() of {} elements; item(k) is one of them", tensor.size())};
+      if (given.empty()) return numbers_of(reshape(tensor, Shape{}), name.offset);
+      std::vector<Index> index;
+      for (const Argument& argument : given) index.push_back(index_of(argument.value));
+      const Tensor element = (given.size() == 1 ? reshape(tensor, Shape{-1}) : tensor).at(index, Location{});
+      if (element.ndim() != 0) throw Fault{name.offset, "item() takes an integer for each axis, or one into the flat tensor"};
+      return numbers_of(element, name.offset);
+    });
+  }
+  /// Numbers and lists of them, as Python has them.
+  static Value numbers_of(const Tensor& tensor, std::size_t offset) {
+    std::vector<Value> flat;
+    const auto read = [&]<class E>(const std::vector<E>& elements) {
+      for (const E element : elements) flat.push_back({element, offset});
+    };
+    if (is_bool(tensor.dtype())) {
+      for (const bool element : tensor.to_vector<bool>(Location{})) flat.push_back({element, offset});
+    } else if (is_floating(tensor.dtype())) {
+      read(astype(tensor, DType::float64).to_vector<double>(Location{}));
+    } else if (tensor.dtype() == DType::uint64) {
+      for (const std::uint64_t element : tensor.to_vector<std::uint64_t>(Location{}))
+        if (element > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) flat.push_back({element, offset});
+        else flat.push_back({static_cast<std::int64_t>(element), offset});
+    } else {
+      read(astype(tensor, DType::int64).to_vector<std::int64_t>(Location{}));
+    }
+    auto next_one = flat.begin();
+    return nested(tensor.shape(), 0, next_one, offset);
+  }
+  static Value nested(const Shape& shape, std::size_t level, std::vector<Value>::iterator& next_one, std::size_t offset) {
+    if (level == shape.size()) return *next_one++;
+    Tuple items;
+    items.is_list = true;
+    for (std::int64_t k = 0; k < shape[level]; ++k) items.push_back(nested(shape, level + 1, next_one, offset));
+    return {std::move(items), offset};
   }
 
   /// fft(x).real, fft(x).conj()
@@ -837,7 +1136,7 @@ class Parser {
     } else {
       const IntegerInfo info = iinfo(dtype, Location{});
       if (text == "min") return {info.min, name.offset};
-      if (text == "max" && info.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {full({}, info.max), name.offset};
+      if (text == "max" && info.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {info.max, name.offset};
       if (text == "max") return {static_cast<std::int64_t>(info.max), name.offset};
     }
     throw Fault{name.offset, fmt::format("the limits of {} have no '{}'; they have bits, dtype, min, max{}", sinter::name(dtype), text,

@@ -10,6 +10,7 @@
 
 #include "arguments.hpp"
 #include "functions_nn.hpp"
+#include "functions_numpy.hpp"
 #include "lexer.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
@@ -58,12 +59,24 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Ar
   if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
   return {Combine(F(x, a.axes(1), a.flag(2)), a.operand(3))};
 }
+Value mean_(const Arguments& a) {
+  if (a.given(4)) return mean_where(a, a.tensor(4), a.axes(1), a.flag(3));
+  return {mean(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
+}
+/// any and all, of some elements only.
+template <Tensor (*F)(const Arg&, const Axes&, bool), bool neutral> Value truth(const Arguments& a) {
+  if (!a.given(3)) return {F(a.operand(0), a.axes(1), a.flag(2))};
+  return {F(where(a.operand(3), astype(a.operand(0), DType::bool_), Arg(neutral, Location{})), a.axes(1), a.flag(2))};
+}
 template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
   const Arg x = a.operand(0);
   const Value* dtype = a.given(2);
   const Tensor cast = dtype ? astype(x, *a.dtype(2)) : Tensor();
   if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
-  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(a.integer(a.given(5) ? 5 : 3, 0)))};
+  const std::int64_t ddof = a.integer(a.given(5) ? 5 : 3, 0);
+  if (F != static_cast<decltype(F)>(nanvar) && F != static_cast<decltype(F)>(nanstd) && a.given(6))
+    return var_where(a, a.tensor(6), a.axes(1), a.flag(4), ddof, F == static_cast<decltype(F)>(stddev));
+  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(ddof))};
 }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
   return {F(a.operand(0), a.axes(1))};
@@ -71,10 +84,17 @@ template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments&
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Arguments& a) {
   return {F(a.operand(0), a.axes(1, -1))};
 }
+/// NumPy's order of elements in memory, which no value depends on. Throws Fault for another word.
+void check_order(const Arguments& a, int parameter) {
+  const std::string order = a.text(parameter, "C");
+  if (order != "C" && order != "F" && order != "A" && order != "K") a.fail(parameter, "order is 'C', 'F', 'A' or 'K'");
+}
 template <Tensor (*F)(const Shape&, DType, Location)> Value filled(const Arguments& a) {
+  check_order(a, 2);
   return {F(a.shape(0), a.dtype(1).value_or(DType::float64), Location{})};
 }
 template <Tensor (*F)(const Shape&, DType, Location)> Value filled_like(const Arguments& a) {
+  check_order(a, 2);
   const Tensor like = a.tensor(0);
   return {F(like.shape(), a.dtype(1).value_or(like.dtype()), Location{})};
 }
@@ -98,9 +118,33 @@ Value where_(const Arguments& a) {
   if (!a.given(1) || !a.given(2)) a.fail(1, "where() takes x and y, or neither of them");
   return {where(a.operand(0), a.operand(1), a.operand(2))};
 }
-Value astype_(const Arguments& a) { return {astype(a.operand(0), a.dtype(1).value_or(DType::float64))}; }
-Value reshape_(const Arguments& a) { return {reshape(a.operand(0), a.shape(1))}; }
-Value ravel_(const Arguments& a) { return {reshape(a.operand(0), Shape{-1})}; }
+Casting casting_of(const Arguments& a, int parameter) {
+  constexpr std::pair<std::string_view, Casting> words[] = {{"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
+  const std::string wanted = a.text(parameter, "safe");
+  for (const auto& [name, casting] : words)
+    if (name == wanted) return casting;
+  a.fail(parameter, "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+}
+Value astype_(const Arguments& a) {
+  check_order(a, 2);
+  const DType dtype = a.dtype(1).value_or(DType::float64);
+  if (a.given(3) && !can_cast(a.tensor(0).dtype(), dtype, casting_of(a, 3)))
+    a.fail(3, fmt::format("casting='{}' does not allow {} to become {}", a.text(3, ""), name(a.tensor(0).dtype()), name(dtype)));
+  return {astype(a.operand(0), dtype)};
+}
+/// order='F' counts the first axis fastest, in x and in the result.
+Value reshaped(const Arguments& a, Shape shape, int order) {
+  check_order(a, order);
+  if (a.text(order, "C") != "F") return {reshape(a.operand(0), shape)};
+  std::reverse(shape.begin(), shape.end());
+  return {transpose(reshape(transpose(a.operand(0)), shape))};
+}
+Value reshape_(const Arguments& a) { return reshaped(a, a.shape(1), 2); }
+Value ravel_(const Arguments& a) { return reshaped(a, Shape{-1}, 1); }
+Value copy_(const Arguments& a) {
+  check_order(a, 1);
+  return {contiguous(a.operand(0))};
+}
 Value broadcast_to_(const Arguments& a) { return {broadcast_to(a.operand(0), a.shape(1))}; }
 Value transpose_(const Arguments& a) {
   return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))};
@@ -117,7 +161,10 @@ Value layer_norm_(const Arguments& a) {
 Value rms_norm_(const Arguments& a) {
   return {rms_norm(a.operand(0), a.tensor(1), a.number(2, 1e-6), a.axes(3, -1))};
 }
-Value full_(const Arguments& a) { return {full(a.shape(0), a.operand(1), a.dtype(2))}; }
+Value full_(const Arguments& a) {
+  check_order(a, 3);
+  return {full(a.shape(0), a.operand(1), a.dtype(2))};
+}
 Value full_like_(const Arguments& a) {
   const Tensor like = a.tensor(0);
   return {full(like.shape(), a.operand(1), a.dtype(2).value_or(like.dtype()))};
@@ -127,9 +174,6 @@ Value arange_(const Arguments& a) {
   if (a.given(2)) return {arange(a.operand(0), a.operand(1), a.operand(2), dtype)};
   if (a.given(1)) return {arange(a.operand(0), a.operand(1), dtype)};
   return {arange(a.operand(0), dtype)};
-}
-Value linspace_(const Arguments& a) {
-  return {linspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.dtype(4))};
 }
 
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>)> Value scan_as(const Arguments& a) {
@@ -172,6 +216,39 @@ Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, st
   }
   return x;
 }
+/// The elements beyond an edge from those at it, axis after axis: means and extremes of the nearest ones, or a ramp to a number.
+Tensor pad_from_edge(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const std::string& mode) {
+  Tensor x = a.tensor(0);
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
+  for (std::size_t k = 0; k < rank; ++k) {
+    const auto axis = static_cast<std::int64_t>(k), size = x.shape()[k];
+    if (size == 0) a.fail(0, fmt::format("mode '{}' needs elements along each axis", mode));
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Index> index(k, Slice{});
+      index.push_back(Slice{begin, end});
+      return std::as_const(x).at(index, Location{});
+    };
+    const auto beyond = [&](bool before, std::int64_t width) {
+      Shape shape = x.shape();
+      shape[k] = width;
+      if (mode == "linear_ramp") {
+        const Tensor end = broadcast_to(a.given(5) ? a.tensor(5) : Tensor(0.0), part(0, 1).shape()), edge = before ? part(0, 1) : part(size - 1, size);
+        const Tensor ramp = moveaxis(squeeze(linspace(end, edge, width, false, x.dtype()), axis + 1), 0, axis);
+        return before ? ramp : flip(ramp, axis);
+      }
+      const std::int64_t length = std::clamp<std::int64_t>(a.integer(4, size), 1, size);
+      const Tensor near = before ? part(0, length) : part(size - length, size);
+      Tensor value = mode == "maximum" ? max(near, axis, true) : mode == "minimum" ? min(near, axis, true) : mode == "mean" ? mean(near, axis, true) : median(near, axis, true);
+      if (!is_floating(x.dtype())) value = rint(value);
+      return broadcast_to(astype(value, x.dtype()), shape);
+    };
+    const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
+    if (before < 0 || after < 0) return pad(x, widths);  // which refuses it
+    x = concatenate({beyond(true, before), x, beyond(false, after)}, axis, Location{});
+  }
+  return x;
+}
 Value pad_(const Arguments& a) {
   // 2, (before, after), or a pair for each axis.
   std::vector<std::pair<std::int64_t, std::int64_t>> widths;
@@ -192,10 +269,12 @@ Value pad_(const Arguments& a) {
   constexpr std::pair<std::string_view, PadMode> modes[] = {{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect},
                                                             {"symmetric", PadMode::symmetric}, {"wrap", PadMode::wrap}};
   const std::string mode = a.text(2, "constant");
+  if (mode == "linear_ramp" || mode == "maximum" || mode == "mean" || mode == "median" || mode == "minimum") return {pad_from_edge(a, widths, mode)};
+  if (mode == "empty") return {pad(a.operand(0), widths)};
   for (const auto& [name, value] : modes)
     if (mode == name && value == PadMode::constant && a.given(3) && a.given(3)->as<Tuple>()) return {pad_with(a, widths, *a.given(3)->as<Tuple>())};
     else if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
-  a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'");
+  a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp', 'maximum', 'mean', 'median', 'minimum' or 'empty'");
 }
 Value take_(const Arguments& a) {
   const std::string mode = a.text(3, "raise");
@@ -358,7 +437,8 @@ Value piecewise_(const Arguments& a) {
   if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
   std::vector<Tensor> list;
   for (const Value& value : *values) list.push_back(array_of(value, a.function()));
-  return {piecewise(a.operand(0), a.tensors(1), list)};
+  const Tensor* one = a.given(1)->as<Tensor>();  // NumPy takes a condition without a list around it
+  return {piecewise(a.operand(0), one && one->ndim() == a.tensor(0).ndim() ? std::vector{*one} : a.tensors(1), list)};
 }
 Value select_(const Arguments& a) {
   return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))};
@@ -403,6 +483,16 @@ Value rot90_(const Arguments& a) {
 }
 Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.tensors(0), Location{})); }
 Value meshgrid_(const Arguments& a) {
+  if (a.flag(2)) {  // each along an axis of its own
+    std::vector<Tensor> vectors = a.tensors(0);
+    const std::size_t rank = vectors.size();
+    for (std::size_t k = 0; k < rank; ++k) {
+      Shape shape(rank, 1);
+      shape[rank > 1 && k < 2 && a.text(1, "xy") == "xy" ? 1 - k : k] = -1;
+      vectors[k] = reshape(vectors[k], shape);
+    }
+    return list(vectors);
+  }
   const std::string indexing = a.text(1, "xy");
   if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
   const Value& first = *a.given(0);
@@ -482,13 +572,16 @@ std::optional<std::pair<double, double>> range_of(const Arguments& a, int parame
   };
   return std::pair(end(0), end(1));
 }
+std::int64_t bin_count(const Arguments& a) {
+  return a.given(1) && a.given(1)->as<std::string>() ? bins_by_rule(a, 1, a.tensor(0), range_of(a, 2, a.given(2))) : a.integer(1, 10);
+}
 Value histogram_(const Arguments& a) {
   const bool edges = a.given(1) && (a.given(1)->as<Tuple>() || a.given(1)->as<Tensor>());
   const Histogram found = edges ? histogram(a.operand(0), a.tensor(1), a.tensor(4), a.flag(3))
-                                : histogram(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)), a.tensor(4), a.flag(3));
+                                : histogram(a.operand(0), bin_count(a), range_of(a, 2, a.given(2)), a.tensor(4), a.flag(3));
   return list({found.counts, found.edges});
 }
-Value histogram_bin_edges_(const Arguments& a) { return {histogram_bin_edges(a.operand(0), a.integer(1, 10), range_of(a, 2, a.given(2)))}; }
+Value histogram_bin_edges_(const Arguments& a) { return {histogram_bin_edges(a.operand(0), bin_count(a), range_of(a, 2, a.given(2)))}; }
 Value histogram2d_(const Arguments& a) {
   const std::vector<std::int64_t> bins = a.given(2) ? a.list(2) : std::vector<std::int64_t>{10};
   if (bins.empty() || bins.size() > 2) a.fail(2, "bins are a number, or one for x and one for y");
@@ -498,7 +591,15 @@ Value histogram2d_(const Arguments& a) {
                                         range_of(a, 3, ranges ? &(*ranges)[1] : nullptr), a.tensor(4));
   return list({found.counts, found.x_edges, found.y_edges});
 }
-Value average_(const Arguments& a) { return {average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3))}; }
+Value average_(const Arguments& a) {
+  const Tensor result = average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3));
+  if (!a.flag(4)) return {result};
+  Tensor weights = a.tensor(2);
+  const Tensor x = a.tensor(0);
+  if (weights.empty_handle()) weights = ones_like(x, result.dtype());
+  if (weights.ndim() == 1 && x.ndim() > 1 && a.axis(1)) weights = moveaxis(broadcast_to(weights, moveaxis(x, *a.axis(1), -1).shape()), -1, *a.axis(1));
+  return {Tuple{{result}, {broadcast_to(astype(sum(weights, a.axes(1), a.flag(3)), result.dtype()), result.shape())}}};
+}
 Value trapezoid_(const Arguments& a) {
   if (a.given(1)) return {trapezoid(a.operand(0), a.tensor(1), a.integer(3, -1))};
   return {trapezoid(a.operand(0), a.number(2, 1), a.integer(3, -1))};
@@ -623,7 +724,6 @@ template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis>
 }
 Value append_(const Arguments& a) { return {append(a.operand(0), a.operand(1), a.axis(2))}; }
 Value insert_(const Arguments& a) { return {insert(a.operand(0), a.integer(1, 0), a.operand(2), a.axis(3))}; }
-Value delete_(const Arguments& a) { return {erase(a.operand(0), a.integer(1, 0), a.axis(2))}; }
 Value resize_(const Arguments& a) { return {cycle_to(a.operand(0), a.shape(1))}; }
 Value identity_(const Arguments& a) { return {identity(a.integer(0, 1), a.dtype(1).value_or(DType::float64), Location{})}; }
 Value tri_(const Arguments& a) { return {tri(a.integer(0, 1), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})}; }
@@ -641,6 +741,7 @@ template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(con
   return {F(a.operand(0), a.operand(1), mode == "full" ? ConvolveMode::full : mode == "same" ? ConvolveMode::same : ConvolveMode::valid)};
 }
 template <Tensor (*F)(std::int64_t, Location)> Value window(const Arguments& a) { return {F(a.integer(0, 1), Location{})}; }
+Value kaiser_(const Arguments& a) { return {kaiser(a.integer(0, 1), a.number(1, 0), Location{})}; }
 Value polyfit_(const Arguments& a) { return {polyfit(a.operand(0), a.operand(1), a.integer(2, 1))}; }
 Value unwrap_(const Arguments& a) { return {unwrap(a.operand(0), a.integer(1, -1), a.number(2, 2 * std::numbers::pi))}; }
 Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
@@ -687,11 +788,7 @@ Value promote_types_(const Arguments& a) { return {promote_types(a.dtype(0).valu
 Value can_cast_(const Arguments& a) {
   const Value& from = *a.given(0);
   const DType type = from.as<Tensor>() ? from.as<Tensor>()->dtype() : a.dtype(0).value();
-  constexpr std::pair<std::string_view, Casting> words[] = {{"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
-  const std::string wanted = a.text(2, "safe");
-  for (const auto& [name, casting] : words)
-    if (name == wanted) return {can_cast(type, a.dtype(1).value(), casting)};
-  a.fail(2, "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+  return {can_cast(type, a.dtype(1).value(), casting_of(a, 2))};
 }
 Value isdtype_(const Arguments& a) {
   const DType type = a.dtype(0).value();
@@ -717,8 +814,10 @@ void check_fit(const Value& value, DType dtype) {
   if (const Tuple* items = value.as<Tuple>())
     for (const Value& item : *items) check_fit(item, dtype);
   const auto* integer = value.as<std::int64_t>();
-  if (!integer) return;
   const IntegerInfo limits = iinfo(dtype, Location{});
+  if (const auto* large = value.as<std::uint64_t>(); large && *large > limits.max)
+    throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *large, sinter::name(dtype), sinter::name(dtype))};
+  if (!integer) return;
   if (*integer < limits.min || (*integer > 0 && static_cast<std::uint64_t>(*integer) > limits.max))
     throw Fault{value.offset, fmt::format("{} is out of bounds for {}; array(…).astype({}) lets it wrap", *integer, sinter::name(dtype), sinter::name(dtype))};
 }
@@ -727,7 +826,14 @@ void check_fit(const Arguments& a) {
 }
 Value array_(const Arguments& a) {
   check_fit(a);
-  const Tensor tensor = a.tensor(0);
+  check_order(a, 3);
+  Tensor tensor = a.tensor(0);
+  if (const std::int64_t missing = a.integer(4, 0) - tensor.ndim(); missing > 0) {
+    if (missing > 32) a.fail(4, "ndmin is at most 32");
+    Shape shape(static_cast<std::size_t>(missing), 1);
+    shape.insert(shape.end(), tensor.shape().begin(), tensor.shape().end());
+    tensor = reshape(tensor, shape);
+  }
   return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
 }
 Value len_(const Arguments& a) {
@@ -737,9 +843,10 @@ Value len_(const Arguments& a) {
   return {x.shape()[0]};
 }
 
+constexpr std::string_view kArray = "object|obj dtype? * copy? order? ndmin?";
 constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
-                           kSpread = "a axis? dtype? * ddof? keepdims? correction?";
+                           kSpread = "a axis? dtype? * ddof? keepdims? correction?", kSpreadWhere = "a axis? dtype? * ddof? keepdims? correction? where?", kTruth = "a axis? * keepdims? where?";
 
 constexpr Function kFunctions[] = {
     {"abs", "x", abs_},
@@ -751,12 +858,12 @@ constexpr Function kFunctions[] = {
     {"adaptive_max_pool2d", "input output_size", adaptive_max_pool2d_},
     {"add", "x1 x2", binary<add>},
     {"add_at", "a indices b", add_at_},
-    {"all", kReduce, reduce<all>},
+    {"all", kTruth, truth<all, true>},
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kExtreme, extreme_from<max, maximum>},
     {"amin", kExtreme, extreme_from<min, minimum>},
     {"angle", "z", angle_},
-    {"any", kReduce, reduce<any>},
+    {"any", kTruth, truth<any, false>},
     {"append", "arr values axis?", append_},
     {"arange", "start stop? step? dtype?", arange_},
     {"arccos", "x", unary<acos>},
@@ -772,21 +879,24 @@ constexpr Function kFunctions[] = {
     {"argsort", "a axis? kind? descending? stable?", sorted<argsort>},
     {"argwhere", "a", unary<argwhere>},
     {"around", "a decimals?", round_},
-    {"array", "object|obj dtype?", array_},
+    {"array", kArray, array_},
     {"array_equal", "a1 a2 equal_nan?", array_equal_},
+    {"array_equiv", "a1 a2", array_equiv_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
-    {"asarray", "object|obj dtype?", array_},
+    {"as_strided", "x shape strides", as_strided_},
+    {"asarray", kArray, array_},
     {"ascontiguousarray", "a", unary<contiguous>},
+    {"asfortranarray", "a", unary<contiguous>},
     {"asin", "x", unary<asin>},
     {"asinh", "x", unary<asinh>},
-    {"astype", "x dtype", astype_},
+    {"astype", "x dtype order? casting? subok? copy?", astype_},
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
     {"atanh", "x", unary<atanh>},
     {"atleast_1d", "a", unary<atleast_1d>},
     {"atleast_2d", "a", unary<atleast_2d>},
     {"atleast_3d", "a", unary<atleast_3d>},
-    {"average", "a axis? weights? * keepdims?", average_},
+    {"average", "a axis? weights? * keepdims? returned?", average_},
     {"avg_pool1d", kAvgPool, avg_pool1d_},
     {"avg_pool2d", kAvgPool, avg_pool2d_},
     {"avg_pool3d", kAvgPool, avg_pool3d_},
@@ -805,7 +915,9 @@ constexpr Function kFunctions[] = {
     {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
     {"blackman", "M", window<blackman>},
+    {"block", "arrays", block_},
     {"broadcast_arrays", "args+", broadcast_arrays_},
+    {"broadcast_shapes", "args+", broadcast_shapes_},
     {"broadcast_to", "array shape", broadcast_to_},
     {"can_cast", "from_|from to casting?", can_cast_},
     {"categorical", "logits axis? size? * key", categorical_},
@@ -816,6 +928,7 @@ constexpr Function kFunctions[] = {
     {"chisquare", "size df * key dtype?", random_of<random::chisquare>},
     {"choice", "a size axis? replace? p? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
+    {"choose", "a choices mode?", choose_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"column_stack", "tup", stacked<column_stack>},
     {"compress", "condition a axis?", compress_},
@@ -834,8 +947,9 @@ constexpr Function kFunctions[] = {
     {"conv_transpose2d", kConvTranspose, conv_transpose2d_},
     {"conv_transpose3d", kConvTranspose, conv_transpose3d_},
     {"convolve", "a v mode?", convolved<convolve>},
-    {"copy", "a", unary<contiguous>},
+    {"copy", "a order?", copy_},
     {"copysign", "x1 x2", binary<copysign>},
+    {"copyto", "dst src * where?", copyto_},
     {"corrcoef", "x y? rowvar?", corrcoef_},
     {"correlate", "a v mode?", convolved<correlate>},
     {"cos", "x", unary<cos>},
@@ -854,6 +968,8 @@ constexpr Function kFunctions[] = {
     {"delete", "arr obj axis?", delete_},
     {"det", "a", unary<det>},
     {"diag", "v k?", by_diagonal<diag>},
+    {"diag_indices", "n ndim?", diag_indices_},
+    {"diag_indices_from", "arr", diag_indices_from_},
     {"diagflat", "v k?", by_diagonal<diagflat>},
     {"diagonal", "a offset? axis1? axis2?", diagonal_},
     {"diff", "a n? axis? prepend? append?", diff_},
@@ -865,14 +981,14 @@ constexpr Function kFunctions[] = {
     {"dot", "a b", binary<dot>},
     {"dsplit", "ary indices_or_sections", split_along<dsplit, 2>},
     {"dstack", "tup", stacked<dstack>},
-    {"ediff1d", "ary", unary<ediff1d>},
+    {"ediff1d", "ary to_end? to_begin?", ediff1d_},
     {"eigh", "a UPLO?", eigh_},
     {"eigvalsh", "a UPLO?", eigvalsh_},
-    {"einsum", "subscripts operands+", einsum_},
+    {"einsum", "subscripts operands+ * optimize?", einsum_},
     {"elu", "x alpha?", with_number<elu, 1>},
     {"embedding", "input weight", embedding_},
-    {"empty", "shape dtype?", filled<empty>},
-    {"empty_like", "a dtype?", filled_like<empty>},
+    {"empty", "shape dtype? order?", filled<empty>},
+    {"empty_like", "a dtype? order?", filled_like<empty>},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"erfc", "x", unary<erfc>},
@@ -891,10 +1007,11 @@ constexpr Function kFunctions[] = {
     {"fftfreq", "n d?", fftfreq_},
     {"fftn", "a s? axes? norm?", fftn_<0>},
     {"fftshift", "x axes?", over_axes<fft::fftshift>},
+    {"fill_diagonal", "a val", fill_diagonal_},
     {"finfo", "type|dtype", limits_of},
     {"fix", "x", unary<fix>},
     {"flatnonzero", "a", unary<flatnonzero>},
-    {"flatten", "a", ravel_},
+    {"flatten", "a order?", ravel_},
     {"flip", "m axis?", over_axes<flip>},
     {"fliplr", "m", unary<fliplr>},
     {"flipud", "m", unary<flipud>},
@@ -905,7 +1022,7 @@ constexpr Function kFunctions[] = {
     {"fmin", "x1 x2", binary<fmin>},
     {"fmod", "x1 x2", binary<fmod>},
     {"frexp", "x", unary_pair<frexp>},
-    {"full", "shape fill_value dtype?", full_},
+    {"full", "shape fill_value dtype? order?", full_},
     {"full_like", "a fill_value dtype?", full_like_},
     {"gamma", "size shape scale? * key dtype?", random_between<random::gamma>},
     {"gammaln", "x", unary<lgamma>},
@@ -937,6 +1054,7 @@ constexpr Function kFunctions[] = {
     {"hsplit", "ary indices_or_sections", split_along<hsplit, 1>},
     {"hstack", "tup", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
+    {"i0", "x", unary<i0>},
     {"identity", "n dtype?", identity_},
     {"ifft", "a n? axis? norm?", ifft_},
     {"ifft2", "a s? axes? norm?", ifftn_<2>},
@@ -960,6 +1078,8 @@ constexpr Function kFunctions[] = {
     {"irfft2", "a s? axes? norm?", irfftn_<2>},
     {"irfftn", "a s? axes? norm?", irfftn_<0>},
     {"isclose", "a b rtol? atol? equal_nan?", close<isclose>},
+    {"iscomplex", "x", iscomplex_},
+    {"iscomplexobj", "x", iscomplexobj_},
     {"isdtype", "dtype kind", isdtype_},
     {"isfinite", "x", unary<isfinite>},
     {"isin", "element test_elements assume_unique? invert?", membership<isin>},
@@ -967,6 +1087,12 @@ constexpr Function kFunctions[] = {
     {"isnan", "x", unary<isnan>},
     {"isneginf", "x", unary<isneginf>},
     {"isposinf", "x", unary<isposinf>},
+    {"isreal", "x", isreal_},
+    {"isrealobj", "x", isrealobj_},
+    {"isscalar", "element", isscalar_},
+    {"issubdtype", "arg1 arg2", issubdtype_},
+    {"ix_", "args+", ix_},
+    {"kaiser", "M beta", kaiser_},
     {"kron", "a b", binary<kron>},
     {"laplace", "size loc? scale? * key dtype?", random_between<random::laplace>},
     {"layer_norm", "x weight? bias? eps? axis?", layer_norm_},
@@ -981,7 +1107,7 @@ constexpr Function kFunctions[] = {
     {"lexsort", "keys axis?", lexsort_},
     {"lgamma", "x", unary<lgamma>},
     {"linear", "input weight bias?", linear_},
-    {"linspace", "start stop num? endpoint? dtype?", linspace_},
+    {"linspace", "start stop num? endpoint? dtype? * retstep? axis?", linspace_},
     {"local_response_norm", "input size alpha? beta? k?", local_response_norm_},
     {"log", "x", unary<log>},
     {"log10", "x", unary<log10>},
@@ -1014,9 +1140,9 @@ constexpr Function kFunctions[] = {
     {"max_pool2d", kMaxPool, max_pool2d_},
     {"max_pool3d", kMaxPool, max_pool3d_},
     {"maximum", "x1 x2", binary<maximum>},
-    {"mean", kReduceAs, reduce_as<mean>},
+    {"mean", "a axis? dtype? * keepdims? where?", mean_},
     {"median", "a axis? * keepdims?", reduce<median>},
-    {"meshgrid", "xi+ * indexing?", meshgrid_},
+    {"meshgrid", "xi+ * indexing? sparse? copy?", meshgrid_},
     {"min", kExtreme, extreme_from<min, minimum>},
     {"minimum", "x1 x2", binary<minimum>},
     {"mish", "x", unary<mish>},
@@ -1049,10 +1175,11 @@ constexpr Function kFunctions[] = {
     {"normal", "size loc|mean? scale|std? * key dtype?", random_between<random::normal>},
     {"not_equal", "x1 x2", binary<not_equal>},
     {"one_hot", "input num_classes", one_hot_},
-    {"ones", "shape dtype?", filled<ones>},
-    {"ones_like", "a dtype?", filled_like<ones>},
+    {"ones", "shape dtype? order?", filled<ones>},
+    {"ones_like", "a dtype? order?", filled_like<ones>},
     {"outer", "a b", binary<outer>},
-    {"pad", "array pad_width mode? constant_values?", pad_},
+    {"packbits", "a axis?", packbits_},
+    {"pad", "array pad_width mode? * constant_values? stat_length? end_values?", pad_},
     {"pareto", "size a * key dtype?", random_of<random::pareto>},
     {"partition", "a kth axis?", parted<partition>},
     {"percentile", "a q axis? * method? keepdims?", quantile_<percentile>},
@@ -1064,7 +1191,13 @@ constexpr Function kFunctions[] = {
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
     {"place", "arr mask vals", ternary<place>},
     {"poisson", "size lam? * key dtype?", poisson_},
+    {"poly", "seq_of_zeros", poly_},
+    {"polyadd", "a1 a2", polyadd_},
+    {"polyder", "p m?", polyder_},
     {"polyfit", "x y deg", polyfit_},
+    {"polyint", "p m?", polyint_},
+    {"polymul", "a1 a2", polymul_},
+    {"polysub", "a1 a2", polysub_},
     {"polyval", "p x", binary<polyval>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
@@ -1076,12 +1209,14 @@ constexpr Function kFunctions[] = {
     {"ptp", kReduce, reduce<ptp>},
     {"put", "a ind v", ternary<put>},
     {"put_along_axis", "arr indices values axis?", put_along_axis_},
+    {"putmask", "a mask values", putmask_},
     {"qr", "a mode?", qr_},
     {"quantile", "a q axis? * method? keepdims?", quantile_<quantile>},
     {"rad2deg", "x", unary<rad2deg>},
     {"rademacher", "size * key dtype?", rademacher_},
     {"radians", "x", unary<deg2rad>},
-    {"ravel", "a", ravel_},
+    {"range", "start stop? step?", range_},
+    {"ravel", "a order?", ravel_},
     {"ravel_multi_index", "multi_index dims", ravel_multi_index_},
     {"rayleigh", "size scale? * key dtype?", random_of<random::rayleigh>},
     {"real", "val", real_},
@@ -1090,7 +1225,7 @@ constexpr Function kFunctions[] = {
     {"relu6", "input", unary<relu6>},
     {"remainder", "x1 x2", binary<remainder>},
     {"repeat", "a repeats axis?", repeat_},
-    {"reshape", "a shape+", reshape_},
+    {"reshape", "a shape+ order?", reshape_},
     {"resize", "a new_shape+", resize_},
     {"result_type", "arrays_and_dtypes+", result_type_},
     {"rfft", "a n? axis? norm?", rfft_},
@@ -1101,6 +1236,7 @@ constexpr Function kFunctions[] = {
     {"rint", "x", unary<rint>},
     {"rms_norm", "x weight? eps? axis?", rms_norm_},
     {"roll", "a shift axis?", roll_},
+    {"rollaxis", "a axis start?", rollaxis_},
     {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
     {"row_stack", "tup", stacked<vstack>},
@@ -1129,13 +1265,14 @@ constexpr Function kFunctions[] = {
     {"softsign", "input", unary<softsign>},
     {"solve", "a b", binary<solve>},
     {"sort", "a axis? kind? descending? stable?", sorted<sort>},
+    {"spacing", "x", spacing_},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},
     {"stack", "arrays axis?", join<stack>},
     {"standard_t", "size df * key dtype?", random_of<random::standard_t>},
-    {"std", kSpread, spread<stddev>},
+    {"std", kSpreadWhere, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceFrom, reduce_from<sum, add, 0>},
     {"svd", "a full_matrices? compute_uv?", svd_},
@@ -1148,6 +1285,8 @@ constexpr Function kFunctions[] = {
     {"tanh", "x", unary<tanh>},
     {"tanhshrink", "input", unary<tanhshrink>},
     {"tensordot", "a b axes?", tensordot_},
+    {"tensorinv", "a ind?", tensorinv_},
+    {"tensorsolve", "a b", tensorsolve_},
     {"threshold", "input threshold value", threshold_},
     {"tile", "A reps", tile_},
     {"topk", "a k axis? largest?", topk_},
@@ -1157,8 +1296,11 @@ constexpr Function kFunctions[] = {
     {"tri", "N M? k? dtype?", tri_},
     {"tril", "m k?", by_diagonal<tril>},
     {"tril_indices", "n k? m?", triangle_places<tril>},
+    {"tril_indices_from", "arr k?", tril_indices_from_},
+    {"trim_zeros", "filt trim?", trim_zeros_},
     {"triu", "m k?", by_diagonal<triu>},
     {"triu_indices", "n k? m?", triangle_places<triu>},
+    {"triu_indices_from", "arr k?", triu_indices_from_},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
     {"truncated_normal", "size lower upper * key dtype?", random_between<random::truncated_normal>},
@@ -1170,11 +1312,12 @@ constexpr Function kFunctions[] = {
     {"unique_counts", "x", unary_pair<unique_counts>},
     {"unique_inverse", "x", unary_pair<unique_inverse>},
     {"unique_values", "x", unary<unique_values>},
+    {"unpackbits", "a axis?", unpackbits_},
     {"unravel_index", "indices shape", unravel_index_},
     {"unstack", "x * axis?", unstack_},
     {"unwrap", "p axis? * period?", unwrap_},
     {"vander", "x N? increasing?", vander_},
-    {"var", kSpread, spread<var>},
+    {"var", kSpreadWhere, spread<var>},
     {"vdot", "a b", binary<vdot>},
     {"vecdot", "x1 x2 * axis?", vecdot_},
     {"vecmat", "x1 x2", binary<vecmat>},
@@ -1183,8 +1326,8 @@ constexpr Function kFunctions[] = {
     {"vstack", "tup", stacked<vstack>},
     {"weibull", "size a * key dtype?", random_of<random::weibull>},
     {"where", "condition x? y?", where_},
-    {"zeros", "shape dtype?", filled<zeros>},
-    {"zeros_like", "a dtype?", filled_like<zeros>},
+    {"zeros", "shape dtype? order?", filled<zeros>},
+    {"zeros_like", "a dtype? order?", filled_like<zeros>},
 };
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
                              [](const Function& a, const Function& b) { return a.name < b.name; }),

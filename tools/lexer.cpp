@@ -128,7 +128,10 @@ class Lexer {
     if (token.kind == TokenKind::floating) {
       token.floating = std::strtod(digits.c_str(), nullptr);
     } else {
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), token.integer, base);
+      std::uint64_t bits = 0;
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, base);
+      token.integer = static_cast<std::int64_t>(bits);
+      token.above_int64 = token.integer < 0;
       if (error == std::errc::result_out_of_range)
         throw Fault{at_, fmt::format("{} does not fit in 64 bits; write it with a decimal point for a float", token.text)};
       if (error != std::errc() || end != digits.data() + digits.size())

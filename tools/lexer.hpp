@@ -21,6 +21,7 @@ struct Token {
   std::size_t offset = 0;   // bytes from the start of the text
   std::string_view text;    // as written; a string without its quotes
   std::int64_t integer = 0;
+  bool above_int64 = false;  // integer holds the bits of a std::uint64_t
   double floating = 0;
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }

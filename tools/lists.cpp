@@ -3,6 +3,7 @@
 
 #include "lexer.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/types.hpp"
 #include "value.hpp"
 
 namespace sinter::tools {
@@ -41,9 +42,10 @@ void collect(const Value& value, std::string_view user, std::size_t depth, Numbe
   if (!value.is_number()) not_a_number(value, user);
   if (depth != numbers.shape.size()) ragged(value, user);
   const auto* integer = value.as<std::int64_t>();
-  const DType dtype = value.as<double>() ? DType::float64 : integer ? DType::int64 : DType::bool_;
-  if (itemsize(dtype) > itemsize(numbers.dtype) || dtype == DType::float64) numbers.dtype = dtype;
-  numbers.integers.push_back(integer ? *integer : value.as<bool>() ? *value.as<bool>() : 0);
+  const auto* large = value.as<std::uint64_t>();
+  const DType dtype = value.as<double>() ? DType::float64 : integer ? DType::int64 : large ? DType::uint64 : DType::bool_;
+  numbers.dtype = promote_types(numbers.dtype, dtype);
+  numbers.integers.push_back(integer ? *integer : large ? static_cast<std::int64_t>(*large) : value.as<bool>() ? *value.as<bool>() : 0);
   numbers.floats.push_back(operand(value, user).as_double());
 }
 

@@ -3,22 +3,25 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "lexer.hpp"
 
 namespace sinter::tools {
 namespace {
 
-using Int = std::int64_t;
+__extension__ typedef __int128 Int;  // holds what int64 and uint64 do, and their sums
 
 double as_double(const Value& value) {
   if (const auto* f = value.as<double>()) return *f;
-  if (const auto* i = value.as<Int>()) return static_cast<double>(*i);
+  if (const auto* i = value.as<std::int64_t>()) return static_cast<double>(*i);
+  if (const auto* large = value.as<std::uint64_t>()) return static_cast<double>(*large);
   return *value.as<bool>();
 }
 Int as_integer(const Value& value) {
-  const auto* i = value.as<Int>();
-  return i ? *i : Int{*value.as<bool>()};
+  if (const auto* i = value.as<std::int64_t>()) return *i;
+  if (const auto* large = value.as<std::uint64_t>()) return *large;
+  return *value.as<bool>();
 }
 
 [[noreturn]] void overflow(std::string_view symbol, std::size_t offset) {
@@ -40,6 +43,13 @@ double remainder(double a, double b) {
   return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+/// An integer of 64 bits, with a sign or without one.
+Value fitting(std::string_view symbol, Int result, std::size_t offset) {
+  if (result < std::numeric_limits<std::int64_t>::min() || result > std::numeric_limits<std::uint64_t>::max()) overflow(symbol, offset);
+  if (result > std::numeric_limits<std::int64_t>::max()) return {static_cast<std::uint64_t>(result), offset};
+  return {static_cast<std::int64_t>(result), offset};
+}
+
 Int integer_power(Int base, Int exponent, std::size_t offset) {
   Int result = 1;
   while (exponent > 0) {
@@ -52,37 +62,32 @@ Int integer_power(Int base, Int exponent, std::size_t offset) {
 
 Value integer_binary(std::string_view symbol, Int a, Int b, std::size_t offset) {
   Int result = 0;
-  const auto checked = [&](bool overflowed) -> Value {
-    if (overflowed) overflow(symbol, offset);
-    return {result, offset};
-  };
-  if (symbol == "+") return checked(__builtin_add_overflow(a, b, &result));
-  if (symbol == "-") return checked(__builtin_sub_overflow(a, b, &result));
-  if (symbol == "*") return checked(__builtin_mul_overflow(a, b, &result));
+  if (symbol == "+") return fitting(symbol, a + b, offset);
+  if (symbol == "-") return fitting(symbol, a - b, offset);
+  if (symbol == "*") {
+    if (__builtin_mul_overflow(a, b, &result)) overflow(symbol, offset);
+    return fitting(symbol, result, offset);
+  }
   if (symbol == "//" || symbol == "%") {
     if (b == 0) zero_division(symbol, offset);
-    if (b == -1) {  // the one quotient that can overflow
-      if (symbol == "%") return {Int{0}, offset};
-      return checked(__builtin_sub_overflow(Int{0}, a, &result));
-    }
     const bool down = a % b != 0 && (a % b < 0) != (b < 0);
-    return {symbol == "//" ? a / b - down : a % b + (down ? b : 0), offset};
+    return fitting(symbol, symbol == "//" ? a / b - down : a % b + (down ? b : 0), offset);
   }
   if (symbol == "<<" || symbol == ">>") {
     if (b < 0) throw Fault{offset, "negative shift count"};
-    if (symbol == ">>") return {a >> (b > 63 ? 63 : b), offset};
-    if (a == 0) return {Int{0}, offset};
-    if (b > 62 || ((a << b) >> b) != a) overflow(symbol, offset);
-    return {a << b, offset};
+    if (symbol == ">>") return fitting(symbol, a >> (b > 64 ? 64 : b), offset);
+    if (a == 0) return {std::int64_t{0}, offset};
+    if (b > 63) overflow(symbol, offset);
+    return fitting(symbol, a * (Int{1} << b), offset);
   }
-  if (symbol == "&") return {a & b, offset};
-  if (symbol == "|") return {a | b, offset};
-  return {a ^ b, offset};
+  if (symbol == "&") return fitting(symbol, a & b, offset);
+  if (symbol == "|") return fitting(symbol, a | b, offset);
+  return fitting(symbol, a ^ b, offset);
 }
 
 Value power(const Value& a, const Value& b, std::size_t offset) {
   if (!a.as<double>() && !b.as<double>() && as_integer(b) >= 0)
-    return {integer_power(as_integer(a), as_integer(b), offset), offset};
+    return fitting("**", integer_power(as_integer(a), as_integer(b), offset), offset);
   const double base = as_double(a), exponent = as_double(b);
   if (base == 0 && exponent < 0) throw Fault{offset, "0 cannot be raised to a negative power"};
   if (base < 0 && std::isfinite(exponent) && exponent != std::floor(exponent))
@@ -133,11 +138,8 @@ Value scalar_unary(std::string_view symbol, const Value& x, std::size_t offset) 
   }
   const Int i = as_integer(x);
   // NumPy's meaning of ~ on truth values, which is what masks want.
-  if (symbol == "~") return x.as<bool>() ? Value{!*x.as<bool>(), offset} : Value{~i, offset};
-  if (symbol == "+") return {i, offset};
-  Int result = 0;
-  if (__builtin_sub_overflow(Int{0}, i, &result)) overflow("-", offset);
-  return {result, offset};
+  if (symbol == "~") return x.as<bool>() ? Value{!*x.as<bool>(), offset} : fitting(symbol, ~i, offset);
+  return fitting(symbol, symbol == "+" ? i : -i, offset);
 }
 
 }  // namespace sinter::tools

@@ -26,11 +26,11 @@ struct Limits {
 };
 
 struct Value {
-  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits> is;
+  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t> is;  // std::uint64_t: an integer above 2^63 - 1
   std::size_t offset = 0;  // where in the expression it came from
 
   template <class T> const T* as() const { return std::get_if<T>(&is); }
-  bool is_number() const { return as<bool>() || as<std::int64_t>() || as<double>(); }
+  bool is_number() const { return as<bool>() || as<std::int64_t>() || as<double>() || as<std::uint64_t>(); }
   bool is_complex() const { return as<Tuple>() && as<Tuple>()->is_complex; }
   bool is_operand() const { return as<Tensor>() || is_number(); }
 };

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "sinter/ops.hpp"
 
@@ -47,17 +48,25 @@ const Operator* find_operator(const Token& token) {
 const std::vector<Constant>& constants() {
   static const std::vector<Constant> table = {
       {"True", {true}}, {"False", {false}}, {"None", {None{}}}, {"newaxis", {None{}}},
-      {"pi", {std::numbers::pi}}, {"e", {std::numbers::e}},
+      {"pi", {std::numbers::pi}}, {"e", {std::numbers::e}}, {"euler_gamma", {std::numbers::egamma}},
       {"inf", {std::numeric_limits<double>::infinity()}}, {"nan", {std::numeric_limits<double>::quiet_NaN()}},
   };
   return table;
+}
+
+std::string_view find_kind(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {{"floating", "real floating"}, {"inexact", "real floating"}, {"integer", "integral"},
+                                                                     {"number", "numeric"}, {"signedinteger", "signed integer"}, {"unsignedinteger", "unsigned integer"}};
+  for (const auto& [word, kind] : kinds)
+    if (word == name) return kind;
+  return {};
 }
 
 std::string_view advice_on_word(std::string_view word) {
   if (word == "and") return "'and' does not work on arrays; write (a) & (b)";
   if (word == "or") return "'or' does not work on arrays; write (a) | (b)";
   if (word == "not") return "'not' does not work on arrays; write ~(a) or logical_not(a)";
-  if (word == "if" || word == "else") return "there is no conditional; where(condition, a, b) chooses element by element";
+  if (word == "if" || word == "else") return "a condition is one truth value; where(condition, a, b) chooses element by element";
   if (word == "for" || word == "while") return "there are no loops; write the statement for whole tensors";
   if (word == "lambda") return "there are no nameless functions; write def f(x): return …";
   if (word == "def") return "a function is defined outside of others, at the start of a statement";

@@ -31,6 +31,9 @@ struct Constant {
 };
 const std::vector<Constant>& constants();
 
+/// np.floating, np.integer, ...: the kind of types as isdtype() calls it; empty for another word.
+std::string_view find_kind(std::string_view name);
+
 /// What to write instead of a word of Python that is not in this language; empty for other words.
 std::string_view advice_on_word(std::string_view word);
 

@@ -24,6 +24,9 @@ Tensor insert(const Arg& x, std::int64_t at, const Arg& values, std::optional<st
 Tensor erase(const Arg& x, std::int64_t at, std::optional<std::int64_t> axis = {});
 /// NumPy's resize (which is images' in sinter/nn.hpp): of this shape, x's elements again and again; zeros where x has none.
 Tensor cycle_to(const Arg& x, const Shape& shape);
+/// Element (i, j, ...) is number i * strides[0] + j * strides[1] + ... of the flat x, from `offset` on: NumPy's as_strided, with strides counted in elements
+/// of x row after row. Looked up in what reads it, never aliased. Throws ShapeError where that leads out of x.
+Tensor as_strided(const Arg& x, const Shape& shape, const std::vector<std::int64_t>& strides, std::int64_t offset = 0);
 /// A matrix with the flat x on its k-th diagonal.
 Tensor diagflat(const Arg& x, std::int64_t k = 0);
 Tensor identity(std::int64_t n, DType dtype = DType::float64, Location where = Location::current());

@@ -303,7 +303,7 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {
 Tensor arange(const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype = {});
-/// Without a dtype: float32 when every floating bound is a float, float64 otherwise.
+/// Without a dtype: float32 when every floating bound is a float, float64 otherwise. Between tensors, the points are along a new first axis.
 Tensor linspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, std::optional<DType> dtype = {});
 /// A shape and a type without a value: can be planned, explained and compiled for, never evaluated.
 Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());

@@ -18,6 +18,11 @@ Tensor bartlett(std::int64_t n, Location where = Location::current());
 Tensor blackman(std::int64_t n, Location where = Location::current());
 Tensor hamming(std::int64_t n, Location where = Location::current());
 Tensor hanning(std::int64_t n, Location where = Location::current());
+/// i0(beta sqrt(1 - t^2)) / i0(beta) for t from -1 to 1.
+Tensor kaiser(std::int64_t n, double beta, Location where = Location::current());
+
+/// The modified Bessel function of the first kind and order 0; computed in float64, integers become it.
+Tensor i0(const Arg& x);
 
 /// The polynomial at x, by Horner's rule; coefficients are a vector, the highest power first.
 Tensor polyval(const Arg& coefficients, const Arg& x);

@@ -99,6 +99,28 @@ Tensor cycle_to(const Arg& arg, const Shape& shape) {
   const std::int64_t times = (size + flat.size() - 1) / flat.size();
   return reshape((times > 1 ? tile(flat, {times}) : flat)(Slice{0, size}), shape);
 }
+Tensor as_strided(const Arg& arg, const Shape& shape, const std::vector<std::int64_t>& strides, std::int64_t offset) {
+  const Scope scope("as_strided", arg.where());
+  const Tensor x(as_node(scope.site(), arg));
+  check_shape(scope.site(), shape, DType::int64);
+  if (strides.size() != shape.size()) fail<ShapeError>(scope.site(), fmt::format("{} strides for shape {}", strides.size(), to_string(shape)));
+  if (element_count(shape) == 0) return zeros(shape, x.dtype());
+  std::int64_t least = offset, most = offset;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[k] - 1, strides[k], &reach) || __builtin_add_overflow(reach < 0 ? least : most, reach, reach < 0 ? &least : &most))
+      fail<ShapeError>(scope.site(), fmt::format("stride {} leads beyond 64 bits", strides[k]));
+  }
+  if (least < 0 || most >= x.size())
+    fail<ShapeError>(scope.site(), fmt::format("elements {} to {} of the {} that shape {} has", least, most, x.size(), to_string(x.shape())));
+  Tensor places = full(Shape(shape.size(), 1), offset, DType::int64);
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    Shape along(shape.size(), 1);
+    along[k] = shape[k];
+    places = places + reshape(arange(shape[k]) * strides[k], along);
+  }
+  return take(x, places);
+}
 Tensor diagflat(const Arg& x, std::int64_t k) {
   const Scope scope("diagflat", x.where());
   return diag(reshape(x, {-1}), k);

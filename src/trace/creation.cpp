@@ -86,6 +86,24 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   return astype(add(multiply(astype(steps, wide), step), start), type);
 }
 
+/// linspace between tensors: the points along a new first axis.
+Tensor between(const Site& site, const Arg& from, const Arg& to, std::int64_t count, bool endpoint, std::optional<DType> wanted) {
+  if (count < 0) fail<ValueError>(site, fmt::format("the count {} is negative", count));
+  const std::array bounds{&from, &to};
+  const DType dtype = wanted.value_or(operand_type(Op::divide, site, bounds));
+  constexpr DType wide = DType::float64;
+  const Tensor start = from.is_tensor() ? astype(from, wide) : full({}, from, wide), stop = to.is_tensor() ? astype(to, wide) : full({}, to, wide);
+  const Tensor distance = subtract(stop, start);
+  Shape shape(static_cast<std::size_t>(distance.ndim()) + 1, 1);
+  shape[0] = count;
+  const std::int64_t intervals = endpoint ? count - 1 : count;
+  const Tensor i = reshape(astype(Tensor(make_iota(site, count)), wide), shape);
+  if (intervals <= 0) return astype(add(multiply(i, distance), start), dtype);
+  Tensor points = add(multiply(i, divide(distance, static_cast<double>(intervals))), start);
+  if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one exactly
+  return astype(is_integer(dtype) ? floor(points) : points, dtype);
+}
+
 Tensor filled_like(const char* function, const Arg& x, std::optional<DType> dtype, std::int64_t value) {
   const Site site = site_of(function, x.where());
   const RecordedPtr like = as_node(site, x);
@@ -128,9 +146,7 @@ Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<
 
 Tensor linspace(const Arg& from, const Arg& to, std::int64_t count, bool endpoint, std::optional<DType> wanted) {
   const Scope scope("linspace", from.where());
-  for (const Arg* x : {&from, &to}) {
-    if (x->is_tensor()) fail<ValueError>(scope.site(), "start and stop are C++ numbers; read one from a tensor with item<T>()");
-  }
+  if (from.is_tensor() || to.is_tensor()) return between(scope.site(), from, to, count, endpoint, wanted);
   const double start = from.as_double(), stop = to.as_double();
   const std::array bounds{&from, &to};
   const DType dtype = wanted.value_or(operand_type(Op::divide, scope.site(), bounds));

@@ -1,0 +1,380 @@
+#include "functions_numpy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "arguments.hpp"
+#include "sinter/arranging.hpp"
+#include "sinter/creation.hpp"
+#include "sinter/decompositions.hpp"
+#include "sinter/elementary.hpp"
+#include "sinter/indexing.hpp"
+#include "sinter/linalg.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/shapes.hpp"
+#include "sinter/signal.hpp"
+#include "sinter/statistics.hpp"
+#include "sinter/types.hpp"
+
+namespace sinter::tools {
+namespace {
+
+constexpr Location kNowhere{};
+
+Value several(const std::vector<Tensor>& tensors) {
+  Tuple items;
+  for (const Tensor& tensor : tensors) items.push_back({tensor});
+  return {items};
+}
+
+Tensor joined(const std::vector<Tensor>& parts, std::int64_t axis = 0) { return concatenate(parts, axis, kNowhere); }
+Tensor range(std::int64_t start, std::int64_t stop, std::int64_t step = 1) { return arange(Arg(start, kNowhere), Arg(stop, kNowhere), Arg(step, kNowhere)); }
+
+/// The shape that both broadcast to, or none.
+std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()), 1);
+  for (const Shape* one : {&a, &b}) {
+    for (std::size_t k = 0; k < one->size(); ++k) {
+      std::int64_t& size = shape[shape.size() - one->size() + k];
+      if ((*one)[k] == 1) continue;
+      if (size != 1 && size != (*one)[k]) return std::nullopt;
+      size = (*one)[k];
+    }
+  }
+  return shape;
+}
+
+// ---- joins
+
+int levels_of(const Value& value) {
+  const Tuple* items = value.as<Tuple>();
+  return !items ? 0 : 1 + (items->empty() ? 0 : levels_of(items->front()));
+}
+/// Lists within lists: the innermost along the last axis, those around them along the axis before it, ...
+Tensor block_of(const Arguments& a, const Value& value, int level, int levels) {
+  if (level == levels) {
+    const Tensor x = array_of(value, a.function());
+    Shape shape(static_cast<std::size_t>(std::max(levels - x.ndim(), 0)), 1);
+    shape.insert(shape.end(), x.shape().begin(), x.shape().end());
+    return reshape(x, shape);
+  }
+  const Tuple* items = value.as<Tuple>();
+  if (!items || items->empty()) a.fail(0, "block() takes lists within lists, all equally deep and none empty");
+  std::vector<Tensor> parts;
+  for (const Value& item : *items) parts.push_back(block_of(a, item, level + 1, levels));
+  return joined(parts, level - levels);
+}
+
+// ---- polynomials: vectors of coefficients, the highest power first
+
+Tensor coefficients(const Arguments& a, int parameter) {
+  const Tensor p = atleast_1d(a.tensor(parameter));
+  if (p.ndim() != 1) a.fail(parameter, fmt::format("{}() takes vectors of coefficients", a.function()));
+  return p;
+}
+/// Both as long as the longer one.
+template <Tensor (*F)(const Arg&, const Arg&)> Value of_polynomials(const Arguments& a) {
+  Tensor p = coefficients(a, 0), q = coefficients(a, 1);
+  const std::int64_t size = std::max(p.size(), q.size());
+  const auto longer = [&](const Tensor& x) { return pad(x, {{size - x.size(), 0}}); };
+  return {F(longer(p), longer(q))};
+}
+std::int64_t times(const Arguments& a, int parameter) {
+  const std::int64_t count = a.integer(parameter, 1);
+  if (count < 0 || count > 1000) a.fail(parameter, fmt::format("{}() is computed from 0 to 1000 times", a.function()));
+  return count;
+}
+
+}  // namespace
+
+Value array_equiv_(const Arguments& a) {
+  const Tensor x = a.tensor(0), y = a.tensor(1);
+  if (!broadcast_shape(x.shape(), y.shape())) return {full({}, Arg(false, kNowhere))};
+  return {all(x == y)};
+}
+Value as_strided_(const Arguments& a) {  // NumPy counts in bytes
+  const Tensor x = a.tensor(0);
+  std::vector<std::int64_t> strides = a.list(2);
+  const auto item = static_cast<std::int64_t>(itemsize(x.dtype()));
+  for (std::int64_t& stride : strides) {
+    if (stride % item != 0) a.fail(2, fmt::format("a stride of {} bytes is not one of whole elements, of {} bytes each", stride, item));
+    stride /= item;
+  }
+  return {as_strided(x, a.shape(1), strides)};
+}
+Value block_(const Arguments& a) {
+  const int levels = levels_of(*a.given(0));
+  return {levels == 0 ? a.tensor(0) : block_of(a, *a.given(0), 0, levels)};
+}
+Value broadcast_shapes_(const Arguments& a) {
+  const Tuple one{*a.given(0)};
+  const Tuple& shapes = a.given(0)->as<Tuple>() && !a.given(0)->as<Tuple>()->empty() && a.given(0)->as<Tuple>()->front().as<Tuple>() ? *a.given(0)->as<Tuple>() : one;
+  Shape all;
+  for (const Value& value : shapes) {
+    Shape shape;
+    const Tuple single{value};
+    for (const Value& size : value.as<Tuple>() ? *value.as<Tuple>() : single) {
+      if (!size.as<std::int64_t>()) a.fail(0, "a shape is integers");
+      shape.push_back(*size.as<std::int64_t>());
+    }
+    const std::optional<Shape> both = broadcast_shape(all, shape);
+    if (!both) a.fail(0, fmt::format("shapes {} and {} do not broadcast", to_string(all), to_string(shape)));
+    all = *both;
+  }
+  Tuple sizes;
+  for (const std::int64_t size : all) sizes.push_back({size, a.given(0)->offset});
+  return {std::move(sizes)};
+}
+Value choose_(const Arguments& a) {
+  const std::string mode = a.text(2, "raise");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode is 'raise', 'wrap' or 'clip'");
+  std::vector<Tensor> all = a.tensors(1);
+  const auto count = static_cast<std::int64_t>(all.size());
+  Tensor which = a.tensor(0);
+  if (mode == "wrap") which = remainder(which, count);
+  if (mode == "clip") which = clip(which, 0, count - 1);
+  all.push_back(astype(which, DType::int64));
+  all = broadcast_arrays(all, kNowhere);
+  which = expand_dims(all.back(), 0);
+  all.pop_back();
+  return {squeeze(take_along_axis(stack(all, 0, kNowhere), which, 0), 0)};
+}
+Value copyto_(const Arguments& a) {
+  const Tensor target = a.tensor(0), source = a.tensor(1);
+  if (!can_cast(source.dtype(), target.dtype(), Casting::same_kind) && !a.given(1)->is_number()) a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
+  const Tensor copied = broadcast_to(astype(source, target.dtype()), target.shape());
+  return {a.given(2) ? broadcast_to(where(a.operand(2), copied, target), target.shape()) : copied};
+}
+Value delete_(const Arguments& a) {
+  const Value& places = *a.given(1);
+  if (places.as<std::int64_t>()) return {erase(a.operand(0), a.integer(1, 0), a.axis(2))};
+  const Tensor x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
+  const std::int64_t axis = a.axis(2).value_or(0), size = x.size(static_cast<int>(axis), kNowhere);
+  const Tensor gone = a.tensor(1);
+  std::vector<char> kept(static_cast<std::size_t>(size), 1);
+  if (is_bool(gone.dtype())) {
+    if (gone.ndim() != 1 || gone.size() != size) a.fail(1, fmt::format("a mask of {} for {} elements along the axis", to_string(gone.shape()), size));
+    const std::vector<bool> mask = gone.to_vector<bool>(kNowhere);
+    for (std::size_t k = 0; k < mask.size(); ++k) kept[k] = !mask[k];
+  } else {
+    if (!is_integer(gone.dtype()) && gone.size() != 0) a.fail(1, "obj of delete() is an integer, a list of integers or a mask");
+    for (const std::int64_t place : astype(gone, DType::int64).to_vector<std::int64_t>(kNowhere)) {
+      if (place < -size || place >= size) a.fail(1, fmt::format("index {} is out of range for an axis of {}", place, size));
+      kept[static_cast<std::size_t>(place < 0 ? place + size : place)] = 0;
+    }
+  }
+  std::vector<std::int64_t> rest;
+  for (std::size_t k = 0; k < kept.size(); ++k)
+    if (kept[k]) rest.push_back(static_cast<std::int64_t>(k));
+  return {take(x, from_span(rest, Shape{static_cast<std::int64_t>(rest.size())}, kNowhere), axis)};
+}
+Value diag_indices_(const Arguments& a) { return several(std::vector<Tensor>(static_cast<std::size_t>(std::clamp<std::int64_t>(a.integer(1, 2), 0, 64)), range(0, a.integer(0, 0)))); }
+Value diag_indices_from_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  if (x.ndim() < 2 || std::any_of(x.shape().begin(), x.shape().end(), [&](std::int64_t size) { return size != x.shape()[0]; })) a.fail(0, "diag_indices_from() takes a square");
+  return several(std::vector<Tensor>(static_cast<std::size_t>(x.ndim()), range(0, x.shape()[0])));
+}
+Value ediff1d_(const Arguments& a) {
+  const Tensor steps = diff(reshape(a.operand(0), Shape{-1}));
+  std::vector<Tensor> parts;
+  if (a.given(2)) parts.push_back(astype(reshape(a.operand(2), Shape{-1}), steps.dtype()));
+  parts.push_back(steps);
+  if (a.given(1)) parts.push_back(astype(reshape(a.operand(1), Shape{-1}), steps.dtype()));
+  return {joined(parts)};
+}
+Value fill_diagonal_(const Arguments& a) {
+  const Tensor x = a.tensor(0), value = astype(a.tensor(1), x.dtype());
+  if (x.ndim() != 2) a.fail(0, "fill_diagonal() takes a matrix");
+  const std::int64_t rows = x.shape()[0];
+  const Tensor mask = eye(rows, x.shape()[1], 0, DType::bool_, kNowhere);
+  return {where(mask, value.ndim() == 0 ? value : reshape(cycle_to(value, {rows}), {rows, 1}), x)};
+}
+Value iscomplexobj_(const Arguments& a) { return {a.given(0)->is_complex()}; }
+Value isrealobj_(const Arguments& a) { return {!a.given(0)->is_complex()}; }
+Value iscomplex_(const Arguments& a) {
+  if (a.given(0)->is_complex()) return {*(*a.given(0)->as<Tuple>())[1].as<Tensor>() != 0};
+  return {zeros(a.tensor(0).shape(), DType::bool_, kNowhere)};
+}
+Value isreal_(const Arguments& a) { return {logical_not(*iscomplex_(a).as<Tensor>())}; }
+Value isscalar_(const Arguments& a) { return {a.given(0)->is_number() || a.given(0)->as<std::string>() != nullptr}; }
+Value issubdtype_(const Arguments& a) {
+  const DType type = a.dtype(0).value();
+  if (const auto* kind = a.given(1)->as<std::string>(); kind && !find_type_string(*kind)) return {isdtype(type, *kind, kNowhere)};
+  return {type == a.dtype(1).value()};
+}
+Value ix_(const Arguments& a) {
+  std::vector<Tensor> vectors = a.tensors(0);
+  for (std::size_t k = 0; k < vectors.size(); ++k) {
+    if (vectors[k].ndim() != 1) a.fail(0, "ix_() takes vectors");
+    if (is_bool(vectors[k].dtype())) vectors[k] = nonzero(vectors[k])[0];
+    Shape shape(vectors.size(), 1);
+    shape[k] = vectors[k].size();
+    vectors[k] = reshape(vectors[k], shape);
+  }
+  return several(vectors);
+}
+Value linspace_(const Arguments& a) {
+  const std::int64_t count = a.integer(2, 50);
+  const bool endpoint = a.flag(3, true);
+  const Tensor points = linspace(a.operand(0), a.operand(1), count, endpoint, a.dtype(4));
+  const Value result{moveaxis(points, 0, a.integer(6, 0))};
+  if (!a.flag(5)) return result;
+  const double intervals = static_cast<double>(endpoint ? count - 1 : count);
+  return {Tuple{result, {divide(subtract(a.tensor(1), a.tensor(0)), intervals)}}};
+}
+
+Value packbits_(const Arguments& a) {
+  const std::optional<std::int64_t> axis = a.axis(1);
+  Tensor bits = axis ? moveaxis(a.tensor(0), *axis, -1) : reshape(a.operand(0), Shape{-1});
+  if (is_floating(bits.dtype())) a.fail(0, "packbits() takes integers or bool");
+  bits = astype(bits != 0, DType::uint8);
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(bits.ndim()));
+  const std::int64_t last = bits.shape().back();
+  widths.back().second = (8 - last % 8) % 8;
+  Shape shape = bits.shape();
+  shape.back() = (last + 7) / 8;
+  shape.push_back(8);
+  const Tensor weights = left_shift(full({}, Arg(std::uint8_t{1}, kNowhere)), astype(range(7, -1, -1), DType::uint8));
+  const Tensor bytes = sum(reshape(pad(bits, widths), shape) * weights, -1, false, DType::uint8);
+  return {axis ? moveaxis(bytes, -1, *axis) : bytes};
+}
+Value unpackbits_(const Arguments& a) {
+  const std::optional<std::int64_t> axis = a.axis(1);
+  const Tensor bytes = axis ? moveaxis(a.tensor(0), *axis, -1) : reshape(a.operand(0), Shape{-1});
+  if (bytes.dtype() != DType::uint8) a.fail(0, "unpackbits() takes uint8");
+  Shape shape = bytes.shape();
+  shape.back() *= 8;
+  const Tensor bits = reshape(bitwise_and(right_shift(expand_dims(bytes, -1), astype(range(7, -1, -1), DType::uint8)), Arg(std::uint8_t{1}, kNowhere)), shape);
+  return {axis ? moveaxis(bits, -1, *axis) : bits};
+}
+
+Value poly_(const Arguments& a) {
+  const Tensor roots = a.tensor(0);
+  if (roots.ndim() != 1 || roots.size() > 200) a.fail(0, "poly() takes a vector of at most 200 roots");
+  Tensor p = ones({1}, traits(roots.dtype()).real, kNowhere);
+  for (std::int64_t k = 0; k < roots.size(); ++k) p = pad(p, {{0, 1}}) - pad(p * std::as_const(roots)(k), {{1, 0}});
+  return {p};
+}
+Value polyadd_(const Arguments& a) { return of_polynomials<add>(a); }
+Value polysub_(const Arguments& a) { return of_polynomials<subtract>(a); }
+Value polymul_(const Arguments& a) { return {convolve(coefficients(a, 0), coefficients(a, 1))}; }
+Value polyder_(const Arguments& a) {
+  Tensor p = coefficients(a, 0);
+  for (std::int64_t k = times(a, 1); k > 0 && p.size() > 0; --k) p = std::as_const(p)(Slice{0, p.size() - 1}) * range(p.size() - 1, 0, -1);
+  return {p};
+}
+Value polyint_(const Arguments& a) {
+  Tensor p = coefficients(a, 0);
+  for (std::int64_t k = times(a, 1); k > 0; --k) p = pad(p / range(p.size(), 0, -1), {{0, 1}});
+  return {p};
+}
+
+Value putmask_(const Arguments& a) {
+  const Tensor x = a.tensor(0), values = astype(a.tensor(2), x.dtype());
+  return {where(broadcast_to(a.operand(1), x.shape()), values.ndim() == 0 || values.shape() == x.shape() ? values : cycle_to(values, x.shape()), x)};
+}
+Value range_(const Arguments& a) {
+  const std::int64_t start = a.given(1) ? a.integer(0, 0) : 0, stop = a.integer(a.given(1) ? 1 : 0, 0), step = a.integer(2, 1);
+  if (step == 0) a.fail(2, "range() takes a step other than 0");
+  Tuple numbers;
+  for (std::int64_t k = start; step > 0 ? k < stop : k > stop; k += step) {
+    if (numbers.size() == 100000) a.fail(0, "range() of more than 100000 numbers; arange() makes a tensor");
+    numbers.push_back({k, a.given(0)->offset});
+  }
+  numbers.is_list = true;
+  return {std::move(numbers)};
+}
+Value rollaxis_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  const std::int64_t rank = x.ndim(), axis = a.integer(1, 0), from = axis < 0 ? axis + rank : axis;
+  std::int64_t to = a.integer(2, 0);
+  if (to < 0) to += rank;
+  if (to < 0 || to > rank) a.fail(2, fmt::format("start {} is out of range for {} axes", a.integer(2, 0), rank));
+  return {moveaxis(x, axis, from < to ? to - 1 : to)};
+}
+Value spacing_(const Arguments& a) {
+  const Tensor x = astype(a.tensor(0), traits(a.tensor(0).dtype()).real);
+  const Tensor next = nextafter(x, copysign(full({}, Arg(std::numeric_limits<double>::infinity(), kNowhere), x.dtype()), x)) - x;
+  return {where(isfinite(x), next, std::numeric_limits<double>::quiet_NaN())};
+}
+Value tensorinv_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  const std::int64_t ind = a.integer(1, 2);
+  if (ind <= 0 || ind > x.ndim()) a.fail(1, "ind counts axes of a, at least one");
+  const auto middle = x.shape().begin() + ind;
+  Shape shape(middle, x.shape().end());
+  const std::int64_t columns = element_count(shape);
+  shape.insert(shape.end(), x.shape().begin(), middle);
+  return {reshape(inv(reshape(x, {-1, columns})), shape)};
+}
+Value tensorsolve_(const Arguments& a) {
+  const Tensor x = a.tensor(0), b = a.tensor(1);
+  if (b.ndim() > x.ndim()) a.fail(1, "b has more axes than a");
+  const Shape shape(x.shape().begin() + b.ndim(), x.shape().end());
+  return {reshape(solve(reshape(x, {b.size(), element_count(shape)}), reshape(b, Shape{-1})), shape)};
+}
+Value trim_zeros_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  const std::string ends = a.text(1, "fb");
+  if (x.ndim() != 1) a.fail(0, "trim_zeros() takes a vector");
+  const std::vector<std::int64_t> places = flatnonzero(x).to_vector<std::int64_t>(kNowhere);
+  const std::int64_t first = places.empty() ? x.size() : places.front(), last = places.empty() ? -1 : places.back();
+  const bool front = ends.find_first_of("fF") != std::string::npos, back = ends.find_first_of("bB") != std::string::npos;
+  return {std::as_const(x)(Slice{front ? first : 0, back ? std::max(last + 1, std::int64_t{0}) : x.size()})};
+}
+Value triangle_from(const Arguments& a, bool upper) {
+  const Tensor x = a.tensor(0);
+  if (x.ndim() != 2) a.fail(0, fmt::format("{}() takes a matrix", a.function()));
+  const Tensor whole = ones(x.shape(), DType::bool_, kNowhere);
+  return several(nonzero(upper ? triu(whole, a.integer(1, 0)) : tril(whole, a.integer(1, 0))));
+}
+Value tril_indices_from_(const Arguments& a) { return triangle_from(a, false); }
+Value triu_indices_from_(const Arguments& a) { return triangle_from(a, true); }
+
+std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, std::optional<std::pair<double, double>> range) {
+  const std::string rule = a.text(parameter, "auto");
+  Tensor x = astype(reshape(all, Shape{-1}), DType::float64);
+  if (range) x = compress(logical_and(x >= range->first, x <= range->second), x);
+  const auto number = [](const Tensor& value) { return value.item<double>(kNowhere); };
+  const double n = static_cast<double>(x.size());
+  if (n == 0) return 1;
+  const double spread = range ? range->second - range->first : number(max(x) - min(x));
+  const double own_spread = number(max(x) - min(x));
+  if (spread == 0) return 1;
+  const auto fd = [&] {
+    const std::vector<double> quartiles = percentile(x, Tensor{75.0, 25.0}).to_vector<double>(kNowhere);
+    return 2 * (quartiles[0] - quartiles[1]) / std::cbrt(n);
+  };
+  const double sturges = own_spread / (std::log2(n) + 1);
+  double width = 0;
+  if (rule == "sturges") width = sturges;
+  else if (rule == "sqrt") width = own_spread / std::sqrt(n);
+  else if (rule == "rice") width = own_spread / (2 * std::cbrt(n));
+  else if (rule == "scott") width = std::cbrt(24 * std::sqrt(std::acos(-1.0)) / n) * number(stddev(x));
+  else if (rule == "fd") width = fd();
+  else if (rule == "auto") width = fd() > 0 ? std::min(std::max(fd(), own_spread / (2 * std::sqrt(n))), sturges) : sturges;
+  else a.fail(parameter, "bins is a number, edges, or 'auto', 'fd', 'rice', 'scott', 'sqrt', 'sturges'");
+  if (is_integer(all.dtype()) && width < 1) width = 1;
+  return width > 0 ? static_cast<std::int64_t>(std::ceil(spread / width)) : 1;
+}
+
+Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims) {
+  Tensor x = a.tensor(0);
+  if (a.given(2)) x = astype(x, *a.dtype(2));
+  const DType dtype = traits(x.dtype()).real;
+  return {astype(sum(where(condition, x, 0), axes, keepdims) / sum(broadcast_to(condition, x.shape()), axes, keepdims), dtype)};
+}
+Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root) {
+  const Tensor middle = *mean_where(a, condition, axes, true).as<Tensor>();
+  const Tensor x = astype(a.tensor(0), middle.dtype());
+  const Tensor chosen = broadcast_to(condition, x.shape());
+  const Tensor var = astype(sum(where(chosen, square(x - middle), 0), axes, keepdims) / (sum(chosen, axes, keepdims) - ddof), middle.dtype());
+  return {root ? sqrt(var) : var};
+}
+
+}  // namespace sinter::tools

@@ -1,0 +1,191 @@
+#include "ufuncs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "arguments.hpp"
+#include "lexer.hpp"
+#include "sinter/indexing.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/shapes.hpp"
+#include "sinter/types.hpp"
+
+namespace sinter::tools {
+namespace {
+
+/// The argument of this keyword, taken out; null where there is none, or where it is None.
+std::optional<Value> taken(std::vector<Argument>& arguments, std::string_view keyword) {
+  const auto found = std::find_if(arguments.begin(), arguments.end(), [&](const Argument& argument) { return argument.keyword == keyword; });
+  if (found == arguments.end()) return std::nullopt;
+  Value value = std::move(found->value);
+  arguments.erase(found);
+  return value.as<None>() ? std::nullopt : std::optional(std::move(value));
+}
+
+DType dtype_of_value(const Value& value, std::string_view function) {
+  if (const auto* dtype = value.as<DType>()) return *dtype;
+  if (const auto* text = value.as<std::string>())
+    if (const auto dtype = find_type_string(*text)) return *dtype;
+  throw Fault{value.offset, fmt::format("dtype of {}() is a dtype such as float32 or 'float32', not {}", function, kind_name(value))};
+}
+
+/// Into a type of its kind or a higher one, which is what NumPy does without being told more.
+Tensor cast(const Tensor& x, DType dtype, std::string_view function, std::size_t offset) {
+  if (!can_cast(x.dtype(), dtype, Casting::same_kind))
+    throw Fault{offset, fmt::format("{}() would cast {} to {}, a lower kind; astype does so", function, name(x.dtype()), name(dtype))};
+  return astype(x, dtype);
+}
+
+/// The result in the type and the shape of `out`, where the condition holds; elsewhere the elements of `out`.
+Value put_into(const Value& out, const Value& result, const std::optional<Value>& where, std::string_view function, std::size_t offset) {
+  const Tuple* only = out.as<Tuple>();
+  const Tensor* target = only && only->size() == 1 ? only->front().as<Tensor>() : out.as<Tensor>();
+  const Tensor* computed = result.as<Tensor>();
+  if (!target || !computed) throw Fault{out.offset, fmt::format("out of {}() is one tensor, for one result", function)};
+  const Tensor whole = broadcast_to(cast(*computed, target->dtype(), function, out.offset), target->shape());
+  if (!where) return {whole, offset};
+  const Tensor mixed = sinter::where(array_of(*where, function), whole, *target);
+  if (mixed.shape() != target->shape()) throw Fault{where->offset, fmt::format("where of {}() does not broadcast to the shape of out", function)};
+  return {mixed, offset};
+}
+
+/// What a function of two becomes over an axis: the functions that the table has for it.
+struct Combination {
+  std::string_view name, reduction, scan;
+};
+constexpr Combination kCombinations[] = {
+    {"add", "sum", "cumsum"},        {"multiply", "prod", "cumprod"}, {"maximum", "max", "cummax"},          {"minimum", "min", "cummin"},
+    {"logical_and", "all", "cummin"}, {"logical_or", "any", "cummax"}, {"logaddexp", "logsumexp", "logcumsumexp"},
+    {"fmax", "nanmax", ""},           {"fmin", "nanmin", ""},
+    // associative, without a reduction of their own: combined two by two
+    {"bitwise_and", "", ""}, {"bitwise_or", "", ""}, {"bitwise_xor", "", ""}, {"gcd", "", ""}, {"hypot", "", ""}, {"lcm", "", ""}, {"logical_xor", "", ""},
+};
+const Combination* combination_of(std::string_view name) {
+  const auto found = std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& row) { return row.name == name; });
+  return found == std::end(kCombinations) ? nullptr : found;
+}
+
+Tensor of_two(const Function& function, const Tensor& a, const Tensor& b, std::size_t offset) {
+  return *call(function, {{{}, {a, offset}}, {{}, {b, offset}}}, offset).as<Tensor>();
+}
+
+/// The halves combined with each other, until one slice is left.
+Tensor folded(const Function& function, Tensor x, std::size_t offset) {
+  if (x.size() == 0) throw Fault{offset, fmt::format("{}.reduce() of nothing has no value", function.name)};
+  for (std::int64_t size = x.shape()[0]; size > 1; size = x.shape()[0]) {
+    const auto part = [&](std::int64_t begin, std::int64_t end) { return std::as_const(x).at({Slice{begin, end}}, Location{}); };
+    const Tensor both = of_two(function, part(0, size / 2), part(size / 2, size / 2 * 2), offset);
+    x = size % 2 == 0 ? both : concatenate({both, astype(part(size - 1, size), both.dtype())}, 0, Location{});
+  }
+  return std::as_const(x).at({0}, Location{});
+}
+
+/// NumPy's default is the first axis, and None the flat tensor.
+constexpr Function kReduce{"reduce", "array axis? dtype? keepdims? initial? where?", nullptr};
+constexpr Function kAccumulate{"accumulate", "array axis? dtype?", nullptr};
+constexpr Function kReduceAt{"reduceat", "array indices axis? dtype?", nullptr};
+constexpr Function kOuter{"outer", "A B", nullptr};
+constexpr Function kAt{"at", "a indices b?", nullptr};
+
+/// The function called with those of the arguments that were given, by these keywords.
+Value pass_on(std::string_view function, const Arguments& a, std::vector<Argument> arguments, std::initializer_list<std::pair<int, std::string_view>> keywords,
+              std::size_t offset) {
+  for (const auto& [parameter, keyword] : keywords)
+    if (const Value* value = a.given(parameter)) arguments.push_back({keyword, *value});
+  return call(*find_function(function), std::move(arguments), offset);
+}
+
+Value reduce(const Function& function, const Combination& row, const Arguments& a, std::size_t offset) {
+  const Tensor x = a.tensor(0);
+  Value axis = a.given(1) ? *a.given(1) : a.none(1) ? Value{} : Value{std::int64_t{0}, offset};
+  if (!row.reduction.empty()) return pass_on(row.reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
+  for (const int parameter : {2, 4, 5})
+    if (a.given(parameter)) a.fail(parameter, fmt::format("{}.reduce() takes axis and keepdims alone", function.name));
+  const auto* number = axis.as<std::int64_t>();
+  if (!number && !a.none(1)) a.fail(1, fmt::format("{}.reduce() goes along one axis, or None for all", function.name));
+  const Tensor first = number ? moveaxis(x, *number, 0) : reshape(x, Shape{-1});
+  const Tensor result = folded(function, row.name == "logical_xor" ? astype(first, DType::bool_) : first, offset);
+  if (!a.flag(3)) return {result, offset};
+  return {number ? expand_dims(result, *number) : reshape(result, Shape(static_cast<std::size_t>(x.ndim()), 1)), offset};
+}
+
+Value accumulate(const Function& function, const Combination& row, const Arguments& a, std::size_t offset) {
+  if (row.scan.empty()) throw Fault{offset, fmt::format("there is no scan of {}()", function.name)};
+  const Tensor x = a.tensor(0);
+  const bool logical = row.name == "logical_and" || row.name == "logical_or";
+  return pass_on(row.scan, a, {{{}, {logical ? astype(x, DType::bool_) : x, offset}}, {"axis", {a.integer(1, 0), offset}}}, {{2, "dtype"}}, offset);
+}
+
+/// The slices from each place up to the next one reduced; one slice where the next lies before it.
+Value reduce_at(const Function& function, const Combination& row, const Arguments& a, std::size_t offset) {
+  const std::int64_t axis = a.integer(2, 0);
+  const Tensor x = moveaxis(a.tensor(0), axis, 0);
+  const std::vector<std::int64_t> places = a.list(1);
+  if (places.empty() || places.size() > 1000) a.fail(1, "indices are from one to a thousand integers");
+  std::vector<Tensor> results;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const std::int64_t begin = places[k], end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
+    if (begin < 0 || begin >= x.shape()[0]) a.fail(1, fmt::format("index {} is out of range for an axis of {}", begin, x.shape()[0]));
+    const Tensor slices = x.at({Slice{begin, std::max(end, begin + 1)}}, Location{});
+    results.push_back(*reduce(function, row, Arguments(kReduce, {{{}, {slices, offset}}}, offset), offset).as<Tensor>());
+  }
+  return {moveaxis(stack(results, 0, Location{}), 0, axis), offset};
+}
+
+Value outer(const Function& function, const Arguments& a, std::size_t offset) {
+  const Tensor left = a.tensor(0), right = a.tensor(1);
+  Shape shape = left.shape();
+  shape.insert(shape.end(), static_cast<std::size_t>(right.ndim()), 1);
+  return {of_two(function, reshape(left, shape), right, offset), offset};
+}
+
+Value at(const Function& function, const Arguments& a, std::size_t offset) {
+  if (function.name != "add" && function.name != "subtract")
+    throw Fault{offset, fmt::format("there is add.at() and subtract.at() alone; x[places] = {}(x[places], values) counts a place once", function.name)};
+  if (!a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));
+  const Tensor values = a.tensor(2);
+  return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
+}
+
+}  // namespace
+
+bool is_elementwise(const Function& function) {
+  constexpr std::string_view others[] = {"matmul", "matrix_transpose", "matvec", "svdvals", "unique_all", "unique_counts", "unique_inverse", "unique_values", "vecmat"};
+  return (function.parameters == "x" || function.parameters == "x1 x2") && std::find(std::begin(others), std::end(others), function.name) == std::end(others);
+}
+
+bool is_ufunc_method(std::string_view name) { return name == "reduce" || name == "accumulate" || name == "outer" || name == "reduceat" || name == "at"; }
+
+Value call_with_keywords(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  const std::optional<Value> out = taken(arguments, "out");
+  std::optional<Value> where, dtype;
+  if (is_elementwise(function)) {
+    where = taken(arguments, "where");
+    dtype = taken(arguments, "dtype");
+    if (where && where->as<bool>() && *where->as<bool>()) where.reset();
+  }
+  if (where && !out)
+    throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
+  if (dtype) {
+    const DType type = dtype_of_value(*dtype, function.name);
+    for (Argument& argument : arguments) argument.value = {cast(array_of(argument.value, function.name), type, function.name, argument.value.offset), argument.value.offset};
+  }
+  Value result = call(function, std::move(arguments), offset);
+  return out ? put_into(*out, result, where, function.name, offset) : result;
+}
+
+Value call_ufunc_method(const Function& function, std::string_view method, std::vector<Argument> arguments, std::size_t offset) {
+  if (method == "outer") return outer(function, Arguments(kOuter, std::move(arguments), offset), offset);
+  if (method == "at") return at(function, Arguments(kAt, std::move(arguments), offset), offset);
+  const Combination* row = combination_of(function.name);
+  if (!row) throw Fault{offset, fmt::format("{}.{}() depends on the order of the elements, which is not computed here", function.name, method)};
+  const std::optional<Value> out = taken(arguments, "out");
+  const Value result = method == "reduce"       ? reduce(function, *row, Arguments(kReduce, std::move(arguments), offset), offset)
+                       : method == "accumulate" ? accumulate(function, *row, Arguments(kAccumulate, std::move(arguments), offset), offset)
+                                                : reduce_at(function, *row, Arguments(kReduceAt, std::move(arguments), offset), offset);
+  return out ? put_into(*out, result, std::nullopt, function.name, offset) : result;
+}
+
+}  // namespace sinter::tools
