@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "program.hpp"
 #include "reference.hpp"
@@ -161,8 +162,46 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
     Tensor by_loop = sn::zeros({size}, DType::float32);
     for (int k = 0; k < n / size; ++k) by_loop += v.reshape({-1, size})(k);
     CHECK(wide(0).to_vector<float>() == by_loop.to_vector<float>());
+    for (const DType type : {DType::uint8, DType::int64, DType::bool_}) {  // whose sums may be added up in parts
+      const Tensor added = sn::floor(v * 100).astype(DType::int32).astype(type), start = sn::arange(size).astype(type);
+      const auto one_by_one = added.astype(DType::int64).to_vector<std::int64_t>();
+      std::vector<std::int64_t> sums = start.astype(DType::int64).to_vector<std::int64_t>();
+      for (int k = 0; k < n; ++k) sums[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])] += one_by_one[static_cast<std::size_t>(k)];
+      CHECK(sn::array_equal(sn::add_at(start, places, added), sn::from_span(sums).astype(type)).item<bool>());
+    }
+    Tensor last = sn::zeros({size}, DType::float32);
+    last(places) = v;
+    std::vector<float> written(size);
+    for (int k = 0; k < n; ++k) written[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])] = numbers[static_cast<std::size_t>(k)];
+    CHECK(last.to_vector<float>() == written);
   }
   sn::configure(before);
+}
+
+TEST_CASE("isin of many integers: close together, far apart, at the ends of their type") {
+  for (int d = 0; d < sn::kDTypeCount; ++d) {
+    const auto type = static_cast<DType>(d);
+    if (!is_integer(type) || (on_cuda() && d % 3 != 0)) continue;
+    CAPTURE(sn::name(type));
+    const auto count = static_cast<std::int64_t>(rng() % 3000) + 1;
+    const Tensor bits = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 4100 : 20000}, DType::uint64), others = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 9 : count}, DType::uint64);
+    const auto least = sn::iinfo(type).min;
+    for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{20000}, std::uint64_t{1} << 40}) {
+      if (on_cuda() && range > 100) continue;
+      // From the type's least number on, and up to its greatest.
+      for (const std::uint64_t from : {std::uint64_t{0}, sn::iinfo(type).max - static_cast<std::uint64_t>(least) - range + 1}) {
+        if (itemsize(type) < 8 && range > sn::iinfo(type).max) continue;
+        const auto made = [&](const Tensor& x) { return (x % range + from + static_cast<std::uint64_t>(least)).astype(type); };
+        const Tensor x = made(bits), y = made(others);
+        const auto of_x = x.astype(DType::uint64).to_vector<std::uint64_t>(), of_y = y.astype(DType::uint64).to_vector<std::uint64_t>();
+        const std::set<std::uint64_t> there(of_y.begin(), of_y.end());
+        std::vector<double> want;
+        for (const std::uint64_t number : of_x) want.push_back(there.contains(number));
+        CHECK(values(sn::isin(x, y)) == want);
+        CHECK(values(sn::isin(x.reshape({-1, 2}), y, true).ravel() == false) == want);
+      }
+    }
+  }
 }
 
 TEST_CASE("looked up at what was looked up, and joined with it") {

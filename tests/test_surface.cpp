@@ -92,9 +92,42 @@ TEST_CASE("elements are converted where none changes") {
   (i > 0).copy_to(std::span<double>(out));
   CHECK(out == std::array{0.0, 1.0});
   CHECK(static_cast<float>(f.astype(DType::bfloat16)(0, 1).item<float>()) == 2.25f);
-  CHECK_THROWS_AS((void)sn::sum(i).item<float>(), sn::DTypeError);  // an int64 may not be a float
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  const Tensor n = sn::arange(3);  // int64: by value
+  CHECK(sn::argmax(n).item<int>() == 2);
+  CHECK(sn::sum(n).item<double>() == 3);
+  CHECK(n.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{0, 1, 2});
+  CHECK(static_cast<float>((n * 1000)(1).item<sn::half>()) == 1000);
+  CHECK((sn::full({}, large) - 1).item<double>() == 9007199254740992.0);
+  CHECK(says<sn::DTypeError>([&] { (void)sn::full({}, large).item<double>(); }, "item").find("the tensor holds int64 9007199254740993, which float64 does not hold") != std::string::npos);
+  says<sn::DTypeError>([&] { (void)(n - 1).to_vector<std::uint64_t>(); }, "to_vector");
+  says<sn::DTypeError>([&] { (void)(n + 256).to_vector<std::uint8_t>(); }, "to_vector");
+  says<sn::DTypeError>([&] { (void)(n * 1001 * 3).to_vector<sn::half>(); }, "to_vector");
+  says<sn::DTypeError>([&] { (void)(n * 16777216 + 1).to_vector<float>(); }, "to_vector");
+  says<sn::DTypeError>([&] { (void)Tensor{2.0}.item<int>(); }, "item");
   CHECK_THROWS_AS((void)f.astype(DType::float64).to_vector<float>(), sn::DTypeError);
   CHECK((f > 1).to_vector<bool>() == std::vector{true, true, false, false});
+}
+
+TEST_CASE("braces list an operand's values, and places") {
+  const Tensor x = sn::arange(12).reshape({4, 3});
+  CHECK(values(sn::dot(x, {0.5, 2.0, -1.0})) == std::vector<double>{0, 4.5, 9, 13.5});
+  CHECK(sn::dot(x, {0.5f, 2.0f, -1.0f}).dtype() == sn::result_type({DType::int64, DType::float32}));
+  CHECK(sn::maximum(x, {{4}, {0}, {7}, {20}})(Slice{}, 0).to_vector<int>() == std::vector{4, 3, 7, 20});
+  CHECK(sn::sum({1, 2.5, true}).item<double>() == 4.5);
+  CHECK(sn::max({{1.0, NAN}, {2, 3}}).dtype() == DType::float64);
+  CHECK(sn::take(x, {2, 0}, 1)(1).to_vector<int>() == std::vector{5, 3});
+  CHECK(x({3, -3})(Slice{}, 1).to_vector<int>() == std::vector{10, 4});
+  CHECK(x(Slice{1, 3}, {2, 2, 0})(1).to_vector<int>() == std::vector{8, 8, 6});
+  CHECK(x({true, false, false, true}).sum().item<int>() == 33);
+  Tensor y = x;
+  y({0, 3}, Slice{1, {}}) = {{-1, -2}, {-3, -4}};
+  y(1) += {10, 20, 30};
+  CHECK(y.to_vector<int>() == std::vector{0, -1, -2, 13, 24, 35, 6, 7, 8, 9, -3, -4});
+  CHECK(sn::add_at(sn::zeros({3}), {0, 2, 0}, {1., 2., 4.}).to_vector<double>() == std::vector<double>{5, 0, 2});
+  CHECK(sn::add_at(sn::zeros({2, 2}), {Tensor{0, 1}, Tensor{1, 1}}, 1).to_vector<double>() == std::vector<double>{0, 1, 0, 1});
+  const int line = __LINE__ + 1;
+  CHECK_THROWS_WITH_AS(sn::dot(x, {1, 2}), doctest::Contains((std::string(__FILE__) + ":" + std::to_string(line)).c_str()), sn::ShapeError);
 }
 
 TEST_CASE("methods are the functions") {

@@ -4,7 +4,9 @@
 // tensor: the numbers of the chosen elements are looked up in what reads them, so the elements themselves are gathered in the kernel that
 // uses them.
 #pragma once
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -32,6 +34,10 @@ Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape,
 /// x's takes in place. 16-bit floats are added up in float32.
 Tensor add_at(const Arg& x, const Index& index, const Arg& values);
 Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
+template <std::integral I>
+Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
+  return add_at(x, Index(places, x.where()), values);
+}
 /// x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; of several values for one place the last one counts.
 /// Values broadcast to the indices. Without an axis, of the flat tensor.
 Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);

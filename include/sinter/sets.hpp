@@ -1,5 +1,5 @@
 // Sets: the distinct elements of a tensor, in ascending order, and what is made of them. All evaluate their argument, since how many
-// there are is not known before; isin alone stays lazy.
+// there are is not known before; isin alone stays lazy, but of many integers.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ Tensor unique(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_na
 Unique unique_with(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_nan = true);
 
 /// Whether each element is among those of the other tensor (with `invert`, is not); NaN never is. A sort of the other tensor and a
-/// search in it.
+/// search in it; of more than a few integers in a narrow range a look into a table, for which the range is evaluated.
 Tensor isin(const Arg& element, const Arg& test_elements, bool invert = false);
 /// isin of the flat tensor.
 Tensor in1d(const Arg& element, const Arg& test_elements, bool invert = false);

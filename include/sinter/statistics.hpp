@@ -48,7 +48,7 @@ enum class QuantileMethod : std::uint8_t {
   inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen, weibull, median_unbiased, normal_unbiased,
 };
 /// What a part q, in [0, 1], of the elements over the axes does not exceed; of integers in float64, but for the methods that choose an element. A tensor of q, which is evaluated,
-/// gives its axes in front. NaN where an element is NaN. Sorts.
+/// gives its axes in front and takes part in the type, as in NumPy, but for the methods that choose. NaN where an element is NaN. Sorts.
 Tensor quantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 Tensor nanquantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 /// quantile(x, q / 100)

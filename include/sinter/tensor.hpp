@@ -159,8 +159,8 @@ class Tensor {
   Tensor& operator<<=(const Arg& other) &;
   Tensor& operator>>=(const Arg& other) &;
 
-  /// The elements, row-major. Evaluates. E is the C++ type of dtype() or one that holds all its values (float64 of float32); DTypeError
-  /// otherwise: astype converts.
+  /// The elements, row-major. Evaluates. E is the C++ type of dtype() or one that holds all its values (float64 of float32); of integers any
+  /// type of numbers that holds those that are there. DTypeError otherwise: astype converts.
   template <Element E> std::vector<E> to_vector(Location where = Location::current()) const;
   template <Element E> void copy_to(std::span<E> out, Location where = Location::current()) const;  ///< out.size() must be size()
   template <Element E> E item(Location where = Location::current()) const;                          ///< the only element
@@ -184,7 +184,7 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
 [[noreturn]] void refuse_shape(const Shape& shape, const char* why, const char* function, Location where);
 }  // namespace detail
 
-/// An operand: a tensor or a C++ scalar. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind
+/// An operand: a tensor, a C++ scalar or a braced list of them. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind
 /// (bool < integer < floating) is higher; then an integer is int64, and a floating scalar of its C++ type: 1.f float32, 1.0 float64. Made implicitly at the call, it remembers the caller's file and line. It refers
 /// to its tensor: a parameter type, not something to keep.
 class Arg {
@@ -208,6 +208,17 @@ class Arg {
       floating_ = static_cast<double>(value);
     }
   }
+
+  /// A braced list, as Tensor's: sn::dot(x, {0.2, 0.8}). `room` is a temporary in the call that the list is an argument of, and lives as long.
+  template <Element E>
+  Arg(std::initializer_list<E> values, Location where = Location::current(), Tensor&& room = Tensor()) : Arg(room = Tensor(values, where), where) {}
+  template <Element E>
+  Arg(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current(), Tensor&& room = Tensor())
+      : Arg(room = Tensor(values, where), where) {}
+  Arg(std::initializer_list<detail::Number> values, Location where = Location::current(), Tensor&& room = Tensor())
+      : Arg(room = Tensor(values, where), where) {}
+  Arg(std::initializer_list<std::initializer_list<detail::Number>> values, Location where = Location::current(), Tensor&& room = Tensor())
+      : Arg(room = Tensor(values, where), where) {}
 
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::tensor; }
@@ -256,6 +267,9 @@ class Index {
   /// Integers: the axis is replaced by the tensor's axes, as take() does. Several look up an element each together: x(i, j)[k] = x(i[k],
   /// j[k]); where a slice lies between them, and integers are places too, their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
+  /// Braces list places: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
+  template <Element E>
+  Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
   Kind kind() const { return kind_; }
   std::int64_t integer() const { return integer_; }

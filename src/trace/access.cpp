@@ -1,5 +1,7 @@
 // A handle's properties, and its contents.
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,8 +29,15 @@ namespace {
 
 template <class To, class From> To converted(From value) {
   if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(value);
-  else return To(static_cast<float>(value));  // from a bool or an integer of 8 bits
+  else return To(static_cast<float>(value));  // a 16-bit float
 }
+
+/// Whether an integer is the same number in its new type; long double holds all integers.
+template <class To, class From> bool survives(From value, To made) {
+  if constexpr (std::is_integral_v<To>) return std::cmp_equal(value, made);
+  else return static_cast<long double>(static_cast<std::conditional_t<std::is_arithmetic_v<To>, To, float>>(made)) == static_cast<long double>(value);
+}
+template <class T> inline constexpr bool is_number = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 }  // namespace
 
@@ -46,15 +55,24 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
   const RecordedPtr& node = node_of(site, tensor);
   if (element_count(node->shape) != count)
     fail<ShapeError>(site, fmt::format("shape {} has {} elements, not {}", to_string(node->shape), element_count(node->shape), count));
-  if (!lossless(node->dtype, wanted)) refuse_type(site, node->dtype, wanted);
+  const bool exact = lossless(node->dtype, wanted);
+  if (!exact && (!is_integer(node->dtype) || is_bool(wanted))) refuse_type(site, node->dtype, wanted);
   if (count == 0) return;
   const void* elements = host_data(node, site);
   visit_storage(node->dtype, [&]<class From>() {
     visit_storage(wanted, [&]<class To>() {
       const From* from = static_cast<const From*>(elements);
       To* to = static_cast<To*>(out);
-      if constexpr (std::is_same_v<From, To>) std::copy(from, from + count, to);
-      else for (std::int64_t i = 0; i < count; ++i) to[i] = converted<To>(from[i]);
+      if constexpr (std::is_same_v<From, To>) {
+        std::copy(from, from + count, to);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) {
+          to[i] = converted<To>(from[i]);
+          if constexpr (is_number<From> && !std::is_same_v<To, bool>) {
+            if (!exact && !survives(from[i], to[i])) fail<DTypeError>(site, fmt::format("the tensor holds {} {}, which {} does not hold", name(node->dtype), from[i], name(wanted)));
+          }
+        }
+      }
     });
   });
 }

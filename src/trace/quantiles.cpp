@@ -8,6 +8,7 @@
 #include "sinter/ops.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
+#include "sinter/types.hpp"
 #include "trace/build.hpp"
 #include "trace/composed.hpp"
 #include "trace/host_access.hpp"
@@ -112,6 +113,9 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   const bool whole_numbers = chooses(method) && !is_floating(given->dtype);
   const Composed x = whole_numbers ? Composed{Tensor(given), given->dtype} : floating(site, arg);
   const DType type = x.values.dtype();
+  // As in NumPy a number q is weak, and tensors of q take part in the type of what lies between elements.
+  const DType q_type = q.is_tensor() ? floating(site, q).type : x.type;
+  const DType result = chooses(method) ? x.type : promote_types(x.type, q_type);
   const Rows sorted_rows(site, x.values, axes, keepdims);
   const std::int64_t n = sorted_rows.length;
   const Shape& q_shape = shape_of(site, q);
@@ -119,7 +123,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   Shape shape = q_shape;
   shape.insert(shape.end(), sorted_rows.shape.begin(), sorted_rows.shape.end());
   if (n == 0 && whole_numbers && element_count(shape) > 0) fail<ValueError>(site, "of no integers none can be chosen");
-  if (n == 0 || element_count(shape) == 0) return whole_numbers ? zeros(shape, x.type) : full(shape, Arg(nan, site.where), x.type);
+  if (n == 0 || element_count(shape) == 0) return whole_numbers ? zeros(shape, result) : full(shape, Arg(nan, site.where), result);
 
   const auto check = [&](double part) {
     if (!(part >= 0 && part <= whole)) fail<ValueError>(site, fmt::format("{} is not in [0, {}]", part, whole));
@@ -147,11 +151,12 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   Shape wide(sorted.shape().begin(), sorted.shape().end() - 1);
   wide.push_back(parts.size());
   const auto look_up = [&](const Tensor& at) { return take_along_axis(sorted, broadcast_to(astype(at, DType::int64), wide), -1); };
-  Tensor found = chooses(method) ? look_up(place.lower) : between(look_up(place.lower), look_up(place.upper), astype(place.part, type));
+  const DType wider = promote_types(type, result);
+  Tensor found = chooses(method) ? look_up(place.lower) : between(astype(look_up(place.lower), wider), astype(look_up(place.upper), wider), astype(place.part, wider));
   if (!whole_numbers) found = where(leave_nan_out ? count == 0.0 : isnan(expand_dims(last, -1)), nan, found);
   std::vector<std::int64_t> q_first{found.ndim() - 1};
   for (std::int64_t k = 0; k + 1 < found.ndim(); ++k) q_first.push_back(k);
-  return x(reshape(permute(found, q_first), shape));
+  return astype(reshape(permute(found, q_first), shape), result);
 }
 
 }  // namespace

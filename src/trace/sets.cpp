@@ -1,6 +1,7 @@
 // Sets: sorted, the first of equal neighbours.
 #include "sinter/sets.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,24 @@ Unique grouped(const Site& site, const Tensor& rows, const Tensor& order, bool e
   const Tensor group = cumsum(first) - 1;
   result.inverse = Tensor(make_scatter(site, Op::scatter, zeros({n}, DType::int64).node(), {Index(order, site.where)}, Arg(group, site.where)));
   return result;
+}
+
+// From so many elements on a look at the range of what they are searched among is cheaper than the search.
+constexpr std::int64_t kTableFrom = 4096;
+
+/// Which elements of x are among those of y, of one integer type: looked up in a table of y's range, a bool a number, where that is not much longer than
+/// both tensors (NumPy's rule). No table where y is not known or wide.
+std::optional<Tensor> among(const Site& site, const Tensor& x, const Tensor& y) {
+  if (!is_integer(y.dtype()) || y.node()->symbolic || x.size() < kTableFrom) return std::nullopt;
+  const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are right for signed numbers too
+  const auto* const bits = static_cast<const std::uint64_t*>(host_data(ends.node(), site));
+  const std::uint64_t least = bits[0], range = bits[1] - least;
+  if (range >= static_cast<std::uint64_t>(6 * (x.size() + y.size()))) return std::nullopt;
+  const auto place = [&](const Tensor& number) { return astype(number, DType::uint64) - Arg(least, site.where); };
+  const Tensor none = zeros({static_cast<std::int64_t>(range) + 1}, DType::bool_), places = astype(reshape(place(y), {-1}), DType::int64);
+  const Tensor table(make_scatter(site, Op::scatter, none.node(), {Index(places, site.where)}, Arg(true, site.where)));
+  const Tensor at = place(x);
+  return logical_and(at <= Arg(range, site.where), take(table, astype(at, DType::int64), 0, IndexMode::clip));
 }
 
 Unique nothing(const Tensor& values) {
@@ -145,6 +164,7 @@ Tensor isin(const Arg& element, const Arg& test_elements, bool invert) {
   const DType type = common_type(list);
   const Tensor x(make_cast(site, given.node(), type)), y(make_cast(site, tested.node(), type));
   if (y.size() == 0 || x.size() == 0) return full(x.shape(), Arg(invert, site.where));
+  if (const auto known = among(site, x, y)) return invert ? logical_not(*known) : *known;
   const Tensor sorted = sort(y, std::nullopt);
   const Tensor found = take(sorted, searchsorted(sorted, x), 0, IndexMode::clip);
   return invert ? found != x : found == x;

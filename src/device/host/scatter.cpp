@@ -1,15 +1,19 @@
 #include "device/host/scatter.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "device/host/threads.hpp"
 
 namespace sinter::device {
 namespace {
 
-// Elements to a task at least: each task reads all indices.
+// Elements to a task at least.
 constexpr std::int64_t kTaskElements = 65536;
+// Rows of as many elements are cut into columns for the tasks, each of which reads all indices.
+constexpr std::int64_t kCutColumns = 16;
 
 struct Matrix {
   explicit Matrix(const fuse::LibraryOperand& operand)
@@ -17,29 +21,75 @@ struct Matrix {
   std::int64_t offset, rows, columns, row_stride, column_stride;
 };
 
-/// One task's part of the result.
-struct Block {
-  std::int64_t first_row, last_row, first_column, last_column;
+/// How a value changes an element.
+struct Replace {
+  template <class T> T operator()(T, T value) const { return value; }
+};
+struct Add {
+  template <class T> T operator()(T a, T b) const {
+    if constexpr (std::is_same_v<T, bool>) return a || b;
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+    else if constexpr (std::is_floating_point_v<T>) return a + b;
+    else return T(static_cast<float>(a) + static_cast<float>(b));
+  }
 };
 
-template <class T, class Combine>
-void scatter(const Matrix& old, const T* base, std::int64_t count, std::int64_t index_stride, const std::int64_t* index, const Matrix& given, const T* values,
-             T* result, const Block& block, const Combine& combine) {
-  const std::int64_t columns = old.columns;
-  for (std::int64_t row = block.first_row; row < block.last_row; ++row) {
-    const T* from = base + row * old.row_stride;
-    for (std::int64_t c = block.first_column; c < block.last_column; ++c) result[row * columns + c] = from[c * old.column_stride];
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = index[i * index_stride];
-    if (row < block.first_row || row >= block.last_row) continue;
-    const T* from = values + i * given.row_stride;
-    for (std::int64_t c = block.first_column; c < block.last_column; ++c) {
-      T& to = result[row * columns + c];
-      to = combine(to, from[c * given.column_stride]);
+template <class T> struct Scatter {
+  Matrix old, given;
+  const T* base;
+  const T* values;
+  const std::int64_t* index;
+  std::int64_t count, index_stride;
+  T* result;
+
+  void copy(std::int64_t first_row, std::int64_t last_row, std::int64_t first_column, std::int64_t last_column) const {
+    for (std::int64_t row = first_row; row < last_row; ++row) {
+      const T* from = base + row * old.row_stride;
+      for (std::int64_t c = first_column; c < last_column; ++c) result[row * old.columns + c] = from[c * old.column_stride];
     }
   }
-}
+  bool inside(std::int64_t row) const { return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(old.rows); }
+
+  /// One index after the other, into columns of `to`.
+  template <class Combine> void put(T* to, std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t last_column, const Combine& combine) const {
+    if (old.columns == 1) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t row = index[i * index_stride];
+        if (inside(row)) to[row] = combine(to[row], values[i * given.row_stride]);
+      }
+      return;
+    }
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t row = index[i * index_stride];
+      if (!inside(row)) continue;
+      T* const at = to + row * old.columns;
+      const T* const from = values + i * given.row_stride;
+      for (std::int64_t c = first_column; c < last_column; ++c) at[c] = combine(at[c], from[c * given.column_stride]);
+    }
+  }
+
+  /// The tasks' elements are apart, and each element's values come in their order.
+  template <class Combine> void in_order(int threads, const Combine& combine) const {
+    const std::int64_t copies = std::clamp<std::int64_t>(old.rows * old.columns / kTaskElements, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(old.rows, thread_count(threads))));
+    const std::int64_t cuts = old.columns < kCutColumns ? 1 : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1, std::min<std::int64_t>(old.columns / kCutColumns, thread_count(threads)));
+    run_tasks(threads, copies, [&](std::int64_t task) { copy(old.rows * task / copies, old.rows * (task + 1) / copies, 0, old.columns); });
+    run_tasks(threads, cuts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / cuts, old.columns * (task + 1) / cuts, combine); });
+  }
+
+  /// Integers' sums do not depend on the order: each task adds a stretch of the values up in a table of its own.
+  void in_tables(int threads, std::int64_t tasks) const {
+    const std::int64_t elements = old.rows * old.columns;
+    std::vector<std::unique_ptr<T[]>> tables(static_cast<std::size_t>(tasks));
+    run_tasks(threads, tasks, [&](std::int64_t task) {
+      auto& table = tables[static_cast<std::size_t>(task)];
+      table = std::make_unique<T[]>(static_cast<std::size_t>(elements));
+      put(table.get(), count * task / tasks, count * (task + 1) / tasks, 0, old.columns, Add());
+    });
+    copy(0, old.rows, 0, old.columns);
+    for (const auto& table : tables)
+      for (std::int64_t e = 0; e < elements; ++e) result[e] = Add()(result[e], table[static_cast<std::size_t>(e)]);
+  }
+};
 
 }  // namespace
 
@@ -47,23 +97,15 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
   const Matrix old(call.operands[0]), given(call.operands[2]);
   const auto* index = static_cast<const std::int64_t*>(pointers[1]) + call.operands[1].offset;
   const std::int64_t count = call.operands[1].shape[0], index_stride = call.operands[1].strides[0];
-  // The result is cut along its longer side: no two tasks have an element in common.
-  const bool by_rows = old.rows >= old.columns;
-  const std::int64_t length = by_rows ? old.rows : old.columns, work = (old.rows + count) * old.columns;
-  const std::int64_t tasks = std::clamp<std::int64_t>(work / kTaskElements, 1, std::min<std::int64_t>(length, thread_count(threads)));
   visit_storage(call.dtype, [&]<class T>() {
-    const T* base = static_cast<const T*>(pointers[0]) + old.offset;
-    const T* values = static_cast<const T*>(pointers[2]) + given.offset;
-    run_tasks(threads, tasks, [&](std::int64_t task) {
-      const std::int64_t first = length * task / tasks, last = length * (task + 1) / tasks;
-      const Block block = by_rows ? Block{first, last, 0, old.columns} : Block{0, old.rows, first, last};
-      const auto run = [&](const auto& combine) { scatter(old, base, count, index_stride, index, given, values, static_cast<T*>(pointers[3]), block, combine); };
-      if (call.op == trace::Op::scatter) run([](T, T value) { return value; });
-      else if constexpr (std::is_same_v<T, bool>) run([](bool a, bool b) { return a || b; });
-      else if constexpr (std::is_integral_v<T>) run([](T a, T b) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b)); });
-      else if constexpr (std::is_floating_point_v<T>) run([](T a, T b) { return a + b; });
-      else run([](T a, T b) { return T(static_cast<float>(a) + static_cast<float>(b)); });
-    });
+    const Scatter<T> scatter{old, given, static_cast<const T*>(pointers[0]) + old.offset, static_cast<const T*>(pointers[2]) + given.offset, index, count, index_stride, static_cast<T*>(pointers[3])};
+    if (call.op == trace::Op::scatter) return scatter.in_order(threads, Replace());
+    if constexpr (std::is_integral_v<T>) {
+      // Tables are worth it where they are much smaller than what is added up.
+      const std::int64_t tasks = std::min<std::int64_t>(count * old.columns / kTaskElements, thread_count(threads));
+      if (tasks > 1 && 4 * tasks * old.rows <= count) return scatter.in_tables(threads, tasks);
+    }
+    scatter.in_order(threads, Add());
   });
 }
 
