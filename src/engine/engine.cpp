@@ -303,8 +303,10 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   const auto ints = bind(step, work, [&](int node) { return host.bring(node); });
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) work.pointers.push_back(raised.data());
-  const auto kernel = host.device->load(nest, {});
-  host.device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
+  jit::LoopNest on_host = nest;
+  if (on_host.schedule.form == jit::Form::contraction) on_host.schedule.form = jit::Form::columns;  // which lanes of a host walk
+  const auto kernel = host.device->load(on_host, {});
+  host.device->launch(*kernel, on_host, {work.pointers, ints, work.scalars});
   for (const auto& access : nest.outputs) host.take_back(access.buffer);
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }

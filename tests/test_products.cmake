@@ -1,0 +1,5 @@
+sinter_program(test_products)
+sinter_run(products_llvm test_products SINTER_BACKEND=llvm)
+sinter_run(products_interpreter test_products SINTER_BACKEND=interpreter)
+sinter_run(products_unfused test_products SINTER_FUSE=off)
+sinter_run_cuda(products test_products)
