@@ -118,6 +118,11 @@ class Printer {
   /// trade a few spilled registers for more blocks a multiprocessor.
   std::string launch_bounds() const {
     const int threads = nest_.schedule.threads;
+    // Of the largest squares a multiprocessor takes two blocks, if each keeps to 128 registers: it does, of one sum of products.
+    if (form_ == Form::contraction && side() == 128) {
+      const auto parts = contraction(nest_, nest_.schedule.left, nest_.schedule.right);
+      if (parts && parts->of_products && parts->pairs.size() == 1) return fmt::format("__launch_bounds__({}, 2) ", threads);
+    }
     return threads <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", threads);
   }
 
