@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "program.hpp"
@@ -168,6 +169,52 @@ TEST_CASE("infinities and NaN stay where they are: what fills a square up adds n
       const double value = got[static_cast<std::size_t>(i * 35 + j)];
       CHECK((i == 7 ? std::isnan(value) : i == 5 ? !std::isfinite(value) : std::isfinite(value)));
     }
+}
+
+TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted, of 16 bits; and says how it multiplies") {
+  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT")) return;
+  const auto one_call = [](const Tensor& x, std::int64_t kernels) {
+    const auto before = sn::counters();
+    sn::eval(x);
+    const auto after = sn::counters();
+    CHECK(after.library_calls - before.library_calls == 1);
+    CHECK(after.host_calls == before.host_calls);
+    CHECK(static_cast<std::int64_t>(after.kernels_launched - before.kernels_launched) == kernels);
+  };
+  const auto [a, ra] = drawn({2, 1, 19, 23});
+  const auto [b, rb] = drawn({3, 31, 24});
+  const Tensor shifted = sn::swapaxes(b, 1, 2).at({Slice{}, Slice{1, {}}, Slice{}});  // (3, 23, 31), one element on
+  const Tensor c = sn::matmul(a, shifted);
+  one_call(c, 0);
+  check(c, make({2, 3, 19, 31}, [&, &ra = ra, &rb = rb](const Coords& at) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < 23; ++k) sum += ra.v[flat(ra.shape, {at[0], 0, at[2], k})] * rb.v[flat(rb.shape, {at[1], at[3], k + 1})];
+          return sum;
+        }), sum_scale(23), 1e-6, "broadcast, turned, shifted");
+  for (const DType half : {DType::float16, DType::bfloat16}) {
+    const auto [x, rx] = drawn({17, 40}, half);
+    const auto [y, ry] = drawn({40, 26}, half);
+    const Tensor product_of = sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)), DType::float32);
+    one_call(product_of, 0);  // converted by the library
+    check(product_of, product(rx, ry), sum_scale(40), 1e-6, "of 16 bits");
+    one_call(sn::matmul(x * x, y) + y.at({Slice{0, 1}}), 2);  // what is multiplied, and what comes after
+  }
+  const auto [p, rp] = drawn({33, 40});
+  const auto [q, rq] = drawn({40, 29});
+  const Tensor exact = sn::matmul(p, q);
+  one_call(exact, 0);
+  check(exact, product(rp, rq), sum_scale(40), 1e-6, "float32 is no TF32");
+  const std::string told = sn::explain(exact);
+  CHECK(told.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") != std::string::npos);
+  sn::Options fast = sn::options();
+  const sn::Options before = fast;
+  fast.fast_math = true;
+  sn::configure(fast);
+  const Tensor rough = sn::matmul(p, q);
+  sn::eval(rough);
+  check(rough, product(rp, rq), sum_scale(40), 2e-3, "TF32, where fast_math asks for it");
+  CHECK(values(rough) != values(exact));
+  sn::configure(before);
 }
 
 int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -47,7 +47,7 @@ struct Members {
   static auto of(jit::ResourceReport& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
   static auto of(trace::Scalar& x) { auto& [a, b, c] = x; return std::tie(a, b, c); }
   static auto of(fuse::LibraryOperand& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
-  static auto of(fuse::LibraryCall& x) { auto& [a, b, c, d, e, f, g] = x; return std::tie(a, b, c, d, e, f, g); }
+  static auto of(fuse::LibraryCall& x) { auto& [a, b, c, d, e, f, g, h] = x; return std::tie(a, b, c, d, e, f, g, h); }
 };
 
 /// How many enumerators there are.

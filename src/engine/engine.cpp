@@ -315,7 +315,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
   ++totals_.library_calls;
   try {
     work.call_pointers.clear();
-    if (!target.limits.library_calls) {
+    if (!fuse::has_library(target.limits, call.op, call.dtype)) {
       ++totals_.host_calls;
       OnHost host(*target.device, work);
       for (const auto& operand : call.operands) work.call_pointers.push_back(host.bring(operand.node));
