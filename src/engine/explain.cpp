@@ -116,8 +116,10 @@ std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
     return std::any_of(squares.begin(), squares.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; });
   };
   std::int64_t bytes = 0;
+  const bool gathers = nest.schedule.form == jit::Form::contraction;  // what it reads is brought along whichever axis it lies
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const jit::Access& access : *accesses) {
+      if (gathers && accesses == &nest.inputs) continue;
       const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
       if (jit::walks_apart(nest, access) && !turned(access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
     }
