@@ -304,8 +304,10 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   const auto ints = bind(step, work, [&](int node) { return host.bring(node); });
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) work.pointers.push_back(raised.data());
-  const auto kernel = host.device->load(nest, {});
-  host.device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
+  jit::LoopNest on_host = nest;
+  if (on_host.schedule.form == jit::Form::contraction) on_host.schedule.form = jit::Form::columns;  // which lanes of a host walk
+  const auto kernel = host.device->load(on_host, {});
+  host.device->launch(*kernel, on_host, {work.pointers, ints, work.scalars});
   for (const auto& access : nest.outputs) host.take_back(access.buffer);
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
@@ -314,7 +316,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
   ++totals_.library_calls;
   try {
     work.call_pointers.clear();
-    if (!target.limits.library_calls) {
+    if (!fuse::has_library(target.limits, call.op, call.dtype)) {
       ++totals_.host_calls;
       OnHost host(*target.device, work);
       for (const auto& operand : call.operands) work.call_pointers.push_back(host.bring(operand.node));

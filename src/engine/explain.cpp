@@ -116,8 +116,10 @@ std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
     return std::any_of(squares.begin(), squares.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; });
   };
   std::int64_t bytes = 0;
+  const bool gathers = nest.schedule.form == jit::Form::contraction;  // what it reads is brought along whichever axis it lies
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const jit::Access& access : *accesses) {
+      if (gathers && accesses == &nest.inputs) continue;
       const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
       if (jit::walks_apart(nest, access) && !turned(access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
     }
@@ -176,10 +178,11 @@ std::string text_of(const Told& told) {
     if (step.kind == Step::Kind::library) {
       text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs,
                           listed(graph, step.writes()), bytes_text(step.bytes_moved));
-      if (const auto& library = device::kind_of(known->limits).library) text += fmt::format("   library {}\n", library(todays(step.call)));
+      const bool here = fuse::has_library(known->limits, step.call.op, step.call.dtype);
+      if (const auto& library = device::kind_of(known->limits).library; library && here) text += fmt::format("   library {}\n", library(todays(step.call)));
       if (s + 1 < plan.steps.size() && known->steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
-      if (!known->limits.library_calls) text += "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n";
+      if (!here) text += "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n";
       text += fmt::format("   ends    {}\n", fuse::to_string(step.cut()));
       continue;
     }
@@ -242,8 +245,9 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
                {"bytes_unfused", step.bytes_unfused}};
     if (step.kind == Step::Kind::library) {
       entry["name"] = fuse::to_string(step.call);
-      entry["on_host"] = !told.planned->limits.library_calls;
-      if (const auto& library = device::kind_of(told.planned->limits).library) entry["library"] = library(todays(step.call));
+      const bool here = fuse::has_library(told.planned->limits, step.call.op, step.call.dtype);
+      entry["on_host"] = !here;
+      if (const auto& library = device::kind_of(told.planned->limits).library; library && here) entry["library"] = library(todays(step.call));
       entry["epilogue"] = s + 1 < plan.steps.size() && told.planned->steps[s + 1].follows ? nlohmann::json(before + s + 1) : nlohmann::json();
       calls.push_back(entry);
       continue;

@@ -133,7 +133,10 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
           break;
         }
       }
-      if (step.kind == fuse::Step::Kind::library) add(fuse::numbers_of(step.call));
+      if (step.kind == fuse::Step::Kind::library) {
+        step.call.fast_math = how.lowering.fast_math;
+        add(fuse::numbers_of(step.call));
+      }
       made.numbers = first_number;
       planned->steps.push_back(std::move(made));
     }

@@ -36,6 +36,7 @@ template <class From, class To, class Convert> void convert(const LibraryCallOf<
   result.node = call.node;
   result.ints = call.ints;
   result.call = call.call;
+  result.fast_math = call.fast_math;
   result.shape = all(call.shape);
   for (const auto& operand : call.operands) {
     LibraryOperandOf<To> converted;
@@ -88,6 +89,12 @@ bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& str
     default: throw InternalError("library_takes: not a library's op");
   }
 }
+
+bool has_library(const Limits& limits, trace::Op op, DType dtype) {
+  return limits.library_calls || (limits.products && op == trace::Op::matmul && (dtype == DType::float32 || dtype == DType::float64));
+}
+
+bool multiplies_into(DType stored, DType result) { return is_storage_only(stored) && traits(stored).compute == result; }
 
 bool comes_in_pieces(trace::Op op) { return op == trace::Op::matmul || op == trace::Op::conv || op == trace::Op::conv_blocked; }
 

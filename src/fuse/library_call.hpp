@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "fuse/limits.hpp"
 #include "fuse/size.hpp"
 #include "trace/graph.hpp"
 
@@ -26,6 +27,7 @@ template <class Number> struct LibraryCallOf {
   std::vector<Number> shape;
   std::vector<LibraryOperandOf<Number>> operands;
   std::vector<std::int64_t> ints;  // the op's attributes
+  bool fast_math = false;          // float32 may be multiplied in a shorter type
 };
 
 using LibraryOperand = LibraryOperandOf<std::int64_t>;
@@ -40,6 +42,11 @@ LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers);
 PlannedCall planned(const LibraryCall& call);
 /// True if the op's library takes an operand of this shape that lies in memory with these strides, in elements.
 bool library_takes(trace::Op op, const Sizes& shape, const Sizes& strides);
+
+/// True if the device computes the op, of this dtype, by a library of its own.
+bool has_library(const Limits& limits, trace::Op op, DType dtype);
+/// True if a GPU's library multiplies matrices stored in the one type into the other as it is: a 16-bit float into the type it computes in.
+bool multiplies_into(DType stored, DType result);
 
 /// True if the op's library gives its result piece by piece, so that what follows can be computed from each while it is in a cache.
 bool comes_in_pieces(trace::Op op);

@@ -18,6 +18,7 @@ struct Limits {
   double throughput = 40e9;            // cheap operations per second, the whole device
   double launch_seconds = 2e-6;        // cost of one kernel
   bool library_calls = false;          // the device has libraries for the library ops of the table
+  bool products = false;               // without those: it has one for products of matrices of floats
   bool fuse = true;                    // false: one kernel per op
   bool is_cuda() const { return sm != 0; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuse/library_call.hpp"
 #include "fuse/rebuild.hpp"
 #include "trace/library.hpp"
 
@@ -367,8 +368,9 @@ int expanded(Graph& out, Node node) {
 
 }  // namespace
 
-Graph expand_library_calls(Graph graph) {
-  return rebuild(std::move(graph), [](const Node& node) { return trace::is_library(node.op); }, expanded);
+Graph expand_library_calls(Graph graph, const Limits& limits) {
+  const auto needed = [&](const Node& node) { return trace::is_library(node.op) && !has_library(limits, node.op, node.dtype); };
+  return rebuild(std::move(graph), needed, [&](Graph& out, Node node) { return needed(node) ? expanded(out, std::move(node)) : push(out, std::move(node)); });
 }
 
 }  // namespace sinter::fuse

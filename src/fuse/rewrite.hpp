@@ -25,6 +25,6 @@ Graph merge_dependent_reductions(Graph graph, const Limits& limits);
 Graph drop_unit_reductions(Graph graph);
 
 /// For a device whose libraries compute none of them: library ops in other primitives, as their rows say.
-Graph expand_library_calls(Graph graph);
+Graph expand_library_calls(Graph graph, const Limits& limits);
 
 }  // namespace sinter::fuse

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <set>
 #include <span>
@@ -47,7 +48,7 @@ class Scheduler {
     }
     make_steps();
     std::vector<int> sequence = in_order();
-    if (limits_.fuse) bring_together(sequence);
+    if (limits_.fuse && limits_.library_calls) bring_together(sequence);
     arrange(sequence);
     account();
     return std::move(plan_);
@@ -162,19 +163,45 @@ class Scheduler {
   PlannedCall prepare_call(int id, std::set<int>& work) {
     const Node& n = node(id);
     PlannedCall call{n.op, n.dtype, id, n.call, n.shape, {}, hints(n.ints)};
-    for (int input : n.inputs) call.operands.push_back(operand(n.op, input, work));
+    const bool as_stored = reads_as_stored(n);
+    for (int input : n.inputs) call.operands.push_back(operand(n.op, input, as_stored, work));
     return call;
   }
 
+  // Whether the library of a GPU takes both operands of a product as they were before they were converted.
+  bool reads_as_stored(const Node& product) const {
+    if (!limits_.products || product.op != Op::matmul) return false;
+    const auto before = [&](int id) {
+      const int from = through_views(id);
+      return converts(from) && in_place(product.op, id, true) ? node(node(from).inputs[0]).dtype : product.dtype;
+    };
+    const DType left = before(product.inputs[0]);
+    return left != product.dtype && left == before(product.inputs[1]);
+  }
+  int through_views(int id) const {
+    while (trace::is_view(node(id).op) && !in_memory_[id]) id = node(id).inputs[0];
+    return id;
+  }
+  bool converts(int id) const { return node(id).op == Op::cast && !in_memory_[id] && multiplies_into(node(node(id).inputs[0]).dtype, node(id).dtype); }
+
   // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself.
-  PlannedOperand operand(Op op, int id, std::set<int>& work) {
+  PlannedOperand operand(Op op, int id, bool as_stored, std::set<int>& work) {
+    if (const auto found = in_place(op, id, as_stored)) {
+      need_for_library(op, found->node, work);
+      return *found;
+    }
+    need_for_library(op, id, work);
+    return {id, node(id).dtype, 0, node(id).shape, row_major_strides(node(id).shape)};
+  }
+
+  std::optional<PlannedOperand> in_place(Op op, int id, bool as_stored) const {
     const Sizes shape = node(id).shape;
     Map map;
     for (std::size_t k = 0; k < shape.size(); ++k) map.push_back(IndexExpr::of_axis(static_cast<int>(k)));
     int base = id;
-    while (trace::is_view(node(base).op) && !in_memory_[base]) {
+    while ((trace::is_view(node(base).op) && !in_memory_[base]) || (as_stored && converts(base))) {
       const int input = node(base).inputs[0];
-      map = through(node(base), node(input).shape, map, shape, false);
+      if (trace::is_view(node(base).op)) map = through(node(base), node(input).shape, map, shape, false);
       base = input;
     }
     const IndexExpr flat = linear(map, node(base).shape);
@@ -185,12 +212,8 @@ class Scheduler {
       else strides[term.axis] = term.coeff;
     }
     const bool in_memory = node(base).op == Op::data || trace::is_library(node(base).op) || in_memory_[base] || computes(node(base));
-    if (!affine || !in_memory || !library_takes(op, shape, strides)) {
-      need_for_library(op, id, work);
-      return {id, node(id).dtype, 0, shape, row_major_strides(shape)};
-    }
-    need_for_library(op, base, work);
-    return {base, node(id).dtype, flat.constant(), shape, strides};
+    if (!affine || !in_memory || !library_takes(op, shape, strides)) return std::nullopt;
+    return PlannedOperand{base, node(base).dtype, flat.constant(), shape, strides};
   }
 
   void need_for_library(Op op, int id, std::set<int>& work) {
@@ -478,7 +501,7 @@ Plan schedule(Graph prepared, const Limits& limits, const Forced& forced) {
 
 Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   Graph graph = symbolic(recorded);
-  if (!limits.library_calls) graph = expand_library_calls(std::move(graph));
+  if (!limits.library_calls) graph = expand_library_calls(std::move(graph), limits);
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
   graph = split_scans(std::move(graph), limits);
   return limits.is_cuda() ? fill_multiprocessors(std::move(graph), limits) : split_reductions(std::move(graph), limits);

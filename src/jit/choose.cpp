@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "fuse/arrange.hpp"
+#include "jit/contraction.hpp"
 #include "jit/reduction_order.hpp"
 
 namespace sinter::jit {
@@ -106,9 +108,9 @@ struct Fit {
   bool tail = false;
 };
 
-Fit fit(const Lowered& lowered, int lanes) {
+// Along `axis`; of a kernel with rows, what happens at every row point, or (not `rows`) before and after them.
+Fit fit(const Lowered& lowered, int lanes, int axis, bool rows) {
   const LoopNest& nest = lowered.nest;
-  const int axis = nest.lane_axis();
   Fit found;
   if (axis == nest.chunk_axis) return found;  // neighbouring chunks may differ in length
   found.tail = lowered.ints[axis] % lanes != 0;
@@ -116,16 +118,16 @@ Fit fit(const Lowered& lowered, int lanes) {
   // What has a guard, or is found by a value, is read element by element anyway.
   std::vector<char> counts(nest.inputs.size() + nest.outputs.size(), 0), at_every_point = counts;
   for (const auto& instr : nest.instrs) {
-    if (instr.kind != Instr::Kind::load) continue;
+    if (instr.kind != Instr::Kind::load || (instr.row && !rows)) continue;
     const auto input = static_cast<std::size_t>(instr.input);
     if (instr.guard < 0 && !uses_values(nest, nest.inputs[input].index)) counts[input] = 1;
-    at_every_point[input] |= instr.row || nest.rows == 0;
+    at_every_point[input] |= instr.row == rows;
   }
   for (const Stage& stage : nest.stages)
     for (const Store& store : stage.stores) {
       const std::size_t output = nest.inputs.size() + static_cast<std::size_t>(store.output);
       counts[output] = 1;
-      at_every_point[output] |= stage.row || nest.rows == 0;
+      at_every_point[output] |= stage.row == rows;
     }
   std::size_t by_vectors = 0, alone = 0;  // bytes at every point
   for (std::size_t k = 0; k < counts.size(); ++k) {
@@ -161,7 +163,7 @@ constexpr int kVectorRegisters = 160;  // that the elements of more than four ma
 void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const auto take = [&](int lanes) {
-    Fit found = lanes > 1 ? fit(lowered, lanes) : Fit{};
+    Fit found = lanes > 1 ? fit(lowered, lanes, nest.lane_axis(), nest.rows > 0) : Fit{};
     if (!found.good) return false;
     schedule.vector = lanes;
     schedule.singles = std::move(found.singles);
@@ -196,17 +198,87 @@ bool gains_from_squares(const Lowered& lowered) {
   return !inputs.empty() && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
 }
 
+constexpr std::int64_t kLeastOfSquare = 16;   // points along an axis of a square, half of the smallest one
+constexpr std::int64_t kLongOfSquare = 4096;  // row points that too few blocks would go through one after the other
+constexpr int kAccumulators = 96;             // registers of a thread's accumulators
+constexpr std::size_t kStaticShared = 48 << 10;
+
+// The parallel axes of a contraction, of those that there are the ones that fill squares, with results side by side along the right one.
+struct Pairs {
+  int left = -1, right = -1;
+  Contraction parts;
+};
+std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
+  const LoopNest& nest = lowered.nest;
+  const auto beside = [&](int axis) {
+    return std::all_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return coefficient(nest, a.index, axis) == kOne; });
+  };
+  for (const std::int64_t least : {std::int64_t{64}, wished ? std::int64_t{1} : kLeastOfSquare})
+    for (const bool neighbours : {true, false})
+      for (int right = nest.parallel - 1; right >= 0; --right)
+        for (int left = nest.parallel - 1; left >= 0; --left) {
+          if (left == right || beside(right) != neighbours) continue;
+          auto parts = contraction(nest, left, right);
+          if (parts && lowered.ints[left] >= least && lowered.ints[right] >= least) return Pairs{left, right, std::move(*parts)};
+        }
+  return std::nullopt;
+}
+
+// Squares as large as leave a block for every multiprocessor.
+bool choose_squares(const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
+  const LoopNest& nest = lowered.nest;
+  Form wished{};
+  const bool has_form = wish.form(wished);
+  if (nest.parallel < 2 || (has_form && wished != Form::contraction)) return false;
+  const std::optional<Pairs> pairs = pairs_of(lowered, has_form);
+  if (!pairs) return false;
+  int registers = 0;
+  for (const Stage& stage : nest.stages)
+    for (const Reduction& reduction : stage.reductions) registers += itemsize(nest.instrs[reduction.result].dtype) == 8 ? 2 : 1;
+  const fuse::Size &left = lowered.ints[pairs->left], &right = lowered.ints[pairs->right];
+  const auto blocks = [&](int side) {
+    fuse::Size count = ((left + (side - 1)) / side) * ((right + (side - 1)) / side);
+    for (int axis = 0; axis < nest.parallel; ++axis)
+      if (axis != pairs->left && axis != pairs->right) count = count * lowered.ints[axis];
+    return count;
+  };
+  const auto fits = [&](int side) {
+    const int each = side / kContractionSide;
+    return registers * each * each <= kAccumulators && contraction_shared(nest, pairs->parts, side) <= kStaticShared;
+  };
+  const int least = 2 * kContractionSide;
+  if (!fits(least)) return false;
+  if (!has_form && product(lowered.ints, nest.parallel, nest.axes()) > kLongOfSquare && blocks(least) * 2 < limits.units) return false;
+  int side = 4 * least;
+  while (side > least && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
+  if (const int other = power_of_two(wish.number("side", side), 4 * least); fits(other)) side = other;
+  schedule.form = Form::contraction;
+  schedule.left = pairs->left;
+  schedule.right = pairs->right;
+  schedule.side = side;
+  schedule.threads = kContractionThreads;
+  const int group = contraction_group(side);
+  Fit found = wish.number("vector", group) == 1 ? Fit{} : fit(lowered, group, pairs->right, false);
+  schedule.vector = found.good ? group : 1;
+  schedule.singles = found.good ? std::move(found.singles) : std::vector<int>();
+  return true;
+}
+
 void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
                       Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const fuse::Size points = product(lowered.ints, 0, nest.parallel), row = product(lowered.ints, nest.parallel, nest.axes());
-  // A grid-stride loop may step past the end by one grid before it stops.
+  // A grid-stride loop may step past the end by one grid before it stops. What is taken apart again may be as large as all points.
   const fuse::Size limit = std::int64_t{1} << 30;
-  schedule.wide_index = points * row > limit;
+  const bool takes_apart = std::any_of(nest.indices.begin(), nest.indices.end(), [](const Index& index) {
+    return std::any_of(index.terms.begin(), index.terms.end(), [](const Index::Term& term) { return term.inner >= 0; });
+  });
+  schedule.wide_index = takes_apart ? points * row > limit : points > limit || row > limit;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
-  choose_vector(kernel, lowered, wish, schedule);
   schedule.blocks = wish.number("blocks", schedule.blocks);
+  if (nest.rows > 0 && choose_squares(lowered, limits, wish, schedule)) return;
+  choose_vector(kernel, lowered, wish, schedule);
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
   // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
@@ -309,7 +381,16 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
       add(fmt::format("axes={}", fmt::join(order, ".")));
     }
   }
+  if (now.form == Form::contraction) {
+    add("form=rows");
+    add("form=columns");
+    each("side", now.side, {32, 64, 128});
+    each("blocks", now.blocks, {8});
+    if (now.vector > 1) add("vector=1");
+    return wishes;
+  }
   if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
+  if (nest.rows > 0 && limits.is_cuda()) add("form=contraction");
   if (!nest.persistent.empty()) add("keep=0");
   if (limits.is_cuda()) {
     each("vector", now.vector, {1, 2, 4, 8, 16});

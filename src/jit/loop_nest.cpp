@@ -119,8 +119,11 @@ void verify(const LoopNest& nest) {
   if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
   if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
   const Form form = nest.schedule.form;
-  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels)) broken(nest, "is not of its schedule's form");
+  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels || form == Form::contraction)) broken(nest, "is not of its schedule's form");
   if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
+  const auto is_parallel = [&](int axis) { return axis >= 0 && axis < nest.parallel; };
+  if (form == Form::contraction && !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right))
+    broken(nest, "a contraction has two parallel axes");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };

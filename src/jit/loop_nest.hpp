@@ -133,8 +133,8 @@ struct LoopNest {
   Schedule schedule;            // how it runs; of the above, only `persistent` follows from it
 
   int axes() const { return parallel + rows; }
-  /// The axis that neighbouring lanes or threads walk: the last row axis, or the last parallel one.
-  int lane_axis() const { return (schedule.lanes_along_rows() ? axes() : parallel) - 1; }
+  /// The axis that neighbouring lanes or threads walk: the last row axis, or the last parallel one; a contraction's right one.
+  int lane_axis() const { return schedule.form == Form::contraction ? schedule.right : (schedule.lanes_along_rows() ? axes() : parallel) - 1; }
 };
 
 /// The nest in readable form; deterministic, contains no parameter value.

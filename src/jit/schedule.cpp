@@ -14,7 +14,8 @@ namespace sinter::jit {
 namespace {
 
 constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"}, std::pair{Form::rows, "rows"},
-                               std::pair{Form::columns, "columns"}, std::pair{Form::panels, "panels"}};
+                               std::pair{Form::columns, "columns"}, std::pair{Form::panels, "panels"},
+                               std::pair{Form::contraction, "contraction"}};
 /// What may be wished of a number.
 struct Range {
   std::string_view field;
@@ -24,7 +25,8 @@ constexpr std::array kNumbers = {Range{"keep", 0, 1},           Range{"unroll", 
                                  Range{"panel", 1, 512},        Range{"panel_rows", 1, 16},  // a part of a block of steps
                                  Range{"stream", 0, 1 << 20},   Range{"workspace", 1, 1024}, Range{"grain", 1, 1 << 20},
                                  Range{"pieces", 1, 1024},      Range{"vector", 1, 16},      Range{"threads", 32, 1024},
-                                 Range{"row_threads", 32, 1024}, Range{"row_steps", 0, 32},  Range{"blocks", 1, 1024}};
+                                 Range{"row_threads", 32, 1024}, Range{"row_steps", 0, 32},  Range{"side", 32, 128},
+                                 Range{"blocks", 1, 1024}};
 
 std::optional<Form> form_named(std::string_view text) {
   for (const auto& [form, known] : kForms)
@@ -75,6 +77,10 @@ std::string to_string(const Schedule& s, bool gpu) {
     add("threads", s.threads);
     if (s.form == Form::rows) add("row_threads", s.row_threads);
     if (s.row_steps > 0) add("row_steps", s.row_steps);
+    if (s.form == Form::contraction) {
+      add("side", s.side);
+      text += fmt::format(", pairs={}.{}", s.left, s.right);
+    }
     add("blocks", s.blocks);
     add("index", s.wide_index ? 64 : 32);
     return text;

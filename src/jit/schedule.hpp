@@ -17,6 +17,7 @@ enum class Form : std::uint8_t {
   tiles,      // pointwise where lanes walk apart somewhere: blocks of the last two axes, transposed in registers or in shared memory
   rows,       // lanes walk the last row axis and share its reductions
   columns,    // lanes walk the last parallel axis, each down a row of its own
+  contraction,  // CUDA: rows that are made of pairs (jit/contraction.hpp): squares of two parallel axes, accumulated in registers
   panels,     // CPU: columns, several rows read at once into a panel of accumulators in the first cache
 };
 std::string_view name(Form form);
@@ -43,6 +44,8 @@ struct Schedule {
   int threads = 256;      // of a block; columns: 32 beside each other, the others share the rows
   int row_threads = 256;  // rows: threads that share one; 32 (a warp, several rows a block) or all
   int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that persistent buffers are registers; 0: a loop, and shared memory
+  int side = 128;         // contraction: points of a block's square each way; a thread has a sixteenth of them
+  int left = -1, right = -1;  // contraction: the axes along which either operand changes; threads beside each other walk the right one
   int blocks = 32;        // of the grid for each multiprocessor, at most
   bool wide_index = true; // 64-bit indices
 

@@ -381,6 +381,20 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
   return kSuccess;
 }
 
+// What the stand-ins of other libraries ask: whether these bytes are the device's, and to run something on a stream, which writes some.
+EXPORT bool cuda_emulator_contains(unsigned long long address, std::size_t bytes) {
+  LOCKED;
+  return device && device->memory.contains(address, bytes);
+}
+EXPORT void cuda_emulator_run(CUstream_st* stream, const std::function<void()>& work, unsigned long long written, std::size_t bytes) {
+  LOCKED;
+  device->streams.put(*stream, [=] {
+    const Memory::Open open(device->memory);
+    work();
+    device->memory.fill(written, bytes);
+  });
+}
+
 EXPORT int cuModuleLoadData(CUmod_st** module, const void* image) {
   NEED_CONTEXT;
   const auto container = unpack(image);

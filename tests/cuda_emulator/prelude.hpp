@@ -10,12 +10,12 @@ double fabs(double), floor(double), ceil(double), rint(double), trunc(double), s
     log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
     atan(double), sinh(double), cosh(double), tanh(double), asinh(double), acosh(double), atanh(double),
     cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double), atan2(double, double), hypot(double, double), fmod(double, double),
-    copysign(double, double), nextafter(double, double), ldexp(double, int);
+    copysign(double, double), nextafter(double, double), ldexp(double, int), fma(double, double, double);
 float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
     logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
     atanf(float), sinhf(float), coshf(float), tanhf(float), asinhf(float), acoshf(float), atanhf(float),
     cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), hypotf(float, float), fmodf(float, float),
-    copysignf(float, float), nextafterf(float, float), ldexpf(float, int);
+    copysignf(float, float), nextafterf(float, float), ldexpf(float, int), fmaf(float, float, float);
 }
 
 // What rounding the argument of erfc does, which is much far out, is put right.

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "device/cuda/cublaslt.hpp"
 #include "device/cuda/gpu.hpp"
 #include "device/poison.hpp"
 #include "jit/cuda/geometry.hpp"
@@ -139,6 +140,7 @@ fuse::Limits limits_of(const CudaInfo& info) {
   limits.sm = info.sm;
   if (info.sm_count > 0) limits.units = info.sm_count;
   if (info.shared_bytes > 0) limits.row_bytes = info.shared_bytes - fuse::kPartsBytes;
+  limits.products = !cublaslt_file().empty();
   // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
   if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
   return limits;
@@ -193,8 +195,10 @@ class CudaDeviceImpl : public CudaDevice {
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
     static_cast<CudaKernel&>(kernel).launch(nest, arguments);
   }
-  void call(const fuse::LibraryCall& call, std::span<void* const>, const Follower*) override {
-    throw InternalError(fmt::format("{}: a library call ({}) on a device that has no libraries", name(), fuse::to_string(call)));
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
+    if (call.op != trace::Op::matmul || follower) throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
+    std::call_once(products_opened_, [&] { products_ = std::make_unique<Products>(*gpu_); });
+    products_->multiply(call, pointers);
   }
   CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }
 
@@ -206,6 +210,8 @@ class CudaDeviceImpl : public CudaDevice {
     return reinterpret_cast<Address>(buffer.data());
   }
   std::shared_ptr<Gpu> gpu_;
+  std::once_flag products_opened_;  // at the first product
+  std::unique_ptr<Products> products_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // NVIDIA GPUs as a kind of device.
 #include <fmt/format.h>
 
+#include "device/cuda/cublaslt.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "device/kind.hpp"
 #include "jit/cuda/geometry.hpp"
@@ -40,6 +41,7 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
     .same_bits = [](const jit::LoopNest&) { return false; },
     .launch = launch,
+    .library = cuda::who_multiplies,
     .strings = strings,
     .describe = describe,
 });

@@ -16,6 +16,8 @@ namespace {
 
 /// The last two axes are the matrix, of which the row's layout rule promised that one is contiguous.
 MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer) {
+  if (operand.dtype != dtype)
+    throw DeviceError(fmt::format("cpu: a product of {} into {} was planned for a GPU's library, which is not here", name(operand.dtype), name(dtype)));
   const std::size_t rank = operand.shape.size();
   const std::int64_t row = operand.strides[rank - 2], column = operand.strides[rank - 1];
   MatmulOperand result;

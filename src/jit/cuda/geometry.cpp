@@ -90,7 +90,13 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
   g.block_x = static_cast<unsigned>(two_dimensions ? kWarp : schedule.threads);
   g.block_y = static_cast<unsigned>(two_dimensions ? schedule.threads / kWarp : 1);
   std::int64_t blocks = 0;
-  if (schedule.form == Form::tiles) {
+  if (schedule.form == Form::contraction) {
+    blocks = 1;
+    for (int axis = 0; axis < nest.parallel; ++axis) {
+      const std::int64_t size = ints[static_cast<std::size_t>(axis)];
+      blocks *= axis == schedule.left || axis == schedule.right ? (size + schedule.side - 1) / schedule.side : size;
+    }
+  } else if (schedule.form == Form::tiles) {
     const auto tiles = [&](int axis) { return (ints[static_cast<std::size_t>(axis)] + kWarp - 1) / kWarp; };
     blocks = product(ints.first(nest.parallel - 2)) * tiles(nest.parallel - 2) * tiles(nest.parallel - 1);
   } else {

@@ -1,4 +1,4 @@
-// Loop nest -> CUDA C++. One self-contained kernel in one of four forms (see geometry.hpp); the text holds no
+// Loop nest -> CUDA C++. One self-contained kernel in one of five forms (see geometry.hpp); the text holds no
 // parameter value, so that another literal or another size is the same text.
 //
 // Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0; values have
@@ -10,6 +10,7 @@
 #include <map>
 
 #include "jit/compiler.hpp"
+#include "jit/contraction.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "jit/cuda/spelling.hpp"
 #include "jit/loop_nest.hpp"
@@ -46,6 +47,9 @@ class Printer {
         break;
       case Form::columns:
         columns();
+        break;
+      case Form::contraction:
+        contract();
         break;
       default:
         throw InternalError("a form that is the CPU's");  // check() has told it better
@@ -101,6 +105,9 @@ class Printer {
       case Form::columns:
         text += "// a thread per column, the block's y shares its rows";
         break;
+      case Form::contraction:
+        text += fmt::format("// a block per {0} x {0} points, of which a thread has {1} x {1}", side(), each());
+        break;
       default:
         break;
     }
@@ -111,6 +118,11 @@ class Printer {
   /// trade a few spilled registers for more blocks a multiprocessor.
   std::string launch_bounds() const {
     const int threads = nest_.schedule.threads;
+    // Of the largest squares a multiprocessor takes two blocks, if each keeps to 128 registers: it does, of one sum of products.
+    if (form_ == Form::contraction && side() == 128) {
+      const auto parts = contraction(nest_, nest_.schedule.left, nest_.schedule.right);
+      if (parts && parts->of_products && parts->pairs.size() == 1) return fmt::format("__launch_bounds__({}, 2) ", threads);
+    }
     return threads <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", threads);
   }
 
@@ -134,6 +146,10 @@ class Printer {
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
     if (form_ == Form::tiles && (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1)) fail("tiles are of points of two axes, one by one");
     if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
+    if (form_ == Form::contraction) {
+      if (threads != kContractionThreads || (side() & (side() - 1)) != 0) fail(fmt::format("squares of {} for {} threads", side(), threads));
+      if (width_ != 1 && width_ != contraction_group(side())) fail("a thread stores the neighbours that it has, or one by one");
+    }
     if (!nest_.persistent.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no persistent buffer");
     if (nest_.schedule.tail && (form_ != Form::pointwise || nest_.parallel != 1)) fail("only points along one axis end within a vector");
     if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
@@ -217,25 +233,28 @@ class Printer {
     for (const Stage& stage : nest_.stages) used |= is_used(a, stage);
     return used;
   }
+  static std::vector<int> axes_between(int first, int end) {
+    std::vector<int> axes;
+    for (int a = first; a < end; ++a) axes.push_back(a);
+    return axes;
+  }
   /// Axis values from a flat count, the last axis innermost; those that nothing uses have no name.
   template <class IsUsed>
-  void unflatten(const std::string& flat, int first, int end, IsUsed is_wanted) {
+  void unflatten(const std::string& flat, const std::vector<int>& axes, IsUsed is_wanted) {
     std::string rest = flat;
-    for (int a = end - 1; a >= first; --a) {
-      const bool outermost = a == first;
-      if (is_wanted(a)) line("const {} {} = ({})({}{});", int_, axis(a), int_, rest, outermost ? "" : fmt::format(" % s{}", a));
-      bool more = false;
-      for (int outer = first; outer < a; ++outer) more |= is_wanted(outer);
-      if (!more) return;
+    for (auto at = axes.rbegin(); at != axes.rend(); ++at) {
+      const int a = *at;
+      if (is_wanted(a)) line("const {} {} = ({})({}{});", int_, axis(a), int_, rest, at + 1 == axes.rend() ? "" : fmt::format(" % s{}", a));
+      if (std::none_of(at + 1, axes.rend(), is_wanted)) return;
       line("const {} {}_rest = {} / s{};", count_, axis(a), rest, a);
       rest = axis(a) + "_rest";
     }
   }
   void unflatten_point() {
-    unflatten("point", 0, nest_.parallel, [&](int a) { return is_used(a); });
+    unflatten("point", axes_between(0, nest_.parallel), [&](int a) { return is_used(a); });
   }
   void unflatten_row(const Stage& stage) {
-    unflatten("row", nest_.parallel, nest_.axes(), [&](int a) { return is_used(a, stage); });
+    unflatten("row", axes_between(nest_.parallel, nest_.axes()), [&](int a) { return is_used(a, stage); });
   }
 
   void print_points() {
@@ -263,7 +282,7 @@ class Printer {
 
   /// True where the stage's values differ from lane to lane.
   bool stage_has_lanes(const Stage& stage) const {
-    return width_ > 1 && !tail_ && (form_ == Form::pointwise || form_ == Form::columns || stage.row);
+    return width_ > 1 && !tail_ && (form_ == Form::pointwise || form_ == Form::columns || form_ == Form::contraction || stage.row);
   }
   /// Values of a stage outside the row loops are used beyond it: in a column kernel with vectors they are arrays.
   bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
@@ -583,7 +602,7 @@ class Printer {
       each_scan(stage, [&](const Instr& scan) { line("__shared__ {} {}_parts{};", cpp_type(scan.dtype), scan.name, extent); });
   }
 
-  // ---- the four forms -----------------------------------------------------------------------------------------
+  // ---- the forms ----------------------------------------------------------------------------------------------
 
   /// Without rows the stages are one: a vector's values stay in its lanes.
   Stage all_stages() const {
@@ -634,7 +653,7 @@ class Printer {
     line("const {} first_down = line_of_tiles % tiles_down * {};", count_, kWarp);
     if (down > 0) {
       line("const {} outer = line_of_tiles / tiles_down;", count_);
-      unflatten("outer", 0, down, [&](int a) { return is_used(a); });
+      unflatten("outer", axes_between(0, down), [&](int a) { return is_used(a); });
     }
     const auto points = [&](const char* x, const char* y) {
       line("#pragma unroll");
@@ -819,6 +838,205 @@ class Printer {
       combine_column(stage);
     }
     guard_reuse(threads_y > 1);
+    close();
+  }
+
+  // ---- contractions -------------------------------------------------------------------------------------------
+
+  int side() const { return nest_.schedule.side; }
+  int each() const { return side() / kContractionSide; }
+  int depth() const { return contraction_depth(side()); }
+  int group() const { return contraction_group(side()); }
+  /// A thread's point number `number` of its sixteenth: groups of neighbours, a group of each thread after the other.
+  std::string place(std::string_view thread, const std::string& number) const {
+    return fmt::format("{0} * {1} + {2} / {1} * {3} + {2} % {1}", thread, group(), number, group() * kContractionSide);
+  }
+  std::string shared_name(int value) const { return nest_.instrs[value].name + "_shared"; }
+
+  /// The rows are gone through in stretches of `depth()`. While a stretch is combined, what the next one reads is under way to registers;
+  /// it lies in the other half of shared memory when all have met.
+  void contract() {
+    const int left = nest_.schedule.left, right = nest_.schedule.right;
+    const Contraction parts = *contraction(nest_, left, right);
+    std::vector<int> outer;
+    std::string product;
+    for (int a = 0; a < nest_.parallel; ++a) {
+      if (a == left || a == right) continue;
+      outer.push_back(a);
+      product += fmt::format(" * ({})s{}", count_, a);
+    }
+    line("const {0} squares_across = (({0})s{1} + {2}) / {3}, squares_down = (({0})s{4} + {2}) / {3};", count_, right, side() - 1, side(), left);
+    line("const {} squares = squares_across * squares_down{};", count_, product);
+    line("const unsigned int across = threadIdx.x % {0}, down = threadIdx.x / {0};", kContractionSide);
+    for (const auto* values : {&parts.left, &parts.right})
+      for (const int value : *values)
+        line("__shared__ __align__(16) {} {}[2][{}][{}];", cpp_type(nest_.instrs[value].dtype), shared_name(value), depth(), side() + 4);
+    open("for ({0} square = blockIdx.x; square < squares; square += gridDim.x)", count_);
+    line("const {} first_across = square % squares_across * {}, line_of_squares = square / squares_across;", count_, side());
+    line("const {} first_down = line_of_squares % squares_down * {};", count_, side());
+    if (!outer.empty()) {
+      line("const {} outer = line_of_squares / squares_down;", count_);
+      unflatten("outer", outer, [&](int a) { return is_used(a); });
+    }
+    print_row_points();
+    const Stage& pass = *std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
+    for (const Reduction& reduction : pass.reductions) {
+      const Instr& r = result(reduction);
+      line("{} {}_part[{}][{}];", cpp_type(r.dtype), r.name, each(), each());
+    }
+    for_each_pair([&] {
+      for (const Reduction& reduction : pass.reductions) line("{} = {};", part(reduction), helpers_.neutral(reduction.op, result(reduction).dtype));
+    });
+    line("const {} stretches = (row_points + {}) / {};", count_, depth() - 1, depth());
+    open("for ({} stretch = 0; stretch <= stretches; ++stretch)", count_);
+    for (const auto* values : {&parts.left, &parts.right})
+      for (const int value : *values) line("{} {}_next[{}];", cpp_type(nest_.instrs[value].dtype), nest_.instrs[value].name, depth() * side() / kContractionThreads);
+    open("if (stretch < stretches)");
+    bring(parts.left, left, "first_down");
+    bring(parts.right, right, "first_across");
+    close();
+    open("if (stretch > 0)");
+    combine_pairs(parts, pass);
+    close();
+    open("if (stretch < stretches)");
+    put(parts.left, left);
+    put(parts.right, right);
+    close();
+    line("__syncthreads();");
+    close();
+    finish_pairs(pass, left, right);
+    close();
+  }
+
+  std::string part(const Reduction& reduction) const { return result(reduction).name + "_part[y][x]"; }
+  void for_each_pair(const std::function<void()>& inside) {
+    line("#pragma unroll");
+    open("for (int y = 0; y < {}; ++y)", each());
+    line("#pragma unroll");
+    open("for (int x = 0; x < {}; ++x)", each());
+    inside();
+    close();
+    close();
+  }
+
+  /// Whether what the values are computed from lies side by side along the rows, rather than along the axis.
+  bool lies_along_rows(const std::vector<int>& values, int a) const {
+    for (const int id : computed_from(nest_, values)) {
+      if (nest_.instrs[id].kind != Instr::Kind::load) continue;
+      const int index = nest_.inputs[nest_.instrs[id].input].index;
+      if (coefficient(nest_, index, nest_.axes() - 1) == kOne) return true;
+      if (coefficient(nest_, index, a) == kOne) return false;
+    }
+    return true;
+  }
+  /// A loop over what this thread brings of one side's stretch: neighbouring threads bring what lies side by side.
+  void open_brought(const std::vector<int>& values, int a) {
+    const bool rows = lies_along_rows(values, a);
+    line("#pragma unroll");
+    open("for (int piece = 0; piece < {}; ++piece)", depth() * side() / kContractionThreads);
+    line("const unsigned int number = threadIdx.x + piece * {};", kContractionThreads);
+    line("const unsigned int at = number {} {}, deep = number {} {};", rows ? '/' : '%', rows ? depth() : side(), rows ? '%' : '/', rows ? depth() : side());
+  }
+  void bring(const std::vector<int>& values, int a, std::string_view first) {
+    Stage needed;
+    needed.row = true;
+    needed.body = computed_from(nest_, values);
+    open_brought(values, a);
+    line("const {} {} = ({})({} + at);", int_, axis(a), int_, first);
+    line("const {} row = stretch * {} + deep;", count_, depth());
+    for (const int value : values) line("{}_next[piece] = 0;", nest_.instrs[value].name);
+    open("if ({} < s{} && row < row_points)", axis(a), a);
+    unflatten_row(needed);
+    std::vector<int> named;
+    for (const bool row : {false, true}) each_index(needed, [&](int number) { name_inner(number, row, named); });
+    compute(needed, false);
+    for (const int value : values) line("{}_next[piece] = {};", nest_.instrs[value].name, value_[value]);
+    close();
+    close();
+    for (const int number : named) index_names_.erase(number);
+    for (const int id : needed.body) value_[id].clear();
+  }
+  void put(const std::vector<int>& values, int a) {
+    open_brought(values, a);
+    for (const int value : values) line("{}[stretch & 1][deep][at] = {}_next[piece];", shared_name(value), nest_.instrs[value].name);
+    close();
+  }
+
+  /// One stretch's points, each combined for all pairs of what this thread has of either side.
+  void combine_pairs(const Contraction& parts, const Stage& pass) {
+    line("#pragma unroll");
+    open("for (int deep = 0; deep < {}; ++deep)", depth());
+    if (!parts.of_products) line("if ((stretch - 1) * {} + deep >= row_points) break;", depth());
+    const auto take = [&](const std::vector<int>& values, std::string_view thread, char number) {
+      for (const int value : values) {
+        const Instr& instr = nest_.instrs[value];
+        const std::string type = helpers_.vector_type(instr.dtype, group());
+        line("{} {}_at[{}];", type, instr.name, each() / group());
+        line("#pragma unroll");
+        line("for (int k = 0; k < {}; ++k) {}_at[k] = *(const {}*)&{}[~stretch & 1][deep][{} * {} + k * {}];", each() / group(), instr.name, type,
+             shared_name(value), thread, group(), group() * kContractionSide);
+        value_[value] = fmt::format("{0}_at[{1} / {2}].at[{1} % {2}]", instr.name, number, group());
+      }
+    };
+    take(parts.left, "down", 'y');
+    take(parts.right, "across", 'x');
+    for (const int id : pass.body)
+      if (nest_.instrs[id].kind == Instr::Kind::scalar) value_[id] = fmt::format("c{}", nest_.instrs[id].input);
+    Stage pairs;
+    pairs.row = true;
+    // A product that is only summed is added in one operation.
+    const auto adds_product = [&](const Reduction& reduction) {
+      const Instr& value = nest_.instrs[reduction.value];
+      const auto uses = [&](int id) {
+        int count = 0;
+        for (const int other : parts.pairs) each_operand(nest_, nest_.instrs[other], [&](int operand) { count += operand == id; });
+        for (const Reduction& other : pass.reductions) count += other.value == id;
+        return count;
+      };
+      return reduction.op == Op::reduce_sum && value.kind == Instr::Kind::op && value.op == Op::multiply &&
+             (value.dtype == DType::float32 || value.dtype == DType::float64) && uses(reduction.value) == 1;
+    };
+    std::vector<int> added;
+    for (const Reduction& reduction : pass.reductions)
+      if (adds_product(reduction)) added.push_back(reduction.value);
+    for (const int id : parts.pairs)
+      if (std::find(added.begin(), added.end(), id) == added.end()) pairs.body.push_back(id);
+    for_each_pair([&] {
+      compute(pairs, false);
+      for (const Reduction& reduction : pass.reductions) {
+        const Instr& value = nest_.instrs[reduction.value];
+        if (std::find(added.begin(), added.end(), reduction.value) != added.end())
+          line("{0} = {1}({2}, {3}, {0});", part(reduction), value.dtype == DType::float32 ? "fmaf" : "fma", value_[value.args[0]], value_[value.args[1]]);
+        else line("{} = {};", part(reduction), combine(reduction, part(reduction), value_[reduction.value]));
+      }
+    });
+    close();
+    for (const int id : pass.body) value_[id].clear();
+    for (const auto* values : {&parts.left, &parts.right})
+      for (const int value : *values) value_[value].clear();
+  }
+
+  /// What comes after the rows, point by point, or by the neighbours that a thread has.
+  void finish_pairs(const Stage& pass, int left, int right) {
+    Stage all;
+    for (const Stage& stage : nest_.stages) {
+      if (stage.row) continue;
+      all.body.insert(all.body.end(), stage.body.begin(), stage.body.end());
+      all.stores.insert(all.stores.end(), stage.stores.begin(), stage.stores.end());
+    }
+    line("#pragma unroll");
+    open("for (int y = 0; y < {}; ++y)", each());
+    line("const {} {} = ({})(first_down + {});", int_, axis(left), int_, place("down", "y"));
+    line("if ({} >= s{}) continue;", axis(left), left);
+    line("#pragma unroll");
+    open("for (int x = 0; x < {}; {})", each(), width_ > 1 ? fmt::format("x += {}", width_) : "++x");
+    line("const {} {} = ({})(first_across + {});", int_, axis(right), int_, place("across", "x"));
+    line("if ({} >= s{}) continue;", axis(right), right);
+    for (const Reduction& reduction : pass.reductions)
+      value_[reduction.result] = width_ > 1 ? fmt::format("{}_part[y][x + lane]", result(reduction).name) : part(reduction);
+    name_point_indices(all);
+    stage_body(all, "");
+    close();
     close();
   }
 

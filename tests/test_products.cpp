@@ -1,0 +1,220 @@
+// What is reduced over pairs, on every executor: products of matrices in every layout, batched, of every kind of type, with what comes
+// before and after; distances of all pairs; convolutions. Against float64, with sizes that fill squares and sizes that do not.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "program.hpp"
+#include "reference.hpp"
+#include "seed.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+std::mt19937& numbers() {
+  static std::mt19937 rng = [] {
+    const auto seed = test_seed();
+    MESSAGE("SINTER_TEST_SEED=" << seed);
+    return std::mt19937(seed);
+  }();
+  return rng;
+}
+std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
+std::pair<Tensor, Ref> drawn(const Shape& shape, DType dtype = DType::float32) { return random(numbers(), shape, dtype, -2, 2); }
+
+/// Over the rows of a (m, k) and b (n, k): what f makes of two elements, combined.
+Ref over_pairs(const Ref& a, const Ref& b, double start, const std::function<double(double, double)>& f, const std::function<double(double, double)>& combine) {
+  return make({a.shape[0], b.shape[0]}, [&](const Coords& at) {
+    double so_far = start;
+    for (std::int64_t k = 0; k < a.shape[1]; ++k) so_far = combine(so_far, f(a.v[flat(a.shape, {at[0], k})], b.v[flat(b.shape, {at[1], k})]));
+    return so_far;
+  });
+}
+double times(double a, double b) { return a * b; }
+double plus(double a, double b) { return a + b; }
+Ref product(const Ref& a, const Ref& b) { return over_pairs(a, permute(b, {1, 0}), 0, times, plus); }
+
+/// `scale`: the magnitude of what was added up.
+void check(const Tensor& got, const Ref& want, double scale, double tolerance, const std::string& what) {
+  REQUIRE(got.shape() == want.shape);
+  const auto all = values(got);
+  std::size_t wrong = 0, first = 0;
+  for (std::size_t k = all.size(); k-- > 0;)
+    if (!(std::abs(all[k] - want.v[k]) <= tolerance * scale)) ++wrong, first = k;
+  INFO(what, ": ", wrong, " of ", all.size(), ", the first at ", first);
+  if (wrong > 0) CHECK(all[first] == want.v[first]);
+  CHECK(wrong == 0);
+}
+/// What rounding may do to a sum of so many products of two numbers below 2.
+double sum_scale(std::int64_t k) { return 4 * static_cast<double>(std::max<std::int64_t>(k, 1)); }
+
+}  // namespace
+
+TEST_CASE("products of matrices in every layout, with what comes before and after") {
+  for (int round = 0; round < 4; ++round) {
+    const std::int64_t m = pick(1, 100), n = round % 2 ? 4 * pick(4, 33) : pick(1, 130), k = pick(1, 90);
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const auto [a, ra] = drawn({m, k});
+    const auto [b, rb] = drawn({k, n});
+    const auto [at, rat] = drawn({k, m});
+    const auto [bt, rbt] = drawn({n, k});
+    const auto [bias, rbias] = drawn({n});
+    const auto [rest, rrest] = drawn({m, n});
+    const double scale = sum_scale(k);
+    check(sn::matmul(a, b), product(ra, rb), scale, 1e-6, "a b");
+    check(sn::matmul(at.T(), bt.T()), product(permute(rat, {1, 0}), permute(rbt, {1, 0})), scale, 1e-6, "a^T b^T");
+    const Ref shifted = zip(product(ra, rb), rbias, plus);
+    check(sn::maximum(sn::matmul(a, b) + bias, 0.f), map(shifted, [](double x) { return std::max(x, 0.); }), scale, 1e-6, "bias, relu");
+    check(sn::gelu(sn::matmul(a, b) + bias) + rest, zip(map(shifted, [](double x) { return x / 2 * (1 + std::erf(x * std::sqrt(.5))); }), rrest, plus), scale, 2e-6,
+          "bias, gelu, residual");
+    check((sn::matmul(sn::exp(a), b) * 2.f).T(), permute(map(product(map(ra, [](double x) { return std::exp(x); }), rb), [](double x) { return 2 * x; }), {1, 0}), 8 * scale,
+          1e-6, "of a function, transposed");
+    // Two results of one operand, and a slice of one.
+    const Tensor first = sn::matmul(a, b), second = sn::matmul(a, bt.T() * 2.f);
+    sn::eval(first, second);
+    check(first, product(ra, rb), scale, 1e-6, "two of them, the first");
+    check(second, map(product(ra, permute(rbt, {1, 0})), [](double x) { return 2 * x; }), 2 * scale, 1e-6, "two of them, the second");
+    check(sn::matmul(a, b).at({Slice{m / 2, m}, Slice{}}) + 1.f, map(strided(product(ra, rb), {m - m / 2, n}, {m / 2, 0}, {1, 1}), [](double x) { return x + 1; }), scale, 1e-6,
+          "half of it");
+    check(sn::matmul(a.at({Slice{}, Slice{k - 1, {}, -1}}), b), product(strided(ra, {m, k}, {0, k - 1}, {1, -1}), rb), scale, 1e-6, "turned round");
+    check(sn::matmul(sn::matmul(a, b), bt), product(product(ra, rb), rbt), scale * sum_scale(n), 1e-6, "twice");
+    check(sn::sum(sn::matmul(a, b), 1), reduce(product(ra, rb), {1}, 0, plus), scale * static_cast<double>(n), 1e-6, "summed");
+  }
+}
+
+TEST_CASE("products of every kind of type") {
+  const std::int64_t m = pick(16, 70), n = pick(16, 70), k = pick(1, 60);
+  for (const auto& [dtype, tolerance] : {std::pair{DType::float64, 1e-14}, {DType::float16, 1e-3}, {DType::bfloat16, 1e-2}, {DType::int32, 0.}, {DType::int8, 0.}}) {
+    const auto [a, ra] = drawn({m, k}, dtype);
+    const auto [b, rb] = drawn({k, n}, dtype);
+    check(sn::matmul(a, b), product(ra, rb), sum_scale(k), tolerance, std::string(sn::name(dtype)));
+    if (tolerance > 0) check(sn::maximum(sn::matmul(a, b), sn::astype(sn::zeros({n}), dtype)), map(product(ra, rb), [](double x) { return std::max(x, 0.); }), sum_scale(k), tolerance, "relu");
+  }
+}
+
+TEST_CASE("batches, of which one operand may have one") {
+  const std::int64_t batch = pick(2, 3), heads = pick(1, 3), m = pick(16, 40), n = pick(16, 40), k = pick(1, 40);
+  const auto [a, ra] = drawn({batch, heads, m, k});
+  const auto [b, rb] = drawn({heads, n, k});
+  const Tensor got = sn::matmul(a, sn::swapaxes(b, 1, 2)) * 0.5f;
+  const Ref want = make({batch, heads, m, n}, [&, &ra = ra, &rb = rb](const Coords& at) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < k; ++i) sum += ra.v[flat(ra.shape, {at[0], at[1], at[2], i})] * rb.v[flat(rb.shape, {at[1], at[3], i})];
+    return sum / 2;
+  });
+  check(got, want, sum_scale(k), 1e-6, "batched");
+  // The heads' axis goes between the others, as attention stores it.
+  check(sn::contiguous(sn::permute(got, {0, 2, 1, 3})), permute(want, {0, 2, 1, 3}), sum_scale(k), 1e-6, "stored by rows of all heads");
+}
+
+TEST_CASE("distances of all pairs") {
+  const std::int64_t m = pick(16, 80), n = pick(16, 80), k = pick(1, 40);
+  const auto [x, rx] = drawn({m, k});
+  const auto [y, ry] = drawn({n, k});
+  const Tensor a = sn::expand_dims(x, 1), b = sn::expand_dims(y, 0);
+  const Ref squares = over_pairs(rx, ry, 0, [](double p, double q) { return (p - q) * (p - q); }, plus);
+  check(sn::sum((a - b) * (a - b), -1), squares, 4 * sum_scale(k), 1e-6, "squares");
+  check(sn::sqrt(sn::sum(sn::square(a - b), -1)), map(squares, [](double d) { return std::sqrt(d); }), 4 * sum_scale(k), 1e-6, "euclidean");
+  check(sn::min(sn::sum(sn::square(a - b), -1), 1), reduce(squares, {1}, std::numeric_limits<double>::infinity(), [](double p, double q) { return std::min(p, q); }),
+        4 * sum_scale(k), 1e-6, "of the nearest");
+  check(sn::sum(sn::abs(a - b), -1), over_pairs(rx, ry, 0, [](double p, double q) { return std::abs(p - q); }, plus), sum_scale(k), 1e-6, "Manhattan");
+  const double inf = std::numeric_limits<double>::infinity();
+  check(sn::max(a + b, -1), over_pairs(rx, ry, -inf, plus, [](double p, double q) { return std::max(p, q); }), 4, 1e-6, "the largest sum");
+  check(sn::min(sn::exp(a) * b, -1), over_pairs(map(rx, [](double p) { return std::exp(p); }), ry, inf, times, [](double p, double q) { return std::min(p, q); }), 16, 1e-6,
+        "the least product of a function");
+}
+
+TEST_CASE("convolutions, padded and apart") {
+  const std::int64_t batch = 2, channels = pick(1, 5), filters = pick(16, 40), rows = pick(5, 8), columns = pick(16, 40), stride = pick(1, 2);
+  const auto [x, rx] = drawn({batch, channels, rows, columns});
+  const auto [w, rw] = drawn({filters, channels, 3, 3});
+  const auto [bias, rbias] = drawn({filters});
+  const std::int64_t high = (rows - 1) / stride + 1, wide = (columns - 1) / stride + 1;
+  const Ref want = make({batch, filters, high, wide}, [&, &rx = rx, &rw = rw, &rbias = rbias](const Coords& at) {
+    double sum = rbias.v[static_cast<std::size_t>(at[1])];
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t i = 0; i < 3; ++i)
+        for (std::int64_t j = 0; j < 3; ++j) {
+          const std::int64_t row = at[2] * stride + i - 1, column = at[3] * stride + j - 1;
+          if (row < 0 || row >= rows || column < 0 || column >= columns) continue;
+          sum += rx.v[flat(rx.shape, {at[0], c, row, column})] * rw.v[flat(rw.shape, {at[1], c, i, j})];
+        }
+    return std::max(sum, 0.);
+  });
+  check(sn::maximum(sn::conv(x, w, bias, {.stride = stride, .padding = 1}), 0.f), want, sum_scale(9 * channels), 1e-6, "conv");
+}
+
+TEST_CASE("infinities and NaN stay where they are: what fills a square up adds nothing") {
+  const float inf = std::numeric_limits<float>::infinity();
+  auto [a, ra] = drawn({33, 17});
+  auto [b, rb] = drawn({17, 35});
+  std::vector<float> with = a.to_vector<float>();
+  with[5 * 17 + 3] = inf;
+  with[7 * 17 + 2] = std::nanf("");
+  const auto got = values(sn::matmul(sn::from_span(with, {33, 17}), b));
+  for (std::int64_t i = 0; i < 33; ++i)
+    for (std::int64_t j = 0; j < 35; ++j) {
+      const double value = got[static_cast<std::size_t>(i * 35 + j)];
+      CHECK((i == 7 ? std::isnan(value) : i == 5 ? !std::isfinite(value) : std::isfinite(value)));
+    }
+}
+
+TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted, of 16 bits; and says how it multiplies") {
+  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT")) return;
+  const auto one_call = [](const Tensor& x, std::int64_t kernels) {
+    const auto before = sn::counters();
+    sn::eval(x);
+    const auto after = sn::counters();
+    CHECK(after.library_calls - before.library_calls == 1);
+    CHECK(after.host_calls == before.host_calls);
+    CHECK(static_cast<std::int64_t>(after.kernels_launched - before.kernels_launched) == kernels);
+  };
+  const auto [a, ra] = drawn({2, 1, 19, 23});
+  const auto [b, rb] = drawn({3, 31, 24});
+  const Tensor shifted = sn::swapaxes(b, 1, 2).at({Slice{}, Slice{1, {}}, Slice{}});  // (3, 23, 31), one element on
+  const Tensor c = sn::matmul(a, shifted);
+  one_call(c, 0);
+  check(c, make({2, 3, 19, 31}, [&, &ra = ra, &rb = rb](const Coords& at) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < 23; ++k) sum += ra.v[flat(ra.shape, {at[0], 0, at[2], k})] * rb.v[flat(rb.shape, {at[1], at[3], k + 1})];
+          return sum;
+        }), sum_scale(23), 1e-6, "broadcast, turned, shifted");
+  for (const DType half : {DType::float16, DType::bfloat16}) {
+    const auto [x, rx] = drawn({17, 40}, half);
+    const auto [y, ry] = drawn({40, 26}, half);
+    const Tensor product_of = sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)), DType::float32);
+    one_call(product_of, 0);  // converted by the library
+    check(product_of, product(rx, ry), sum_scale(40), 1e-6, "of 16 bits");
+    one_call(sn::matmul(x * x, y) + y.at({Slice{0, 1}}), 2);  // what is multiplied, and what comes after
+  }
+  const auto [p, rp] = drawn({33, 40});
+  const auto [q, rq] = drawn({40, 29});
+  const Tensor exact = sn::matmul(p, q);
+  one_call(exact, 0);
+  check(exact, product(rp, rq), sum_scale(40), 1e-6, "float32 is no TF32");
+  const std::string told = sn::explain(exact);
+  CHECK(told.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") != std::string::npos);
+  sn::Options fast = sn::options();
+  const sn::Options before = fast;
+  fast.fast_math = true;
+  sn::configure(fast);
+  const Tensor rough = sn::matmul(p, q);
+  sn::eval(rough);
+  check(rough, product(rp, rq), sum_scale(40), 2e-3, "TF32, where fast_math asks for it");
+  CHECK(values(rough) != values(exact));
+  sn::configure(before);
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
