@@ -163,7 +163,7 @@ void bootstrap(Desk& d) {
   d.expect(means, want);
   const Numbers s = sorted(want);
   const auto between = [&](double q) { return s[at(q * 63)] + (q * 63 - std::floor(q * 63)) * (s[at(q * 63) + 1] - s[at(q * 63)]); };
-  d.expect(interval, {between(0.025), between(0.975)});
+  d.expect(astype(interval, d.real), {between(0.025), between(0.975)});  // a tensor of quantiles is of float64, and so is what it asks for
 }
 
 void word_counts(Desk& d) {
