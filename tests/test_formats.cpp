@@ -172,6 +172,7 @@ TEST_CASE("csv: what people write") {
   };
   fails("1,2\n3\n", ": line 2 has 1 fields, those before it have 2");
   fails("a,b\n1,x\n", ": line 2: 'x' is no number");
+  fails("1.0,n/a\n3,4\n", ": line 1: 'n/a' is no number");  // no header: it has a number
   fails("1,2\n\n3,0x10\n", ": line 3: '0x10' is no number");
   fails("1.5\n", ": line 1: '1.5' is no integer of 64 bits", {.dtype = DType::int32});
   fails("1,\n", ": line 1: '' is no integer of 64 bits", {.dtype = DType::int32});

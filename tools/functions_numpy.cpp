@@ -366,7 +366,8 @@ std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, 
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims) {
   Tensor x = a.tensor(0);
   if (a.given(2)) x = astype(x, *a.dtype(2));
-  const DType dtype = traits(x.dtype()).real;
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float64;  // as mean's
+  x = astype(x, dtype);
   return {astype(sum(where(condition, x, 0), axes, keepdims) / sum(broadcast_to(condition, x.shape()), axes, keepdims), dtype)};
 }
 Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root) {

@@ -10,7 +10,7 @@ namespace sinter {
 struct CsvOptions {
   /// Between the fields of a line; 0: the first of , ; tab that the first line has, else spaces.
   char delimiter = 0;
-  enum class Header : std::uint8_t { find, yes, no } header = Header::find;  // find: a first line with a field that is no number
+  enum class Header : std::uint8_t { find, yes, no } header = Header::find;  // find: a first line without a number
   DType dtype = DType::float64;
 };
 

@@ -132,8 +132,9 @@ template <class T> Csv parsed(const Site& site, const Reader& reader, std::strin
     }
     split(line, delimiter, fields);
     if (std::exchange(first, false)) {
-      const bool numbers = std::all_of(fields.begin(), fields.end(), [](std::string_view field) { return field.empty() || number<double>(field); });
-      if (options.header == Header::yes || (options.header == Header::find && !numbers)) {
+      const bool words = std::none_of(fields.begin(), fields.end(), [](std::string_view field) { return number<double>(field).has_value(); });
+      const bool some = std::any_of(fields.begin(), fields.end(), [](std::string_view field) { return !field.empty(); });
+      if (options.header == Header::yes || (options.header == Header::find && words && some)) {
         csv.names.clear();
         for (const std::string_view field : fields) csv.names.push_back(unquoted(field));
         width = fields.size();
