@@ -64,10 +64,11 @@ class Loop {
     std::int64_t each = 1, times = 0;
   };
 
-  // A loop that runs again is looked for as soon as it is there often enough to be found, and a piece is whole.
+  // A loop that runs again is looked for as soon as it is there often enough to be found, and a piece is whole. Its place may come several
+  // times a round, at most `each` times.
   bool comes_again(const Recorded& node) {
     for (Known& loop : found_before_)
-      if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::max<std::int64_t>(kFewestRounds, loop.each);
+      if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::min(kFewestRounds * loop.each, loop.each + kWindow / 4);
     return false;
   }
 
