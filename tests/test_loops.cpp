@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "../bench/loops.hpp"
 #include "program.hpp"
@@ -71,6 +72,10 @@ TEST_CASE("a state that is asked for now and then: what the user holds is comput
 TEST_CASE("parts assigned from their neighbours") { check_parts("shifted parts", steps(120), 2); }
 TEST_CASE("heat, assigned in place") { check_parts("heat in place", steps(80), 4); }
 TEST_CASE("pieces joined the other way round") { check_parts("rolled", steps(120), 4); }
+TEST_CASE("rolled, eliminated, filtered, walked at random, sorted, joined") {
+  for (const auto& [name, plans] : {std::pair{"roll", 4}, {"Gauss", 40}, {"filter", 4}, {"heat until still", 4}, {"random walk", 6}, {"bubble sort", 24}, {"growing", 24}})
+    check_parts(name, steps(40), static_cast<std::uint64_t>(plans));
+}
 TEST_CASE("one element after the other") { check_parts("counted", steps(200), 16); }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "trace/library.hpp"
+#include "trace/loops.hpp"
 #include "trace/pool.hpp"
 
 namespace sinter::trace {
@@ -207,6 +208,7 @@ RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::
   if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
   if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (x->op == Op::pad) {
+    look_through(*x);
     if (const RecordedPtr read = seen_through(x, start_step, shape); read != x) return make_slice(site, read, std::move(start_step), std::move(shape));
   }
   if (const RecordedPtr inner = operand_of(x, Op::slice)) {

@@ -1,7 +1,9 @@
 #include "trace/loops.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
@@ -14,6 +16,7 @@ namespace {
 
 constexpr int kQuiet = 32;                // nodes after an evaluation that was asked for of which nothing is remembered
 constexpr int kWindow = 128;              // nodes, and their depth, before rounds are looked for
+constexpr std::int64_t kFewestRounds = 4;  // of a loop that is looked for again: one may be there in part
 constexpr int kLost = 4;                  // windows in which a place does not come round any more
 constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
 
@@ -33,23 +36,49 @@ class Loop {
     if (nodes_.size() >= sweep_at_) sweep();
     if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was seen, but it must not go on for ever
     ++since_cut_;
-    if (place_ == 0) return since_cut_ >= look_at_ && node->depth >= kWindow ? look(node) : Pieces{};
-    if (std::exchange(round_is_over_, is_place(*node))) {
-      ++times_;
-      seen_at_ = since_cut_;
-      if (times_ % each_ == 0) return cut(node, false);
+    if (place_ == 0) {
+      const bool window_is_full = since_cut_ >= look_at_ && node->depth >= kWindow;
+      return window_is_full || comes_again(*node) ? look(node) : Pieces{};
     }
+    if (std::exchange(round_is_over_, is_place(*node)) && is_last_of_piece()) return cut(node, false);
     if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
     return {};
+  }
+
+  Pieces about_to_look() {
+    return place_ != 0 && std::exchange(round_is_over_, false) && is_last_of_piece() ? cut(nullptr, false) : Pieces{};
   }
 
   void evaluation_asked() {
     since_cut_ = 0;
     look_at_ = kWindow - kQuiet;
     place_ = 0;
+    for (Known& loop : found_before_) loop.times = 0;
   }
 
  private:
+  // A loop that was found once, and how often its place came since the last evaluation.
+  struct Known {
+    std::uint64_t place = 0;
+    PlaceLike like;
+    std::int64_t each = 1, times = 0;
+  };
+
+  // A loop that runs again is looked for as soon as it is there often enough to be found, and a piece is whole. Its place may come several
+  // times a round, at most `each` times.
+  bool comes_again(const Recorded& node) {
+    for (Known& loop : found_before_)
+      if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::min(kFewestRounds * loop.each, loop.each + kWindow / 4);
+    return false;
+  }
+
+  void remember() {
+    const auto same = std::find_if(found_before_.begin(), found_before_.end(), [&](const Known& loop) { return loop.place == place_; });
+    const auto last = same == found_before_.end() ? std::prev(same) : same;
+    std::rotate(found_before_.begin(), last, std::next(last));  // the latest first
+    found_before_.front() = {place_, like_, each_, 0};
+  }
+
   // For rounds in what the user holds, and in the node, which nobody holds yet. Those that are whole are evaluated at once.
   Pieces look(const RecordedPtr& node) {
     std::vector<RecordedPtr> roots = held();
@@ -64,7 +93,14 @@ class Loop {
     times_ = found.since - round_is_over_;
     seen_at_ = since_cut_;
     look_at_ = 2 * since_cut_;
+    if (place_ != 0) remember();
     return std::move(found.pieces);
+  }
+
+  // Counts a round that is over.
+  bool is_last_of_piece() {
+    seen_at_ = since_cut_;
+    return ++times_ % each_ == 0;
   }
 
   bool is_place(const Recorded& node) const { return like_.may_be(node) && place_of(node) == place_; }
@@ -113,7 +149,7 @@ class Loop {
     sweep_at_ = std::max(kFirstSweep, 2 * nodes_.size());
   }
 
-  // What the user holds; the node itself is held by nobody yet.
+  // What the user holds; the node itself, if there is one, is held by nobody yet.
   Pieces cut(const RecordedPtr& node, bool with_node) {
     Pieces pieces(1);
     std::vector<RecordedPtr>& cut = pieces.front();
@@ -129,12 +165,15 @@ class Loop {
       const auto fresh = static_cast<std::uint32_t>(cut.size());  // views may have a base in common
       if (number(held.get(), cut) == fresh) cut.push_back(std::move(held));
     }
-    if (with_node || cut.empty()) cut.push_back(node);
-    nodes_.assign(1, node);  // it belongs to the next piece
-    since_cut_ = 1;
-    seen_at_ = 0;
+    nodes_.clear();
+    since_cut_ = seen_at_ = 0;
     look_at_ = kWindow;
-    return pieces;
+    if (node) {
+      if (with_node || cut.empty()) cut.push_back(node);
+      nodes_.push_back(node);  // it belongs to the next piece
+      since_cut_ = 1;
+    }
+    return cut.empty() ? Pieces{} : pieces;
   }
 
   std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
@@ -146,6 +185,7 @@ class Loop {
   PlaceLike like_;
   bool round_is_over_ = false;                  // with the last node
   std::int64_t each_ = 1, times_ = 0, seen_at_ = 0;
+  std::array<Known, 4> found_before_;
 };
 
 thread_local Loop loop;
@@ -159,6 +199,7 @@ Pieces recorded(const RecordedPtr& node) {
   }
   return over ? Pieces{} : loop.recorded(node);
 }
+Pieces about_to_look() { return quiet < kQuiet || over ? Pieces{} : loop.about_to_look(); }
 void evaluation_asked() {
   if (quiet == kQuiet && !over) loop.evaluation_asked();
   quiet = 0;

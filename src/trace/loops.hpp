@@ -12,6 +12,11 @@ using Pieces = std::vector<std::vector<RecordedPtr>>;
 /// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: rounds of a loop, what the
 /// user holds of this thread's unevaluated nodes, or the node itself.
 Pieces recorded(const RecordedPtr& node);
+/// The same, before somebody looks what an operand that is not evaluated was made of: a round that is over is evaluated first, and there is
+/// nothing to be seen any more.
+Pieces about_to_look();
+/// Before looking through the operand: evaluates that.
+void look_through(const Recorded& operand);
 /// An evaluation on this thread that the user asked for: the loop evaluates itself.
 void evaluation_asked();
 

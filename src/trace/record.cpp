@@ -133,6 +133,12 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
 
+void look_through(const Recorded& operand) {
+  const EvaluateHook hook = evaluate_hook;
+  if (operand.evaluated() || operand.symbolic || hook == nullptr) return;
+  for (const auto& piece : about_to_look()) hook(piece);
+}
+
 RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   thread_local constinit std::uint64_t order = 0;
   for (const RecordedPtr& input : inputs) {
