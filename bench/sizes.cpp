@@ -52,9 +52,11 @@ int main() {
   run("pointwise, sizes", [&](int k) { return sn::tanh(data({10 + k, 64}) * 2.f + bias) * 0.5f; });
   run("row, sizes", [&](int k) { return sn::softmax(data({10 + k, 40 + k}), -1); });
   run("column, sizes", [&](int k) { return sn::sum(data({20 + k, 64}) * 2.f, 0); });
+  run("scan, sizes", [&](int k) { return sn::cumsum(sn::exp(data({10 + k, 40 + k})), 1) * 2.f; });
   run("product+epilogue, sizes", [&](int k) { return sn::maximum(sn::matmul(data({10 + k, 64}), weights) + 1.f, 0.f); });
   run("pointwise, offsets", [&](int k) { return sn::tanh(rows(k) * 2.f + bias) * 0.5f; });
   run("row, offsets", [&](int k) { return sn::softmax(rows(k), -1); });
   run("column, offsets", [&](int k) { return sn::sum(rows(k) * 2.f, 0); });
+  run("scan, offsets", [&](int k) { return sn::cumsum(sn::exp(rows(k)), 1) * 2.f; });
   run("product+epilogue, offsets", [&](int k) { return sn::maximum(sn::matmul(rows(k), weights) + 1.f, 0.f); });
 }

@@ -31,7 +31,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${host}/interpreter_functions_avx512.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};${exact};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;-mprefer-vector-width=512")
 endif()
-# Nothing but Eigen's templates: a compiler takes ten minutes and more for each of them with UBSan's checks.
+# Templates of Eigen and of the functions, thousands of loops: a compiler takes ten minutes and more for each file with UBSan's checks.
 if(SINTER_SANITIZE MATCHES "undefined")
-  set_property(SOURCE ${host}/decomposition_baseline.cpp ${host}/decomposition_avx2.cpp APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
+  file(GLOB templates ${host}/decomposition_*.cpp ${host}/matmul_*.cpp ${host}/interpreter_functions_*.cpp ${host}/interpreter_kernels.cpp ${host}/fft.cpp)
+  set_property(SOURCE ${templates} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()

@@ -84,7 +84,7 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
   const bool squares = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
   // Columns without a panel: whole cache lines of each row, and several chains of additions at once.
-  // Of points, enough at once that one's long chain of operations fills the gaps of another's; a very long body takes its time to compile.
+  // Of points, enough at once that one's long chain of operations fills the gaps of another's.
   const int points_unroll = cost <= 8 ? 2 : 4;
   const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
