@@ -243,11 +243,11 @@ class Program {
   /// Steps of a library between kernels.
   Entry transformed(const Entry& x, std::int64_t axis) {
     const Tensor a = sn::nan_to_num(sn::tanh(x.tensor));
-    const auto n = static_cast<double>(a.size(static_cast<int>(axis)));
-    switch (pick(a.size(static_cast<int>(axis)) > 1 ? 3 : 2)) {  // one number's transform has no way back by itself: to how many?
-      case 0: return {sn::fft::fft(a, {}, axis).re / n, false};
-      case 1: return {sn::fft::rfft(a, {}, axis).im / n, false};
-      default: return {sn::fft::irfft(sn::fft::rfft(a, {}, axis), {}, axis, sn::fft::Norm::backward), false};
+    const std::int64_t n = a.size(static_cast<int>(axis));
+    switch (pick(3)) {
+      case 0: return {sn::fft::fft(a, {}, axis).re / static_cast<double>(n), false};
+      case 1: return {sn::fft::rfft(a, {}, axis).im / static_cast<double>(n), false};
+      default: return {sn::fft::irfft(sn::fft::rfft(a, {}, axis), n, axis), false};
     }
   }
   Entry decomposed(const Entry& x) {
