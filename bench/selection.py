@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What sorts, searches, counts and writes at computed places, beside NumPy: one table of milliseconds for a million elements, NumPy on
-one thread, as it always is there, and sinter on one and on all.
+"""What sorts, searches, counts, scans, shifts, transforms and writes at computed places, beside NumPy: one table of milliseconds for a million
+elements or as many as are asked for, NumPy on one thread, as it always is there, and sinter on one and on all.
 
-    bench/selection.py build/release/bench/bench_selection
+    bench/selection.py build/release/bench/bench_selection [elements]
 """
 import json
 import os
@@ -12,11 +12,13 @@ import time
 
 import numpy as np
 
-N = 1_000_000
+N = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+SIDE = int(N ** 0.5)
 rng = np.random.default_rng(1)
 d, i, few = rng.normal(size=N), rng.integers(0, N, N), rng.integers(0, 1000, N)
 f = rng.normal(size=N).astype(np.float32)
-rows = rng.normal(size=(1000, 1000)).astype(np.float32)
+rows = rng.normal(size=(SIDE, SIDE)).astype(np.float32)
+square, small, taps = rows.astype(np.float64), rng.integers(0, 256, N).astype(np.uint8), rng.normal(size=9)
 ordered, mask, edges, points, heights = np.sort(d), f > 0, np.linspace(-5, 5, 101), np.linspace(-3, 3, 100), np.linspace(0, 1, 100)
 
 
@@ -35,16 +37,34 @@ CASES = {
     "sort float32": lambda: np.sort(f),
     "sort float64": lambda: np.sort(d),
     "sort int64": lambda: np.sort(i),
-    "sort 1000 rows of 1000 float32": lambda: np.sort(rows),
+    "sort rows of a square float32": lambda: np.sort(rows),
     "argsort float32": lambda: np.argsort(f, kind="stable"),
     "argsort float64": lambda: np.argsort(d, kind="stable"),
     "argsort int64": lambda: np.argsort(i, kind="stable"),
-    "argsort 1000 rows of 1000 float32": lambda: np.argsort(rows, kind="stable"),
-    "top 10 of 1000 rows of 1000 float32": top,
+    "argsort rows of a square float32": lambda: np.argsort(rows, kind="stable"),
+    "top 10 of rows of a square float32": top,
     "unique int64": lambda: np.unique(i),
     "unique int64 with inverse and counts": lambda: np.unique(few, return_inverse=True, return_counts=True),
-    "searchsorted of a million in a million float64": lambda: np.searchsorted(ordered, d),
+    "searchsorted in as many float64": lambda: np.searchsorted(ordered, d),
     "isin int64": lambda: np.isin(i, few),
+    "sort uint8": lambda: np.sort(small),
+    "argsort uint8": lambda: np.argsort(small, kind="stable"),
+    "sort columns of a square float32": lambda: np.sort(rows, axis=0),
+    "percentile 90": lambda: np.percentile(d, 90),
+    "cumsum": lambda: np.cumsum(d),
+    "cumsum of a square along its rows": lambda: np.cumsum(square, axis=1),
+    "cumsum of a square along its columns": lambda: np.cumsum(square, axis=0),
+    "cumsum of integers": lambda: np.cumsum(few),
+    "diff": lambda: np.diff(d),
+    "roll": lambda: np.roll(d, 7),
+    "x[i], places at random": lambda: d[i],
+    "rows at random": lambda: square[(few % SIDE)[:SIDE]],
+    "repeat by 3": lambda: np.repeat(f, 3),
+    "convolve with 9 taps": lambda: np.convolve(d, taps),
+    "einsum ij,ij->i": lambda: np.einsum("ij,ij->i", square, square),
+    "tensordot of vectors": lambda: np.tensordot(d, d, 1),
+    "fft of rows": lambda: np.fft.fft(square),
+    "rfft": lambda: np.fft.rfft(d[:1 << N.bit_length() - 1]),
     "nonzero of a mask": lambda: np.flatnonzero(mask),
     "x[x > 0].sum()": lambda: f[f > 0].sum(),
     "histogram, 100 bins of float32": lambda: np.histogram(f, 100),
@@ -78,10 +98,10 @@ def report(threads):
 
 def main():
     one, all_of_them = report(1), report(0)
-    print("| of a million elements | NumPy, ms | sinter, one thread | all threads | NumPy / one | NumPy / all |\n|---|---|---|---|---|---|")
+    print(f"| of {N:,} elements | NumPy, ms | sinter, one thread | all threads | NumPy / one | NumPy / all |\n|---|---|---|---|---|---|")
     for name, work in CASES.items():
         numpy = milliseconds(work)
-        print(f"| {name} | {numpy:.2f} | {one[name]:.2f} | {all_of_them[name]:.2f} | {numpy / one[name]:.1f} | {numpy / all_of_them[name]:.1f} |", flush=True)
+        print(f"| {name} | {numpy:.4g} | {one[name]:.4g} | {all_of_them[name]:.4g} | {numpy / one[name]:.1f} | {numpy / all_of_them[name]:.1f} |", flush=True)
 
 
 if __name__ == "__main__":
