@@ -5,6 +5,7 @@
 #   FOLDER/day.sh right [--quick]        there: every suite on the GPU; then on the same edges under compute-sanitizer, where that runs
 #   FOLDER/day.sh fast [--quick]         ceilings of the machine, then every pattern in each float type, beside PyTorch, JAX and CuPy where installed
 #   FOLDER/day.sh why [--quick]          ncu on the twelve slowest patterns, and `sinter tune` over all of them
+#   bench/gpu_day.sh rehearse BUILD FOLDER   here: a small part of the folder out of what BUILD has, and its three parts on the emulated device
 #
 # Each part stands alone, and goes on where it stopped; results are in FOLDER/out ($OUT, where set). SINTER_DAY_SECONDS (540) is when a part stops.
 # --quick is a small part of each, for the emulated device: with SINTER_CUDA_DRIVER and SINTER_NVRTC as in a test it runs to its end anywhere.
@@ -19,17 +20,26 @@ pack() {
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSINTER_BUILD_BENCH=ON -DSINTER_BUILD_EXAMPLES=OFF \
     -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags \
     -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags > "$folder/configure.log"
-  # Every test that is registered for a GPU: its name and its program.
-  sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$build/tests/CTestTestfile.cmake" > "$folder/suites.txt"
+  # shellcheck disable=SC2046
+  ninja -C "$build" sinter_command bench_gpu bench_launches cuda_emulator nvrtc_emulator cublaslt_emulator $(suites "$build" | cut -d' ' -f2 | sort -u) > "$folder/build.log"
+  collect "$root" "$build" "$folder"
+  du -sh "$folder" | cut -f1
+}
+
+# Every test that is registered for a GPU: its name and its program.
+suites() { sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$1/tests/CTestTestfile.cmake"; }
+
+# The folder out of a build: all suites, or those whose names match.
+collect() {
+  local root=$1 build=$2 folder=$3
+  suites "$build" | grep -E "^(${4:-.*}) " > "$folder/suites.txt"
   local programs
   programs=$(cut -d' ' -f2 "$folder/suites.txt" | sort -u)
-  # shellcheck disable=SC2086
-  ninja -C "$build" sinter_command bench_gpu bench_launches cuda_emulator nvrtc_emulator $programs > "$folder/build.log"
   mkdir -p "$folder/lib" "$folder/bench" "$folder/bin"
   cp "$build/sinter" "$folder/bin/"  # it looks for its libraries in ../lib
-  cp "$build/bench/bench_gpu" "$folder/"
+  cp "$build/tests/bench_gpu" "$folder/"
   for program in $programs; do cp "$build/tests/$program" "$folder/"; done
-  find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -exec cp -P {} "$folder/lib/" \;
+  find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -not -path "$folder/*" -exec cp -P {} "$folder/lib/" \;
   cp -rP "$build/tests/cuda_emulator/"*.so "$folder/lib/"
   cp -r "$root/tests/golden" "$folder/"
   # What these need beyond the C library, the compiler's and CUDA's.
@@ -41,7 +51,22 @@ pack() {
   cp "$root"/bench/{patterns.txt,gpu_peers.py,gpu_report.py} "$folder/bench/"
   strip --strip-unneeded "$folder"/bin/sinter "$folder"/bench_gpu "$folder"/test_* "$folder"/lib/*.so* 2> /dev/null || true
   git -C "$root" log -1 --format='%h %ad' --date=short > "$folder/commit.txt" 2> /dev/null || echo unknown > "$folder/commit.txt"
-  du -sh "$folder" | cut -f1
+}
+
+# So that no part of the script is met for the first time on the day.
+rehearse() {
+  local root build folder
+  root=$(cd "$(dirname "$0")/.." && pwd)
+  build=$(cd "$1" && pwd)
+  rm -rf "$2"
+  folder=$(mkdir -p "$2" && cd "$2" && pwd)
+  collect "$root" "$build" "$folder" threads
+  export SINTER_CUDA_DRIVER=$folder/lib/libcuda_emulator.so SINTER_NVRTC=$folder/lib/libnvrtc_emulator.so
+  for part in right fast why; do "$folder/day.sh" "$part" --quick; done
+  grep -q '^threads passed$' "$folder/out/right.txt"
+  grep -q '^| softmax 1024 | f32 |' "$folder/out/report.md"
+  grep -q '^   best ' "$folder/out/tuned.txt"
+  echo "rehearsed: right, fast and why"
 }
 
 # ---- there
@@ -131,11 +156,12 @@ PY
 
 case ${1:-} in
   pack) shift; pack "$@" ;;
+  rehearse) shift; rehearse "$@" ;;
   right | fast | why)
     part=$1
     [ "${2:-}" != --quick ] || quick=--quick
     settings
     "$part"
     ;;
-  *) sed -n '2,12p' "$0" | cut -c3-; exit 2 ;;
+  *) sed -n '2,13p' "$0" | cut -c3-; exit 2 ;;
 esac

@@ -185,6 +185,10 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   if (!take(most) && most > 4) take(4);
 }
 
+constexpr int kLeastLanes = 8;       // that share a row
+constexpr int kKeptRegisters = 32;   // of a row's kept values, and with what else lives at once:
+constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocessor
+
 constexpr int kSquare = 32;  // points of a tile, both ways
 
 // Whether reading by squares turns what lanes would read apart. Several warps share the static 48 KiB, and a square that is mostly empty is
@@ -305,19 +309,26 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector) shared_by *= 2;
   schedule.threads = shared_by;
   schedule.row_threads = warp ? 32 : shared_by;
+  // Of a very short row each lane has up to four vectors, so that all lanes have some.
+  while (warp && !scans && schedule.row_threads > kLeastLanes && row <= schedule.row_threads * 2 * schedule.vector) schedule.row_threads /= 2;
   if (wish.has("threads") || wish.has("row_threads")) {
     const int threads = threads_of(256, most_threads);
-    const int row_threads = wish.number("row_threads", schedule.row_threads) <= 32 ? 32 : threads;
+    const int lanes = wish.number("row_threads", schedule.row_threads);
+    const int row_threads = lanes > 32 ? threads : scans ? 32 : power_of_two(lanes, 32);
     if (persistent_bytes * (threads / row_threads) <= limits.row_bytes) {
       schedule.threads = threads;
       schedule.row_threads = row_threads;
     }
   }
-  const int steps = power_of_two(wish.number("row_steps", 0), 32), step = schedule.row_threads * schedule.vector;
-  int registers = fuse::live_registers(kernel, schedule.vector);
-  for (auto dtype : nest.persistent) registers += steps * schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
-  if (wish.number("row_steps", 0) > 0 && !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && registers <= limits.registers && row <= steps * step)
-    schedule.row_steps = steps;
+  if (nest.persistent.empty() || scans || nest.chunk_axis >= 0 || wish.number("row_steps", 1) == 0) return;
+  // What is kept lies in registers while that leaves each multiprocessor its blocks; asked for, while a thread has them.
+  const int step = schedule.row_threads * schedule.vector;
+  int steps = power_of_two(wish.number("row_steps", 1), 32), each = 0;
+  while (!wish.has("row_steps") && steps < 32 && row > steps * step) steps *= 2;
+  for (auto dtype : nest.persistent) each += schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
+  const int registers = fuse::live_registers(kernel, schedule.vector) + steps * each;
+  const bool fits = wish.has("row_steps") ? registers <= limits.registers : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / schedule.threads);
+  if (fits && row <= steps * step) schedule.row_steps = steps;
 }
 
 }  // namespace
@@ -400,6 +411,8 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     each("blocks", now.blocks, {8, 128});
     if (now.form != Form::rows) return wishes;
     if (now.row_threads == 32) each("threads", 0, {32});
+    if (now.row_threads <= 32) each("row_threads", now.row_threads, {8, 16, 32});
+    if (now.row_steps > 0) add("row_steps=0");
     if (!nest.persistent.empty()) {  // in registers, with the threads that are chosen or with others
       std::int64_t row = 1;
       for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
@@ -412,7 +425,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
       for (const int threads : {64, 128, 512, 1024}) add(fmt::format("threads={0},row_threads={0},row_steps={1}", threads, steps(threads)));
     }
     for (const int threads : {64, 128, 256, 512, 1024})
-      add(now.row_threads == 32 ? fmt::format("threads={0},row_threads={0}", threads) : fmt::format("threads={},row_threads=32", threads));
+      add(now.row_threads <= 32 ? fmt::format("threads={0},row_threads={0}", threads) : fmt::format("threads={},row_threads=32", threads));
     return wishes;
   }
   if (now.form == Form::panels) add("form=columns");

@@ -25,7 +25,7 @@ constexpr std::array kNumbers = {Range{"keep", 0, 1},           Range{"unroll", 
                                  Range{"panel", 1, 512},        Range{"panel_rows", 1, 16},  // a part of a block of steps
                                  Range{"stream", 0, 1 << 20},   Range{"workspace", 1, 1024}, Range{"grain", 1, 1 << 20},
                                  Range{"pieces", 1, 1024},      Range{"vector", 1, 16},      Range{"threads", 32, 1024},
-                                 Range{"row_threads", 32, 1024}, Range{"row_steps", 0, 32},  Range{"side", 32, 128},
+                                 Range{"row_threads", 8, 1024}, Range{"row_steps", 0, 32},  Range{"side", 32, 128},
                                  Range{"blocks", 1, 1024}};
 
 std::optional<Form> form_named(std::string_view text) {

@@ -51,7 +51,7 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
 
 }  // namespace
 
-bool warp_per_row(const LoopNest& nest) { return nest.schedule.form == Form::rows && nest.schedule.row_threads == kWarp; }
+bool within_warps(const LoopNest& nest) { return nest.schedule.form == Form::rows && nest.schedule.row_threads <= kWarp; }
 
 int rows_per_block(const LoopNest& nest) { return nest.schedule.threads / nest.schedule.row_threads; }
 

@@ -12,11 +12,11 @@ namespace sinter::jit::cuda {
 inline constexpr int kWarp = 32;
 
 // Of the forms of a schedule a GPU has five: pointwise, a thread per vector of points; tiles, a block per 32 x 32 points of the last two
-// axes; rows, a block, or a warp, per point; columns, where 32 threads beside each other walk the last parallel axis and the block's
+// axes; rows, a block, a warp or a part of one per point; columns, where 32 threads beside each other walk the last parallel axis and the block's
 // second dimension shares the rows; contractions, a block per square of two parallel axes.
 
-/// Rows form with a warp to each row, several rows a block.
-bool warp_per_row(const LoopNest& nest);
+/// Rows form with a warp, or 8 or 16 lanes of one, to each row; several rows a block.
+bool within_warps(const LoopNest& nest);
 /// Rows that a block has in flight.
 int rows_per_block(const LoopNest& nest);
 

@@ -100,7 +100,7 @@ class Printer {
         text += "// a block per 32 x 32 points; what lies the other way round is turned in shared memory";
         break;
       case Form::rows:
-        text += warp_per_row(nest_) ? "// a warp per row" : "// a block per row";
+        text += !within_warps(nest_) ? "// a block per row" : nest_.schedule.row_threads == kWarp ? "// a warp per row" : fmt::format("// {} threads per row", nest_.schedule.row_threads);
         break;
       case Form::columns:
         text += "// a thread per column, the block's y shares its rows";
@@ -145,7 +145,7 @@ class Printer {
     const int threads = nest_.schedule.threads, row_threads = nest_.schedule.row_threads;
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
     if (form_ == Form::tiles && (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1)) fail("tiles are of points of two axes, one by one");
-    if (form_ == Form::rows && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
+    if (form_ == Form::rows && row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (form_ == Form::contraction) {
       if (threads != kContractionThreads || (side() & (side() - 1)) != 0) fail(fmt::format("squares of {} for {} threads", side(), threads));
       if (width_ != 1 && width_ != contraction_group(side())) fail("a thread stores the neighbours that it has, or one by one");
@@ -156,7 +156,7 @@ class Printer {
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
     for (const Instr& instr : nest_.instrs)
-      if (instr.kind == Instr::Kind::scan && (width_ > 1 || (form_ == Form::columns && threads != kWarp)))
+      if (instr.kind == Instr::Kind::scan && (width_ > 1 || (form_ == Form::columns && threads != kWarp) || (form_ == Form::rows && row_threads < kWarp)))
         fail("a scan goes element by element, down a column by one thread");
   }
 
@@ -540,8 +540,8 @@ class Printer {
         line("for (int lane = 1; lane < {1}; ++lane) {0}[0] = {2};", part, width_, combine(reduction, part + "[0]", part + "[lane]"));
         part += "[0]";
       }
-      const std::string warp = helpers_.warp_reduce(reduction.op, r.dtype, part);
-      if (warps == 1) {
+      const std::string warp = helpers_.warp_reduce(reduction.op, r.dtype, std::min(nest_.schedule.row_threads, kWarp), part);
+      if (warps <= 1) {
         line("const {} {} = {};", cpp_type(r.dtype), r.name, warp);
         value_[reduction.result] = r.name;
       } else {
@@ -549,7 +549,7 @@ class Printer {
         line("if ((threadIdx.x & {}) == 0) {}_parts[threadIdx.x / {}] = {}_warp;", kWarp - 1, r.name, kWarp, r.name);
       }
     }
-    if (warps == 1 || stage.reductions.empty()) return;
+    if (warps <= 1 || stage.reductions.empty()) return;
     line("__syncthreads();");
     for (const Reduction& reduction : stage.reductions) {
       const Instr& r = result(reduction);
@@ -677,22 +677,29 @@ class Printer {
   }
 
   void rows() {
-    const bool warp = warp_per_row(nest_);
+    const bool warp = within_warps(nest_);
+    const int sharing = nest_.schedule.row_threads;
     print_points();
     if (!warp && nest_.schedule.row_threads > kWarp) declare_parts(fmt::format("[{}]", nest_.schedule.row_threads / kWarp));
-    if (warp) line("const unsigned int thread = threadIdx.x & {};", kWarp - 1);
+    if (warp) line("const unsigned int thread = threadIdx.x & {};", sharing - 1);
     else line("const unsigned int thread = threadIdx.x;");
     declare_persistent(warp);
-    if (warp)
+    if (warp && sharing < kWarp) {
+      // The lanes of a warp meet in its shuffles, whatever row they have: those past the last one compute that again and store nothing.
+      open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, rows_per_block(nest_));
+      line("const bool inside = first + threadIdx.x / {} < points;", sharing);
+      line("const {} point = inside ? first + threadIdx.x / {} : points - 1;", count_, sharing);
+      row_owner_ = "inside";
+    } else if (warp) {
       open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})", count_,
            rows_per_block(nest_), kWarp);
-    else open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
+    } else open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
     unflatten_point();
     print_row_points();
     for (const Stage& stage : nest_.stages) {
       name_point_indices(stage);
       if (!stage.row) {
-        stage_body(stage, "thread == 0");
+        stage_body(stage, both(row_owner_, "thread == 0"));
         continue;
       }
       declare_accumulators(stage);
@@ -720,7 +727,7 @@ class Printer {
     tail_ = true;
     open("for ({} row = whole + thread; row < row_points; row += {})", count_, nest_.schedule.row_threads);
     unflatten_row(stage);
-    stage_body(stage, "");
+    stage_body(stage, row_owner_);
     close();
     tail_ = false;
     close();
@@ -736,7 +743,7 @@ class Printer {
     }
     open("for ({0} row = {1}{2}; row < {3}; row += {4})", count_, early ? "begin + " : "", first, early ? "stop" : end, step);
     unflatten_row(stage);
-    stage_body(stage, "");
+    stage_body(stage, row_owner_);
     close();
     if (!early) return;
     line("if ({}) break;", decided(stage));
@@ -768,7 +775,7 @@ class Printer {
     line("const {} row = {};", count_, width_ > 1 ? fmt::format("({}) * {}", at, width_) : at);
     line("if (row >= row_points) continue;");
     unflatten_row(stage);
-    stage_body(stage, "");
+    stage_body(stage, row_owner_);
     close();
   }
 
@@ -806,7 +813,7 @@ class Printer {
     if (warp) {
       std::string all;
       for (std::size_t i = 0; i < nest_.persistent.size(); ++i) all += (i ? " + " : "") + bytes(i);
-      at += fmt::format(" + threadIdx.x / {} * ({})", kWarp, all);
+      at += fmt::format(" + threadIdx.x / {} * ({})", nest_.schedule.row_threads, all);
     }
     for (std::size_t i = 0; i < nest_.persistent.size(); ++i) {
       line("{0}* const persistent{1} = ({0}*)({2});", cpp_type(nest_.persistent[i]), i, at);
@@ -1048,6 +1055,7 @@ class Printer {
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
+  std::string row_owner_;            // the condition under which a row's threads store, or ""
   bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
   std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;  // inner indices that have a name here

@@ -249,7 +249,11 @@ std::string function_text(std::string_view name, DType t, bool fast_math) {
   return "__device__ __forceinline__ " + text + "\n";
 }
 
-std::string warp_function(Op reduction) { return fmt::format("sn_warp_{}", trace::name(reduction).substr(sizeof("reduce_") - 1)); }
+constexpr int kWarp = 32;
+
+std::string warp_function(Op reduction, int lanes) {
+  return fmt::format("sn_warp_{}{}", trace::name(reduction).substr(sizeof("reduce_") - 1), lanes == kWarp ? "" : fmt::format("_{}", lanes));
+}
 
 template <class List, class Item>
 void add_once(List& list, Item item) {
@@ -310,10 +314,10 @@ std::string Helpers::neutral(Op reduction, DType t) {
   }
 }
 
-std::string Helpers::warp_reduce(Op reduction, DType dtype, const std::string& a) {
-  add_once(reductions_, std::pair(reduction, dtype));
+std::string Helpers::warp_reduce(Op reduction, DType dtype, int lanes, const std::string& a) {
+  add_once(reductions_, std::tuple(reduction, dtype, lanes));
   spell(trace::primitive(reduction).combine, dtype, "a", "b");  // asks for the helper that it calls
-  return fmt::format("{}({})", warp_function(reduction), a);
+  return fmt::format("{}({})", warp_function(reduction, lanes), a);
 }
 
 std::string Helpers::vector_type(DType dtype, int width) {
@@ -334,19 +338,19 @@ std::string Helpers::text() const {
   auto reductions = reductions_;
   std::sort(reductions.begin(), reductions.end());
   Helpers spelling(fast_math_);
-  for (auto [reduction, t] : reductions) {
-    // The butterfly gives every lane the same tree; where equal values can differ in their bits (-0 and +0, NaNs) lane 0 decides.
+  for (auto [reduction, t, lanes] : reductions) {
+    // The butterfly gives every lane the same tree; where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides.
     const bool same_bits = !is_floating(t) || reduction == Op::reduce_sum || reduction == Op::reduce_prod;
     out += fmt::format(R"(__device__ __forceinline__ {0} {1}({0} a) {{
-  for (int distance = 16; distance > 0; distance >>= 1) {{
+  for (int distance = {4}; distance > 0; distance >>= 1) {{
     const {0} b = __shfl_xor_sync(0xffffffffu, a, distance);
     a = {2};
   }}
   return {3};
 }}
 )",
-                       cpp_type(t), warp_function(reduction), spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
-                       same_bits ? "a" : "__shfl_sync(0xffffffffu, a, 0)");
+                       cpp_type(t), warp_function(reduction, lanes), spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
+                       same_bits ? "a" : lanes == kWarp ? "__shfl_sync(0xffffffffu, a, 0)" : fmt::format("__shfl_sync(0xffffffffu, a, threadIdx.x & {})", kWarp - lanes), lanes / 2);
   }
   return out;
 }

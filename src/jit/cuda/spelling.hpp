@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,8 @@ class Helpers {
   std::string cast(DType from, DType to, const std::string& a);
   /// The neutral element of a reduction.
   std::string neutral(trace::Op reduction, DType dtype);
-  /// Combines a value over the lanes of a warp; every lane has the result.
-  std::string warp_reduce(trace::Op reduction, DType dtype, const std::string& a);
+  /// Combines a value over 8, 16 or all 32 neighbouring lanes of a warp; each has the result.
+  std::string warp_reduce(trace::Op reduction, DType dtype, int lanes, const std::string& a);
   /// The name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
   std::string vector_type(DType dtype, int width);
 
@@ -38,7 +39,7 @@ class Helpers {
   bool fast_math_;
   std::vector<std::pair<std::string, DType>> functions_;
   std::vector<std::pair<DType, int>> vectors_;
-  std::vector<std::pair<trace::Op, DType>> reductions_;
+  std::vector<std::tuple<trace::Op, DType, int>> reductions_;  // with the lanes
 };
 
 }  // namespace sinter::jit::cuda

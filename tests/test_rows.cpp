@@ -1,0 +1,128 @@
+// Rows of every length that few threads, a warp or a block share, and kept in registers or in shared memory: sums, extremes with their
+// places, softmax and layer norm with what comes after, against float64 on every executor.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "program.hpp"
+#include "reference.hpp"
+#include "seed.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+std::mt19937& numbers() {
+  static std::mt19937 rng = [] {
+    const auto seed = test_seed();
+    MESSAGE("SINTER_TEST_SEED=" << seed);
+    return std::mt19937(seed);
+  }();
+  return rng;
+}
+std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
+
+/// `tolerance`: of the largest magnitude that there is.
+void check(const Tensor& got, const Ref& want, double tolerance, const char* what) {
+  REQUIRE(got.shape() == want.shape);
+  const auto all = values(got);
+  double most = 1;
+  for (const double value : want.v) most = std::max(most, std::abs(value));
+  std::size_t wrong = 0, first = 0;
+  for (std::size_t k = all.size(); k-- > 0;)
+    if (!(std::abs(all[k] - want.v[k]) <= tolerance * most)) ++wrong, first = k;
+  INFO(what, ": ", wrong, " of ", all.size(), ", the first at ", first);
+  if (wrong > 0) CHECK(all[first] == want.v[first]);
+  CHECK(wrong == 0);
+}
+
+/// Of each row by itself.
+Ref by_rows(const Ref& x, const std::function<std::vector<double>(const std::vector<double>&)>& f) {
+  Ref out = x;
+  const auto width = static_cast<std::size_t>(x.shape[1]);
+  for (std::size_t at = 0; at < x.v.size(); at += width) {
+    const auto row = x.v.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::vector<double> made = f({row, row + static_cast<std::ptrdiff_t>(width)});
+    std::copy(made.begin(), made.end(), out.v.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return out;
+}
+std::vector<double> softmax_of(std::vector<double> row) {
+  const double most = *std::max_element(row.begin(), row.end());
+  double sum = 0;
+  for (double& value : row) sum += value = std::exp(value - most);
+  for (double& value : row) value /= sum;
+  return row;
+}
+std::vector<double> normalised(std::vector<double> row) {
+  double mean = 0, squares = 0;
+  for (const double value : row) mean += value / static_cast<double>(row.size());
+  for (const double value : row) squares += (value - mean) * (value - mean) / static_cast<double>(row.size());
+  for (double& value : row) value = (value - mean) / std::sqrt(squares + 1e-5);
+  return row;
+}
+
+void check_rows(std::int64_t rows, std::int64_t width, DType dtype) {
+  CAPTURE(rows);
+  CAPTURE(width);
+  CAPTURE(std::string(sn::name(dtype)));
+  const double tolerance = dtype == DType::float32 ? 3e-6 : dtype == DType::float64 ? 1e-13 : 2e-3;
+  const auto [x, ref] = random(numbers(), {rows, width}, dtype, -3, 3);
+  const auto [w, rw] = random(numbers(), {width}, dtype, -2, 2);
+  const auto plus = [](double a, double b) { return a + b; };
+  const auto larger = [](double a, double b) { return std::max(a, b); };
+  const double least = -std::numeric_limits<double>::infinity();
+  const Tensor sums = sn::sum(x, -1), most = sn::max(x, -1);
+  sn::eval(sums, most);
+  check(sums, reduce(ref, {1}, 0, plus), tolerance * std::sqrt(static_cast<double>(width)), "sums");
+  check(most, reduce(ref, {1}, least, larger), 0, "maxima");
+  Ref places{{rows}, {}};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto begin = ref.v.begin() + row * width;
+    places.v.push_back(static_cast<double>(std::max_element(begin, begin + width) - begin));
+  }
+  check(sn::argmax(x, -1), places, 0, "places");
+  check(sn::softmax(x, -1), by_rows(ref, softmax_of), tolerance, "softmax");
+  check(sn::softmax(x * 2, -1) * w + 1, zip(zip(by_rows(map(ref, [](double v) { return 2 * v; }), softmax_of), rw, [](double a, double b) { return a * b; }), Ref{{1}, {1}}, plus),
+        tolerance, "softmax between points");
+  check(sn::layer_norm(x, w, w), zip(zip(by_rows(ref, normalised), rw, [](double a, double b) { return a * b; }), rw, plus), 4 * tolerance, "layer norm");
+}
+
+}  // namespace
+
+TEST_CASE("rows of every length") {
+  for (const std::int64_t width : {pick(2, 8), pick(9, 32), std::int64_t{64}, std::int64_t{128}, pick(33, 128), 4 * pick(17, 64), pick(129, 256), 4 * pick(65, 255), pick(1025, 1300)})
+    check_rows(pick(1, 75), width, DType::float32);
+  check_rows(1, 96, DType::float32);
+  check_rows(3, 4 * pick(1025, 1100), DType::float32);
+}
+
+TEST_CASE("rows of other types") {
+  for (const DType dtype : {DType::float16, DType::float64}) {
+    check_rows(pick(1, 50), 8 * pick(2, 32), dtype);
+    check_rows(pick(1, 50), pick(9, 300), dtype);
+  }
+}
+
+TEST_CASE("a row's NaN is its own") {
+  const std::int64_t rows = 37, width = 8 * pick(2, 20);
+  auto [x, ref] = random(numbers(), {rows, width}, DType::float32, -1, 1);
+  std::vector<float> with = x.to_vector<float>();
+  const auto sick = static_cast<std::size_t>(pick(0, rows - 1));
+  with[sick * static_cast<std::size_t>(width) + 5] = std::nanf("");
+  const Tensor bad = sn::from_span(with, {rows, width});
+  const auto most = values(sn::max(bad, -1)), soft = values(sn::softmax(bad, -1));
+  for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+    CHECK(std::isnan(most[row]) == (row == sick));
+    CHECK(std::isnan(soft[row * static_cast<std::size_t>(width)]) == (row == sick));
+  }
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
