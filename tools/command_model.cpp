@@ -156,9 +156,15 @@ bool is_plan(const std::string& path) {
   return std::string_view(start, sizeof start) == "snplan";
 }
 
+/// Of a function that was loaded.
+void print_served(const Function& function) {
+  for (const std::string& sizes : function.serves()) fmt::print("serves   {}\n", sizes);
+}
+
 int check(const Function& function, const std::string& file) {
   print_values("input", inputs_of(function));
   for (const std::string& output : function.outputs()) fmt::print("{:<8} {}\n", "output", output);
+  print_served(function);
   fmt::print("{}: {} plan{}\n", file, function.plans(), function.plans() == 1 ? "" : "s");
   return 0;
 }
@@ -183,6 +189,7 @@ int compile_model(const ModelRequest& request) {
   const double took = milliseconds(start);
   const Counters after = counters();
   print_figures(function);
+  print_served(Function::load(request.out, Location{}));
   fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)), function.plans(),
              function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
   if (request.explain) print_explanation(function.explain());

@@ -11,7 +11,7 @@ namespace sinter {
 inline constexpr std::int64_t kChannelBlock = 16;
 
 /// (batch, channels, rows, columns) -> (batch, ceil(channels / 16), rows, columns, 16), a view; zeros stand for the channels that fill the last block.
-/// A single channel, which broadcasts, stays one: (batch, 1, rows, columns, 1). Throws ShapeError for other ranks.
+/// A single channel, which broadcasts, stays one: (batch, 1, rows, columns, 1), beside others in blocks; it is convolved as it is, by planes. Throws ShapeError for other ranks.
 Tensor block_channels(const Arg& x);
 /// Back to (batch, channels, rows, columns). Throws ShapeError where the blocks do not hold as many.
 Tensor unblock_channels(const Arg& x, std::int64_t channels);

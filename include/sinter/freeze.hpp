@@ -87,6 +87,8 @@ class Function {
   int plans() const;                                ///< how many were made, or loaded
   /// Of each combination of sizes that is bound, the one called last first.
   std::vector<FrozenFigures> figures() const;
+  /// What each plan of a loaded function serves: "batch 4 to 7, seq = 16", each name's sizes while the others are as planned for.
+  std::vector<std::string> serves() const;
   /// The figures, and what explain() says of the plan that was called last.
   std::string explain() const;
 

@@ -52,6 +52,7 @@ const std::vector<InputSpec>& Function::inputs() const { return State::of(state_
 const std::vector<std::string>& Function::outputs() const { return State::of(state_, {}).outputs(); }
 int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
+std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }
 std::string Function::explain() const { return State::of(state_, {}).explain(); }
 
 }  // namespace sinter

@@ -174,17 +174,36 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
 }
 
 std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
-  std::string kept;
-  for (const FrozenPlan& plan : plans_) {
+  for (const FrozenPlan& plan : plans_)
     if (const auto values = plan.rules->at(sizes); values && plan.planned->holds(values->symbols)) return bind(plan.planned, plan.leaves, *values);
-    std::vector<std::string> holds;
-    for (std::size_t k = 0; k < axes_.size(); ++k)
-      holds.push_back(plan.rules->held[k] >= 0 ? fmt::format("{} = {}", axes_[k], plan.rules->held[k]) : fmt::format("{} about {}", axes_[k], plan.sizes[k]));
-    kept += fmt::format("{}{}", kept.empty() ? "" : "; ", fmt::join(holds, ", "));
-  }
   std::vector<std::string> asked;
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
-  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Make it again with these sizes prepared", fmt::join(asked, ", "), kept));
+  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Make it again with these sizes prepared", fmt::join(asked, ", "), fmt::join(serves(), "; ")));
+}
+
+/// "batch 4 to 7, seq = 16": each name's sizes around the one that was planned for, the others at theirs.
+std::vector<std::string> FrozenFunction::serves() const {
+  constexpr std::int64_t kLooks = 4096;
+  std::vector<std::string> all;
+  for (const FrozenPlan& plan : plans_) {
+    if (!plan.rules) continue;  // not from a file: any size is planned for
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < axes_.size(); ++k) {
+      const auto holds = [&](std::int64_t size) {
+        AxisSizes sizes = plan.sizes;
+        sizes[k] = size;
+        const auto values = plan.rules->at(sizes);
+        return values && plan.planned->holds(values->symbols);
+      };
+      std::int64_t first = plan.sizes[k], last = first;
+      while (first > 0 && plan.sizes[k] - first < kLooks && holds(first - 1)) --first;
+      while (last - plan.sizes[k] < kLooks && holds(last + 1)) ++last;
+      const bool more = last - plan.sizes[k] == kLooks;
+      names.push_back(more ? fmt::format("{} from {}", axes_[k], first) : first == last ? fmt::format("{} = {}", axes_[k], first) : fmt::format("{} {} to {}", axes_[k], first, last));
+    }
+    all.push_back(names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", ")));
+  }
+  return all;
 }
 
 std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, Location where) {

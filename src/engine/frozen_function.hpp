@@ -58,6 +58,7 @@ class FrozenFunction {
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
   int plans() const { return plan_count_; }
   std::vector<FrozenFigures> figures() const;
+  std::vector<std::string> serves() const;
   std::string explain() const;
 
   const std::vector<InputSpec>& inputs() const { return inputs_; }

@@ -10,8 +10,13 @@
 
 namespace sinter::model {
 
-std::vector<std::int64_t> read_integers(const Node&, std::size_t, const Tensor& tensor) {
-  return tensor.dtype() == DType::int64 ? tensor.to_vector<std::int64_t>() : tensor.astype(DType::int64).to_vector<std::int64_t>();
+std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor) {
+  try {
+    return tensor.dtype() == DType::int64 ? tensor.to_vector<std::int64_t>() : tensor.astype(DType::int64).to_vector<std::int64_t>();
+  } catch (const ValueError& error) {  // a placeholder
+    throw ModelError(fmt::format("{}: what it does depends on the elements of '{}'; such a model can be run, and not compiled or frozen: {}", describe(node),
+                                 input < node.inputs.size() ? node.inputs[input] : "its condition", error.what()));
+  }
 }
 
 std::vector<MissingOperator> missing_operators(const Graph& graph) {

@@ -56,7 +56,7 @@ struct Tap {
 std::vector<Tap> taps_along(const Call& c, const Tensor& g, std::int64_t size, const Sampling& how) {
   Tensor x = to_places(c, g, size, how.corners);
   if (how.mode == "nearest") x = rint(c.at_node(x));
-  x = brought_inside(c, x, size, how);
+  if (how.mode != "cubic") x = brought_inside(c, x, size, how);  // of a cubic each neighbour is, as in PyTorch
   const Tensor first = floor(c.at_node(x)), t = subtract(c.at_node(x), first);
   std::vector<std::pair<int, Tensor>> weights;
   if (how.mode == "nearest") {
@@ -173,8 +173,14 @@ Results non_max_suppression(const Call& c) {
   const bool by_score = c.has(4);
   const double least_score = number(4, 0);
   const bool centred = c.integer("center_point_box", 0) != 0;
-  eval(boxes, scores);
-  const auto b = boxes.to_vector<float>(c.where()), s = scores.to_vector<float>(c.where());
+  const auto [b, s] = [&] {
+    try {
+      eval({boxes, scores}, c.where());
+      return std::pair(boxes.to_vector<float>(c.where()), scores.to_vector<float>(c.where()));
+    } catch (const ValueError& error) {
+      c.refuse(fmt::format("how many boxes are left depends on the data; such a model can be run, and not compiled or frozen: {}", error.what()));
+    }
+  }();
   const std::int64_t batches = scores.size(0), classes = scores.size(1), count = scores.size(2);
   const auto box = [&](std::int64_t batch, std::int64_t k) {
     const float* const at = b.data() + (batch * count + k) * 4;

@@ -78,7 +78,8 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   const bool fits = (rank == 6 && in.size() == 5 && taps[1] == in[1] && taps[4] == in[4]) || (rank == 5 && in.size() == 4 && taps[1] == in[1]) ||
                     (rank == 4 && in.size() == 5 && taps[0] == in[1] && in[4] == kChannelBlock);
   if (!fits || taps.back() != kChannelBlock)
-    fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out", to_string(taps), to_string(in)));
+    fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps), to_string(in),
+                                       in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
   Convolution how;
   how.stride = per_axis(site, "stride", given.stride, 2, 1);
   how.dilation = per_axis(site, "dilation", given.dilation, 2, 1);
