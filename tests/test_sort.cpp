@@ -148,6 +148,39 @@ TEST_CASE("the largest and the smallest") {
   CHECK_THROWS_WITH_AS(sn::partition(x, 30), doctest::Contains("partition: kth = 30 is out of bounds for 30 elements"), sn::ValueError);
 }
 
+TEST_CASE("a few of a long row: every dtype, along any axis, among many that are equal, NaN the largest") {
+  for (int d = 0; d < sn::kDTypeCount; ++d)
+    for (const Shape& shape : {Shape{40}, Shape{5, 200}, Shape{150, 3}, Shape{20000}}) {
+      if (on_cuda() && (d % 4 != 3 || sn::element_count(shape) > 1000)) continue;
+      const auto type = static_cast<DType>(d);
+      const double wide = rng() % 2 == 0 ? 4 : 100;
+      auto [x, rx] = random(rng, shape, type, type == DType::bool_ || is_unsigned(type) ? 0 : -wide, wide);
+      if (is_floating(type) && rng() % 2 == 0) {
+        for (double& v : rx.v)
+          if (rng() % 7 == 0) v = rng() % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : -0.0;
+        x = sn::from_span(rx.v, shape).astype(type);
+      }
+      CAPTURE(sn::name(type));
+      CAPTURE(sn::to_string(shape));
+      const std::size_t axis = shape.size() > 1 && shape[0] > shape[1] ? 0 : shape.size() - 1;
+      for (const bool largest : {true, false}) {
+        const auto count = static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(shape[axis] / 8)) + 1;
+        CAPTURE(count);
+        const auto [found, order] = sn::topk(x, count, static_cast<std::int64_t>(axis), largest);
+        const Ref all = places(rx, axis, largest);
+        Shape some = shape;
+        some[axis] = count;
+        const Ref want = make(some, [&](const Coords& at) { return all.v[static_cast<std::size_t>(flat(shape, at))]; });
+        same(order, want);
+        same(found, make(some, [&](const Coords& at) {
+          Coords from = at;
+          from[axis] = static_cast<std::int64_t>(want.v[static_cast<std::size_t>(flat(some, at))]);
+          return rx.v[static_cast<std::size_t>(flat(shape, from))];
+        }));
+      }
+    }
+}
+
 TEST_CASE("searchsorted against the standard library, NaN the largest") {
   for (const std::int64_t n : {0, 1, 2, 7, 8, 100}) {
     if (on_cuda() && n != 7) continue;

@@ -275,13 +275,13 @@ class Pairs {
   Sizes shape_;
 };
 
-/// Every element of the last axis goes where as many come before it: two kernels of n^2 comparisons a row. Equal elements keep their
-/// order, NaN comes last. The elements, or the places where they lay.
-int ranked(Graph& out, const Node& node, bool places) {
+/// Every element of the last axis goes where as many come before it, if that is a place of the result: two kernels of n^2 comparisons a row. Equal
+/// elements keep their order, NaN comes last, of `largest` first. The elements, or the places where they lay.
+int ranked(Graph& out, const Node& node, bool places, bool largest) {
   const int x = node.inputs[0];
   const DType dtype = out.nodes[x].dtype;
   const Sizes shape = out.nodes[x].shape;
-  const Size n = shape.back();
+  const Size n = shape.back(), count = node.shape.back();
   Sizes square = shape, columns(shape.begin(), shape.end() - 1);
   square.push_back(n);
   columns.insert(columns.end(), {n, 1});
@@ -292,19 +292,25 @@ int ranked(Graph& out, const Node& node, bool places) {
 
   const int a = pairs.spread(x, columns), b = pairs.spread(x, rows);
   const auto both = [&](Op op, int left, int right) { return pairs.compute(op, DType::bool_, {left, right}); };
-  int before = both(Op::less, b, a), same = both(Op::equal, a, b);
+  const int low = largest ? a : b, high = largest ? b : a;  // b comes before a if low < high
+  int before = both(Op::less, low, high), same = both(Op::equal, a, b);
   if (is_floating(dtype)) {
-    const int last = pairs.compute(Op::isnan, DType::bool_, {a}), other_last = pairs.compute(Op::isnan, DType::bool_, {b});
-    before = both(Op::bitwise_or, before, both(Op::bitwise_and, last, pairs.compute(Op::bitwise_not, DType::bool_, {other_last})));
-    same = both(Op::bitwise_or, same, both(Op::bitwise_and, last, other_last));
+    const int high_last = pairs.compute(Op::isnan, DType::bool_, {high}), low_last = pairs.compute(Op::isnan, DType::bool_, {low});
+    before = both(Op::bitwise_or, before, both(Op::bitwise_and, high_last, pairs.compute(Op::bitwise_not, DType::bool_, {low_last})));
+    same = both(Op::bitwise_or, same, both(Op::bitwise_and, high_last, low_last));
   }
   const int earlier = both(Op::bitwise_or, before, both(Op::bitwise_and, same, both(Op::less, j, i)));
   const int rank = pairs.reduced(Op::reduce_sum, pairs.compute(Op::cast, DType::int64, {earlier}));
-  const int here = both(Op::equal, pairs.spread(rank, rows), i);
-  return pairs.picked(here, places ? j : pairs.spread(x, rows));
+
+  Sizes result = columns;
+  result[result.size() - 2] = count;
+  result.back() = n;
+  Pairs picks(out, node, result);
+  const int here = picks.compute(Op::equal, DType::bool_, {picks.spread(rank, rows), picks.count(result.size() - 2)});
+  return picks.picked(here, places ? picks.count(result.size() - 1) : picks.spread(x, rows));
 }
-int by_rank(Graph& out, const Node& node) { return ranked(out, node, false); }
-int places_by_rank(Graph& out, const Node& node) { return ranked(out, node, true); }
+int by_rank(Graph& out, const Node& node) { return ranked(out, node, false, false); }
+int places_by_rank(Graph& out, const Node& node) { return ranked(out, node, true, !node.ints.empty() && node.ints[1].hint() != 0); }
 
 /// Each element of the result asks all k indices whether they are its row: n * m * k comparisons.
 struct Matches {

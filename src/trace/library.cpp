@@ -17,7 +17,12 @@ Shape contraction(std::span<const Shape> operands, std::span<const std::int64_t>
   return shape;
 }
 
-Shape as_operand(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[0]; }
+/// Of argsort with attributes, as many places along the last axis as the first one says.
+Shape as_operand(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
+  Shape shape = operands[0];
+  if (!ints.empty()) shape.back() = ints[0];
+  return shape;
+}
 
 Shape convolution(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   const Shape &x = operands[0], &weight = operands[1];

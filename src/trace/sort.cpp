@@ -3,6 +3,8 @@
 
 #include <bit>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,9 @@ namespace {
 
 using namespace trace;
 
+// Of a row at least so many times as long, elements are selected; of a shorter one all are sorted.
+constexpr std::int64_t kSelected = 8;
+
 /// The argument as it is sorted: the axis counted from the front, the flat tensor where there is none.
 struct Line {
   Line(const Site& site, const Arg& arg, std::optional<std::int64_t> axis) : x(as_node(site, arg)) {
@@ -28,18 +33,18 @@ struct Line {
   std::int64_t along, length;
 };
 
-/// Sorted by the library along the last axis: a swap of two brings the axis there, and back.
-Tensor ascending(const Site& site, Op op, const Tensor& x, std::int64_t along) {
+/// By the library along the last axis: a swap of two brings the axis there, and back.
+Tensor ordered(const Site& site, Op op, const Tensor& x, std::int64_t along, std::vector<std::int64_t> ints = {}) {
   std::vector<std::int64_t> swapped(x.shape().size());
   std::iota(swapped.begin(), swapped.end(), 0);
   std::swap(swapped[static_cast<std::size_t>(along)], swapped.back());
-  return Tensor(make_permute(site, make_library(site, op, {make_permute(site, x.node(), swapped)}), swapped));
+  return Tensor(make_permute(site, make_library(site, op, {make_permute(site, x.node(), swapped)}, std::move(ints)), swapped));
 }
 
 /// The places in ascending order; in descending order what is equal lies backwards in the flipped tensor, and forwards in its flipped order.
 Tensor places(const Site& site, const Line& line, bool descending) {
-  if (!descending) return ascending(site, Op::argsort, line.x, line.along);
-  return (line.length - 1) - flip(ascending(site, Op::argsort, flip(line.x, line.along), line.along), line.along);
+  if (!descending) return ordered(site, Op::argsort, line.x, line.along);
+  return (line.length - 1) - flip(ordered(site, Op::argsort, flip(line.x, line.along), line.along), line.along);
 }
 
 Tensor first(const Tensor& x, std::int64_t axis, std::int64_t count) {
@@ -57,7 +62,7 @@ void check_kth(const Site& site, const Line& line, std::int64_t kth) {
 Tensor sort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
   const Scope scope("sort", x.where());
   const Line line(scope.site(), x, axis);
-  const Tensor sorted = ascending(scope.site(), Op::sort, line.x, line.along);
+  const Tensor sorted = ordered(scope.site(), Op::sort, line.x, line.along);
   return descending ? flip(sorted, line.along) : sorted;
 }
 
@@ -83,7 +88,8 @@ std::pair<Tensor, Tensor> topk(const Arg& x, std::int64_t count, std::int64_t ax
   const Scope scope("topk", x.where());
   const Line line(scope.site(), x, axis);
   if (count < 0 || count > line.length) fail<ValueError>(scope.site(), fmt::format("{} of {} elements along axis {}", count, line.length, axis));
-  const Tensor order = first(places(scope.site(), line, largest), line.along, count);
+  const Tensor order = kSelected * count <= line.length ? ordered(scope.site(), Op::argsort, line.x, line.along, {count, largest})
+                                                        : first(places(scope.site(), line, largest), line.along, count);
   return {take_along_axis(line.x, order, line.along), order};
 }
 

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <memory>
 #include <new>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 #include <unsupported/Eigen/FFT>
@@ -23,6 +25,8 @@ using Complex = std::complex<double>;
 constexpr std::int64_t kTaskElements = 16384;
 /// A factor beyond this costs more than Bluestein's three transforms of twice the length.
 constexpr std::int64_t kLargeFactor = 50;
+/// Numbers in the tables that a thread keeps.
+constexpr std::int64_t kKept = std::int64_t{1} << 19;
 
 std::int64_t largest_factor(std::int64_t n) {
   std::int64_t largest = 1;
@@ -55,6 +59,14 @@ class Transform {
     spectrum_.resize(around.size());
   }
 
+  std::int64_t length() const { return n_; }
+  std::int64_t table() const { return n_ + 3 * padded_; }
+  /// Whether real numbers go through a transform of half the length.
+  bool by_halves() const { return padded_ == 0 && n_ % 4 == 0; }
+  /// Of n real numbers the first n / 2 + 1 frequencies, and back, where by_halves().
+  void from_real(const double* from, Complex* to) { kiss_.fwd(to, from, static_cast<int>(n_)); }
+  void to_real(const Complex* from, double* to) { kiss_.inv(to, from, static_cast<int>(n_)); }
+
   void operator()(const Complex* from, Complex* to) {
     if (n_ == 1) return void(*to = *from);  // kissfft has no stage for it
     if (padded_ == 0) return kiss_.fwd(to, from, static_cast<int>(n_));
@@ -72,21 +84,51 @@ class Transform {
   Eigen::internal::kissfft_impl<double> kiss_;
 };
 
+/// The thread's own of that length. Tables are kept for the next call, for they take longer than the transform does.
+Transform& kept_transform(std::int64_t n) {
+  thread_local std::vector<std::unique_ptr<Transform>> kept;  // the last one used is the last
+  if (const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& transform) { return transform->length() == n; }); found != kept.end()) {
+    std::rotate(found, found + 1, kept.end());
+    return *kept.back();
+  }
+  kept.push_back(std::make_unique<Transform>(n));
+  std::int64_t all = 0;
+  for (const auto& transform : kept) all += transform->table();
+  while (kept.size() > 1 && all > kKept) {
+    all -= kept.front()->table();
+    kept.erase(kept.begin());
+  }
+  return *kept.back();
+}
+
 template <class T> class Rows {
  public:
   Rows(const fuse::LibraryCall& call, std::span<void* const> pointers) : call_(call), pointers_(pointers) {}
 
   void run(std::int64_t n, std::int64_t begin, std::int64_t end) const {
-    Transform transform(n);
+    std::optional<Transform> large;
+    Transform& transform = n > kKept ? large.emplace(n) : kept_transform(n);
     const auto count = static_cast<std::size_t>(n);
-    std::vector<Complex> in(count), out(count);
-    const std::int64_t given = call_.operands[0].shape.back();
-    const bool to_real = call_.op == Op::irfft_even || call_.op == Op::irfft_odd;
+    const std::int64_t given = call_.operands[0].shape.back(), kept = call_.shape.back();
+    const bool to_real = call_.op == Op::irfft_even || call_.op == Op::irfft_odd, halves = transform.by_halves() && (to_real || call_.op == Op::rfft);
+    std::vector<Complex> in(halves && !to_real ? 0 : count), out(halves && to_real ? 0 : count);
+    std::vector<double> real(halves ? count : 0);
     T* const result = static_cast<T*>(pointers_.back());
     for (std::int64_t row = begin; row < end; ++row) {
       const T* const re = at(0, row);
       const T* const im = call_.operands.size() > 1 ? at(1, row) : nullptr;
+      if (halves && !to_real) {
+        for (std::int64_t k = 0; k < n; ++k) real[static_cast<std::size_t>(k)] = re[k * stride(0)];
+        transform.from_real(real.data(), out.data());
+        write(out, row, kept, result);
+        continue;
+      }
       for (std::int64_t k = 0; k < given; ++k) in[static_cast<std::size_t>(k)] = Complex(re[k * stride(0)], im ? im[k * stride(1)] : T(0));
+      if (halves) {
+        transform.to_real(in.data(), real.data());
+        for (std::int64_t k = 0; k < n; ++k) result[row * n + k] = static_cast<T>(real[static_cast<std::size_t>(k)]);
+        continue;
+      }
       if (to_real) {
         in[0] = in[0].real();
         if (n % 2 == 0) in[count / 2] = in[count / 2].real();
@@ -98,15 +140,17 @@ template <class T> class Rows {
         for (std::int64_t k = 0; k < n; ++k) result[row * n + k] = static_cast<T>(out[static_cast<std::size_t>(k)].real());
         continue;
       }
-      const std::int64_t kept = call_.shape.back();
-      for (std::int64_t k = 0; k < kept; ++k) {
-        result[row * 2 * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].real());
-        result[(row * 2 + 1) * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].imag());
-      }
+      write(out, row, kept, result);
     }
   }
 
  private:
+  static void write(const std::vector<Complex>& out, std::int64_t row, std::int64_t kept, T* result) {
+    for (std::int64_t k = 0; k < kept; ++k) {
+      result[row * 2 * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].real());
+      result[(row * 2 + 1) * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].imag());
+    }
+  }
   /// Operand number `k` along row `row`.
   const T* at(std::size_t k, std::int64_t row) const {
     const auto& operand = call_.operands[k];

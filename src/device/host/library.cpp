@@ -53,7 +53,7 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::eigh:
     case trace::Op::eigvalsh: return decompose(call, pointers, threads);
     case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
-    case trace::Op::argsort: return argsort_rows(call.operands[0], pointers[0], pointers[1], threads);
+    case trace::Op::argsort: return call.ints.empty() ? argsort_rows(call.operands[0], pointers[0], pointers[1], threads) : argtopk_rows(call, pointers[0], pointers[1], threads);
     case trace::Op::scatter:
     case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
     case trace::Op::fft:

@@ -28,6 +28,8 @@ constexpr std::int64_t kTaskElements = 16384;
 constexpr std::int64_t kDigitsFrom = 512;
 // A quicksort takes about half a microsecond, however few there are.
 constexpr std::int64_t kQuicksortFrom = 64;
+// Elements that are compared with a bound together.
+constexpr std::int64_t kGlance = 64;
 // A row is split among threads in pieces of this length at least.
 constexpr std::int64_t kPiece = 65536;
 
@@ -282,6 +284,48 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
   });
 }
 
+/// The places of the first `count` elements, ascending or descending, the ones that come first where they are equal. An element that is not before the
+/// last of those met so far is passed over, which most are at a glance.
+template <class T> void select_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, std::int64_t count, bool largest) {
+  struct Item {
+    BitsOf<T> key;
+    std::int64_t place;
+    bool operator<(const Item& other) const { return key != other.key ? key < other.key : place < other.place; }
+  };
+  const auto item = [&](std::int64_t k) {
+    const BitsOf<T> key = to_place_key(from[k * stride]);
+    return Item{static_cast<BitsOf<T>>(largest ? ~key : key), k};
+  };
+  std::vector<Item> met;
+  const auto room = static_cast<std::size_t>(std::min(n, std::max<std::int64_t>(2 * count, kQuicksortFrom)));
+  met.reserve(room);
+  const auto keep_first = [&] {
+    std::nth_element(met.begin(), met.begin() + (count - 1), met.end());
+    met.resize(static_cast<std::size_t>(count));
+  };
+  std::int64_t k = 0;
+  while (met.size() < room) met.push_back(item(k++));
+  keep_first();
+  while (k < n) {
+    const std::int64_t end = std::min(n, k + kGlance);
+    const Item& last = met[static_cast<std::size_t>(count - 1)];
+    const T bound = from[last.place * stride];
+    bool some = false;  // of those that are not behind the bound; NaN are always asked
+    if constexpr (!std::is_arithmetic_v<T>) some = true;
+    else if (largest) for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] <= bound);
+    else for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] >= bound);
+    for (; some && k < end; ++k)
+      if (const Item next = item(k); next < last) {
+        met.push_back(next);  // there is room
+        if (met.size() == room) keep_first();
+      }
+    k = end;
+  }
+  if (std::ssize(met) > count) keep_first();
+  std::sort(met.begin(), met.end());
+  for (std::int64_t i = 0; i < count; ++i) to[i] = met[static_cast<std::size_t>(i)].place;
+}
+
 /// sort(elements of a row, their stride, its number, threads within it) for each row.
 template <class T, class Sort> void each_row(const fuse::LibraryOperand& operand, const void* buffer, int threads, const Sort& sort) {
   const std::size_t rank = operand.shape.size();
@@ -321,6 +365,15 @@ void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void*
   visit_storage(operand.dtype, [&]<class T>() {
     each_row<T>(operand, buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int inside) {
       argsort_row(from, stride, static_cast<std::int64_t*>(result) + row * n, n, inside);
+    });
+  });
+}
+
+void argtopk_rows(const fuse::LibraryCall& call, const void* buffer, void* result, int threads) {
+  const std::int64_t count = call.shape.back();
+  visit_storage(call.operands[0].dtype, [&]<class T>() {
+    each_row<T>(call.operands[0], buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int) {
+      select_row(from, stride, static_cast<std::int64_t*>(result) + row * count, call.operands[0].shape.back(), count, call.ints[1] != 0);
     });
   });
 }

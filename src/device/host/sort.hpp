@@ -9,5 +9,7 @@ namespace sinter::device {
 void sort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads);
 /// Where the elements lay, as int64.
 void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads);
+/// Where the first of them lay, the least or (attribute 1) the greatest first, NaN the greatest; equal elements keep their order either way.
+void argtopk_rows(const fuse::LibraryCall& call, const void* buffer, void* result, int threads);
 
 }  // namespace sinter::device
