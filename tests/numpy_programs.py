@@ -364,6 +364,11 @@ np.histogram(x, bins='auto')[0], np.histogram(x, bins='sturges')[1] | x=f64[40]
 np.array([2**63, 2**63 + 5]), np.array([-1, 2**63]), x | x=u64[n]
 np.kaiser(7, 8.6) * x | x=f64[7]
 np.rollaxis(x, 2), np.rollaxis(x, 0, 3) | x=T[n,m,k]
+np.piecewise(x, [x < 0, x >= 0], [lambda t: -t, lambda t: t * 2]) | x=F[n,m]
+np.apply_along_axis(lambda r: r[::-1] * 2, 0, x), np.apply_along_axis(np.sum, 1, x) | x=f64[3,m]
+np.apply_along_axis(lambda r: np.outer(r, r), 1, x) | x=f64[2,4,3]
+np.fromfunction(lambda i, j: i * 2 + j, (3, 4)) + x, np.vectorize(lambda t: t * 2)(x) | x=f64[4]
+f = lambda a, k=2: a * k; f(x) - f(x, k=3) | x=F[n,m]
 """
 
 ALL = ["b1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]

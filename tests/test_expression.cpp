@@ -445,7 +445,7 @@ TEST_CASE("faults of functions point at the line in them and at the call") {
       {"def f(a, b=1): return a\nf(1, 2, 3)", "too many arguments; it takes a, b=…"},
       {"def f(a, b=1): return a\nf(x, a=2)", "given 'a' twice"},
       {"def f(a, b=1): return a\nf(x, c=2)", "no parameter 'c'"},
-      {"def f(a): return a\nf + 1", "'f' is a function; call it: f(…)"},
+      {"def f(a): return a\nf + 1", "+ takes tensors and numbers, not a function"},
       {"def f(a): return\nf(x)", "an operand is missing"},
       {"return x", "belongs into a function"},
       {"def f(a): return a if a else 1\nf(x)", "where(condition"},
@@ -582,6 +582,8 @@ TEST_CASE("conditions, chains, lists made of others, parts as targets, grids") {
   CHECK_RECORDS("np.stack([row[:2] for row in x])", stack({x(0)(Slice{0, 2}), x(1)(Slice{0, 2}), x(2)(Slice{0, 2}), x(3)(Slice{0, 2})}));
   CHECK_RECORDS("y[0], y[1] = 5, 7; y", [y = y]() mutable { y(0) = 5; y(1) = 7; return y; }());
   CHECK_RECORDS("a = c = y * 2; a + c", y * 2 + y * 2);
+  CHECK_RECORDS("y[0] = y[1] = 7; y", [y = y]() mutable { y(0) = 7; y(1) = 7; return y; }());
+  CHECK(message<ShapeError>("np.tensorsolve(zeros((2, 2)), zeros(3))").find("tools/") == std::string::npos);
   CHECK_RECORDS("a, b, c, d = x; c", x(2));
   CHECK_RECORDS("np.r_[y, y]", concatenate({y, y}));
   CHECK_RECORDS("np.c_[y, y]", concatenate({reshape(y, {-1, 1}), reshape(y, {-1, 1})}, 1));
@@ -593,6 +595,14 @@ TEST_CASE("conditions, chains, lists made of others, parts as targets, grids") {
   CHECK(graph(expr("x.shape == (4, 6)")) == graph(full({}, true)));
   CHECK(graph(expr("x.shape != (4, 5)")) == graph(full({}, true)));
   CHECK(number("2**63 - 2**62").dtype == DType::int64);
+  CHECK_RECORDS("f = lambda a, k=2: a * k; f(x) + f(y, k=3)", x * 2 + y * 3);
+  CHECK_RECORDS("(lambda a: a + 1)(x)", x + 1);
+  CHECK_RECORDS("def g(a, k): return piecewise(a, [a < 0], [lambda t: t * k, 1])\ng(x, 3)", piecewise(x, {x < 0}, {x * 3, Tensor(std::int64_t{1})}));
+  CHECK_RECORDS("np.apply_along_axis(np.sum, 0, x)", reshape(stack({sum(x.T()(0)), sum(x.T()(1)), sum(x.T()(2)), sum(x.T()(3)), sum(x.T()(4)), sum(x.T()(5))}), {6}));
+  CHECK_RECORDS("np.vectorize(lambda t: t * 2)(x)", x * 2);
+  CHECK(expr("np.fromfunction(lambda i, j: i + j, (2, 3))").shape() == Shape{2, 3});
+  CHECK(message("np.vectorize(x)").find("takes a function first") != std::string::npos);
+  CHECK(message("(lambda a: a + q)(x)").find("lambda() is called here") != std::string::npos);
   CHECK(message("[k for k in n]").find("not an integer") != std::string::npos);
   CHECK(message("[k for k in range(3) if k]").find("without a condition") != std::string::npos);
 }
@@ -666,7 +676,7 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
       {"x and y", "write (a) & (b)", 2},
       {"not x", "write ~(a)", 0},
       {"x if y else x", "where(condition", 2},
-      {"lambda x: x", "def f(x): return", 0},
+      {"lambda x: x", "result is a function", 0},
       {"for k in x", "no loops", 0},
       {"from math import pi", "nothing can be imported", 0},
       {"import math", "nothing can be imported", 0},

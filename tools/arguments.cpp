@@ -23,7 +23,7 @@ std::string signature(const std::vector<Parameter>& parameters) {
 
 std::string_view kind_name(const Value& value) {
   constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
-                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1"};
+                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1", "a function"};
   return names[value.is.index()];
 }
 

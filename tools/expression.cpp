@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <set>
@@ -50,7 +51,7 @@ class Parser {
       offset = peek().offset;
       last = statement();
     }
-    if (!last) throw Fault{offset, offset == 0 && definitions_.empty() ? "the expression is empty" : "the last statement gives no result"};
+    if (!last) throw Fault{offset, offset == 0 && functions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
     if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
       if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
@@ -99,7 +100,9 @@ class Parser {
     Token name;
     std::vector<Parameter> parameters;
     std::size_t begin = 0;  // its body
-    bool active = false;  // being called
+    bool nameless = false;  // a lambda: the body is one expression
+    Bindings around;        // what names of a function it was written in meant there
+    bool active = false;    // being called
   };
 
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
@@ -170,6 +173,9 @@ class Parser {
           for (std::size_t at = 0; (at = message.find(space, at)) != std::string::npos;) message.erase(at, space.size());
         constexpr std::string_view kNumbers = " are C++ numbers; read one from a tensor with item<T>()";
         if (const std::size_t at = message.find(kNumbers); at != std::string::npos) message.replace(at, kNumbers.size(), " are numbers, not tensors");
+        // Of what a function of the table is composed of, the place is no line of the user's.
+        if (const std::size_t place = message.rfind("tools/"), from = message.rfind(" at ", place); place != std::string::npos && from != std::string::npos && message.find(' ', place) == std::string::npos)
+          message.erase(from);
         const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
         if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
         return point_at(text_, offset, message);
@@ -256,9 +262,10 @@ class Parser {
       one.equals = next().offset;
       all.push_back(std::move(one));
     }
-    Value value = expressions();
-    for (const Targets& targets : all) value = assign_all(targets, std::move(value));
-    return value;
+    const Value value = expressions();
+    Value worth;
+    for (const Targets& targets : all) worth = assign_all(targets, value);
+    return worth;
   }
 
   /// What the statement is worth.
@@ -318,7 +325,6 @@ class Parser {
   }
 
   void assign(const Token& name, Value value) {
-    if (scopes_.size() == 1) definitions_.erase(std::string(name.text));
     scopes_.back().insert_or_assign(std::string(name.text), std::move(value));
   }
 
@@ -412,8 +418,8 @@ class Parser {
     if (!peek().is(":")) throw Fault{peek().offset, "':' is missing here; a function is defined as def name(parameter, other=value): …"};
     next();
     body_of(function, def);
-    scopes_.back().erase(std::string(function.name.text));
-    definitions_.insert_or_assign(std::string(function.name.text), std::move(function));
+    functions_.push_back(std::move(function));
+    assign(functions_.back().name, {Callable{functions_.size() - 1, nullptr}, functions_.back().name.offset});
   }
 
   Parameter parameter(const Definition& function) {
@@ -423,7 +429,7 @@ class Parser {
     check_assignable(name);
     for (const Parameter& other : function.parameters)
       if (other.name == name.text) throw Fault{name.offset, fmt::format("{}() has two parameters '{}'", function.name.text, name.text)};
-    if (peek().is(":")) throw Fault{peek().offset, "parameters have no types here"};
+    if (peek().is(":") && !function.nameless) throw Fault{peek().offset, "parameters have no types here"};
     if (accept("=")) return {name.text, expression()};
     if (!function.parameters.empty() && function.parameters.back().otherwise)
       throw Fault{name.offset, fmt::format("'{}' without a value follows a parameter that has one", name.text)};
@@ -454,16 +460,40 @@ class Parser {
     if (peek().kind != TokenKind::end && peek().kind != TokenKind::separator) --at_;  // the line's end, which ends the statement
   }
 
-  /// What is recorded where a function is called.
-  Value invoke(Definition& function, const Token& name) {
-    const std::vector<Argument> given = arguments({}).list;
+  /// lambda a, b=2: expression
+  Value nameless(const Token& word) {
+    Definition function;
+    function.name = word;
+    function.nameless = true;
+    if (scopes_.size() > 1) function.around = scopes_.back();
+    while (!peek().is(":")) {
+      function.parameters.push_back(parameter(function));
+      if (!accept(",")) break;
+    }
+    if (!peek().is(":")) unexpected(peek());
+    next();
+    function.begin = at_;
+    int open = 0;
+    for (; peek().kind != TokenKind::end && peek().kind != TokenKind::separator; ++at_) {
+      if (open == 0 && (peek().is(",") || opens(peek()) < 0)) break;
+      open += opens(peek());
+    }
+    if (at_ == function.begin) unexpected(peek());
+    functions_.push_back(std::move(function));
+    return {Callable{functions_.size() - 1, nullptr}, word.offset};
+  }
+
+  /// What is recorded where a function is called, on these arguments.
+  Value invoke(Definition& function, const std::vector<Argument>& given, const Token& name) {
     if (function.active) throw Fault{name.offset, fmt::format("{}() calls itself; there is no recursion here", name.text)};
     Bindings scope = bound(function, given, name);
+    for (const auto& [around, value] : function.around) scope.emplace(around, value);
     const std::size_t back = std::exchange(at_, function.begin);
     std::optional<Value> result;
     try {
       scopes_.push_back(std::move(scope));
       function.active = true;
+      if (function.nameless) result = expression();
       while (!result) {
         skip_separators();
         if (is_word("return")) {
@@ -487,6 +517,52 @@ class Parser {
     written_.clear();
     result->offset = name.offset;
     return *std::move(result);
+  }
+  Value invoke(const Callable& callable, const std::vector<Argument>& given, std::size_t offset) {
+    if (callable.function) return recorded(offset, [&] { return call_with_keywords(*callable.function, given, offset); }, callable.function->name);
+    Token name = functions_[callable.number].name;
+    name.offset = offset;
+    return invoke(functions_[callable.number], given, name);
+  }
+
+  /// NumPy's functions that take functions: piecewise, apply_along_axis, fromfunction, vectorize. Nothing for others.
+  std::optional<Value> of_functions(const Token& name, std::vector<Argument>& list) {
+    const auto callable = [&](std::size_t k) { return k < list.size() ? list[k].value.as<Callable>() : nullptr; };
+    const std::size_t offset = name.offset;
+    if (name.text == "vectorize" && callable(0) && list.size() == 1) return list[0].value;
+    if (name.text == "fromfunction" && callable(0) && list.size() > 1) {
+      std::vector<Argument> places;
+      const Value grid = call(*find_function("indices"), {{{}, list[1].value}}, offset);
+      for (const Tensor& along : unstack(*grid.as<Tensor>(), 0, Location{})) places.push_back({{}, {list.size() > 2 ? along : astype(along, DType::float64), offset}});
+      return invoke(*callable(0), places, offset);
+    }
+    if (name.text == "apply_along_axis" && callable(0) && list.size() == 3 && list[1].value.as<std::int64_t>()) return along_axis(*callable(0), *list[1].value.as<std::int64_t>(), array_of(list[2].value, name.text), offset);
+    if (name.text == "piecewise" && list.size() == 3) {
+      const Tuple* values = list[2].value.as<Tuple>();
+      if (!values) return std::nullopt;
+      Tuple computed;
+      for (const Value& value : *values) computed.push_back(value.as<Callable>() ? invoke(*value.as<Callable>(), {list[0]}, value.offset) : value);
+      list[2].value.is = std::move(computed);
+    }
+    return std::nullopt;
+  }
+  /// The function of each vector along the axis; its results lie where the axis was.
+  Value along_axis(const Callable& callable, std::int64_t axis, const Tensor& x, std::size_t offset) {
+    const Tensor last = recorded(offset, [&] { return moveaxis(x, axis, -1); });
+    const std::int64_t size = last.shape().back(), count = size == 0 ? 0 : last.size() / size;
+    if (count == 0 || count > 4096) throw Fault{offset, fmt::format("apply_along_axis() takes from 1 to 4096 vectors, not {}", count)};
+    std::vector<Tensor> results;
+    for (const Tensor& vector : unstack(reshape(last, Shape{count, size}), 0, Location{}))
+      results.push_back(array_of(invoke(callable, {{{}, {vector, offset}}}, offset), "apply_along_axis"));
+    return recorded(offset, [&]() -> Value {
+      const Tensor all = stack(results, 0, Location{});
+      Shape shape(last.shape().begin(), last.shape().end() - 1);
+      shape.insert(shape.end(), results[0].shape().begin(), results[0].shape().end());
+      const std::int64_t place = axis < 0 ? axis + x.ndim() : axis;
+      std::vector<std::int64_t> from, to;
+      for (int k = 0; k < results[0].ndim(); ++k) from.push_back(x.ndim() - 1 + k), to.push_back(place + k);
+      return {moveaxis(reshape(all, shape), from, to), offset};
+    });
   }
 
   Bindings bound(const Definition& function, const std::vector<Argument>& given, const Token& call) const {
@@ -570,6 +646,7 @@ class Parser {
   Value expression() {
     Value value = disjunction();
     if (!is_word("if")) return value;
+    const Depth depth(*this);
     const Token word = next();
     const bool holds = truth(disjunction(), word);
     if (!is_word("else")) throw Fault{word.offset, "a conditional is written a if condition else b"};
@@ -766,7 +843,7 @@ class Parser {
       case TokenKind::integer: return token.above_int64 ? Value{static_cast<std::uint64_t>(token.integer), token.offset} : Value{token.integer, token.offset};
       case TokenKind::floating: return {token.floating, token.offset};
       case TokenKind::string: return {std::string(token.text), token.offset};
-      case TokenKind::name: return named(token);
+      case TokenKind::name: return token.text == "lambda" ? nameless(token) : named(token);
       default: break;
     }
     if (token.is("...")) return {Ellipsis{}, token.offset};
@@ -842,6 +919,7 @@ class Parser {
       at_ = item;
       items.push_back(expression());
       if (at_ != word) unexpected(peek());
+      if (++listed_ > 1000000) throw Fault{tokens_[word].offset, "lists made of others hold a million items at most; tensors hold more"};
     }
     scope.erase(std::string(name.text));
     if (before) scope.emplace(name.text, *before);
@@ -921,16 +999,17 @@ class Parser {
 
   Value meaning(const Token& token, bool variables) {
     if (variables) {
-      if (const auto definition = definitions_.find(token.text); definition != definitions_.end() && !scopes_.back().contains(token.text)) {
-        if (peek().is("(")) return invoke(definition->second, token);
-        throw Fault{token.offset, fmt::format("'{}' is a function; call it: {}(…)", token.text, token.text)};
-      }
       if (const Value* value = variable(token.text)) return {value->is, token.offset};
     }
     for (const Constant& constant : constants())
       if (constant.name == token.text) return {constant.value.is, token.offset};
     if (peek().is("("))
       if (const Function* function = find_function(token.text)) return call_of(*function, token, {});
+    if (peek().is("(") && (token.text == "apply_along_axis" || token.text == "fromfunction" || token.text == "vectorize")) {
+      std::vector<Argument> given = arguments({}).list;
+      if (const auto value = of_functions(token, given)) return *value;
+      throw Fault{token.offset, fmt::format("{0}() takes a function first: {0}({1})", token.text, token.text == "vectorize" ? "f" : token.text == "fromfunction" ? "f, shape" : "f, axis, array")};
+    }
     if (const auto dtype = find_dtype(token.text)) return {*dtype, token.offset};
     if (peek().is("[") && (token.text == "mgrid" || token.text == "ogrid" || token.text == "r_" || token.text == "c_")) return grid(token);
     if (const Function* function = find_function(token.text)) {
@@ -939,6 +1018,7 @@ class Parser {
         const Token method = next();
         return recorded(method.offset, [&] { return call_ufunc_method(*function, method.text, arguments({}).list, method.offset); });
       }
+      if (peek().is(",") || peek().is(")") || peek().is("]")) return {Callable{0, function}, token.offset};  // handed to another one
       throw Fault{token.offset, fmt::format("'{}' is a function; call it: {}(…)", token.text, token.text)};
     }
     if (!variables)
@@ -953,7 +1033,6 @@ class Parser {
       for (const auto& [name, value] : bindings_) known.push_back(name);
       for (const Bindings* scope : {&scopes_.back(), &scopes_.front()})
         for (const auto& [name, value] : *scope) known.push_back(name);
-      for (const auto& [name, definition] : definitions_) known.push_back(name);
     }
     for (const Function& function : functions()) known.push_back(function.name);
     for (const Constant& constant : constants()) known.push_back(constant.name);
@@ -996,6 +1075,7 @@ class Parser {
   Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
     const bool method = !first.empty();
     auto [list, out] = arguments(std::move(first));
+    if (const auto value = of_functions(name, list)) return *value;
     if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
       if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
       else list[0].keyword = "a";
@@ -1007,6 +1087,7 @@ class Parser {
 
   /// float32(x) converts, as in NumPy.
   Value called(const Value& value) {
+    if (const auto* callable = value.as<Callable>()) return invoke(*callable, arguments({}).list, value.offset);
     const auto* dtype = value.as<DType>();
     if (!dtype) throw Fault{peek().offset, fmt::format("{} cannot be called", kind_name(value))};
     std::vector<Argument> list = arguments({}).list;
@@ -1242,10 +1323,11 @@ class Parser {
   std::size_t at_ = 0;
   int depth_ = 0;
   std::vector<Bindings> scopes_ = std::vector<Bindings>(1);  // the script's names, then those of functions being called
-  std::map<std::string, Definition, std::less<>> definitions_;
+  std::deque<Definition> functions_;  // of the text
   std::size_t written_at_ = 0;        // the last tuple that was written out in this statement: its place
   std::vector<std::string> written_;  // and its items
   std::set<std::string_view> used_;
+  std::size_t listed_ = 0;  // items of lists made of others
 };
 
 }  // namespace

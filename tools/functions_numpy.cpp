@@ -105,7 +105,7 @@ Value as_strided_(const Arguments& a) {  // NumPy counts in bytes
     if (stride % item != 0) a.fail(2, fmt::format("a stride of {} bytes is not one of whole elements, of {} bytes each", stride, item));
     stride /= item;
   }
-  return {as_strided(x, a.shape(1), strides)};
+  return {as_strided(a.operand(0), a.shape(1), strides)};
 }
 Value block_(const Arguments& a) {
   const int levels = levels_of(*a.given(0));
@@ -142,11 +142,12 @@ Value choose_(const Arguments& a) {
   all = broadcast_arrays(all, kNowhere);
   which = expand_dims(all.back(), 0);
   all.pop_back();
-  return {squeeze(take_along_axis(stack(all, 0, kNowhere), which, 0), 0)};
+  const Tensor stacked = stack(all, 0, kNowhere);
+  return {squeeze(take_along_axis(Arg(stacked, kNowhere), Arg(which, kNowhere), 0), 0)};
 }
 Value copyto_(const Arguments& a) {
   const Tensor target = a.tensor(0), source = a.tensor(1);
-  if (!can_cast(source.dtype(), target.dtype(), Casting::same_kind) && !a.given(1)->is_number()) a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
+  if (!can_cast(source.dtype(), target.dtype(), Casting::same_kind) && !(a.given(1)->is_number() && !a.given(1)->as<double>())) a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
   const Tensor copied = broadcast_to(astype(source, target.dtype()), target.shape());
   return {a.given(2) ? broadcast_to(where(a.operand(2), copied, target), target.shape()) : copied};
 }
@@ -310,13 +311,15 @@ Value tensorinv_(const Arguments& a) {
   Shape shape(middle, x.shape().end());
   const std::int64_t columns = element_count(shape);
   shape.insert(shape.end(), x.shape().begin(), middle);
-  return {reshape(inv(reshape(x, {-1, columns})), shape)};
+  const Tensor matrix = reshape(x, {-1, columns});
+  return {reshape(inv(Arg(matrix, kNowhere)), shape)};
 }
 Value tensorsolve_(const Arguments& a) {
   const Tensor x = a.tensor(0), b = a.tensor(1);
   if (b.ndim() > x.ndim()) a.fail(1, "b has more axes than a");
   const Shape shape(x.shape().begin() + b.ndim(), x.shape().end());
-  return {reshape(solve(reshape(x, {b.size(), element_count(shape)}), reshape(b, Shape{-1})), shape)};
+  const Tensor matrix = reshape(x, {b.size(), element_count(shape)}), right = reshape(b, Shape{-1});
+  return {reshape(solve(Arg(matrix, kNowhere), Arg(right, kNowhere)), shape)};
 }
 Value trim_zeros_(const Arguments& a) {
   const Tensor x = a.tensor(0);

@@ -25,8 +25,15 @@ struct Limits {
   DType dtype;
 };
 
+/// A function as a value: one of the text, by its number there, or one of the table.
+struct Function;
+struct Callable {
+  std::size_t number = 0;
+  const Function* function = nullptr;
+};
+
 struct Value {
-  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t> is;  // std::uint64_t: an integer above 2^63 - 1
+  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t, Callable> is;  // std::uint64_t: an integer above 2^63 - 1
   std::size_t offset = 0;  // where in the expression it came from
 
   template <class T> const T* as() const { return std::get_if<T>(&is); }

@@ -68,7 +68,7 @@ std::string_view advice_on_word(std::string_view word) {
   if (word == "not") return "'not' does not work on arrays; write ~(a) or logical_not(a)";
   if (word == "if" || word == "else") return "a condition is one truth value; where(condition, a, b) chooses element by element";
   if (word == "for" || word == "while") return "there are no loops; write the statement for whole tensors";
-  if (word == "lambda") return "there are no nameless functions; write def f(x): return …";
+  if (word == "lambda") return "a nameless function is written lambda x: …";
   if (word == "def") return "a function is defined outside of others, at the start of a statement";
   if (word == "return") return "return belongs into a function: def f(x): return …";
   if (word == "import" || word == "from") return "nothing can be imported but numpy, whose functions are here by themselves";
