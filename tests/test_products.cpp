@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <limits>
 
+#include "draws.hpp"
 #include "program.hpp"
 #include "reference.hpp"
-#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -21,15 +21,6 @@ using sn::Tensor;
 
 namespace {
 
-std::mt19937& numbers() {
-  static std::mt19937 rng = [] {
-    const auto seed = test_seed();
-    MESSAGE("SINTER_TEST_SEED=" << seed);
-    return std::mt19937(seed);
-  }();
-  return rng;
-}
-std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
 std::pair<Tensor, Ref> drawn(const Shape& shape, DType dtype = DType::float32) { return random(numbers(), shape, dtype, -2, 2); }
 
 /// Over the rows of a (m, k) and b (n, k): what f makes of two elements, combined.

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "draws.hpp"
 #include "program.hpp"
 #include "reference.hpp"
-#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -18,16 +18,6 @@ using sn::Shape;
 using sn::Tensor;
 
 namespace {
-
-std::mt19937& numbers() {
-  static std::mt19937 rng = [] {
-    const auto seed = test_seed();
-    MESSAGE("SINTER_TEST_SEED=" << seed);
-    return std::mt19937(seed);
-  }();
-  return rng;
-}
-std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
 
 /// `tolerance`: of the largest magnitude that there is.
 void check(const Tensor& got, const Ref& want, double tolerance, const char* what) {
@@ -98,16 +88,14 @@ void check_rows(std::int64_t rows, std::int64_t width, DType dtype) {
 }  // namespace
 
 TEST_CASE("rows of every length") {
-  for (const std::int64_t width : {pick(2, 8), pick(9, 32), std::int64_t{64}, std::int64_t{128}, pick(33, 128), 4 * pick(17, 64), pick(129, 256), 4 * pick(65, 255), pick(1025, 1300)})
+  for (const std::int64_t width : {pick(2, 8), pick(9, 63), 8 * pick(8, 16), 4 * pick(33, 255), pick(65, 1300)})
     check_rows(pick(1, 75), width, DType::float32);
-  check_rows(1, 96, DType::float32);
   check_rows(3, 4 * pick(1025, 1100), DType::float32);
 }
 
 TEST_CASE("rows of other types") {
   for (const DType dtype : {DType::float16, DType::float64}) {
-    check_rows(pick(1, 50), 8 * pick(2, 32), dtype);
-    check_rows(pick(1, 50), pick(9, 300), dtype);
+    check_rows(pick(1, 50), pick(0, 1) ? 8 * pick(2, 32) : pick(9, 300), dtype);
   }
 }
 

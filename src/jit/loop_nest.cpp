@@ -122,8 +122,9 @@ void verify(const LoopNest& nest) {
   if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels || form == Form::contraction)) broken(nest, "is not of its schedule's form");
   if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
   const auto is_parallel = [&](int axis) { return axis >= 0 && axis < nest.parallel; };
-  if (form == Form::contraction && !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right))
-    broken(nest, "a contraction has two parallel axes");
+  if (form == Form::contraction &&
+      !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right && nest.schedule.side >= 32))
+    broken(nest, "a contraction has squares of two parallel axes");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };
