@@ -576,6 +576,13 @@ TEST_CASE("conditions, chains, lists made of others, parts as targets, grids") {
   CHECK_RECORDS("x if n > 2 else y", x);
   CHECK_RECORDS("x if 1 < n < 3 else y", y);
   CHECK_RECORDS("x if not n and True else y", y);
+  // What is not asked for is not computed: it may be there because it would fail.
+  CHECK_RECORDS("x[9] if n > 99 else y", y);
+  CHECK_RECORDS("x if n < 99 else x[9] if n > 7 else 1/0", x);
+  CHECK_RECORDS("x if x.ndim > 5 and x.sum(axis=5) > 0 or True else y[9]", x);
+  CHECK_RECORDS("x if x.ndim == 2 or x[9] > 0 and 1/0 else y", x);
+  CHECK_RECORDS("np.stack([y * 2 if k > 0 else y for k in range(2)])", stack({y, y * 2}));
+  CHECK_RECORDS("x.astype('single' if n < 0 else 'half')", astype(x, DType::float16));
   CHECK_RECORDS("m.any() and not m.all()", logical_and(any(m), logical_not(all(m))));
   CHECK_RECORDS("0 < x.sum() < 3", logical_and(0 < sum(x), sum(x) < 3));
   CHECK_RECORDS("np.stack([y * k for k in range(2)])", stack({y * 0, y * 1}));

@@ -211,6 +211,7 @@ std::optional<DType> Arguments::dtype(int parameter) const {
   if (const auto* dtype = value->as<DType>()) return *dtype;
   if (const auto* text = value->as<std::string>())
     if (const auto dtype = find_type_string(*text)) return dtype;
+    else fail(parameter, fmt::format("there is no dtype '{}'{}", *text, text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : ""));
   wrong_kind(parameter, "a dtype such as float32 or 'float32'");
 }
 

@@ -230,7 +230,7 @@ class Parser {
   }
   static int opens(const Token& token) { return token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0; }
 
-  bool is_word(std::string_view word) const { return peek().kind == TokenKind::name && peek().text == word; }
+  bool is_word(std::string_view word) const { return peek().is_word(word); }
 
   /// A name, or a part of what it stands for: name[1:3].
   struct Target {
@@ -643,22 +643,32 @@ class Parser {
     return {std::move(items), offset};
   }
 
+  /// The arm that is not taken is not looked at: it may be there because it would fail.
   Value expression() {
-    Value value = disjunction();
-    if (!is_word("if")) return value;
+    const std::size_t before = until({"if"});
+    if (!peek(before).is_word("if")) return disjunction();
     const Depth depth(*this);
+    const std::size_t first = at_;
+    pass_over(before);
+    const std::size_t condition = at_;
     const Token word = next();
     const bool holds = truth(disjunction(), word);
     if (!is_word("else")) throw Fault{word.offset, "a conditional is written a if condition else b"};
     next();
-    Value other = expression();
-    return holds ? value : other;
+    if (!holds) return expression();
+    const std::size_t other = std::exchange(at_, first);
+    Value value = disjunction();
+    if (at_ != condition) unexpected(peek());
+    at_ = other;
+    pass_over(until({}));
+    return value;
   }
   Value disjunction() {
     Value left = conjunction();
     while (is_word("or")) {
       const Token word = next();
-      left = connected(word, left, conjunction());
+      if (decided(left, word)) pass_over(until({"or", "if", "else"}));
+      else left = connected(word, left, conjunction());
     }
     return left;
   }
@@ -666,9 +676,32 @@ class Parser {
     Value left = inversion();
     while (is_word("and")) {
       const Token word = next();
-      left = connected(word, left, inversion());
+      if (decided(left, word)) pass_over(until({"and", "or", "if", "else"}));
+      else left = connected(word, left, inversion());
     }
     return left;
+  }
+  /// Whether nothing is left to ask for. Of a tensor that is not known without evaluating it.
+  bool decided(const Value& left, const Token& word) { return !left.as<Tensor>() && truth(left, word) == (word.text == "or"); }
+
+  /// How many tokens stand before the first of these words, or before what ends an expression, outside of brackets.
+  std::size_t until(std::initializer_list<std::string_view> words) const {
+    int open = 0;
+    for (std::size_t k = 0;; ++k) {
+      const Token& token = peek(k);
+      if (token.kind == TokenKind::end) return k;
+      if (open == 0) {
+        if (token.kind == TokenKind::separator || token.is(",") || token.is(":") || token.is("=") || token.is_word("for")) return k;
+        if (std::any_of(words.begin(), words.end(), [&](std::string_view word) { return token.is_word(word); })) return k;
+      }
+      open += opens(token);
+      if (open < 0) return k;
+    }
+  }
+  /// What is not evaluated is used all the same.
+  void pass_over(std::size_t count) {
+    for (const std::size_t end = at_ + count; at_ < end; ++at_)
+      if (const auto found = bindings_.find(peek().text); peek().kind == TokenKind::name && found != bindings_.end()) used_.insert(found->first);
   }
   Value inversion() {
     if (!is_word("not")) return binary(kLoosest);

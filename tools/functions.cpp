@@ -47,17 +47,17 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>)> Valu
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral> Value reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
   if (a.given(5)) x = where(a.operand(5), x, neutral);
-  const Tensor result = F(x, a.axes(1), a.flag(3), a.dtype(2));
+  const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));  // the command's own lines are nobody's business
   return {a.given(4) ? Combine(result, a.operand(4)) : result};
 }
 /// Extremes likewise: of nothing chosen, and of nothing, the value to begin with.
 template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&)> Value extreme_from(const Arguments& a) {
   Tensor x = a.tensor(0);
   if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where takes an initial, the result where nothing is chosen", a.function()));
-  if (!a.given(3)) return {F(x, a.axes(1), a.flag(2))};
+  if (!a.given(3)) return {F(Arg(x, Location{}), a.axes(1), a.flag(2))};
   if (a.given(4)) x = where(a.operand(4), x, a.operand(3));
   if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
-  return {Combine(F(x, a.axes(1), a.flag(2)), a.operand(3))};
+  return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
 }
 Value mean_(const Arguments& a) {
   if (a.given(4)) return mean_where(a, a.tensor(4), a.axes(1), a.flag(3));
@@ -1416,6 +1416,17 @@ std::optional<DType> find_type_string(std::string_view text) {
     const bool ordered = text.size() == 3 && (text[0] == '<' || text[0] == '=' || text[0] == '|');
     if (!written.empty() && (ordered ? text.substr(1) : text) == written) return static_cast<DType>(i);
   }
+  // NumPy's letters, and C's names for them on 64-bit systems.
+  struct Alias {
+    std::string_view letter, name;
+    DType dtype;
+  };
+  using enum DType;
+  constexpr Alias aliases[] = {{"?", "bool8", bool_},      {"b", "byte", int8},        {"B", "ubyte", uint8},  {"h", "short", int16},  {"H", "ushort", uint16}, {"i", "intc", int32},    {"I", "uintc", uint32},
+                               {"l", "long", int64},       {"L", "ulong", uint64},     {"q", "longlong", int64}, {"Q", "ulonglong", uint64}, {"p", "intp", int64}, {"P", "uintp", uint64}, {"", "uint", uint64},
+                               {"", "int_", int64},        {"e", "half", float16},     {"f", "single", float32}, {"d", "double", float64}};
+  for (const Alias& alias : aliases)
+    if (!text.empty() && (text == alias.letter || text == alias.name)) return alias.dtype;
   return find_dtype(text);
 }
 

@@ -25,6 +25,7 @@ struct Token {
   double floating = 0;
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
+  bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }
 };
 
 /// Comments and spaces are gone; `;` and newlines outside brackets are separators; the last token is `end`.

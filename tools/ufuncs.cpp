@@ -28,7 +28,9 @@ DType dtype_of_value(const Value& value, std::string_view function) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   if (const auto* text = value.as<std::string>())
     if (const auto dtype = find_type_string(*text)) return *dtype;
-  throw Fault{value.offset, fmt::format("dtype of {}() is a dtype such as float32 or 'float32', not {}", function, kind_name(value))};
+  const auto* text = value.as<std::string>();
+  throw Fault{value.offset, text ? fmt::format("dtype of {}(): there is no dtype '{}'", function, *text)
+                                 : fmt::format("dtype of {}() is a dtype such as float32 or 'float32', not {}", function, kind_name(value))};
 }
 
 /// Into a type of its kind or a higher one, which is what NumPy does without being told more.
