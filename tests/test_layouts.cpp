@@ -248,6 +248,14 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
   const Model model = Model::load(m.save(file.path));
   freeze(model, {{"N", {10}}}).save(plan.path.string());
   const Function loaded = Function::load(plan.path.string());
+  REQUIRE(loaded.serves().size() == 1);
+  CHECK(loaded.serves()[0].starts_with("N "));
+  try {
+    loaded({zeros({0, 6}, DType::float32)});
+    FAIL("no plan holds for nothing");
+  } catch (const ShapeError& error) {
+    CHECK(std::string(error.what()).find(loaded.serves()[0]) != std::string::npos);
+  }
   for (const std::int64_t rows : {10, 9, 8}) {
     const Tensor x = reshape(arange(rows * 6), {rows, 6}).astype(DType::float32);
     const auto got = loaded({x})[0].to_vector<float>();

@@ -209,9 +209,10 @@ std::optional<DType> Arguments::dtype(int parameter) const {
   const Value* value = given(parameter);
   if (!value) return std::nullopt;
   if (const auto* dtype = value->as<DType>()) return *dtype;
-  if (const auto* text = value->as<std::string>())
+  if (const auto* text = value->as<std::string>()) {
     if (const auto dtype = find_type_string(*text)) return dtype;
-    else fail(parameter, fmt::format("there is no dtype '{}'{}", *text, text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : ""));
+    fail(parameter, fmt::format("there is no dtype '{}'{}", *text, text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : ""));
+  }
   wrong_kind(parameter, "a dtype such as float32 or 'float32'");
 }
 
