@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "draws.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 #include "sinter/blocked.hpp"
 
 using namespace sinter;
@@ -16,19 +16,12 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
 
-unsigned seed() {
-  static const unsigned chosen = testing::test_seed();
-  return chosen;
-}
-std::mt19937& rng() {
-  static std::mt19937 generator(seed());
-  return generator;
-}
-std::int64_t any(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng()); }
+using testing::numbers;
+using testing::pick;
 
 Tensor random_tensor(const Shape& shape) {
   std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(rng());
+  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(numbers());
   return from_span(list, shape);
 }
 
@@ -49,12 +42,12 @@ struct Case {
 Case random_case(bool depthwise, std::int64_t most_channels) {
   Case c{};
   c.depthwise = depthwise;
-  c.batch = any(1, 2), c.channels = any(1, most_channels), c.filters = depthwise ? c.channels : any(1, 70);
+  c.batch = pick(1, 2), c.channels = pick(1, most_channels), c.filters = depthwise ? c.channels : pick(1, 70);
   for (int axis = 0; axis < 2; ++axis) {
-    c.taps[axis] = any(1, 4), c.stride[axis] = any(1, 3), c.dilation[axis] = any(1, 2);
-    c.before[axis] = any(0, 3), c.after[axis] = any(0, 3);
+    c.taps[axis] = pick(1, 4), c.stride[axis] = pick(1, 3), c.dilation[axis] = pick(1, 2);
+    c.before[axis] = pick(0, 3), c.after[axis] = pick(0, 3);
     const std::int64_t least = std::max<std::int64_t>(1, (c.taps[axis] - 1) * c.dilation[axis] + 1 - c.before[axis] - c.after[axis]);
-    c.size[axis] = any(least, least + 20);
+    c.size[axis] = pick(least, least + 20);
   }
   return c;
 }
@@ -92,14 +85,14 @@ void check_near(const Tensor& got, const std::vector<double>& want, std::int64_t
   REQUIRE(values.size() == want.size());
   double worst = 0;
   for (std::size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::isfinite(values[i]) ? std::fabs(static_cast<double>(values[i]) - want[i]) : 1e300);
-  INFO("SINTER_TEST_SEED=", seed(), " ", c.text());
+  INFO(c.text());
   CHECK(worst <= 1e-6 * std::sqrt(static_cast<double>(terms)) + 1e-7 * static_cast<double>(terms));
 }
 
 void check(const Case& c, FilterLayout layout) {
   const std::int64_t each = c.depthwise ? 1 : c.channels;
   const Tensor x = random_tensor({c.batch, c.channels, c.size[0], c.size[1]}), w = random_tensor({c.filters, each, c.taps[0], c.taps[1]});
-  const Tensor bias = any(0, 2) == 0 ? Tensor() : random_tensor({c.filters});
+  const Tensor bias = pick(0, 2) == 0 ? Tensor() : random_tensor({c.filters});
   const Tensor y = conv2d_blocked(layout == FilterLayout::planes ? x : pad(block_channels(x), {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, c.channels == 1 ? kChannelBlock - 1 : 0}}),
                                   block_filters(w, layout), bias.empty_handle() ? bias : up_to_blocks(bias), c.options());
   CHECK(y.shape() == Shape{c.batch, (c.filters + kChannelBlock - 1) / kChannelBlock, c.places(0), c.places(1), kChannelBlock});
@@ -148,7 +141,6 @@ TEST_CASE("what is before and after fuses, several results and residuals among i
   const Tensor y2 = relu(conv2d(plain, w, bias, how));
   const Tensor z2 = clip(conv2d(y2, v, bias, {.padding = 1, .groups = 24}), 0.f, 6.f) + plain;
   const auto near = [](const Tensor& got, const Tensor& want) {
-    INFO("SINTER_TEST_SEED=", seed());
     CHECK(max(absolute(got - want)).item<float>() < 1e-4f);
   };
   near(unblock_channels(y, 24), y2);
