@@ -34,9 +34,9 @@ std::string name_of(const engine::Planned& planned, std::size_t s, std::span<con
 }
 
 double bytes_of(const fuse::LibraryCall& call) {
-  double elements = static_cast<double>(element_count(call.shape));
-  for (const auto& operand : call.operands) elements += static_cast<double>(element_count(operand.shape));
-  return elements * static_cast<double>(itemsize(call.dtype));
+  double bytes = static_cast<double>(element_count(call.shape)) * static_cast<double>(itemsize(call.dtype));
+  for (const auto& operand : call.operands) bytes += static_cast<double>(element_count(operand.shape)) * static_cast<double>(itemsize(operand.dtype));
+  return bytes;
 }
 
 }  // namespace
