@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "model/call.hpp"
 #include "model/windows.hpp"
@@ -97,7 +96,7 @@ Results grid_sample(const Call& c) {
 
   const std::int64_t batch = x.size(0), channels = x.size(1);
   Shape points(grid.shape().begin() + 1, grid.shape().end() - 1);
-  const std::int64_t count = std::accumulate(points.begin(), points.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t count = element_count(points);
   std::int64_t all = 1;
   std::vector<Tap> taps{{zeros({batch, 1, count}, DType::int64), ones({batch, 1, count}, x.dtype()), {}}};
   for (int axis = 0; axis < axes; ++axis) {
@@ -141,7 +140,7 @@ Results affine_grid(const Call& c) {
     base.push_back(broadcast_to(reshape(astype(add(multiply(arange(size), step), start), theta.dtype()), along), places));
   }
   base.push_back(ones(places, theta.dtype()));
-  const std::int64_t count = std::accumulate(places.begin(), places.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t count = element_count(places);
   const Tensor points = reshape(stack(base, -1), {1, count, axes + 1});
   Shape shape{sizes[0]};
   shape.insert(shape.end(), places.begin(), places.end());
@@ -216,14 +215,13 @@ Results col2im(const Call& c) {
   const std::size_t axes = sizes.size();
   if (x.ndim() != 3 || axes == 0 || window.size() != axes) c.refuse(fmt::format("columns of shape {} for sizes {} and windows {}", to_string(x.shape()), to_string(sizes), to_string(window)));
   const Windows how = windows(c, window, sizes);
-  const std::int64_t taps = std::accumulate(window.begin(), window.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t taps = element_count(window);
   if (x.size(1) % taps != 0) c.refuse(fmt::format("columns of {} elements for windows {}", x.size(1), to_string(window)));
   const std::int64_t channels = x.size(1) / taps;
   // The place of each tap of each window in the padded result, all axes as one.
   Shape padded;
   std::vector<Index> middle{Slice{}, Slice{}};
   Tensor place = zeros({1, 1}, DType::int64);
-  Shape tap_shape{1}, window_shape{1};
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const auto [before, after] = how.padding[axis];
     const std::int64_t size = sizes[axis] + before + after, count = (size - (window[axis] - 1) * how.dilation[axis] - 1) / how.stride[axis] + 1;
@@ -234,7 +232,7 @@ Results col2im(const Call& c) {
     place = reshape(add(multiply(reshape(place, {t, 1, w, 1}), size), along), {t * window[axis], w * count});
   }
   if (place.size(1) != x.size(2)) c.refuse(fmt::format("{} windows where {} fit", x.size(2), place.size(1)));
-  const std::int64_t all = std::accumulate(padded.begin(), padded.end(), std::int64_t{1}, std::multiplies<>()), rows = x.size(0) * channels;
+  const std::int64_t all = element_count(padded), rows = x.size(0) * channels;
   const Tensor values = reshape(c[0], {rows, taps * place.size(1)});
   const Tensor summed = add_at(zeros({rows, all}, x.dtype()), {Index(Slice{}), Index(reshape(place, {-1}))}, c.at_node(values));
   Shape whole{x.size(0), channels};

@@ -80,24 +80,7 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   if (!fits || taps.back() != kChannelBlock)
     fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps), to_string(in),
                                        in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
-  Convolution how;
-  how.stride = per_axis(site, "stride", given.stride, 2, 1);
-  how.dilation = per_axis(site, "dilation", given.dilation, 2, 1);
-  const auto widths = per_axis(site, given.padding, 2);
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    auto [before, after] = widths[axis];
-    const std::int64_t reach = (taps[first_tap + axis] - 1) * how.dilation[axis];
-    if (given.padding.is_same()) {
-      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' goes with a stride of 1");
-      before = reach / 2;
-      after = reach - before;
-    }
-    how.before.push_back(before);
-    how.after.push_back(after);
-    if (taps[first_tap + axis] < 1 || how.places(axis, in[axis + 2], taps[first_tap + axis]) < 1)
-      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[first_tap + axis], how.dilation[axis],
-                                         axis + 2, to_string(in), before, after));
-  }
+  const Convolution how = convolution_of(site, given, in, std::span(taps).subspan(first_tap, 2));
   const std::int64_t count = taps[0] * kChannelBlock;
   if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{count}))
     fail<ShapeError>(site, fmt::format("bias of {}{} for {} filters with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), count));

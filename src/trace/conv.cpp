@@ -86,29 +86,12 @@ Tensor convolution(const char* name, std::size_t axes, const Arg& x, const Tenso
   const Site& site = scope.site();
   const Convolved both = convolved(site, x, weight, axes);
   const Shape &in = both.x->shape, &taps = both.weight->shape;
-  Convolution how;
-  how.groups = given.groups;
   check_groups(site, given.groups, in[1], taps[0], "filters");
   if (taps[1] != in[1] / given.groups)
     fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}{}", to_string(taps), taps[1], to_string(in),
                                        in[1] / given.groups, given.groups > 1 ? " in each group" : ""));
-  how.stride = per_axis(site, "stride", given.stride, both.axes, 1);
-  how.dilation = per_axis(site, "dilation", given.dilation, both.axes, 1);
-  const auto widths = per_axis(site, given.padding, both.axes);
-  for (std::size_t axis = 0; axis < both.axes; ++axis) {
-    auto [before, after] = widths[axis];
-    const std::int64_t reach = (taps[axis + 2] - 1) * how.dilation[axis];
-    if (given.padding.is_same()) {
-      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' goes with a stride of 1");
-      before = reach / 2;
-      after = reach - before;
-    }
-    how.before.push_back(before);
-    how.after.push_back(after);
-    if (taps[axis + 2] < 1 || how.places(axis, in[axis + 2], taps[axis + 2]) < 1)
-      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[axis + 2], how.dilation[axis],
-                                         axis + 2, to_string(in), before, after));
-  }
+  Convolution how = convolution_of(site, given, in, std::span(taps).subspan(2));
+  how.groups = given.groups;
   return finished(site, make_conv(site, both.x, both.weight, how), both, bias);
 }
 

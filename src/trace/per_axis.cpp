@@ -23,4 +23,27 @@ std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, co
   return widths;
 }
 
+Convolution convolution_of(const Site& site, const ConvOptions& given, const Shape& x, std::span<const std::int64_t> taps) {
+  const std::size_t axes = taps.size();
+  Convolution how;
+  how.stride = per_axis(site, "stride", given.stride, axes, 1);
+  how.dilation = per_axis(site, "dilation", given.dilation, axes, 1);
+  const auto widths = per_axis(site, given.padding, axes);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    auto [before, after] = widths[axis];
+    const std::int64_t reach = (taps[axis] - 1) * how.dilation[axis];
+    if (given.padding.is_same()) {
+      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' goes with a stride of 1");
+      before = reach / 2;
+      after = reach - before;
+    }
+    how.before.push_back(before);
+    how.after.push_back(after);
+    if (taps[axis] < 1 || how.places(axis, x[axis + 2], taps[axis]) < 1)
+      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[axis], how.dilation[axis], axis + 2,
+                                         to_string(x), before, after));
+  }
+  return how;
+}
+
 }  // namespace sinter::trace

@@ -1,14 +1,14 @@
 // The body of conv_tile_* and depthwise_tile_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_CONV_TILE and
 // SINTER_DEPTHWISE_TILE.
 #include "device/host/conv_tile.hpp"
+#include "device/host/lanes.inl"
 
 namespace sinter::device {
 namespace {
 namespace conv_tile {
 
-/// 16 floats, however many registers that takes; anywhere in memory.
-typedef float Word __attribute__((vector_size(64)));
-typedef float Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+using Word = Lanes<float>::Word;
+using Unaligned = Lanes<float>::Unaligned;
 
 // Sums that registers hold beside the weights and an element of x: blocks of filters, and places at most.
 #if defined(__AVX512F__)

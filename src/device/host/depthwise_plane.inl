@@ -2,16 +2,10 @@
 #include <cstring>
 
 #include "device/host/depthwise_plane.hpp"
+#include "device/host/lanes.inl"
 
 namespace sinter::device {
 namespace {
-
-/// 64 bytes, however many registers that takes; anywhere in memory.
-template <class T> struct Lanes {
-  typedef T Word __attribute__((vector_size(64)));
-  typedef T Unaligned __attribute__((vector_size(64), aligned(1), may_alias));
-  static constexpr std::int64_t kCount = 64 / static_cast<std::int64_t>(sizeof(T));
-};
 
 /// to[k] = sum over taps of weights[tap] * x[k + offsets[tap]], taps in their order: the same sum wherever it is computed.
 template <class T> void sum_of_taps(const T* x, const T* weights, const std::int64_t* offsets, std::int64_t taps, std::int64_t count, T* to) {

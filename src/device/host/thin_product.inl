@@ -2,18 +2,12 @@
 // files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_THIN_PRODUCT.
 #include <cstring>
 
+#include "device/host/lanes.inl"
 #include "device/host/matmul_block.hpp"
 
 namespace sinter::device {
 namespace {
 namespace thin {
-
-/// 64 bytes, however many registers that takes; anywhere in memory.
-template <class T> struct Lanes {
-  typedef T Word __attribute__((vector_size(64)));
-  typedef T Unaligned __attribute__((vector_size(64), aligned(1), may_alias));
-  static constexpr std::int64_t kCount = 64 / static_cast<std::int64_t>(sizeof(T));
-};
 
 struct Steps {
   std::int64_t row, depth;
