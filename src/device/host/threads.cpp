@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "trace/log.hpp"
+#include "trace/spin_lock.hpp"
 
 namespace sinter::device {
 namespace {
@@ -32,7 +33,7 @@ void relax() {
 struct Job {
   const std::function<void(std::int64_t)>& task;
   std::int64_t count;
-  int seats;  // workers that may still join; guarded by the pool's mutex
+  int seats;  // workers that may still join; guarded by the pool's lock
   std::atomic<std::int64_t> next{0};
   std::atomic<int> helpers{0};  // workers that have joined and not left
   std::mutex mutex;
@@ -52,77 +53,95 @@ struct Job {
 };
 
 /// Workers that are started when they are first wanted and never end. What the system does not let us start is done by those
-/// there are, at worst by the caller alone.
+/// there are, at worst by the caller alone. Between two launches a worker looks for work and sleeps for none: the mutex is for those who slept.
 class Pool {
  public:
   void run(Job& job) {
+    if (workers_.load(std::memory_order_relaxed) < job.seats) start(job.seats);
     {
-      const std::lock_guard lock(mutex_);
-      start(job.seats);
+      const std::lock_guard lock(lock_);
       jobs_.push_back(&job);
-      open_.fetch_add(1, std::memory_order_relaxed);
     }
-    if (job.seats == 1) wake_.notify_one();
-    else wake_.notify_all();
+    posted_.fetch_add(1);
+    if (sleeping_.load() > 0) {
+      { const std::lock_guard lock(mutex_); }  // who is about to sleep has done so, or has seen the job
+      if (job.seats == 1) wake_.notify_one();
+      else wake_.notify_all();
+    }
     job.work();
     {
-      const std::lock_guard lock(mutex_);  // from here on nobody joins
+      const std::lock_guard lock(lock_);  // from here on nobody joins
       jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
-      open_.fetch_sub(1, std::memory_order_relaxed);
     }
     for (int looks = 0; looks < kLooks; ++looks) {
       if (job.helpers.load(std::memory_order_acquire) == 0) return;
       relax();
     }
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return job.helpers.load(std::memory_order_acquire) == 0; });
+    ++waiting_;
+    done_.wait(lock, [&] { return job.helpers.load() == 0; });
+    --waiting_;
   }
 
  private:
   void start(int wanted) {
+    const std::lock_guard lock(mutex_);
     while (workers_ < wanted && !refused_) {
       try {
         std::thread([this] { serve(); }).detach();
         ++workers_;
       } catch (const std::system_error& error) {
         refused_ = true;  // asking again at every launch would only be slow
-        log().warn("only {} of {} threads could be started ({}); going on with them", workers_ + 1, wanted + 1, error.what());
+        log().warn("only {} of {} threads could be started ({}); going on with them", workers_.load() + 1, wanted + 1, error.what());
       }
     }
   }
 
   void serve() {
-    std::unique_lock lock(mutex_);
     for (;;) {
-      const auto found = std::find_if(jobs_.begin(), jobs_.end(), [](const Job* job) {
-        return job->seats > 0 && job->next.load(std::memory_order_relaxed) < job->count;
-      });
-      if (found != jobs_.end()) {
-        Job& job = **found;
-        --job.seats;
-        job.helpers.fetch_add(1, std::memory_order_relaxed);
-        lock.unlock();
-        job.work();
-        lock.lock();
-        if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) done_.notify_all();
+      const std::uint64_t seen = posted_.load();  // before the jobs: one that is not among them changes it
+      Job* const job = join();
+      if (!job) {
+        await_more_than(seen);
         continue;
       }
-      if (open_.load(std::memory_order_relaxed) == 0) {
-        lock.unlock();
-        for (int looks = 0; looks < kLooks && open_.load(std::memory_order_relaxed) == 0; ++looks) relax();
-        lock.lock();
-        if (open_.load(std::memory_order_relaxed) > 0) continue;
+      job->work();
+      if (job->helpers.fetch_sub(1) == 1 && waiting_.load() > 0) {  // the job may be gone
+        { const std::lock_guard lock(mutex_); }
+        done_.notify_all();
       }
-      wake_.wait(lock);
     }
   }
 
+  Job* join() {
+    const std::lock_guard lock(lock_);
+    const auto found = std::find_if(jobs_.begin(), jobs_.end(), [](const Job* job) { return job->seats > 0 && job->next.load(std::memory_order_relaxed) < job->count; });
+    if (found == jobs_.end()) return nullptr;
+    --(*found)->seats;
+    (*found)->helpers.fetch_add(1, std::memory_order_relaxed);
+    return *found;
+  }
+
+  void await_more_than(std::uint64_t seen) {
+    for (int looks = 0; looks < kLooks; ++looks) {
+      if (posted_.load(std::memory_order_relaxed) != seen) return;
+      relax();
+    }
+    std::unique_lock lock(mutex_);
+    ++sleeping_;
+    wake_.wait(lock, [&] { return posted_.load() != seen; });
+    --sleeping_;
+  }
+
+  trace::SpinLock lock_;
+  std::vector<Job*> jobs_;  // guarded by lock_
+  std::atomic<std::uint64_t> posted_{0};
+  // A sleeper counts itself, then looks once more; who has something to tell looks for sleepers afterwards. One of the two sees the other.
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  std::vector<Job*> jobs_;
-  std::atomic<int> open_{0};  // jobs_.size(), for those who look without the lock
-  int workers_ = 0;
-  bool refused_ = false;
+  std::atomic<int> sleeping_{0}, waiting_{0};
+  std::atomic<int> workers_{0};  // changed under mutex_
+  bool refused_ = false;         // guarded by mutex_
 };
 
 /// Never destroyed, because its workers never end. A child of fork has none of them, and begins with a pool of its own.
