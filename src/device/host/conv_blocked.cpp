@@ -17,8 +17,13 @@ namespace {
 constexpr std::int64_t kWide = 16;
 /// Places of a task: with what they read, the second cache holds them while all filters pass.
 constexpr std::int64_t kBand = 392;
-/// Multiply-adds that are worth a task.
-constexpr std::int64_t kWorthTask = 1 << 20;
+/// Multiply-adds of a task: worth handing out, and as many as one thread takes at a time. Between the two, each thread has some tasks, so that
+/// none waits long for the last.
+constexpr std::int64_t kLeastTask = 1 << 17, kWorthTask = 1 << 20, kTasksOfThread = 6;
+/// Places that are taken together at least: some tiles.
+constexpr std::int64_t kLeastBand = 56;
+/// Elements that are worth a task where they are only moved, or multiplied by a few taps.
+constexpr std::int64_t kMovedTask = 16 << 10;
 /// Blocks of channels times taps whose weights, of the filters that are computed together, stay in the second cache.
 constexpr std::int64_t kTapsTogether = 256;
 /// Elements that a band of a depthwise convolution lays out with its padding: they stay in the first caches.
@@ -69,8 +74,8 @@ void convolve_depthwise(const Problem& p, const float* x, const float* weight, c
   const std::int64_t columns = padded ? p.reach(1, p.places[1]) : p.size[1];
   const std::int64_t fit = (kPaddedElements / (columns * kWide) - (p.reach(0, 1) - 1)) / p.stride[0];
   const std::int64_t rows = std::clamp<std::int64_t>(fit, 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
-  run_tasks(thread_count(threads), p.batch * p.blocks * bands, [&](std::int64_t task) {
-    const std::int64_t plane = task / bands, block = plane % p.blocks, row = task % bands * rows, end = std::min(row + rows, p.places[0]);
+  const auto convolve_band = [&](std::int64_t number) {
+    const std::int64_t plane = number / bands, block = plane % p.blocks, row = number % bands * rows, end = std::min(row + rows, p.places[0]);
     const float* from = x + plane * p.size[0] * p.size[1] * kWide;
     if (padded) {
       auto& laid_out = per_thread<std::vector<float>>();
@@ -95,6 +100,10 @@ void convolve_depthwise(const Problem& p, const float* x, const float* weight, c
       host_blocks().depthwise_tile(tile);
     }
     if (finished) finished(first, first + (end - row) * p.places[1] * kWide);
+  };
+  const std::int64_t all = p.batch * p.blocks * bands, together = std::max<std::int64_t>(1, kMovedTask / (rows * p.places[1] * kWide));
+  run_tasks(thread_count(threads), (all + together - 1) / together, [&](std::int64_t task) {
+    for (std::int64_t band = task * together; band < std::min(all, (task + 1) * together); ++band) convolve_band(band);
   });
 }
 
@@ -105,24 +114,30 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
   // Windows of one element that lie one after the other are one long row.
   const bool flat = all_taps == 1 && !padded && p.stride[0] == 1 && p.stride[1] == 1;
   const std::int64_t rows = flat ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
-  const std::int64_t band_places = flat ? std::min(kBand, row_places) : row_places, band_rows = std::clamp<std::int64_t>(kBand / row_places, 1, rows);
-  const std::int64_t bands = flat ? (row_places + band_places - 1) / band_places : (rows + band_rows - 1) / band_rows;
-  const std::int64_t work_of_block = band_places * band_rows * p.channels * p.inner * all_taps * kWide;
-  const std::int64_t blocks = std::clamp<std::int64_t>((kWorthTask / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
+  const int threads_here = thread_count(threads);
+  const std::int64_t work_of_place = p.channels * p.inner * all_taps * kWide, all_work = p.batch * rows * row_places * work_of_place * p.blocks;
+  const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kLeastTask, kWorthTask) : kWorthTask;
+  const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kLeastBand, kBand) : kBand;
+  const std::int64_t bands = flat ? (row_places + fit - 1) / fit : (rows + std::max<std::int64_t>(1, fit / row_places) - 1) / std::max<std::int64_t>(1, fit / row_places);
+  const std::int64_t band_places = flat ? (row_places + bands - 1) / bands : row_places, band_rows = flat ? 1 : (rows + bands - 1) / bands;
+  const std::int64_t work_of_block = band_places * band_rows * work_of_place;
+  const std::int64_t blocks = std::clamp<std::int64_t>((worth / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
   const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
   const std::int64_t together = std::max<std::int64_t>(1, kTapsTogether * kWide / p.inner / all_taps);
   const auto room = std::make_unique_for_overwrite<float[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
 
-  for (std::int64_t image = 0; image < p.batch; ++image) {
-    const float* from = x + image * p.channels * p.size[0] * p.size[1] * p.inner;
+  const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // at once
+  for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
     if (padded) {
-      run_tasks(thread_count(threads), p.channels, [&](std::int64_t channel) {
-        lay_out_padded(p, from + channel * p.size[0] * p.size[1] * p.inner, 0, lines, columns, room.get() + channel * plane);
+      const std::int64_t some = std::max<std::int64_t>(1, kMovedTask / plane);
+      run_tasks(threads_here, (p.channels + some - 1) / some, [&](std::int64_t task) {
+        for (std::int64_t channel = task * some; channel < std::min(p.channels, (task + 1) * some); ++channel)
+          lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, 0, lines, columns, room.get() + channel * plane);
       });
-      from = room.get();
     }
-    run_tasks(thread_count(threads), bands * groups, [&](std::int64_t task) {
-      const std::int64_t band = task / groups, block = task % groups * blocks;
+    run_tasks(threads_here, images * bands * groups, [&](std::int64_t task) {
+      const std::int64_t image = first_image + task / (bands * groups), band = task / groups % bands, block = task % groups * blocks;
+      const float* const from = padded ? room.get() : x + image * image_size;
       const std::int64_t row = flat ? 0 : band * band_rows, last_row = flat ? 1 : std::min(row + band_rows, rows);
       const std::int64_t place = flat ? band * band_places : 0, places = std::min(band_places, row_places - place);
       const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
