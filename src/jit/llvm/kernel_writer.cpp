@@ -579,12 +579,9 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
 }
 
 void KernelWriter::write_body(const Stage& stage, int lanes) {
-  for (int number : stage.body) {
-    if (hoisted_[number]) continue;
-    const Instr& instr = nest_.instrs[number];
-    ir_.set_name(instr.name);
-    values_[number] = instr.kind == Instr::Kind::scan ? scan(number, lanes) : value_of(instr, lanes);
-  }
+  const auto known = one_sided_.try_emplace(&stage).first;
+  if (known->second.of.empty()) known->second = one_sided(nest_, stage);
+  write_side(stage, known->second, 0, lanes);
   for (const PersistentStore& keep : stage.keeps) {
     ir_.set_name(fmt::format("persistent{}", keep.buffer));
     const Value pointer = persistent_pointer(keep.buffer, lanes), value = ir_.broadcast(values_[keep.value], lanes);
@@ -602,6 +599,38 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   }
   for (const Check& check : stage.checks) raise(check);
   combine_values(stage, lanes);
+}
+
+/// What the side alone needs, or, side 0, all that no side keeps to itself.
+void KernelWriter::write_side(const Stage& stage, const OneSided& sided, int side, int lanes) {
+  const auto branch = [&](int number, int operand) {
+    const int inner = sided.find(number, operand);
+    const Instr& instr = nest_.instrs[number];
+    if (inner < 0 || hoisted_[instr.args[operand]]) return;
+    Value wanted = values_[instr.args[0]];
+    if (operand == 2) wanted = ir_.bit_not(wanted);
+    if (wanted.lanes > 1) wanted = masked(wanted);
+    const std::string then = ir_.label("side"), done = ir_.label("sides");
+    ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(wanted).ref, then, done));
+    const std::string before = ir_.block();
+    ir_.begin_block(then);
+    const auto indices = indices_;  // what is computed in this block is not there after it
+    write_side(stage, sided, inner, lanes);
+    indices_ = indices;
+    Value& value = values_[instr.args[operand]];
+    const std::string after = ir_.block(), nothing = value.lanes > 1 ? "zeroinitializer" : ir_.zero(value.dtype).ref;
+    ir_.line("br label %" + done);
+    ir_.begin_block(done);
+    ir_.set_name(nest_.instrs[instr.args[operand]].name);
+    value = ir_.emit(value.dtype, value.lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(value.dtype, value.lanes), value.ref, after, nothing, before));
+  };
+  for (const int number : stage.body) {
+    if (hoisted_[number] || sided.of[number] != side) continue;
+    const Instr& instr = nest_.instrs[number];
+    for (const int operand : {1, 2}) branch(number, operand);
+    ir_.set_name(instr.name);
+    values_[number] = instr.kind == Instr::Kind::scan ? scan(number, lanes) : value_of(instr, lanes);
+  }
 }
 
 // ---- scans, in the order of jit/reduction_order.hpp

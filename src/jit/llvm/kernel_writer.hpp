@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/llvm/ir_writer.hpp"
+#include "jit/llvm/one_sided.hpp"
 #include "jit/loop_nest.hpp"
 
 namespace sinter::jit::llvm {
@@ -32,6 +33,7 @@ class KernelWriter {
   void write_row_stage(const Stage& stage, int lanes);
   void write_rows(const Stage& stage, int axis, int lanes);
   void write_body(const Stage& stage, int lanes);
+  void write_side(const Stage& stage, const OneSided& sided, int side, int lanes);
   void write_row_lanes(const Stage& stage, int axis);
   /// Whether what is left of a row after whole vectors can be one vector more, of which only some lanes are row points.
   bool maskable(const Stage& stage) const;
@@ -139,6 +141,7 @@ class KernelWriter {
   std::map<int, Square> squares_;    // by output, while a square is filled
   Value stream_mask_;                // an address with none of these bits set is stored past the cache
   std::vector<Value> values_;        // by instruction
+  std::map<const Stage*, OneSided> one_sided_;
   std::vector<char> hoisted_;        // by instruction: computed before the loops over lanes
 
   /// Where a reduction's parts lie: allocas of vectors, which become registers.
