@@ -118,8 +118,8 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
   const std::int64_t work_of_place = p.channels * p.inner * all_taps * kWide, all_work = p.batch * rows * row_places * work_of_place * p.blocks;
   const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kLeastTask, kWorthTask) : kWorthTask;
   const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kLeastBand, kBand) : kBand;
-  const std::int64_t bands = flat ? (row_places + fit - 1) / fit : (rows + std::max<std::int64_t>(1, fit / row_places) - 1) / std::max<std::int64_t>(1, fit / row_places);
-  const std::int64_t band_places = flat ? (row_places + bands - 1) / bands : row_places, band_rows = flat ? 1 : (rows + bands - 1) / bands;
+  const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = flat ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
+  const std::int64_t band_places = flat ? (row_places + bands - 1) / bands : row_places, band_rows = flat ? 1 : (rows + bands - 1) / bands;  // at most
   const std::int64_t work_of_block = band_places * band_rows * work_of_place;
   const std::int64_t blocks = std::clamp<std::int64_t>((worth / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
   const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
@@ -127,19 +127,23 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
   const auto room = std::make_unique_for_overwrite<float[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
 
   const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // at once
+  // Threads share out what is larger: the places, of which each reads its own, or the filters. Whatever is not shared out all of them read.
+  const bool by_filters = p.blocks * p.channels * all_taps * p.inner * kWide > images * image_size;
   for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
-    if (padded) {
-      const std::int64_t some = std::max<std::int64_t>(1, kMovedTask / plane);
-      run_tasks(threads_here, (p.channels + some - 1) / some, [&](std::int64_t task) {
-        for (std::int64_t channel = task * some; channel < std::min(p.channels, (task + 1) * some); ++channel)
-          lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, 0, lines, columns, room.get() + channel * plane);
+    if (padded) {  // by rows, as places are handed out
+      const std::int64_t parts = std::clamp<std::int64_t>(p.channels * plane / kMovedTask, 1, lines);
+      run_tasks(threads_here, parts, [&](std::int64_t part) {
+        const std::int64_t line = lines * part / parts, end = lines * (part + 1) / parts;
+        for (std::int64_t channel = 0; channel < p.channels; ++channel)
+          lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, line, end - line, columns, room.get() + channel * plane + line * columns * p.inner);
       });
     }
     run_tasks(threads_here, images * bands * groups, [&](std::int64_t task) {
-      const std::int64_t image = first_image + task / (bands * groups), band = task / groups % bands, block = task % groups * blocks;
+      const std::int64_t group = by_filters ? task / (images * bands) : task % groups, image_band = by_filters ? task % (images * bands) : task / groups;
+      const std::int64_t image = first_image + image_band / bands, band = image_band % bands, block = group * blocks;
       const float* const from = padded ? room.get() : x + image * image_size;
-      const std::int64_t row = flat ? 0 : band * band_rows, last_row = flat ? 1 : std::min(row + band_rows, rows);
-      const std::int64_t place = flat ? band * band_places : 0, places = std::min(band_places, row_places - place);
+      const std::int64_t row = flat ? 0 : rows * band / bands, last_row = flat ? 1 : rows * (band + 1) / bands;
+      const std::int64_t place = flat ? row_places * band / bands : 0, places = flat ? row_places * (band + 1) / bands - place : row_places;
       const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
       float* const of_block = result + (image * p.blocks + block) * result_block;
       ConvTile tile{};

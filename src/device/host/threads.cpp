@@ -29,27 +29,51 @@ void relax() {
 #endif
 }
 
-/// One call of run_tasks.
-struct Job {
-  const std::function<void(std::int64_t)>& task;
-  std::int64_t count;
-  int seats;  // workers that may still join; guarded by the pool's lock
-  std::atomic<std::int64_t> next{0};
-  std::atomic<int> helpers{0};  // workers that have joined and not left
-  std::mutex mutex;
-  std::exception_ptr failure{};  // guarded by mutex
-
-  void work() {
-    for (std::int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-      try {
-        task(k);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next.store(count, std::memory_order_relaxed);
-      }
+/// One call of run_tasks. Each thread has a share of the tasks that lie side by side, the same one in every job, and helps with the others' when it is
+/// done with that: so it mostly finds in its caches what it wrote itself, where one step reads what the step before wrote.
+class Job {
+ public:
+  Job(const std::function<void(std::int64_t)>& of, std::int64_t count, int threads) : seats(threads - 1), task_(of), shares_(static_cast<std::size_t>(threads)) {
+    for (std::int64_t k = 0; k < threads; ++k) {
+      shares_[static_cast<std::size_t>(k)].next.store(count * k / threads, std::memory_order_relaxed);
+      shares_[static_cast<std::size_t>(k)].end = count * (k + 1) / threads;
     }
   }
+
+  int seats;                    // workers that may still join; guarded by the pool's lock
+  std::atomic<int> helpers{0};  // workers that have joined and not left
+  std::exception_ptr failure{};
+
+  bool has_tasks() const {
+    return std::any_of(shares_.begin(), shares_.end(), [](const Share& share) { return share.next.load(std::memory_order_relaxed) < share.end; });
+  }
+  /// By the thread of this number.
+  void work(int thread) {
+    for (std::size_t k = 0; k < shares_.size(); ++k) {
+      Share& share = shares_[(static_cast<std::size_t>(thread) + k) % shares_.size()];
+      for (std::int64_t next; (next = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) run(next);
+    }
+  }
+
+ private:
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+
+  void run(std::int64_t number) {
+    try {
+      task_(number);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure) failure = std::current_exception();
+      for (Share& share : shares_) share.next.store(share.end, std::memory_order_relaxed);
+    }
+  }
+
+  const std::function<void(std::int64_t)>& task_;
+  std::vector<Share> shares_;
+  std::mutex mutex_;  // guards failure until all have left
 };
 
 /// Workers that are started when they are first wanted and never end. What the system does not let us start is done by those
@@ -68,7 +92,7 @@ class Pool {
       if (job.seats == 1) wake_.notify_one();
       else wake_.notify_all();
     }
-    job.work();
+    job.work(0);
     {
       const std::lock_guard lock(lock_);  // from here on nobody joins
       jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
@@ -88,7 +112,7 @@ class Pool {
     const std::lock_guard lock(mutex_);
     while (workers_ < wanted && !refused_) {
       try {
-        std::thread([this] { serve(); }).detach();
+        std::thread([this, number = workers_ + 1] { serve(number); }).detach();
         ++workers_;
       } catch (const std::system_error& error) {
         refused_ = true;  // asking again at every launch would only be slow
@@ -97,7 +121,7 @@ class Pool {
     }
   }
 
-  void serve() {
+  void serve(int number) {
     for (;;) {
       const std::uint64_t seen = posted_.load();  // before the jobs: one that is not among them changes it
       Job* const job = join();
@@ -105,7 +129,7 @@ class Pool {
         await_more_than(seen);
         continue;
       }
-      job->work();
+      job->work(number);
       if (job->helpers.fetch_sub(1) == 1 && waiting_.load() > 0) {  // the job may be gone
         { const std::lock_guard lock(mutex_); }
         done_.notify_all();
@@ -115,7 +139,7 @@ class Pool {
 
   Job* join() {
     const std::lock_guard lock(lock_);
-    const auto found = std::find_if(jobs_.begin(), jobs_.end(), [](const Job* job) { return job->seats > 0 && job->next.load(std::memory_order_relaxed) < job->count; });
+    const auto found = std::find_if(jobs_.begin(), jobs_.end(), [](const Job* job) { return job->seats > 0 && job->has_tasks(); });
     if (found == jobs_.end()) return nullptr;
     --(*found)->seats;
     (*found)->helpers.fetch_add(1, std::memory_order_relaxed);
@@ -171,7 +195,7 @@ void run_tasks(int threads, std::int64_t count, const std::function<void(std::in
     for (std::int64_t k = 0; k < count; ++k) task(k);
     return;
   }
-  Job job{.task = task, .count = count, .seats = static_cast<int>(std::min<std::int64_t>(std::min(threads, kMostThreads), count)) - 1};
+  Job job(task, count, static_cast<int>(std::min<std::int64_t>(std::min(threads, kMostThreads), count)));
   pool().load(std::memory_order_relaxed)->run(job);
   if (job.failure) std::rethrow_exception(job.failure);
 }
