@@ -156,6 +156,12 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
       tile.result_block = result_block;
       tile.places = places;
       tile.blocks = std::min(blocks, p.blocks - block);
+      // Meanwhile memory is asked for the weights of the filters after these.
+      const float* const next = weight + (block + tile.blocks) * tile.weight_block;
+      const std::int64_t next_lines = std::min(blocks, p.blocks - block - tile.blocks) * tile.weight_block / kWide, parts = by_filters ? images * bands : 1;
+      const std::int64_t part = by_filters ? image_band : 0, ahead = next_lines * part / parts, ahead_lines = next_lines * (part + 1) / parts - ahead;
+      const std::int64_t calls = (last_row - row) * ((p.channels + together - 1) / together);
+      std::int64_t call = 0;
       for (std::int64_t channel = 0; channel < p.channels; channel += together) {
         tile.channels = std::min(together, p.channels - channel);
         tile.weight = weight + block * tile.weight_block + channel * all_taps * p.inner * kWide;
@@ -163,7 +169,10 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
         for (std::int64_t line = row; line < last_row; ++line) {
           tile.x = from + channel * plane + (line * p.stride[0] * columns + place * p.stride[1]) * p.inner;
           tile.result = of_block + (line * row_places + place) * kWide;
+          tile.ahead = next + (ahead + ahead_lines * call / calls) * kWide;
+          tile.ahead_lines = ahead_lines * (call + 1) / calls - ahead_lines * call / calls;
           host_blocks().conv_tile(tile);
+          ++call;
         }
       }
       if (!finished) return;

@@ -16,6 +16,8 @@ struct ConvTile {
   std::int64_t taps[2];
   std::int64_t x_channel, x_tap[2], x_place;
   std::int64_t weight_block, result_block;  // to the next block of filters
+  const float* ahead;        // weights that are wanted next, which memory is asked for meanwhile:
+  std::int64_t ahead_lines;  // so many lines of 64 bytes, one after the other
 };
 
 /// The same where each filter reads its own channel: one block.

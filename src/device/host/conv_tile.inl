@@ -25,8 +25,18 @@ constexpr int kBlocks = 1, kPlaces = 2;
 #define SINTER_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/// Lines that memory is asked for, a few with each tap: its time passes while sums are computed.
+struct Ahead {
+  const float* next;
+  std::int64_t each;
+
+  void ask() {
+    for (std::int64_t line = 0; line < each; ++line, next += 16) __builtin_prefetch(next, 0, 2);
+  }
+};
+
 /// The sum of each place and filter runs over channels, taps, and the channels of a block, in this order wherever it is computed.
-template <int blocks, int places, int inner> void sums_of(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result) {
+template <int blocks, int places, int inner> void sums_of(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead) {
   Word sums[blocks][places];
   SINTER_UNROLL for (int b = 0; b < blocks; ++b)
     SINTER_UNROLL for (int p = 0; p < places; ++p)
@@ -35,6 +45,7 @@ template <int blocks, int places, int inner> void sums_of(const ConvTile& t, con
     for (std::int64_t row = 0; row < t.taps[0]; ++row)
       for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
         const float* const from = x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
+        ahead.ask();
         for (int i = 0; i < inner; ++i) {
           Word weights[blocks];
           SINTER_UNROLL for (int b = 0; b < blocks; ++b) weights[b] = *reinterpret_cast<const Unaligned*>(weight + b * t.weight_block + i * 16);
@@ -48,7 +59,7 @@ template <int blocks, int places, int inner> void sums_of(const ConvTile& t, con
     SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + b * t.result_block + p * 16) = sums[b][p];
 }
 
-using Sums = void (*)(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result);
+using Sums = void (*)(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead);
 
 /// By how many places, from 1.
 template <int blocks, int inner> Sums sums_of_places(std::int64_t places) {
@@ -68,10 +79,12 @@ template <int blocks, int inner> Sums sums_of_places(std::int64_t places) {
 
 template <int blocks, int inner> void row_of_places(const ConvTile& t, std::int64_t block) {
   const std::int64_t steps = (t.places + kPlaces - 1) / kPlaces;  // of nearly the same length
+  const std::int64_t taps = t.channels * t.taps[0] * t.taps[1], all_taps = steps * ((t.blocks + kBlocks - 1) / kBlocks) * taps;
+  const std::int64_t each = (t.ahead_lines + all_taps - 1) / all_taps;
   for (std::int64_t step = 0; step < steps; ++step) {
     const std::int64_t place = t.places * step / steps, places = t.places * (step + 1) / steps - place;
     sums_of_places<blocks, inner>(places)(t, t.x + place * t.x_place, t.weight + block * t.weight_block, t.bias ? t.bias + block * 16 : nullptr,
-                                          t.result + block * t.result_block + place * 16);
+                                          t.result + block * t.result_block + place * 16, Ahead{t.ahead + (block / kBlocks * steps + step) * taps * each * 16, each});
   }
 }
 
