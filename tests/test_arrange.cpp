@@ -75,9 +75,11 @@ bool fused() { return sn::options().fuse; }
 
 TEST_CASE("pad in every mode") {
   std::mt19937 rng(fresh_seed());
+  const bool compiled = sn::options().device != "cpu" || sn::options().backend != "interpreter";
   for (DType dtype : kTypes)
     for (const Shape& shape : kShapes)
       for (PadMode mode : {PadMode::constant, PadMode::edge, PadMode::reflect, PadMode::symmetric, PadMode::wrap}) {
+        if (compiled && rng() % 3) continue;  // each is a kernel of its own: some of the 250 every time
         const auto [x, ref] = random(rng, shape, dtype, -9, 9);
         std::vector<std::pair<std::int64_t, std::int64_t>> widths;
         Shape padded = shape;
