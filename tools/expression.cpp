@@ -25,6 +25,7 @@
 #include "sinter/random.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
+#include "printing.hpp"
 #include "ufuncs.hpp"
 #include "words.hpp"
 
@@ -68,7 +69,7 @@ class Parser {
       const bool written_here = written_at_ == last->offset && written_.size() == tuple->size();
       for (std::size_t k = 0; k < tuple->size(); ++k) {
         evaluated.results.push_back(result_of((*tuple)[k]));
-        evaluated.labels.push_back(written_here ? written_[k] : fmt::format("result {}", k + 1));
+        evaluated.labels.push_back(last->is_complex() ? k == 0 ? "real" : "imag" : written_here ? written_[k] : fmt::format("result {}", k + 1));
       }
     } else {
       evaluated.results.push_back(result_of(*last));
@@ -470,6 +471,7 @@ class Parser {
     if (value.as<None>()) return "None";
     if (const auto* dtype = value.as<DType>()) return std::string(name(*dtype));
     if (const auto* tensor = value.as<Tensor>()) return recorded(value.offset, [&] { return to_string(*tensor, printing_); });
+    if (value.is_complex()) return recorded(value.offset, [&] { return complex_text({*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()}, printing_); });
     if (const auto* tuple = value.as<Tuple>()) {
       std::string items;
       for (const Value& item : *tuple) items += fmt::format("{}{}", items.empty() ? "" : ", ", written(item));
@@ -789,6 +791,7 @@ class Parser {
     function.body = block(def);
     for (std::size_t k = function.body.begin; k < function.body.end; ++k)
       if (tokens_[k].is_word("def")) throw Fault{tokens_[k].offset, std::string(advice_on_word("def"))};
+    if (peek().kind != TokenKind::end && peek().kind != TokenKind::separator) --at_;  // the line's end, which ends the statement
     functions_.push_back(std::move(function));
     assign(functions_.back().name, {Callable{functions_.size() - 1, nullptr}, functions_.back().name.offset});
   }
@@ -977,7 +980,7 @@ class Parser {
   void check_assignable(const Token& name) const {
     if (const std::string_view advice = advice_on_word(name.text); !advice.empty()) throw Fault{name.offset, std::string(advice)};
     for (const Constant& constant : constants())
-      if (constant.name == name.text && name.text != "e")
+      if (constant.name == name.text && (constant.value.as<bool>() || name.text == "None"))
         throw Fault{name.offset, fmt::format("'{}' has a meaning of its own and cannot be assigned to", name.text)};
   }
 
@@ -1083,6 +1086,7 @@ class Parser {
     if (value.is_number()) return operand(value, word.text).as_double() != 0;
     if (value.as<None>()) return false;
     if (const auto* text = value.as<std::string>()) return !text->empty();
+    if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->is_complex) return !tuple->empty();
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{word.offset, fmt::format("'{}' asks whether {} is true", word.text, kind_name(value))};
     if (tensor->size() != 1) throw Fault{word.offset, std::string(advice_on_word(word.text))};
@@ -1329,47 +1333,61 @@ class Parser {
     }
     return 0;
   }
-  /// The item is read once for each value of the names for which the condition holds.
+  /// The item is read once for each value of the names for which the conditions hold.
   Value comprehended(const Token& opening, std::size_t word, std::string_view close = "]") {
     const Depth depth(*this);
-    const std::size_t item = std::exchange(at_, word + 1);
-    const std::vector<Token> names = loop_names(tokens_[word]);
-    const std::vector<Value> values = items_of(disjunction());
-    std::optional<std::size_t> condition;
-    if (is_word("if")) {
-      condition = at_ + 1;
-      pass_over(until({}));
+    Comprehension made{.item = std::exchange(at_, word + 1), .word = word};
+    const Bindings before = scopes_.back();
+    clause(made);
+    for (const std::string& name : made.names) {  // which mean outside what they meant before
+      scopes_.back().erase(name);
+      if (const auto found = before.find(name); found != before.end()) scopes_.back().emplace(name, found->second);
     }
-    if (is_word("for")) throw Fault{peek().offset, "a list is made over one list here"};
+    at_ = made.item;
+    int open = 0;
+    while (open > 0 || !(peek().is("]") || peek().is(")"))) {
+      if (peek().kind == TokenKind::end) break;
+      open += opens(next());
+    }
     expect(close, opening);
-    const std::size_t end = at_;
-
-    Bindings& scope = scopes_.back();
-    std::vector<std::optional<Value>> before;
-    for (const Token& name : names) {
-      const auto found = scope.find(name.text);
-      before.push_back(found == scope.end() ? std::nullopt : std::optional(found->second));
+    written_.clear();
+    made.items.is_list = true;
+    return {std::move(made.items), opening.offset};
+  }
+  struct Comprehension {
+    std::size_t item = 0, word = 0;  // where the item begins and the first `for` stands
+    Tuple items = {};
+    std::set<std::string> names = {};
+  };
+  /// What follows a `for`: names in list, conditions, further clauses.
+  void clause(Comprehension& made) {
+    const std::vector<Token> names = loop_names(tokens_[at_ - 1]);
+    const std::vector<Value> values = items_of(disjunction());
+    std::vector<std::size_t> conditions;
+    while (is_word("if")) {
+      next();
+      conditions.push_back(at_);
+      pass_over(until({"if"}));
     }
-    Tuple items;
-    items.is_list = true;
+    const std::size_t inner = is_word("for") ? at_ + 1 : 0;  // of a further clause
+    if (inner == 0 && !peek().is("]") && !peek().is(")")) unexpected(peek());
+    for (const Token& name : names) made.names.emplace(name.text);
     for (const Value& value : values) {
       name_item(names, value);
-      if (condition) {
-        at_ = *condition;
-        if (!truth(disjunction(), tokens_[word])) continue;
+      const bool chosen = std::all_of(conditions.begin(), conditions.end(), [&](std::size_t condition) {
+        at_ = condition;
+        return truth(disjunction(), tokens_[made.word]);
+      });
+      if (!chosen) continue;
+      at_ = inner != 0 ? inner : made.item;
+      if (inner != 0) {
+        clause(made);
+        continue;
       }
-      at_ = item;
-      items.push_back(expression());
-      if (at_ != word) unexpected(peek());
-      if (++listed_ > 1000000) throw Fault{tokens_[word].offset, "lists made of others hold a million items at most; tensors hold more"};
+      made.items.push_back(expression());
+      if (at_ != made.word) unexpected(peek());
+      if (++listed_ > 1000000) throw Fault{tokens_[made.word].offset, "lists made of others hold a million items at most; tensors hold more"};
     }
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      scope.erase(std::string(names[k].text));
-      if (before[k]) scope.emplace(names[k].text, *before[k]);
-    }
-    at_ = end;
-    written_.clear();
-    return {std::move(items), opening.offset};
   }
 
   /// np.mgrid[0:3, 0:4], np.ogrid[…], np.r_[1, 2, x], np.c_[x, y]: what stands in brackets is numbers, arrays and ranges.
@@ -1655,6 +1673,12 @@ class Parser {
       Value total = items->front();
       for (std::size_t k = 1; k < items->size(); ++k) total = apply(*find_operator({.kind = TokenKind::symbol, .text = "+"}), offset, total, (*items)[k]);
       return total;
+    }
+    const auto scalar = [](const Argument& argument) { return argument.value.is_number() || (argument.value.as<Tensor>() && argument.value.as<Tensor>()->ndim() == 0); };
+    if ((name == "max" || name == "min") && list.size() > 1 && std::all_of(list.begin(), list.end(), scalar) && std::any_of(list.begin(), list.end(), [](const Argument& argument) { return argument.value.as<Tensor>(); })) {
+      Value best = list[0].value;
+      for (std::size_t k = 1; k < list.size(); ++k) best = call(*find_function(name == "max" ? "maximum" : "minimum"), {{{}, best}, {{}, list[k].value}}, offset);
+      return best;
     }
     for (const Argument& argument : list)
       if (!argument.value.is_number()) return std::nullopt;
