@@ -282,8 +282,10 @@ class Parser {
     block.indentation = indentation(peek());
     if (!block.own_line && (peek().kind == TokenKind::end || block.indentation.size() <= outside.size()))
       throw Fault{word.offset, fmt::format("the lines under '{}' are missing; indent them", word.text)};
+    bool returns = false;  // a function's line ends with its return
     for (; peek().kind != TokenKind::end; ++at_) {
-      if (block.own_line && peek().kind == TokenKind::separator && peek().text == "\n") break;
+      if (block.own_line && peek().kind == TokenKind::separator && (returns || peek().text == "\n")) break;
+      returns |= word.text == "def" && is_word("return");
       if (block.own_line || peek().kind == TokenKind::separator || !begins_line(at_)) continue;
       if (indentation(peek()).size() <= outside.size()) break;
       if (indentation(peek()).size() < block.indentation.size()) throw Fault{peek().offset, fmt::format("this line is not indented as the others under '{}'", word.text)};
@@ -1909,7 +1911,7 @@ class Parser {
   }
   static std::optional<std::int64_t> slice_end(const Value& value) {
     if (value.as<None>()) return std::nullopt;
-    if (value.as<std::int64_t>() || value.as<Tensor>()) return whole_number(value);
+    if (is_whole_number(value)) return whole_number(value);
     throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
   }
 
