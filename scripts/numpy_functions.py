@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/functions.txt and selection.txt: what NumPy makes of expressions that the command understands, for
+"""Writes tests/golden/functions.txt, keywords.txt and selection.txt: what NumPy makes of expressions that the command understands, for
 tests/test_functions.cpp.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy && /tmp/venv/bin/python scripts/numpy_functions.py
@@ -118,6 +118,30 @@ bincount(a) bincount(a, minlength=20) bincount(a, weights=h) bincount(r, h[:3]) 
 histogram(l) histogram(l, 4) histogram(x, bins=5, range=(-2, 3)) histogram(l, density=True) histogram(a, weights=h) histogram(a, p) histogram(l, p, density=True) histogram(i, 3) histogram(f, 7) histogram(a, bins=(0, 2, 5)) histogram(h, 3, weights=a) histogram_bin_edges(l, 6) histogram2d(h, h * h, 4) histogram2d(h, a * 1.0, (2, 3), range=((-1, 1), (0, 9))) histogram2d(h, h, 3, weights=h)
 nancumsum(n) nancumsum(n, axis=1) nancumprod(n, axis=0) nancumsum(i, axis=0) cumulative_sum(l, include_initial=True) cumulative_sum(x, axis=1, include_initial=True) cumulative_prod(i, axis=0, include_initial=True) ediff1d(x)
 """
+KEYWORDS = """
+concatenate((x, f), dtype='float32') concatenate((i, i), axis=1, dtype=np.int64) concatenate((x, i), dtype=np.int32, casting='unsafe') stack((i, i), dtype='f8') stack((v, v), axis=-1, dtype=np.single) hstack((i, m), dtype=np.int16) vstack((v, v), dtype=np.half) concat((v, w), dtype=np.double)
+angle(x, deg=True) zeros_like(x, shape=(2, 2)) ones_like(i, shape=3) full_like(i, 7, shape=(2,)) full_like(f, 2, dtype=int) empty_like(prototype=x, shape=(0, 2)) eye(3, order='F') full((2, 2), 3, dtype=np.float32) full(3, True)
+ascontiguousarray(i, dtype=np.float32) asanyarray(i, dtype=np.double) asarray_chkfinite(v) np.asarray(a=v)
+cross(q, q[::-1]) cross(x[:, :3], x[:, 1:], axisa=0, axisb=0) cross(x.T, x.T + 1, axis=-1) cross(q, x[:, :3], axisb=0, axisc=0) np.linalg.cross(q, q.T)
+logspace(0, 2, 4, dtype=int) logspace([0, 1], [2, 3], 3, axis=1) geomspace(1, 1000, 4, dtype=np.float32) indices((2, 3), dtype=float) indices((2, 3), sparse=True)
+intersect1d([3, 1, 5, 7, 3], [7, 3, 9], return_indices=True) intersect1d(i, i + 1) setdiff1d([5, 1, 3, 2], [3], assume_unique=True) setxor1d([1, 2], [2, 3], assume_unique=True) isin(i, [1, -1], kind='sort') isin(i, [0], invert=True)
+matrix_rank(q @ q.T, hermitian=True) np.linalg.pinv(q @ q.T, hermitian=True) np.linalg.svd(q @ q.T, compute_uv=False, hermitian=True) np.linalg.matrix_rank(x, tol=1e-3)
+trace(i, dtype=np.int16) trace(x, offset=1, dtype=np.float32) reshape(x, (4, 3), copy=True) np.partition(l, (2, 5))[2] np.argpartition(l, 3, kind='introselect')[3] sort(l, kind='mergesort') argsort(v, stable=True) np.sort(x, axis=None, order=None)
+unravel_index([5, 7, 11], (3, 4), order='F') ravel_multi_index(([0, 2, 1], [1, 3, 0]), (3, 4), order='F') ravel_multi_index(([0, 5, -1], [1, 3, 9]), (3, 4), mode='clip') ravel_multi_index(([0, 5, -1], [1, 3, 9]), (3, 4), mode='wrap')
+cov(x, dtype=np.float32) corrcoef(x, dtype=np.float32) nansum(n, axis=0, dtype=np.float32) nansum(n, initial=5.0) nansum(n, where=n > 0) nanprod(n, axis=1, where=[True, False, True, True]) nanmax(n, initial=2.0, where=n < 1) nanmin(n, axis=0, initial=0.5, where=n > -1) nanmean(n, axis=1, where=n > -2) nanmean(k, dtype=np.float64) nanvar(n, axis=1, where=n > -3, ddof=0) nanstd(n, where=n < 2)
+var(x, axis=0, mean=np.mean(x, axis=0, keepdims=True)) std(x, mean=1.5) var(x, dtype=int) std(i, dtype=int) var(i, axis=1, dtype=np.int32) var(x, axis=1, ddof=1, dtype=int) std(f, dtype=np.float64)
+packbits([1, 0, 1, 1, 0, 0, 0, 1, 1], bitorder='little') unpackbits(np.array([5, 130], np.uint8), bitorder='little') unpackbits(np.array([5, 130], np.uint8), count=11) unpackbits(np.array([[5], [130]], np.uint8), axis=1, count=-2) unpackbits(np.array([5], np.uint8), count=12)
+np.polyfit(l, np.arange(11.), 2) np.polyfit(l, np.arange(11.), 1, w=np.arange(1., 12)) np.polyfit(l, np.arange(11.), 2, cov=True) np.polyfit(l, np.arange(11.), 1, cov='unscaled') np.polyfit(l, np.arange(11.), 1, full=True)[:2] np.polyfit(l, np.stack([l, l * l], axis=1), 2)
+np.polyint([3, 2, 1], k=4) np.polyint([3, 2, 1], 2, k=[4, 5]) np.polydiv([1., 3, 5, 2], [1., 1]) np.polydiv([1, 2], [1, 2, 3]) np.polyadd([1, 2], [1, 0, 0]) np.polysub(v, w) np.polymul(v, w) np.polyder(v, 2) np.poly([1., 2, 3]) np.poly(q + q.T) np.roots([1, -6, 11, -6]) np.sort(np.roots([2, 0, -8, 0])) np.roots([0, 1, -1])
+np.linalg.eigvals(np.diag([1., 2, 3])) np.linalg.eig(np.diag([3., 1, 2])) np.linalg.eigvals([[2., 1], [1, 2]]) np.abs(np.linalg.eigvals([[0., -1], [1, 0]])) np.real_if_close(np.fft.ifft(np.fft.fft(v))) np.linalg.eigvals([[1., -2], [1, 3]]).real
+x.view(np.int64) f.view('i4') i.view(np.uint8) np.arange(8, dtype=np.uint8).view(np.uint16) (f.view(np.int32) & 0xff) np.float32(1.5).view(np.int32) m.view(np.uint8)
+histogramdd(np.stack([l, l * l], axis=1), bins=3)[0] histogramdd(np.stack([l, l * l], axis=1), bins=(2, 3), range=((-4, 4), (0, 16)), density=True)[0] histogramdd(np.stack([l, l * l], axis=1), bins=([-4, 0, 4], [0, 1, 16]), weights=l)[0] histogram2d(l, l * l, bins=[2, [0, 1, 16]]) histogram2d(l, l * l, bins=[-4, 0, 2, 4]) histogram2d(l, l, bins=3, density=True) histogram_bin_edges(l, 4, weights=l)
+np.subtract.reduce(x) np.subtract.reduce(i, axis=1) np.divide.reduce(x, axis=1) np.power.reduce([2, 3, 2]) np.floor_divide.reduce([100, 7, 3]) np.subtract.accumulate(x, axis=1) np.divide.accumulate(i[:, 1:] + 10, axis=0) np.power.accumulate([2., 3, 0.5]) np.subtract.reduce(l, initial=10) np.remainder.accumulate([17, 10, 4]) np.subtract.reduceat(l, [0, 4, 7]) np.multiply.reduceat(l, [0, 3, 8]) np.fmax.accumulate([1, np.nan, 3]) np.hypot.reduce(v) np.logaddexp2.reduce(v) np.left_shift.reduce([1, 2, 3]) np.subtract.reduce(x, axis=-1, keepdims=True)
+np.sum(s, axis=0) np.max(s, axis=-1) np.any(s, axis=0) np.cumsum(s, axis=0) np.argmax(s, axis=-1) np.prod(s, axis=-1, keepdims=True) np.ptp(s, axis=0) np.add.reduce(s) np.nanmax(s, axis=0) np.count_nonzero(s, axis=0) s[()] x[()] x[(1, slice(None, None, 2))] x[np.s_[1:, ::2]] x[np.index_exp[..., 0]] x[slice(1)] x[1, slice(1, 3)]
+np.half(1.5) np.single(2) np.double(3) np.intp(4) np.short(5) np.ubyte(250) np.longlong(6) np.array([1.5], np.half) np.zeros(2, np.intc) np.arange(3, dtype=np.uintp) np.ones(2, dtype='e') x.astype('d') x.astype(np.short)
+np.linalg.tensorsolve(np.eye(6).reshape(2, 3, 2, 3), np.arange(6.).reshape(2, 3)) np.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3), np.arange(4.).reshape(2, 2), axes=(1,)) trim_zeros(np.array([0, 0, 1, 2, 0])) unwrap([0, 3, 6.5, -3], discont=2) np.unwrap([0., 90, 200, 359, 10], period=360)
+np.sort_complex(np.fft.fft(v)).real np.iscomplexobj(np.fft.fft(v)) np.fft.fft(v)[1:3].imag np.fft.fft2(q)[0].real np.fft.rfft(l)[::2].imag (3 in i) (99 not in i)
+"""
 ORDERED = {"p": np.array([-3.5, -1, 0, 0.25, 2, 3.75]), "e": np.array([-2, 0, 0, 3, 5]), "a": rng.integers(0, 9, 14), "c": rng.integers(0, 9, 14),
            "j": rng.integers(-3, 3, (4, 5)), "g": rng.integers(0, 2, (6, 2)), "d": rng.integers(0, 5, 40).astype("uint8"), "h": np.round(rng.normal(size=14), 3),
            "r": np.array([2, 0, 2]), "y": np.array([0.0, 0.125, 0.5, 0.9, 1.0]), "o": np.array([1, 0, 3, 2])}
@@ -154,5 +178,6 @@ def write(name, inputs, text, scope):
 
 
 write("functions.txt", INPUTS, EXPRESSIONS, SCOPE)
+write("keywords.txt", INPUTS, KEYWORDS, {**SCOPE, "matrix_rank": np.linalg.matrix_rank, "range": range})
 SCOPE.update(argsort=lambda x, axis=-1: np.argsort(x, axis, kind="stable"), add_at=add_at, put_along_axis=put_along_axis)
 write("selection.txt", {**INPUTS, **ORDERED}, SELECTION, SCOPE)

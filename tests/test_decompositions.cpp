@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <sinter/decompositions.hpp>
+#include <sinter/signal.hpp>
 
 #include "program.hpp"
 #include "reference.hpp"
@@ -258,6 +259,68 @@ TEST_CASE("eigenvalues and vectors of symmetric matrices") {
       near(wide(sn::eigvalsh(upper, sn::Triangle::upper)), wide(w), 4 * tolerance(type));
       near(wide(sn::eigh(transposed(upper)).eigenvalues), wide(w), 4 * tolerance(type));
     }
+}
+
+TEST_CASE("eigenvalues and vectors of any square matrix") {
+  for (const DType type : types())
+    for (const std::int64_t n : {1, 2, 3, 7, 24}) {
+      if (on_cuda() && n != 7) continue;
+      CAPTURE(sn::name(type));
+      CAPTURE(n);
+      const Tensor a = random(rng, {3, n, n}, type, -3, 3).first;
+      const sn::EigResult found = sn::eig(a);
+      const sn::Complex w{wide(found.eigenvalues.re), wide(found.eigenvalues.im)}, v{wide(found.eigenvectors.re), wide(found.eigenvectors.im)};
+      REQUIRE(w.re.shape() == Shape{3, n});
+      REQUIRE(v.im.shape() == Shape{3, n, n});
+      // a v = v w, columns of length 1, the largest element of each real; the trace is the sum of what is found.
+      const Tensor wr = sn::expand_dims(w.re, -2), wi = sn::expand_dims(w.im, -2);
+      near(sn::matmul(wide(a), v.re), v.re * wr - v.im * wi, 8 * tolerance(type));
+      near(sn::matmul(wide(a), v.im), v.re * wi + v.im * wr, 8 * tolerance(type));
+      const Tensor sizes = sn::square(v.re) + sn::square(v.im);
+      near(sn::sum(sizes, -2), sn::ones({3, n}), tolerance(type));
+      near(sn::take_along_axis(v.im, sn::argmax(sizes, -2, true), -2), sn::zeros({3, 1, n}), tolerance(type));
+      near(sn::sum(w.re, -1), sn::matrix_trace(wide(a), 0, -2, -1), 8 * tolerance(type));
+      near(sn::sum(w.im, -1), sn::zeros({3}), 8 * tolerance(type));
+      const sn::Complex alone = sn::eigvals(a);
+      near(sn::sort(wide(alone.re)), sn::sort(w.re), 16 * tolerance(type));
+    }
+  // Elements of very different sizes: the polynomial (x - 1) (x - 1e-4) (x - 1e4) has these roots.
+  const sn::Complex far = sn::roots({1.0, -(1 + 1e-4 + 1e4), 1e-4 + 1e4 + 1, -1.0});
+  const auto roots = values(sn::sort(far.re));
+  CHECK(std::fabs(roots[0] / 1e-4 - 1) < 1e-10);
+  CHECK(std::fabs(roots[1] - 1) < 1e-10);
+  CHECK(std::fabs(roots[2] / 1e4 - 1) < 1e-10);
+  // A rotation has no real eigenvalue.
+  const sn::Complex turned = sn::eigvals({{0., -1.}, {1., 0.}});
+  near(turned.re, Ref{{2}, {0, 0}}, 1e-15);
+  near(sn::sort(turned.im), Ref{{2}, {-1, 1}}, 1e-15);
+}
+
+TEST_CASE("polynomials") {
+  for (const std::int64_t degree : {1, 2, 3, 6}) {
+    CAPTURE(degree);
+    const Tensor zeros_at = random(rng, {degree}, DType::float64, -2, 2).first, p = sn::poly(zeros_at);
+    REQUIRE(p.shape() == Shape{degree + 1});
+    near(sn::polyval(p, zeros_at), sn::zeros({degree}), 1e-10);
+    const sn::Complex again = sn::poly(sn::roots(p));
+    near(again.re, p, 1e-7);
+    near(again.im, sn::zeros({degree + 1}), 1e-7);
+    near(sn::polyder(sn::polyint(p, 2, {3., 4.}), 2), p, 1e-12);
+    near(sn::polyval(sn::polyint(p, 1, 7.5), 0), Ref{{}, {7.5}}, 1e-15);
+    const Tensor q = random(rng, {3}, DType::float64, 1, 2).first;
+    const auto [quotient, rest] = sn::polydiv(p, q);
+    const Tensor x = random(rng, {5}, DType::float64, -2, 2).first;
+    near(sn::polyval(quotient, x) * sn::polyval(q, x) + sn::polyval(rest, x), sn::polyval(p, x), 1e-9);
+    near(sn::polyval(sn::polyadd(p, q), x), sn::polyval(p, x) + sn::polyval(q, x), 1e-12);
+    near(sn::polyval(sn::polysub(p, q), x), sn::polyval(p, x) - sn::polyval(q, x), 1e-12);
+    near(sn::polyval(sn::polymul(p, q), x), sn::polyval(p, x) * sn::polyval(q, x), 1e-10);
+  }
+  const Tensor square{{2., 1.}, {1., 2.}};
+  near(sn::poly(square), Ref{{3}, {1, -4, 3}}, 1e-12);
+  CHECK(sn::roots({0., 0.}).re.size() == 0);
+  near(sn::roots({0., 0., 2., 0., 0.}).re, Ref{{2}, {0, 0}}, 0);
+  says<sn::ShapeError>([&] { sn::roots(square); }, "roots: coefficients are a vector, not of shape (2, 2)");
+  says<sn::ShapeError>([&] { sn::polyint({1., 2.}, 3, {1., 2.}); }, "polyint: 2 constants for 3 integrations; give one, or one for each");
 }
 
 TEST_CASE("least squares, the pseudo-inverse, ranks") {

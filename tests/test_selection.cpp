@@ -178,6 +178,67 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
   sn::configure(before);
 }
 
+TEST_CASE("combined at integers: in pairs, or one after the other") {
+  std::vector<std::int64_t> list;
+  for (const std::int64_t count : {1, 7, 60}) {
+    const Tensor places = random_places(count, 9, list);
+    const auto [x, rx] = random(rng, {9, 3}, DType::float64, 0.5, 2);
+    const auto [v, rv] = random(rng, {count, 3}, DType::float64, 0.5, 2);
+    const auto loop = [&](const auto& f) {
+      std::vector<double> want = rx.v;
+      for (std::size_t k = 0; k < list.size(); ++k)
+        for (std::size_t c = 0; c < 3; ++c) {
+          double& at = want[static_cast<std::size_t>(list[k]) * 3 + c];
+          at = f(at, rv.v[k * 3 + c]);
+        }
+      return want;
+    };
+    const auto same = [&](const Tensor& got, const std::vector<double>& want, double within) {
+      REQUIRE(got.shape() == Shape{9, 3});
+      const auto found = values(got);
+      for (std::size_t k = 0; k < want.size(); ++k) REQUIRE(std::fabs(found[k] - want[k]) <= within * std::fabs(want[k]));
+    };
+    same(sn::combine_at(x, places, v, sn::maximum), loop([](double a, double b) { return std::max(a, b); }), 0);
+    same(sn::combine_at(x, places, v, sn::minimum), loop([](double a, double b) { return std::min(a, b); }), 0);
+    same(sn::combine_at(x, places, v, sn::multiply), loop([](double a, double b) { return a * b; }), 1e-13);
+    same(sn::combine_at(x, places, v, sn::divide, sn::Combining::one_by_one), loop([](double a, double b) { return a / b; }), 1e-14);
+    same(sn::combine_at(x, places, v, sn::subtract, sn::Combining::one_by_one), loop([](double a, double b) { return a - b; }), 1e-11);
+    same(sn::combine_at(x, places, 2., [](const Tensor& a, const Tensor& b) { return a + b; }), loop([](double a, double) { return a + 2; }), 1e-14);
+  }
+  // Two axes, a mask, a slice beside places, bits.
+  const Tensor x = sn::combine_at(sn::zeros({3, 4}, DType::int32), std::vector<sn::Index>{Tensor{0, 2, 0}, Tensor{1, 3, 1}}, Tensor{5, 7, 9}, sn::bitwise_or);
+  CHECK(values(x) == std::vector<double>{0, 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7});
+  const Tensor y = sn::combine_at(sn::ones({2, 3}), std::vector<sn::Index>{Slice{}, Tensor{0, 0, 2}}, 3., sn::multiply);
+  CHECK(values(y) == std::vector<double>{9, 1, 3, 9, 1, 3});
+  CHECK(values(sn::combine_at(sn::arange(4.), Tensor{true, false, true, false}, 5., sn::maximum)) == std::vector<double>{5, 1, 5, 3});
+  CHECK(values(sn::combine_at(sn::zeros({3}), {1, 1, 0}, Tensor{4., 6., 5.}, sn::maximum)) == std::vector<double>{5, 6, 0});
+  CHECK(sn::combine_at(sn::zeros({0}), sn::zeros({0}, DType::int64), 1., sn::maximum).size() == 0);
+  says<sn::DTypeError>([&] { sn::combine_at(sn::zeros({3}, DType::int32), {0}, 0.5, sn::maximum); }, "float64 cannot take the place of int32");
+  says<sn::ValueError>([&] { sn::combine_at(sn::zeros({3}), sn::zeros({1001}, DType::int64), 1., sn::divide, sn::Combining::one_by_one); },
+                       "combine_at: more than 1000 values for one place, combined one after the other");
+}
+
+TEST_CASE("histograms over several axes") {
+  const auto [p, rp] = random(rng, {300, 2}, DType::float64, -1, 1);
+  const auto [w, rw] = random(rng, {300}, DType::float64, 0, 2);
+  const sn::HistogramDd h = sn::histogramdd(p, {sn::Bins(4, std::pair(-0.8, 0.8)), Tensor{-1., -0.25, 0., 1.}}, w);
+  std::vector<double> want(12);
+  for (std::size_t k = 0; k < 300; ++k) {
+    const double a = rp.v[2 * k], b = rp.v[2 * k + 1];
+    if (a < -0.8 || a > 0.8) continue;
+    const auto row = static_cast<std::size_t>(std::min(3.0, std::floor((a + 0.8) / 0.4))), column = static_cast<std::size_t>(b < -0.25 ? 0 : b < 0 ? 1 : 2);
+    want[row * 3 + column] += rw.v[k];
+  }
+  const auto got = values(h.counts);
+  REQUIRE(h.counts.shape() == Shape{4, 3});
+  for (std::size_t k = 0; k < want.size(); ++k) CHECK(std::fabs(got[k] - want[k]) < 1e-9);
+  const sn::Histogram2d density = sn::histogram2d(p(Slice{}, 0), p(Slice{}, 1), 3, 5, {}, true);
+  const Tensor areas = sn::outer(sn::diff(density.x_edges), sn::diff(density.y_edges));
+  CHECK(std::fabs(sn::sum(density.counts * areas).item<double>() - 1) < 1e-12);
+  says<sn::ValueError>([&] { sn::histogramdd(p, {2, 3, 4}); }, "histogramdd: 3 bins for points of 2 numbers; give one, or one for each");
+  says<sn::ShapeError>([&] { sn::histogramdd(w); }, "histogramdd: points are the rows of a matrix, not of shape (300,)");
+}
+
 TEST_CASE("isin of many integers: close together, far apart, at the ends of their type") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);

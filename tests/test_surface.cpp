@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <sinter/eigen.hpp>
@@ -169,6 +170,66 @@ TEST_CASE("methods are the functions") {
   same(x[1], x(1));
   same(Tensor::full({2}, 3.f), sn::full({2}, 3.f));
   same(x.T().sum(0).max(), sn::max(sn::sum(x.T(), 0)));
+  same(x.mT(), sn::matrix_transpose(x));
+  same(x.trace(1, 0, 2), sn::matrix_trace(x, 1, 0, 2));
+  same(x.round(1), sn::round(x, 1));
+  same(x.argsort(1), sn::argsort(x, 1));
+  same(x.argpartition(2), sn::argpartition(x, 2));
+  same(x.compress({true, false, true}, 0), sn::compress({true, false, true}, x, 0));
+  same((x > 0).nonzero()[1], sn::nonzero(x > 0)[1]);
+  same(sn::arange(5).searchsorted({1, 7}), sn::searchsorted(sn::arange(5), {1, 7}));
+  same(x.view(DType::int32), sn::view(x, DType::int32));
+  CHECK(x.itemsize() == 4);
+  CHECK(x.nbytes() == 240);
+}
+
+TEST_CASE("methods that change an array re-bind the handle") {
+  const Tensor before = {3., 1., 2.};
+  Tensor x = before;
+  x.sort();
+  CHECK(values(x) == std::vector<double>{1, 2, 3});
+  CHECK(values(before) == std::vector<double>{3, 1, 2});
+  x.put({0, 2}, 7.);
+  CHECK(values(x) == std::vector<double>{7, 2, 7});
+  x.partition(0);
+  CHECK(values(x)[0] == 2);
+  x.fill(4);
+  CHECK(values(x) == std::vector<double>{4, 4, 4});
+  Tensor counts = sn::zeros({2}, DType::int32);
+  CHECK_THROWS_AS(counts.fill(1.5), sn::DTypeError);
+}
+
+TEST_CASE("the same bytes as another type") {
+  std::mt19937 rng(std::random_device{}());
+  const auto [x, rx] = random(rng, {3, 4}, DType::float32, -2, 2);
+  const auto bits = x.view(DType::int32).to_vector<std::int32_t>();
+  for (std::size_t k = 0; k < bits.size(); ++k) CHECK(std::bit_cast<float>(bits[k]) == static_cast<float>(rx.v[k]));
+  CHECK(values(x.view(DType::int32).view(DType::float32)) == rx.v);
+  const Tensor bytes = x.T().view(DType::uint8);  // of the transposed elements, row after row
+  CHECK(bytes.shape() == Shape{4, 12});
+  CHECK(values(bytes.view(DType::float32)) == values(x.T()));
+  CHECK(values(sn::arange(4, DType::uint8).view(DType::bool_)) == std::vector<double>{0, 1, 1, 1});
+  CHECK(Tensor(1.0).view(DType::int64).item<std::int64_t>() == 0x3ff0000000000000);
+  CHECK(sn::zeros({2, 0}).view(DType::int32).shape() == Shape{2, 0});
+  CHECK(sn::sum((x * 2 + 1).view(DType::int32) >> 31).item<std::int64_t>() == -sn::sum(x * 2 + 1 < 0).item<std::int64_t>());
+  CHECK_THROWS_WITH_AS(sn::view(sn::zeros({2, 3}, DType::uint8), DType::int16), doctest::Contains("view: rows of 3 bytes, shape (2, 3) of uint8, are no whole number of int16"), sn::ShapeError);
+  CHECK_THROWS_WITH_AS(sn::view(Tensor(1.0), DType::int8), doctest::Contains("a 0-d tensor of float64"), sn::ShapeError);
+}
+
+TEST_CASE("axis 0 of a 0-d tensor, where NumPy takes it") {
+  const Tensor z(3.5);
+  for (const std::int64_t axis : {0, -1}) {
+    for (const Tensor& y : {z.sum(axis), z.prod(axis), z.min(axis), z.max(axis, true), sn::nansum(z, axis)}) {
+      CHECK(y.shape().empty());
+      CHECK(y.item<double>() == 3.5);
+    }
+    CHECK((z > 0).all(axis).item<bool>());
+    CHECK((z > 0).any(axis).item<bool>());
+    CHECK(z.cumsum(axis).shape() == Shape{1});
+    CHECK_THROWS_AS(z.mean(axis), sn::AxisError);
+  }
+  CHECK_THROWS_AS(z.sum(1), sn::AxisError);
+  CHECK_THROWS_AS(z.sum({0, -1}), sn::AxisError);
 }
 
 TEST_CASE("dot as NumPy") {

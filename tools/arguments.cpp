@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lexer.hpp"
+#include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 
 namespace sinter::tools {
@@ -23,7 +24,7 @@ std::string signature(const std::vector<Parameter>& parameters) {
 
 std::string_view kind_name(const Value& value) {
   constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
-                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1", "a function"};
+                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1", "a function", "a slice"};
   return names[value.is.index()];
 }
 
@@ -159,14 +160,16 @@ std::vector<std::int64_t> Arguments::list(int parameter) const { return integers
 
 std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wanted) const {
   const Value* value = given(parameter);
-  if (value && value->as<std::int64_t>()) return {*value->as<std::int64_t>()};
+  if (value && is_whole_number(*value)) return {whole_number(*value)};
+  if (const Tensor* tensor = value ? value->as<Tensor>() : nullptr; tensor && tensor->ndim() == 1 && is_integer(tensor->dtype()))
+    return astype(*tensor, DType::int64).to_vector<std::int64_t>(Location{});
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, wanted);
   std::vector<std::int64_t> result;
   for (const Value& item : *value->as<Tuple>()) {
-    if (!item.as<std::int64_t>()) throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}",
+    if (!is_whole_number(item)) throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}",
                                               parameters_[static_cast<std::size_t>(parameter)].name, function_.name,
                                               wanted, kind_name(item))};
-    result.push_back(*item.as<std::int64_t>());
+    result.push_back(whole_number(item));
   }
   return result;
 }
@@ -187,13 +190,14 @@ bool Arguments::flag(int parameter, bool otherwise) const {
 std::int64_t Arguments::integer(int parameter, std::int64_t otherwise) const {
   const Value* value = given(parameter);
   if (!value) return otherwise;
-  if (const auto* i = value->as<std::int64_t>()) return *i;
+  if (is_whole_number(*value)) return whole_number(*value);
   wrong_kind(parameter, "an integer");
 }
 
 double Arguments::number(int parameter, double otherwise) const {
   const Value* value = given(parameter);
   if (!value) return otherwise;
+  if (const auto* tensor = value->as<Tensor>(); tensor && tensor->ndim() == 0) return astype(*tensor, DType::float64).item<double>(Location{});
   if (!value->is_number()) wrong_kind(parameter, "a number");
   return tools::operand(*value, function_.name).as_double();
 }
@@ -207,13 +211,26 @@ std::string Arguments::text(int parameter, std::string_view otherwise) const {
 
 std::optional<DType> Arguments::dtype(int parameter) const {
   const Value* value = given(parameter);
-  if (!value) return std::nullopt;
-  if (const auto* dtype = value->as<DType>()) return *dtype;
-  if (const auto* text = value->as<std::string>()) {
-    if (const auto dtype = find_type_string(*text)) return dtype;
-    fail(parameter, fmt::format("there is no dtype '{}'{}", *text, text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : ""));
-  }
-  wrong_kind(parameter, "a dtype such as float32 or 'float32'");
+  return value ? std::optional(dtype_of(*value, parameters_[static_cast<std::size_t>(parameter)].name, function_.name)) : std::nullopt;
+}
+
+bool is_whole_number(const Value& value) {
+  const auto* tensor = value.as<Tensor>();
+  return value.as<std::int64_t>() || (tensor && tensor->ndim() == 0 && is_integer(tensor->dtype()));
+}
+std::int64_t whole_number(const Value& value) {
+  if (const auto* integer = value.as<std::int64_t>()) return *integer;
+  if (!is_whole_number(value)) throw Fault{value.offset, fmt::format("this is {}, not an integer", kind_name(value))};
+  return astype(*value.as<Tensor>(), DType::int64).item<std::int64_t>(Location{});
+}
+
+DType dtype_of(const Value& value, std::string_view parameter, std::string_view function) {
+  if (const auto* dtype = value.as<DType>()) return *dtype;
+  const auto* text = value.as<std::string>();
+  if (!text) throw Fault{value.offset, fmt::format("{} of {}() is a dtype such as float32 or 'float32', not {}", parameter, function, kind_name(value))};
+  if (const auto dtype = find_type_string(*text)) return *dtype;
+  throw Fault{value.offset, fmt::format("{} of {}(): there is no dtype '{}'{}", parameter, function, *text,
+                                        text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : "")};
 }
 
 /// Functions whose value of complex numbers is that of their real and that of their imaginary parts.

@@ -17,6 +17,14 @@ std::vector<Parameter> parameters_of(const Function& function);
 /// "a, axis=…, *, keepdims=…"
 std::string signature(const std::vector<Parameter>& parameters);
 
+/// An integer, or a tensor of one integer, which is evaluated. Throws Fault for anything else.
+std::int64_t whole_number(const Value& value);
+/// Whether whole_number takes it.
+bool is_whole_number(const Value& value);
+
+/// A dtype, or a string that names one. Throws Fault for anything else.
+DType dtype_of(const Value& value, std::string_view parameter, std::string_view function);
+
 /// Reads arguments by parameter number; an absent one (or None) gives the default. Throws Fault, at the argument, for a
 /// value of the wrong kind.
 class Arguments {

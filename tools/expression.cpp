@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <functional>
 #include <limits>
+#include <map>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "arguments.hpp"
 #include "functions.hpp"
 #include "lexer.hpp"
 #include "scalars.hpp"
@@ -16,8 +21,11 @@
 #include "sinter/creation.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/print.hpp"
+#include "sinter/random.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
+#include "printing.hpp"
 #include "ufuncs.hpp"
 #include "words.hpp"
 
@@ -42,23 +50,26 @@ std::string label_of(std::string_view text) {
 
 class Parser {
  public:
-  Parser(std::string_view text, const Bindings& bindings) : text_(text), bindings_(bindings), tokens_(tokenize(text)) {}
+  using Print = std::function<void(const std::string&)>;
+  Parser(std::string_view text, const Bindings& bindings, const Print& print) : text_(text), bindings_(bindings), print_(print), tokens_(as_deque(tokenize(text))) {}
 
   Evaluated run() {
     std::optional<Value> last;
     std::size_t offset = 0;
     for (skip_separators(); peek().kind != TokenKind::end; skip_separators()) {
       offset = peek().offset;
-      last = statement();
+      const Flow flow = step(last);
+      if (flow != Flow::next) throw Fault{offset, flow == Flow::returned ? std::string(advice_on_word("return")) : "this stands in a loop: for k in range(n): …"};
     }
-    if (!last) throw Fault{offset, offset == 0 && functions_.empty() ? "the expression is empty" : "the last statement gives no result"};
     Evaluated evaluated;
-    if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
+    if (!last || last->as<None>()) {
+      if (!printed_) throw Fault{offset, tokens_.size() == 1 ? "the expression is empty" : "the last statement gives no result"};
+    } else if (const auto* tuple = last->as<Tuple>(); tuple && !is_array(*last)) {
       if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
       const bool written_here = written_at_ == last->offset && written_.size() == tuple->size();
       for (std::size_t k = 0; k < tuple->size(); ++k) {
         evaluated.results.push_back(result_of((*tuple)[k]));
-        evaluated.labels.push_back(written_here ? written_[k] : fmt::format("result {}", k + 1));
+        evaluated.labels.push_back(last->is_complex() ? k == 0 ? "real" : "imag" : written_here ? written_[k] : fmt::format("result {}", k + 1));
       }
     } else {
       evaluated.results.push_back(result_of(*last));
@@ -70,6 +81,8 @@ class Parser {
   }
 
  private:
+  static std::deque<Token> as_deque(const std::vector<Token>& tokens) { return {tokens.begin(), tokens.end()}; }
+
   /// A list of what is of one shape; other lists are several results, as tuples are.
   static bool is_array(const Value& value) {
     if (!value.as<Tuple>() || !value.as<Tuple>()->is_list) return false;
@@ -95,12 +108,21 @@ class Parser {
   struct Parameter {
     std::string_view name;
     std::optional<Value> otherwise;
+    bool keyword_only = false;  // behind *
+    bool rest = false;          // *name: a tuple of what is left
+  };
+  /// Statements under a line that ends with a colon.
+  struct Block {
+    std::size_t begin = 0, end = 0;  // tokens
+    std::string_view indentation;
+    bool own_line = false;  // they stand on that line
   };
   struct Definition {
     Token name;
     std::vector<Parameter> parameters;
-    std::size_t begin = 0;  // its body
-    bool nameless = false;  // a lambda: the body is one expression
+    std::size_t begin = 0;  // of a lambda, which is one expression
+    Block body;
+    bool nameless = false;  // a lambda
     Bindings around;        // what names of a function it was written in meant there
     bool active = false;    // being called
   };
@@ -183,11 +205,13 @@ class Parser {
     }
   }
 
-  enum class Form : std::uint8_t { definition, import, part, update, assignment, changed, expression };
-  Form form() const {
+  enum class Form : std::uint8_t { definition, import, part, update, assignment, appended, changed, expression };
+  Form form() {
     if (peek().kind != TokenKind::name) return Form::expression;
     if (is_word("def")) return Form::definition;
-    if (is_word("import")) return Form::import;
+    if (is_word("import") || is_word("from")) return Form::import;
+    if (peek(1).is(".") && (peek(2).is_word("append") || peek(2).is_word("extend")) && peek(3).is("("))
+      if (const Value* value = variable(peek().text); value && value->as<Tuple>() && value->as<Tuple>()->is_list) return Form::appended;
     if (find_update(peek(1))) return Form::update;
     if (peek(1).is("[") && find_update(peek(target_end(0)))) return Form::part;
     if (targets() > 0) return Form::assignment;
@@ -204,11 +228,342 @@ class Parser {
       case Form::part: value = update_part(); break;
       case Form::update: value = update(); break;
       case Form::assignment: value = assignment(); break;
+      case Form::appended: value = appended(); break;
       case Form::changed: value = changed(); break;
       case Form::expression: value = expressions(); break;
     }
     end_statement();
     return value;
+  }
+
+  // ---- statements that hold others
+
+  enum class Flow : std::uint8_t { next, broken, continued, returned };
+
+  /// One statement; `value` is what it is worth, `returned_` what it returns.
+  Flow step(std::optional<Value>& value) {
+    if (peek().kind == TokenKind::name) {
+      if (is_word("for")) return value.reset(), loop_over();
+      if (is_word("while")) return value.reset(), loop_while();
+      if (is_word("if")) return value.reset(), choice();
+      if (is_word("with")) return value.reset(), with_settings();
+      if (is_word("assert")) {
+        asserted();
+        value.reset();
+        return Flow::next;
+      }
+      if (is_word("raise")) raised();
+      if (is_word("return") && scopes_.size() > 1) {
+        const Token word = next();
+        returned_ = peek().kind == TokenKind::separator || peek().kind == TokenKind::end ? Value{None{}, word.offset} : expressions();
+        end_statement();
+        return Flow::returned;
+      }
+      if (is_word("break") || is_word("continue") || is_word("pass")) {
+        const Token word = next();
+        end_statement();
+        value.reset();
+        return word.text == "break" ? Flow::broken : word.text == "continue" ? Flow::continued : Flow::next;
+      }
+    }
+    value = statement();
+    return Flow::next;
+  }
+
+  /// What follows a colon: the rest of the line, or the lines that are indented deeper than that of `word`. It is passed over.
+  Block block(const Token& word) {
+    const Token colon = next();
+    if (!colon.is(":")) throw Fault{colon.offset, fmt::format("':' is missing here; the statements under '{}' follow it", word.text)};
+    Block block;
+    block.own_line = peek().kind != TokenKind::separator && peek().kind != TokenKind::end;
+    if (!block.own_line) skip_separators();
+    const std::string_view outside = indentation(word);
+    block.begin = at_;
+    block.indentation = indentation(peek());
+    if (!block.own_line && (peek().kind == TokenKind::end || block.indentation.size() <= outside.size()))
+      throw Fault{word.offset, fmt::format("the lines under '{}' are missing; indent them", word.text)};
+    bool returns = false;  // a function's line ends with its return
+    for (; peek().kind != TokenKind::end; ++at_) {
+      if (block.own_line && peek().kind == TokenKind::separator && (returns || peek().text == "\n")) break;
+      returns |= word.text == "def" && is_word("return");
+      if (block.own_line || peek().kind == TokenKind::separator || !begins_line(at_)) continue;
+      if (indentation(peek()).size() <= outside.size()) break;
+      if (indentation(peek()).size() < block.indentation.size()) throw Fault{peek().offset, fmt::format("this line is not indented as the others under '{}'", word.text)};
+    }
+    block.end = at_;
+    return block;
+  }
+
+  Flow run_block(const Block& block) {
+    at_ = block.begin;
+    for (skip_separators(); at_ < block.end; skip_separators()) {
+      if (!block.own_line && begins_line(at_) && indentation(peek()) != block.indentation) throw Fault{peek().offset, "this line is indented otherwise than the ones before it"};
+      std::optional<Value> value;
+      const bool unused = scopes_.size() > 1 && peek().kind != TokenKind::string && !is_word("print") && is_plain_expression();
+      if (unused) throw Fault{peek().offset, "this value is not used; a function gives what it returns"};
+      if (const Flow flow = step(value); flow != Flow::next) return flow;
+    }
+    at_ = block.end;
+    return Flow::next;
+  }
+  /// A value that no name keeps. What NumPy's settings and functions of the text print or do is not known before they are called.
+  bool is_plain_expression() {
+    for (const std::string_view word : {"for", "while", "if", "with", "assert", "raise", "return", "break", "continue", "pass"})
+      if (is_word(word)) return false;
+    return form() == Form::expression && !(peek().is_word("np") && (peek(2).is_word("seterr") || peek(2).is_word("set_printoptions"))) && !calls_text();
+  }
+  bool calls_text() {
+    if (peek().kind != TokenKind::name || !peek(1).is("(")) return false;
+    const Value* value = variable(peek().text);
+    return value && value->as<Callable>() && !value->as<Callable>()->function;
+  }
+  /// A block that is not run counts what it names as used.
+  void skip(const Block& block) {
+    at_ = block.begin;
+    pass_over(block.end - block.begin);
+  }
+
+  /// for name in …:, for a, b in …:
+  Flow loop_over() {
+    const Depth depth(*this);
+    const Token word = next();
+    const std::vector<Token> names = loop_names(word);
+    const Value over = expressions();
+    const Block body = block(word);
+    const std::size_t end = body.end;
+    for (const Value& value : items_of(over)) {
+      name_item(names, value);
+      const Flow flow = run_block(body);
+      if (flow == Flow::broken) break;
+      if (flow == Flow::returned) return flow;
+    }
+    at_ = end;
+    return Flow::next;
+  }
+  std::vector<Token> loop_names(const Token& word) {
+    std::vector<Token> names;
+    const bool parenthesized = accept("(");
+    do {
+      names.push_back(next());
+      if (names.back().kind != TokenKind::name) throw Fault{word.offset, "a loop is written for name in range(n): …"};
+      check_assignable(names.back());
+    } while (accept(","));
+    if (parenthesized && !accept(")")) unexpected(peek());
+    if (!is_word("in")) throw Fault{word.offset, "a loop is written for name in range(n): …"};
+    next();
+    return names;
+  }
+  /// What a loop and a list made of another go over.
+  std::vector<Value> items_of(const Value& over) {
+    if (const auto* tuple = over.as<Tuple>(); tuple && !over.is_complex()) return *tuple;
+    const auto* tensor = over.as<Tensor>();
+    if (!tensor) throw Fault{over.offset, fmt::format("this goes over a list, range(n) or a tensor's first axis, not {}", kind_name(over))};
+    std::vector<Value> items;
+    for (const Tensor& slice : recorded(over.offset, [&] { return unstack(*tensor, 0, Location{}); })) items.push_back({slice, over.offset});
+    return items;
+  }
+  void name_item(const std::vector<Token>& names, const Value& value) {
+    if (names.size() == 1) return assign(names[0], value);
+    const std::vector<Value> parts = items_of(value);
+    if (parts.size() != names.size()) throw Fault{names[0].offset, fmt::format("{} names are given {} values", names.size(), parts.size())};
+    for (std::size_t k = 0; k < names.size(); ++k) assign(names[k], parts[k]);
+  }
+
+  Flow loop_while() {
+    const Depth depth(*this);
+    const Token word = next();
+    const std::size_t condition = at_;
+    for (;;) {
+      at_ = condition;
+      const bool holds = truth(expression(), word);
+      const Block body = block(word);
+      if (!holds) {
+        skip(body);
+        return Flow::next;
+      }
+      const std::size_t end = body.end;
+      const Flow flow = run_block(body);
+      if (flow == Flow::returned) return flow;
+      at_ = end;
+      if (flow == Flow::broken) return Flow::next;
+    }
+  }
+
+  /// if …: elif …: else:
+  Flow choice() {
+    const Depth depth(*this);
+    std::optional<Block> chosen;
+    Token word = next();
+    for (;;) {
+      if (word.text == "else") {
+        const Block body = block(word);
+        if (!chosen) chosen = body;
+        else skip(body);
+        break;
+      }
+      bool holds = false;
+      if (chosen) pass_over(until({}));
+      else holds = truth(expression(), word);
+      const Block body = block(word);
+      if (holds) chosen = body;
+      else skip(body);
+      at_ = body.end;
+      std::size_t ahead = 0;
+      while (peek(ahead).kind == TokenKind::separator) ++ahead;
+      const Token& other = peek(ahead);
+      if (!(other.is_word("elif") || other.is_word("else")) || indentation(other) != indentation(word)) break;
+      at_ += ahead;
+      word = next();
+    }
+    const std::size_t end = at_;
+    const Flow flow = chosen ? run_block(*chosen) : Flow::next;
+    if (flow == Flow::next) at_ = end;
+    return flow;
+  }
+
+  /// with np.errstate(…): nothing is warned of in any case.
+  Flow with_settings() {
+    const Token word = next();
+    const std::size_t settings = at_;
+    if (!(peek(2).is_word("errstate") && peek(3).is("("))) throw Fault{word.offset, "with is known with np.errstate(…) alone"};
+    while (!peek().is(":") && peek().kind != TokenKind::separator && peek().kind != TokenKind::end) ++at_;
+    if (at_ == settings) unexpected(peek());
+    const Block body = block(word);
+    const std::size_t end = body.end;
+    const Flow flow = run_block(body);
+    if (flow == Flow::next) at_ = end;
+    return flow;
+  }
+
+  /// raise ValueError("…"): the program ends with this message.
+  [[noreturn]] void raised() {
+    const Token word = next(), type = next();
+    if (type.kind != TokenKind::name || !peek().is("(")) throw Fault{word.offset, "an error is raised by raise ValueError('…')"};
+    std::string message;
+    for (const Argument& argument : arguments({}).list) message += (message.empty() ? "" : ", ") + shown(argument.value);
+    throw Fault{word.offset, fmt::format("{}: {}", type.text, message)};
+  }
+  void asserted() {
+    const Token word = next();
+    const Value condition = expression();
+    std::string message = "this does not hold";
+    const bool holds = truth(condition, word);
+    if (accept(",")) {
+      if (holds) pass_over(until({}));
+      else message = shown(expression());
+    }
+    end_statement();
+    if (!holds) throw Fault{word.offset, fmt::format("assert: {}", message)};
+  }
+
+  // ---- printing
+
+  /// As Python's str().
+  std::string shown(const Value& value) {
+    if (const auto* text = value.as<std::string>()) return *text;
+    return written(value);
+  }
+  /// As Python's repr(), where numbers of NumPy's are shown as plain ones.
+  std::string written(const Value& value) {
+    if (const auto* text = value.as<std::string>()) return fmt::format("'{}'", *text);
+    if (const auto* truth = value.as<bool>()) return *truth ? "True" : "False";
+    if (const auto* integer = value.as<std::int64_t>()) return fmt::to_string(*integer);
+    if (const auto* large = value.as<std::uint64_t>()) return fmt::to_string(*large);
+    if (value.as<double>()) return to_string(full({}, operand(value, "print")));
+    if (value.as<None>()) return "None";
+    if (const auto* dtype = value.as<DType>()) return std::string(name(*dtype));
+    if (const auto* tensor = value.as<Tensor>()) return recorded(value.offset, [&] { return to_string(*tensor, printing_); });
+    if (value.is_complex()) return recorded(value.offset, [&] { return complex_text({*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()}, printing_); });
+    if (const auto* tuple = value.as<Tuple>()) {
+      std::string items;
+      for (const Value& item : *tuple) items += fmt::format("{}{}", items.empty() ? "" : ", ", written(item));
+      return tuple->is_list ? fmt::format("[{}]", items) : fmt::format("({}{})", items, tuple->size() == 1 ? "," : "");
+    }
+    return fmt::format("<{}>", kind_name(value));
+  }
+  /// print(a, b, sep=' ', end='\n')
+  Value printed(const Token& name) {
+    const std::vector<Argument> given = arguments({}).list;
+    printed_ = true;
+    if (!print_) return {None{}, name.offset};
+    std::string line, separator = " ", end = "\n";
+    for (const Argument& argument : given) {
+      if (argument.keyword == "flush") continue;
+      if (argument.keyword.empty()) continue;
+      const auto* text = argument.value.as<std::string>();
+      if (!text || (argument.keyword != "sep" && argument.keyword != "end")) throw Fault{argument.value.offset, "print() takes values, and sep= and end=, which are strings"};
+      (argument.keyword == "sep" ? separator : end) = *text;
+    }
+    bool first = true;
+    for (const Argument& argument : given) {
+      if (!argument.keyword.empty()) continue;
+      line += fmt::format("{}{}", std::exchange(first, false) ? "" : separator, shown(argument.value));
+    }
+    print_(line + end);
+    return {None{}, name.offset};
+  }
+  /// f'{x:.3f}': what stands in braces is an expression of this place.
+  Value formatted(const Token& token) {
+    const std::string_view text = token.text;
+    std::string made;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const char c = text[at];
+      if ((c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c) {
+        made += text[++at];
+        continue;
+      }
+      if (c == '}') throw Fault{token.offset, "a '}' alone in this string; write }} for one"};
+      if (c != '{') {
+        made += c;
+        continue;
+      }
+      int open = 0;
+      std::size_t close = at + 1, colon = 0;
+      for (; close < text.size() && (open > 0 || text[close] != '}'); ++close) {
+        if (text[close] == '(' || text[close] == '[') ++open;
+        if (text[close] == ')' || text[close] == ']') --open;
+        if (text[close] == ':' && open == 0 && colon == 0) colon = close;
+      }
+      if (close == text.size()) throw Fault{token.offset, "a '{' of this string has no end"};
+      std::string_view expression = text.substr(at + 1, (colon ? colon : close) - at - 1);
+      const bool named = expression.ends_with('=');  // f'{x=}'
+      if (named) made += expression;
+      if (named) expression.remove_suffix(1);
+      const std::string format(colon ? text.substr(colon + 1, close - colon - 1) : "");
+      made += in_format(inner(expression, static_cast<std::size_t>(expression.data() - text_.data())), format, token);
+      at = close;
+    }
+    return {made, token.offset};
+  }
+  /// The value of a part of the text that stands in a string.
+  Value inner(std::string_view expression_text, std::size_t offset) {
+    const Depth depth(*this);
+    const auto [found, added] = strings_.emplace(offset, tokens_.size());
+    if (added)
+      for (Token& token : tokenize(expression_text)) {
+        token.offset += offset;
+        tokens_.push_back(token);
+      }
+    const std::size_t back = std::exchange(at_, found->second);
+    Value value = expressions();
+    if (peek().kind != TokenKind::end) unexpected(peek());
+    at_ = back;
+    return value;
+  }
+  std::string in_format(const Value& given, const std::string& format, const Token& token) {
+    if (format.empty()) return shown(given);
+    const auto* tensor = given.as<Tensor>();
+    const Value value = tensor && tensor->size() == 1 ? recorded(token.offset, [&] { return numbers_of(reshape(*tensor, Shape{}), given.offset); }) : given;
+    try {
+      const std::string pattern = "{:" + format + "}";
+      if (format.ends_with('%') && value.is_number()) return fmt::format(fmt::runtime("{:" + format.substr(0, format.size() - 1) + "f}%"), 100 * operand(value, "format").as_double());
+      const bool floating = std::string_view("eEfFgG").find(format.back()) != std::string_view::npos;
+      if (value.as<double>() || (floating && value.is_number())) return fmt::format(fmt::runtime(pattern), operand(value, "format").as_double());
+      if (const auto* integer = value.as<std::int64_t>()) return fmt::format(fmt::runtime(pattern), *integer);
+      return fmt::format(fmt::runtime(pattern), shown(value));
+    } catch (const fmt::format_error&) {
+      throw Fault{token.offset, fmt::format("'{}' is no format of {}", format, kind_name(value))};
+    }
   }
 
   /// The name that a statement such as x.sort(), np.put(x, …) or np.add.at(x, …) changes in NumPy: here it gets the changed value.
@@ -301,6 +656,12 @@ class Parser {
 
   /// The name stands for a tensor in which that part is another.
   Value assign_part(const Target& target, const Value& by, std::size_t equals) {
+    if (const Value* before = variable(target.name.text); before && before->as<Tuple>() && before->as<Tuple>()->is_list && target.part->size() == 1 && (*target.part)[0].kind() == Index::Kind::integer) {
+      Tuple list = *before->as<Tuple>();
+      list[place_in(list, (*target.part)[0].integer(), target.opening)] = by;
+      assign(target.name, {list, target.name.offset});
+      return {list, target.name.offset};
+    }
     Tensor whole = assignable(target);
     const Value value = beside_tensor(by);
     const Arg operand = tools::operand(value, "=");
@@ -314,6 +675,20 @@ class Parser {
     const auto* tensor = before->as<Tensor>();
     if (!tensor) throw Fault{target.opening, fmt::format("a part of {} cannot be assigned to", kind_name(*before))};
     return *tensor;
+  }
+
+  /// list.append(x), list.extend(y)
+  Value appended() {
+    const Token name = next();
+    next();
+    const bool whole = next().text == "extend";
+    const std::vector<Argument> given = arguments({}).list;
+    if (given.size() != 1 || !given[0].keyword.empty()) throw Fault{name.offset, whole ? "extend() takes a list" : "append() takes one value"};
+    Bindings& scope = scopes_.back().contains(name.text) ? scopes_.back() : scopes_.front();
+    auto& list = std::get<Tuple>(scope.find(name.text)->second.is);
+    if (!whole) list.push_back(given[0].value);
+    else for (const Value& item : items_of(given[0].value)) list.push_back(item);
+    return {None{}, name.offset};
   }
 
   Value changed() {
@@ -382,9 +757,10 @@ class Parser {
   /// Scripts that begin as Python does.
   void import_numpy() {
     const Token word = next();
-    if (!is_word("numpy")) throw Fault{word.offset, std::string(advice_on_word(word.text))};
+    const bool math = is_word("math");
+    if (word.text != "import" || (!is_word("numpy") && !math)) throw Fault{word.offset, std::string(advice_on_word(word.text))};
     next();
-    if (is_word("as")) {
+    if (!math && is_word("as")) {
       next();
       if (!is_word("np")) throw Fault{peek().offset, "numpy goes by the names numpy and np"};
       next();
@@ -410,54 +786,43 @@ class Parser {
     check_assignable(function.name);
     const Token opening = peek();
     if (!accept("(")) throw Fault{opening.offset, "a function is defined as def name(parameter, other=value): …"};
-    while (!peek().is(")")) {
-      function.parameters.push_back(parameter(function));
-      if (!accept(",")) break;
-    }
+    parameters(function);
     expect(")", opening);
+    if (peek().is("-") && peek(1).is(">")) next(), next(), pass_over(until({}));  // -> type
     if (!peek().is(":")) throw Fault{peek().offset, "':' is missing here; a function is defined as def name(parameter, other=value): …"};
-    next();
-    body_of(function, def);
+    function.body = block(def);
+    for (std::size_t k = function.body.begin; k < function.body.end; ++k)
+      if (tokens_[k].is_word("def")) throw Fault{tokens_[k].offset, std::string(advice_on_word("def"))};
+    if (peek().kind != TokenKind::end && peek().kind != TokenKind::separator) --at_;  // the line's end, which ends the statement
     functions_.push_back(std::move(function));
     assign(functions_.back().name, {Callable{functions_.size() - 1, nullptr}, functions_.back().name.offset});
   }
 
-  Parameter parameter(const Definition& function) {
+  Parameter parameter(const Definition& function, bool keyword_only) {
+    const bool rest = accept("*");
     const Token name = next();
-    if (name.is("*") || name.is("**") || name.is("/")) throw Fault{name.offset, "parameters are names, and names with a value"};
+    if (name.is("**")) throw Fault{name.offset, "parameters are names, names with a value, *name and keywords behind *"};
     if (name.kind != TokenKind::name) unexpected(name);
     check_assignable(name);
     for (const Parameter& other : function.parameters)
       if (other.name == name.text) throw Fault{name.offset, fmt::format("{}() has two parameters '{}'", function.name.text, name.text)};
-    if (peek().is(":") && !function.nameless) throw Fault{peek().offset, "parameters have no types here"};
-    if (accept("=")) return {name.text, expression()};
-    if (!function.parameters.empty() && function.parameters.back().otherwise)
+    if (!function.nameless && accept(":")) pass_over(until({}));  // a type
+    if (rest) return {name.text, std::nullopt, false, true};
+    if (accept("=")) return {name.text, expression(), keyword_only};
+    if (!keyword_only && !function.parameters.empty() && function.parameters.back().otherwise)
       throw Fault{name.offset, fmt::format("'{}' without a value follows a parameter that has one", name.text)};
-    return {name.text, std::nullopt};
+    return {name.text, std::nullopt, keyword_only};
   }
-
-  /// The lines indented deeper than `def`, or what is left of its own line up to the end of the return.
-  void body_of(Definition& function, const Token& def) {
-    const bool own_line = peek().kind != TokenKind::separator && peek().kind != TokenKind::end;
-    if (!own_line) skip_separators();
-    function.begin = at_;
-    const std::string_view outside = indentation(def), inside = indentation(peek());
-    if (!own_line && (peek().kind == TokenKind::end || inside.size() <= outside.size()))
-      throw Fault{def.offset, fmt::format("the body of {}() is missing; indent its lines", function.name.text)};
-    bool returns = false;
-    for (bool begins = true; peek().kind != TokenKind::end; ++at_) {
-      if (!own_line && begins_line(at_) && peek().kind != TokenKind::separator) {
-        if (indentation(peek()).size() <= outside.size()) break;
-        if (indentation(peek()) != inside) throw Fault{peek().offset, fmt::format("this line is not indented as the others of {}()", function.name.text)};
-      }
-      if (own_line && peek().kind == TokenKind::separator && (returns || peek().text == "\n")) break;
-      if (begins && is_word("def")) throw Fault{peek().offset, std::string(advice_on_word("def"))};
-      if (begins && peek().kind != TokenKind::separator && returns) throw Fault{peek().offset, "nothing after return is computed"};
-      returns |= begins && is_word("return");
-      begins = peek().kind == TokenKind::separator;
+  /// a, b=2, /, c, *, d, e=3; *rest
+  void parameters(Definition& function) {
+    const std::string_view end = function.nameless ? ":" : ")";
+    bool keyword_only = false;
+    while (!peek().is(end)) {
+      if (peek().is("/") && !function.parameters.empty()) next();
+      else if (peek().is("*") && peek(1).is(",")) next(), keyword_only = true;
+      else function.parameters.push_back(parameter(function, keyword_only)), keyword_only |= function.parameters.back().rest;
+      if (!accept(",")) break;
     }
-    if (!returns) throw Fault{def.offset, fmt::format("{}() returns nothing; end it with return …", function.name.text)};
-    if (peek().kind != TokenKind::end && peek().kind != TokenKind::separator) --at_;  // the line's end, which ends the statement
   }
 
   /// lambda a, b=2: expression
@@ -466,10 +831,7 @@ class Parser {
     function.name = word;
     function.nameless = true;
     if (scopes_.size() > 1) function.around = scopes_.back();
-    while (!peek().is(":")) {
-      function.parameters.push_back(parameter(function));
-      if (!accept(",")) break;
-    }
+    parameters(function);
     if (!peek().is(":")) unexpected(peek());
     next();
     function.begin = at_;
@@ -493,18 +855,13 @@ class Parser {
     try {
       scopes_.push_back(std::move(scope));
       function.active = true;
-      if (function.nameless) result = expression();
-      while (!result) {
-        skip_separators();
-        if (is_word("return")) {
-          next();
-          result = expressions();
-          end_statement();
-        } else {
-          if (form() == Form::expression && peek().kind != TokenKind::string)
-            throw Fault{peek().offset, "this value is not used; a function gives what it returns"};
-          statement();
-        }
+      if (function.nameless) {
+        result = expression();
+      } else {
+        const Block body = function.body;
+        const Flow flow = run_block(body);
+        if (flow == Flow::broken || flow == Flow::continued) throw Fault{tokens_[body.begin].offset, "break and continue stand in a loop"};
+        result = flow == Flow::returned ? *std::exchange(returned_, std::nullopt) : Value{None{}, name.offset};
       }
     } catch (const Fault& fault) {
       throw ValueError(called_here(name, point_at(text_, fault.offset, fault.message)));
@@ -570,21 +927,35 @@ class Parser {
     const auto& parameters = function.parameters;
     const auto fault = [&](std::size_t offset, std::string_view what) {
       std::string takes;
-      for (const Parameter& parameter : parameters)
-        takes += fmt::format("{}{}{}", takes.empty() ? "" : ", ", parameter.name, parameter.otherwise ? "=…" : "");
+      bool keywords = false;
+      for (const Parameter& parameter : parameters) {
+        const bool star = parameter.keyword_only && !std::exchange(keywords, true);
+        keywords |= parameter.rest;
+        takes += fmt::format("{}{}{}{}", takes.empty() ? "" : ", ", star ? "*, " : parameter.rest ? "*" : "", parameter.name, parameter.otherwise ? "=…" : "");
+      }
       return Fault{offset, fmt::format("{}() {}; it takes {}", call.text, what, takes.empty() ? "nothing" : takes)};
     };
+    const auto named = std::find_if(parameters.begin(), parameters.end(), [](const Parameter& parameter) { return parameter.keyword_only || parameter.rest; });
+    const auto by_position = static_cast<std::size_t>(named - parameters.begin());
+    std::optional<Tuple> rest;
+    if (named != parameters.end() && named->rest) rest.emplace();
     for (std::size_t k = 0; k < given.size(); ++k) {
       const Argument& argument = given[k];
       std::size_t at = k;
       if (!argument.keyword.empty())
-        for (at = 0; at < parameters.size() && parameters[at].name != argument.keyword;) ++at;
-      if (at == parameters.size())
+        for (at = 0; at < parameters.size() && (parameters[at].name != argument.keyword || parameters[at].rest);) ++at;
+      const std::size_t last = argument.keyword.empty() ? by_position : parameters.size();
+      if (at >= last && argument.keyword.empty() && rest) {
+        rest->push_back(argument.value);
+        continue;
+      }
+      if (at >= last)
         throw fault(argument.value.offset, argument.keyword.empty() ? "is given too many arguments" : fmt::format("has no parameter '{}'", argument.keyword));
       if (!scope.emplace(parameters[at].name, argument.value).second)
         throw fault(argument.value.offset, fmt::format("is given '{}' twice", parameters[at].name));
     }
     for (const Parameter& parameter : parameters) {
+      if (parameter.rest) scope.insert_or_assign(std::string(parameter.name), Value{*rest, call.offset});
       if (scope.contains(parameter.name)) continue;
       if (!parameter.otherwise) throw fault(call.offset, fmt::format("needs '{}'", parameter.name));
       scope.emplace(parameter.name, *parameter.otherwise);
@@ -611,7 +982,7 @@ class Parser {
   void check_assignable(const Token& name) const {
     if (const std::string_view advice = advice_on_word(name.text); !advice.empty()) throw Fault{name.offset, std::string(advice)};
     for (const Constant& constant : constants())
-      if (constant.name == name.text && name.text != "e")
+      if (constant.name == name.text && (constant.value.as<bool>() || name.text == "None"))
         throw Fault{name.offset, fmt::format("'{}' has a meaning of its own and cannot be assigned to", name.text)};
   }
 
@@ -717,6 +1088,7 @@ class Parser {
     if (value.is_number()) return operand(value, word.text).as_double() != 0;
     if (value.as<None>()) return false;
     if (const auto* text = value.as<std::string>()) return !text->empty();
+    if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->is_complex) return !tuple->empty();
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{word.offset, fmt::format("'{}' asks whether {} is true", word.text, kind_name(value))};
     if (tensor->size() != 1) throw Fault{word.offset, std::string(advice_on_word(word.text))};
@@ -736,6 +1108,7 @@ class Parser {
 
   Value binary(int loosest) {
     Value left = unary();
+    while (loosest <= kComparison && (is_word("in") || is_word("is") || (is_word("not") && peek(1).is_word("in")))) left = membership(left);
     while (const Operator* row = find_operator(peek())) {
       if (row->strength < loosest) break;
       const Token symbol = next();
@@ -744,6 +1117,36 @@ class Parser {
       if (row->strength == kComparison) return chained(std::move(left), right);
     }
     return left;
+  }
+
+  /// x in list, x not in tensor, x is None, x is not None
+  Value membership(const Value& left) {
+    const Token word = next();
+    bool negated = word.text == "not";
+    if (negated) next();
+    if (word.text == "is") {
+      if (is_word("not")) next(), negated = true;
+      const Value right = binary(kComparison + 1);
+      const bool both = left.as<None>() && right.as<None>(), truths = left.as<bool>() && right.as<bool>() && *left.as<bool>() == *right.as<bool>();
+      const bool types = left.as<DType>() && right.as<DType>() && *left.as<DType>() == *right.as<DType>();
+      if (!right.as<None>() && !right.as<bool>() && !right.as<DType>()) throw Fault{word.offset, "'is' asks for None, True, False or a dtype; values are compared by =="};
+      return {(both || truths || types) != negated, word.offset};
+    }
+    const Value right = binary(kComparison + 1);
+    if (const auto* tensor = right.as<Tensor>()) {
+      const Arg x = operand(left, "in");
+      const Tensor found = recorded(word.offset, [&] { return any(equal(*tensor, x)); });
+      return {negated ? logical_not(found) : found, word.offset};
+    }
+    const auto* list = right.as<Tuple>();
+    if (!list || right.is_complex()) throw Fault{word.offset, fmt::format("'in' looks into a list or a tensor, not into {}", kind_name(right))};
+    const auto same = [&](const Value& item) {
+      if (left.as<std::string>() || item.as<std::string>()) return left.as<std::string>() && item.as<std::string>() && *left.as<std::string>() == *item.as<std::string>();
+      if (left.as<DType>() || item.as<DType>()) return left.as<DType>() && item.as<DType>() && *left.as<DType>() == *item.as<DType>();
+      if (left.as<None>() || item.as<None>()) return left.as<None>() && item.as<None>();
+      return truth(apply(*find_operator({.kind = TokenKind::symbol, .text = "=="}), word.offset, left, item), word);
+    };
+    return {std::any_of(list->begin(), list->end(), same) != negated, word.offset};
   }
 
   /// a < b < c is (a < b) and (b < c), of numbers and tensors of one element.
@@ -768,6 +1171,12 @@ class Parser {
     if (left.as<Tuple>() && right.as<Tuple>() && !left.is_complex() && !right.is_complex() && (row.symbol == "==" || row.symbol == "!="))
       return {equal_tuples(*left.as<Tuple>(), *right.as<Tuple>()) == (row.symbol == "=="), offset};
     if (left.is_complex() || right.is_complex()) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
+    if (left.as<std::string>() && right.as<std::string>()) {
+      if (row.symbol == "+") return {*left.as<std::string>() + *right.as<std::string>(), offset};
+      if (row.symbol == "==" || row.symbol == "!=") return {(*left.as<std::string>() == *right.as<std::string>()) == (row.symbol == "=="), offset};
+    }
+    if ((left.as<None>() || right.as<None>()) && (row.symbol == "==" || row.symbol == "!="))
+      return {(left.as<None>() && right.as<None>()) == (row.symbol == "=="), offset};
     if (!left.as<Tensor>() && !right.as<Tensor>()) return {joined(row.symbol, left, right, offset), offset};
     const Value a = beside_tensor(left), b = beside_tensor(right);
     const Arg x = operand(a, row.symbol), y = operand(b, row.symbol);
@@ -875,7 +1284,7 @@ class Parser {
     switch (token.kind) {
       case TokenKind::integer: return token.above_int64 ? Value{static_cast<std::uint64_t>(token.integer), token.offset} : Value{token.integer, token.offset};
       case TokenKind::floating: return {token.floating, token.offset};
-      case TokenKind::string: return {std::string(token.text), token.offset};
+      case TokenKind::string: return token.formatted ? formatted(token) : Value{std::string(token.text), token.offset};
       case TokenKind::name: return token.text == "lambda" ? nameless(token) : named(token);
       default: break;
     }
@@ -917,48 +1326,70 @@ class Parser {
   }
 
   /// Where the `for` of [… for name in …] stands; 0 in another list.
-  std::size_t comprehension() const {
+  std::size_t comprehension(std::string_view close = "]") const {
     int open = 1;
     for (std::size_t k = 0; peek(k).kind != TokenKind::end && open > 0; ++k) {
+      if (open == 1 && peek(k).is(",") && close == ")") return 0;
       if (open == 1 && k > 0 && peek(k).kind == TokenKind::name && peek(k).text == "for") return at_ + k;
       open += opens(peek(k));
     }
     return 0;
   }
-  /// The item is read once for each value of the name.
-  Value comprehended(const Token& opening, std::size_t word) {
+  /// The item is read once for each value of the names for which the conditions hold.
+  Value comprehended(const Token& opening, std::size_t word, std::string_view close = "]") {
     const Depth depth(*this);
-    const std::size_t item = std::exchange(at_, word + 1);
-    const Token name = next();
-    if (name.kind != TokenKind::name || !is_word("in")) throw Fault{tokens_[word].offset, "a list is made by [… for name in range(n)]"};
-    check_assignable(name);
-    next();
-    const Value over = disjunction();
-    if (is_word("if") || is_word("for")) throw Fault{peek().offset, "one name goes over one list here, without a condition"};
-    expect("]", opening);
-    const std::size_t end = at_;
-    Tuple values;
-    if (const auto* tuple = over.as<Tuple>(); tuple && !over.is_complex()) values = *tuple;
-    else if (const auto* tensor = over.as<Tensor>()) for (const Tensor& slice : unstack(*tensor, 0, Location{})) values.push_back({slice, over.offset});
-    else throw Fault{over.offset, fmt::format("a list is made over a list, range(n) or a tensor's first axis, not {}", kind_name(over))};
-
-    Bindings& scope = scopes_.back();
-    const auto found = scope.find(name.text);
-    const std::optional<Value> before = found == scope.end() ? std::nullopt : std::optional(found->second);
-    Tuple items;
-    items.is_list = true;
-    for (const Value& value : values) {
-      scope.insert_or_assign(std::string(name.text), value);
-      at_ = item;
-      items.push_back(expression());
-      if (at_ != word) unexpected(peek());
-      if (++listed_ > 1000000) throw Fault{tokens_[word].offset, "lists made of others hold a million items at most; tensors hold more"};
+    Comprehension made{.item = std::exchange(at_, word + 1), .word = word};
+    const Bindings before = scopes_.back();
+    clause(made);
+    for (const std::string& name : made.names) {  // which mean outside what they meant before
+      scopes_.back().erase(name);
+      if (const auto found = before.find(name); found != before.end()) scopes_.back().emplace(name, found->second);
     }
-    scope.erase(std::string(name.text));
-    if (before) scope.emplace(name.text, *before);
-    at_ = end;
+    at_ = made.item;
+    int open = 0;
+    while (open > 0 || !(peek().is("]") || peek().is(")"))) {
+      if (peek().kind == TokenKind::end) break;
+      open += opens(next());
+    }
+    expect(close, opening);
     written_.clear();
-    return {std::move(items), opening.offset};
+    made.items.is_list = true;
+    return {std::move(made.items), opening.offset};
+  }
+  struct Comprehension {
+    std::size_t item = 0, word = 0;  // where the item begins and the first `for` stands
+    Tuple items = {};
+    std::set<std::string> names = {};
+  };
+  /// What follows a `for`: names in list, conditions, further clauses.
+  void clause(Comprehension& made) {
+    const std::vector<Token> names = loop_names(tokens_[at_ - 1]);
+    const std::vector<Value> values = items_of(disjunction());
+    std::vector<std::size_t> conditions;
+    while (is_word("if")) {
+      next();
+      conditions.push_back(at_);
+      pass_over(until({"if"}));
+    }
+    const std::size_t inner = is_word("for") ? at_ + 1 : 0;  // of a further clause
+    if (inner == 0 && !peek().is("]") && !peek().is(")")) unexpected(peek());
+    for (const Token& name : names) made.names.emplace(name.text);
+    for (const Value& value : values) {
+      name_item(names, value);
+      const bool chosen = std::all_of(conditions.begin(), conditions.end(), [&](std::size_t condition) {
+        at_ = condition;
+        return truth(disjunction(), tokens_[made.word]);
+      });
+      if (!chosen) continue;
+      at_ = inner != 0 ? inner : made.item;
+      if (inner != 0) {
+        clause(made);
+        continue;
+      }
+      made.items.push_back(expression());
+      if (at_ != made.word) unexpected(peek());
+      if (++listed_ > 1000000) throw Fault{tokens_[made.word].offset, "lists made of others hold a million items at most; tensors hold more"};
+    }
   }
 
   /// np.mgrid[0:3, 0:4], np.ogrid[…], np.r_[1, 2, x], np.c_[x, y]: what stands in brackets is numbers, arrays and ranges.
@@ -1000,7 +1431,29 @@ class Parser {
     });
   }
 
+  /// np.s_[1:3, ::2], np.index_exp[…]: the index as a value.
+  Value as_index(const Token& name) {
+    const Token opening = next();
+    Tuple items;
+    bool several = name.text == "index_exp";
+    while (!peek().is("]")) {
+      if (peek().is(":")) items.push_back({slice_from(std::nullopt).slice(), opening.offset});
+      else if (Value value = expression(); peek().is(":")) items.push_back({slice_from(slice_end(value)).slice(), value.offset});
+      else items.push_back(std::move(value));
+      if (!accept(",")) break;
+      several = true;
+    }
+    if (items.empty()) throw Fault{opening.offset, "an index is missing here"};
+    expect("]", opening);
+    if (!several) return items.front();
+    return {std::move(items), opening.offset};
+  }
+
   Value named(const Token& token) {
+    if (token.text == "math" && peek().is(".") && !variable(token.text)) {
+      next();
+      return of_math(next());
+    }
     if ((token.text == "np" || token.text == "numpy") && peek().is(".") && !variable(token.text)) {
       const auto member = [&] {
         next();
@@ -1013,11 +1466,47 @@ class Parser {
         module = name;
         name = member();
       }
+      if (peek().is("(") && (name.text == "default_rng" || name.text == "RandomState")) return new_generator(name);
       if (peek().is("("))
         if (const Function* function = find_member(module.text, name.text)) return call_of(*function, name, {});
       return meaning(name, /*variables=*/false);
     }
     return meaning(token, /*variables=*/true);
+  }
+
+  /// math.sqrt(2), math.pi: of numbers, as Python has them.
+  Value of_math(const Token& name) {
+    if (!peek().is("(")) {
+      if (name.text == "tau") return {2 * std::numbers::pi, name.offset};
+      for (const Constant& constant : constants())
+        if (constant.name == name.text && constant.value.as<double>()) return {constant.value.is, name.offset};
+      throw Fault{name.offset, fmt::format("math has no number '{}'", name.text)};
+    }
+    std::vector<Value> numbers;
+    for (const Argument& argument : arguments({}).list) {
+      const Tensor* tensor = argument.value.as<Tensor>();
+      numbers.push_back(tensor && tensor->size() == 1 ? recorded(name.offset, [&] { return numbers_of(reshape(*tensor, Shape{}), name.offset); }) : argument.value);
+    }
+    return scalar_function(name.text, numbers, name.offset);
+  }
+
+  /// rng.normal(size=3): each call under a key of its own.
+  Value drawn(const Callable& callable, const Token& method) {
+    const Function* function = find_member("random", method.text);
+    if (!function || !peek().is("(") || !takes_key(*function)) throw Fault{method.offset, fmt::format("a generator of random numbers has no method '{}'; there are random, normal, uniform, integers, choice, permutation, shuffle and others", method.text)};
+    Generator& generator = generators_[callable.number];
+    const auto key = static_cast<std::int64_t>(random::Key(generator.seed).fold_in(generator.calls++).bits());
+    std::vector<Argument> given = arguments({}).list;
+    given.push_back({"key", {key, method.offset}});
+    return recorded(method.offset, [&] { return call_with_keywords(*function, given, method.offset); }, function->name);
+  }
+  static bool takes_key(const Function& function) { return function.parameters.find(" key") != std::string_view::npos; }
+  Value new_generator(const Token& name) {
+    const std::vector<Argument> given = arguments({}).list;
+    const auto* seed = given.size() == 1 ? given[0].value.as<std::int64_t>() : nullptr;
+    if (!seed) throw Fault{name.offset, fmt::format("{}() takes a seed here: no numbers are drawn that another run would not draw", name.text)};
+    generators_.push_back({static_cast<std::uint64_t>(*seed), 0});
+    return {Callable{generators_.size() - 1, nullptr, true}, name.offset};
   }
 
   /// Of the function that is called, of the script, or given outside, which then counts as used; null for an unknown name.
@@ -1037,13 +1526,17 @@ class Parser {
     for (const Constant& constant : constants())
       if (constant.name == token.text) return {constant.value.is, token.offset};
     if (peek().is("("))
-      if (const Function* function = find_function(token.text)) return call_of(*function, token, {});
+      if (const Function* function = find_function(token.text)) return call_of(*function, token, {}, variables);
     if (peek().is("(") && (token.text == "apply_along_axis" || token.text == "fromfunction" || token.text == "vectorize")) {
       std::vector<Argument> given = arguments({}).list;
       if (const auto value = of_functions(token, given)) return *value;
       throw Fault{token.offset, fmt::format("{0}() takes a function first: {0}({1})", token.text, token.text == "vectorize" ? "f" : token.text == "fromfunction" ? "f, shape" : "f, axis, array")};
     }
+    if (variables && peek().is("(") && token.text == "print") return printed(token);
+    if (peek().is("(") && (token.text == "set_printoptions" || token.text == "seterr")) return settings(token);
+    if (variables && peek().is("(") && (token.text == "int" || token.text == "float") && !peek(1).is(")")) return as_python(token);
     if (const auto dtype = find_dtype(token.text)) return {*dtype, token.offset};
+    if (peek().is("[") && (token.text == "s_" || token.text == "index_exp")) return as_index(token);
     if (peek().is("[") && (token.text == "mgrid" || token.text == "ogrid" || token.text == "r_" || token.text == "c_")) return grid(token);
     if (const Function* function = find_function(token.text)) {
       if (peek().is(".") && is_ufunc_method(peek(1).text) && peek(2).is("(")) {
@@ -1058,6 +1551,44 @@ class Parser {
       if (const std::string_view kind = find_kind(token.text); !kind.empty()) return {std::string(kind), token.offset};
     if (const std::string_view advice = advice_on_word(token.text); !advice.empty()) throw Fault{token.offset, std::string(advice)};
     unknown(token, variables);
+  }
+
+  /// int(x), float(x): of numbers Python's, of tensors a conversion that is recorded.
+  Value as_python(const Token& token) {
+    const bool whole = token.text == "int";
+    std::vector<Argument> list = arguments({}).list;
+    if (list.size() == 1 && list[0].keyword.empty()) {
+      const Value& value = list[0].value;
+      if (value.as<double>() && whole) {
+        const double number = std::trunc(*value.as<double>());
+        if (!(std::fabs(number) < 0x1p63)) throw Fault{value.offset, fmt::format("{} does not fit in an integer of 64 bits", *value.as<double>())};
+        return {static_cast<std::int64_t>(number), token.offset};
+      }
+      if (value.as<bool>() && whole) return {std::int64_t{*value.as<bool>()}, token.offset};
+      if (value.is_number()) return whole ? Value{value.is, token.offset} : Value{operand(value, token.text).as_double(), token.offset};
+      if (const auto* text = value.as<std::string>()) {
+        if (*text == "inf" || *text == "-inf" || *text == "nan") return {std::strtod(text->c_str(), nullptr), token.offset};
+        throw Fault{value.offset, "numbers are not read from strings, but for float('inf') and float('nan')"};
+      }
+    }
+    list.push_back({"dtype", {whole ? DType::int64 : DType::float64, token.offset}});
+    return recorded(token.offset, [&] { return call(*find_function("astype"), std::move(list), token.offset); });
+  }
+
+  /// np.set_printoptions(precision=3, suppress=True) for what is printed from here on; np.seterr(…): nothing is warned of in any case.
+  Value settings(const Token& token) {
+    for (const Argument& argument : arguments({}).list) {
+      if (token.text == "seterr") continue;
+      const auto* number = argument.value.as<std::int64_t>();
+      const auto* truth = argument.value.as<bool>();
+      if (argument.keyword == "precision" && number) printing_.precision = static_cast<int>(*number);
+      else if (argument.keyword == "threshold" && number) printing_.threshold = *number;
+      else if (argument.keyword == "edgeitems" && number) printing_.edgeitems = *number;
+      else if (argument.keyword == "linewidth" && number) printing_.linewidth = static_cast<int>(*number);
+      else if (argument.keyword == "suppress" && truth) printing_.suppress = *truth;
+      else throw Fault{argument.value.offset, "set_printoptions() takes precision, threshold, edgeitems, linewidth and suppress by keyword"};
+    }
+    return {None{}, token.offset};
   }
 
   [[noreturn]] void unknown(const Token& token, bool variables) const {
@@ -1096,6 +1627,17 @@ class Parser {
       } else if (!list.empty() && !list.back().keyword.empty()) {
         throw Fault{peek().offset, "a positional argument follows a keyword argument"};
       }
+      if (argument.keyword.empty() && peek().is("*")) {  // f(*list)
+        next();
+        for (const Value& item : items_of(expression())) list.push_back({{}, item});
+        if (!accept(",")) break;
+        continue;
+      }
+      if (list.empty() && argument.keyword.empty())
+        if (const std::size_t at = comprehension(")")) {  // sum(x for x in …)
+          list.push_back({{}, comprehended(opening, at, ")")});
+          return {std::move(list), out};
+        }
       if (argument.keyword == "out" && peek().kind == TokenKind::name && (peek(1).is(",") || peek(1).is(")")) && variable(peek().text)) out = peek();
       argument.value = expression();
       list.push_back(std::move(argument));
@@ -1105,10 +1647,13 @@ class Parser {
     return {std::move(list), out};
   }
 
-  Value call_of(const Function& function, const Token& name, std::vector<Argument> first) {
+  /// `bare`: written without np., where Python has functions of some of the names.
+  Value call_of(const Function& function, const Token& name, std::vector<Argument> first, bool bare = false) {
     const bool method = !first.empty();
     auto [list, out] = arguments(std::move(first));
     if (const auto value = of_functions(name, list)) return *value;
+    if (bare)
+      if (const auto value = of_numbers(function, list, name.offset)) return *value;
     if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
       if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
       else list[0].keyword = "a";
@@ -1116,6 +1661,43 @@ class Parser {
     Value value = recorded(name.offset, [&, list = std::move(list)] { return call_with_keywords(function, list, name.offset); }, function.name);
     if (out) assign(*out, value);
     return value;
+  }
+
+  /// Python's max(1, 2) and min(a, b) of numbers, whose second would be an axis; abs and round of one number, which stays one; the sum of a list of
+  /// tensors, which is a tensor.
+  std::optional<Value> of_numbers(const Function& function, const std::vector<Argument>& list, std::size_t offset) {
+    const std::string_view name = function.name;
+    for (const Argument& argument : list)
+      if (!argument.keyword.empty()) return std::nullopt;
+    if (name == "sum" && list.size() == 1) {
+      const Tuple* items = list[0].value.as<Tuple>();
+      if (!items || !items->is_list || items->empty() || !items->front().as<Tensor>() || items->front().as<Tensor>()->ndim() == 0) return std::nullopt;
+      Value total = items->front();
+      for (std::size_t k = 1; k < items->size(); ++k) total = apply(*find_operator({.kind = TokenKind::symbol, .text = "+"}), offset, total, (*items)[k]);
+      return total;
+    }
+    const auto scalar = [](const Argument& argument) { return argument.value.is_number() || (argument.value.as<Tensor>() && argument.value.as<Tensor>()->ndim() == 0); };
+    if ((name == "max" || name == "min") && list.size() > 1 && std::all_of(list.begin(), list.end(), scalar) && std::any_of(list.begin(), list.end(), [](const Argument& argument) { return argument.value.as<Tensor>(); })) {
+      Value best = list[0].value;
+      for (std::size_t k = 1; k < list.size(); ++k) best = call(*find_function(name == "max" ? "maximum" : "minimum"), {{{}, best}, {{}, list[k].value}}, offset);
+      return best;
+    }
+    for (const Argument& argument : list)
+      if (!argument.value.is_number()) return std::nullopt;
+    if (name == "abs" && list.size() == 1) return *scalar_binary("<", list[0].value, {std::int64_t{0}}, offset).as<bool>() ? scalar_unary("-", list[0].value, offset) : scalar_unary("+", list[0].value, offset);
+    if (name == "round" && !list.empty() && list[0].value.as<double>()) {
+      const double x = *list[0].value.as<double>();
+      const std::int64_t digits = list.size() > 1 ? whole_number(list[1].value) : 0;
+      if (!std::isfinite(x) || digits < 0 || digits > 300) return std::nullopt;
+      const double rounded = std::strtod(fmt::format("{:.{}f}", x, digits).c_str(), nullptr);
+      if (list.size() > 1) return Value{rounded, offset};
+      return std::fabs(rounded) < 0x1p63 ? std::optional<Value>({static_cast<std::int64_t>(rounded), offset}) : std::nullopt;
+    }
+    if ((name != "max" && name != "min") || list.size() < 2) return std::nullopt;
+    Value best = list[0].value;
+    for (const Argument& argument : list)
+      if (*scalar_binary(name == "max" ? ">" : "<", argument.value, best, offset).as<bool>()) best = argument.value;
+    return Value{best.is, offset};
   }
 
   /// float32(x) converts, as in NumPy.
@@ -1133,6 +1715,11 @@ class Parser {
     const Token name = next();
     if (name.kind != TokenKind::name) unexpected(name);
     if (const auto* limits = value.as<Limits>()) return limit(limits->dtype, name);
+    if (const auto* callable = value.as<Callable>(); callable && callable->is_generator) return drawn(*callable, name);
+    if (const auto* slice = value.as<Slice>(); slice && (name.text == "start" || name.text == "stop" || name.text == "step")) {
+      const std::optional<std::int64_t>& end = name.text == "start" ? slice->start : name.text == "stop" ? slice->stop : slice->step;
+      return end ? Value{*end, name.offset} : Value{None{}, name.offset};
+    }
     if (value.is_complex()) return complex_attribute(std::move(value), name);
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{name.offset, fmt::format("{} has no attribute '{}'", kind_name(value), name.text)};
@@ -1259,7 +1846,9 @@ class Parser {
 
   std::vector<Index> indexes(const Token& opening) {
     std::vector<Index> index;
-    while (!peek().is("]")) {
+    const bool whole = peek().is("(") && peek(1).is(")") && peek(2).is("]");  // x[()]
+    if (whole) next(), next(), index.emplace_back(ellipsis, Location{});
+    while (!whole && !peek().is("]")) {
       index_item(index);
       if (!accept(",")) break;
     }
@@ -1272,18 +1861,29 @@ class Parser {
     const Token opening = next();
     const std::vector<Index> index = indexes(opening);
     if (const auto* tuple = value.as<Tuple>()) {
-      const auto size = static_cast<std::int64_t>(tuple->size());
+      if (value.is_complex()) {  // both parts
+        Tuple parts;
+        parts.is_complex = true;
+        for (const Value& part : *tuple) parts.push_back({recorded(opening.offset, [&] { return std::as_const(*part.as<Tensor>()).at(index, Location{}); }), opening.offset});
+        return {std::move(parts), opening.offset};
+      }
       if (index.size() == 1 && index[0].kind() == Index::Kind::slice) return {part_of(*tuple, index[0].slice(), opening), opening.offset};
+      if (index.size() == 1 && index[0].kind() == Index::Kind::places && index[0].places().ndim() == 0 && is_integer(index[0].places().dtype()))
+        return {(*tuple)[place_in(*tuple, whole_number({index[0].places(), opening.offset}), opening.offset)].is, opening.offset};
       if (index.size() != 1 || index[0].kind() != Index::Kind::integer)
-        throw Fault{opening.offset, "a tuple is indexed by one integer or slice"};
-      const std::int64_t i = index[0].integer() < 0 ? index[0].integer() + size : index[0].integer();
-      if (i < 0 || i >= size)
-        throw Fault{opening.offset, fmt::format("index {} is out of range for a tuple of {}", index[0].integer(), size)};
-      return {(*tuple)[static_cast<std::size_t>(i)].is, opening.offset};
+        throw Fault{opening.offset, fmt::format("{} is indexed by one integer or slice", tuple->is_list ? "a list" : "a tuple")};
+      return {(*tuple)[place_in(*tuple, index[0].integer(), opening.offset)].is, opening.offset};
     }
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{opening.offset, fmt::format("{} cannot be indexed", kind_name(value))};
     return {recorded(opening.offset, [&] { return tensor->at(index, Location{}); }), opening.offset};
+  }
+
+  static std::size_t place_in(const Tuple& tuple, std::int64_t given, std::size_t offset) {
+    const auto size = static_cast<std::int64_t>(tuple.size());
+    const std::int64_t i = given < 0 ? given + size : given;
+    if (i < 0 || i >= size) throw Fault{offset, fmt::format("index {} is out of range for {} of {}", given, tuple.is_list ? "a list" : "a tuple", size)};
+    return static_cast<std::size_t>(i);
   }
 
   /// Python's slice of a tuple: ends beyond it are its ends.
@@ -1307,8 +1907,11 @@ class Parser {
   std::optional<std::int64_t> slice_part() {
     if (peek().is(":") || peek().is(",") || peek().is("]")) return std::nullopt;
     const Value value = expression();
+    return slice_end(value);
+  }
+  static std::optional<std::int64_t> slice_end(const Value& value) {
     if (value.as<None>()) return std::nullopt;
-    if (const auto* i = value.as<std::int64_t>()) return *i;
+    if (is_whole_number(value)) return whole_number(value);
     throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
   }
 
@@ -1319,13 +1922,12 @@ class Parser {
     }
     const Value value = expression();
     if (peek().is(":")) {
-      if (!value.as<std::int64_t>() && !value.as<None>())
-        throw Fault{value.offset, fmt::format("a slice takes integers, not {}", kind_name(value))};
-      index.push_back(slice_from(value.as<None>() ? std::nullopt : std::optional(*value.as<std::int64_t>())));
+      index.push_back(slice_from(slice_end(value)));
       return;
     }
     const Tuple* tuple = value.as<Tuple>();
     if (tuple && !tuple->is_list && index.empty() && peek().is("]")) {  // x[(1, 2)] is x[1, 2]
+      if (tuple->empty()) index.emplace_back(ellipsis, Location{});
       for (const Value& item : *tuple) index.push_back(index_of(item));
       return;
     }
@@ -1337,6 +1939,7 @@ class Parser {
     if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
     if (value.as<None>()) return {newaxis, nowhere};
     if (value.as<Ellipsis>()) return {ellipsis, nowhere};
+    if (const auto* slice = value.as<Slice>()) return {*slice, nowhere};
     if (!value.as<Tensor>() && !value.as<Tuple>()) throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
     const Tensor places = array_of(value, "array");
     return {value.as<Tuple>() && places.size() == 0 ? astype(places, DType::int64) : places, nowhere};
@@ -1352,7 +1955,17 @@ class Parser {
 
   std::string_view text_;
   const Bindings& bindings_;
-  std::vector<Token> tokens_;
+  const Print& print_;
+  std::deque<Token> tokens_;  // of the text, then those of what stands in strings
+  std::map<std::size_t, std::size_t> strings_;  // where these begin, by their place in the text
+  bool printed_ = false;
+  PrintOptions printing_ = printoptions();
+  std::optional<Value> returned_;
+  /// np.random.default_rng(seed): each call takes another key.
+  struct Generator {
+    std::uint64_t seed = 0, calls = 0;
+  };
+  std::deque<Generator> generators_;
   std::size_t at_ = 0;
   int depth_ = 0;
   std::vector<Bindings> scopes_ = std::vector<Bindings>(1);  // the script's names, then those of functions being called
@@ -1365,9 +1978,9 @@ class Parser {
 
 }  // namespace
 
-Evaluated evaluate(std::string_view text, const Bindings& bindings) {
+Evaluated evaluate(std::string_view text, const Bindings& bindings, const std::function<void(const std::string&)>& print) {
   try {
-    return Parser(text, bindings).run();
+    return Parser(text, bindings, print).run();
   } catch (const Fault& fault) {
     throw ValueError(point_at(text, fault.offset, fault.message));
   }

@@ -59,6 +59,32 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Ar
   if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
   return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
 }
+/// NaN, and what is not chosen, as the neutral element; of integers there is no NaN.
+template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral> Value nan_reduce_from(const Arguments& a) {
+  Tensor x = a.tensor(0);
+  if (is_floating(x.dtype())) x = where(isnan(x), neutral, x);
+  if (a.given(5)) x = where(a.operand(5), x, neutral);
+  const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));
+  return {a.given(4) ? Combine(result, a.operand(4)) : result};
+}
+template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&)> Value nan_extreme_from(const Arguments& a) {
+  if (!a.given(3) && !a.given(4)) return {F(a.operand(0), a.axes(1), a.flag(2))};
+  if (!a.given(3)) a.fail(4, fmt::format("{}() with where takes an initial, the result where nothing is chosen", a.function()));
+  Tensor x = a.tensor(0);
+  if (a.given(4)) x = where(a.operand(4), x, a.operand(3));
+  if (is_floating(x.dtype())) x = where(isnan(x), a.operand(3), x);
+  if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
+  return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
+}
+/// Which elements take part: those that are numbers, of those that `where` chooses.
+Tensor counted(const Arguments& a, int where) {
+  const Tensor x = a.tensor(0), numbers = logical_not(isnan(x));
+  return a.given(where) ? logical_and(numbers, a.tensor(where)) : numbers;
+}
+Value nanmean_(const Arguments& a) {
+  if (!a.given(2) && !a.given(4)) return {nanmean(a.operand(0), a.axes(1), a.flag(3))};
+  return mean_where(a, counted(a, 4), a.axes(1), a.flag(3));
+}
 Value mean_(const Arguments& a) {
   if (a.given(4)) return mean_where(a, a.tensor(4), a.axes(1), a.flag(3));
   return {mean(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
@@ -69,13 +95,18 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), bool neutral> Value truth(
   return {F(where(a.operand(3), astype(a.operand(0), DType::bool_), Arg(neutral, Location{})), a.axes(1), a.flag(2))};
 }
 template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
-  const Arg x = a.operand(0);
-  const Value* dtype = a.given(2);
-  const Tensor cast = dtype ? astype(x, *a.dtype(2)) : Tensor();
+  constexpr bool nan = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanvar) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
+  constexpr bool root = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
   if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
   const std::int64_t ddof = a.integer(a.given(5) ? 5 : 3, 0);
-  if (F != static_cast<decltype(F)>(nanvar) && F != static_cast<decltype(F)>(nanstd) && a.given(6))
-    return var_where(a, a.tensor(6), a.axes(1), a.flag(4), ddof, F == static_cast<decltype(F)>(stddev));
+  const std::optional<DType> dtype = a.dtype(2);
+  if (dtype && !is_floating(*dtype)) return whole_spread(a, *dtype, ddof, root);
+  if (a.given(6) || a.given(7)) {
+    const Tensor all = ones(a.tensor(0).shape(), DType::bool_, Location{});
+    return var_where(a, nan ? counted(a, 6) : a.given(6) ? a.tensor(6) : all, a.axes(1), a.flag(4), ddof, root, a.tensor(7));
+  }
+  const Arg x = a.operand(0);
+  const Tensor cast = dtype ? astype(x, *dtype) : Tensor();
   return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(ddof))};
 }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
@@ -96,7 +127,7 @@ template <Tensor (*F)(const Shape&, DType, Location)> Value filled(const Argumen
 template <Tensor (*F)(const Shape&, DType, Location)> Value filled_like(const Arguments& a) {
   check_order(a, 2);
   const Tensor like = a.tensor(0);
-  return {F(like.shape(), a.dtype(1).value_or(like.dtype()), Location{})};
+  return {F(a.given(4) ? a.shape(4) : like.shape(), a.dtype(1).value_or(like.dtype()), Location{})};
 }
 
 Value round_(const Arguments& a) { return {round(a.operand(0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 0), -400, 400)))}; }
@@ -145,6 +176,7 @@ Value copy_(const Arguments& a) {
   check_order(a, 1);
   return {contiguous(a.operand(0))};
 }
+Value contiguous_(const Arguments& a) { return {contiguous(a.given(1) ? astype(a.operand(0), *a.dtype(1)) : a.tensor(0))}; }
 Value broadcast_to_(const Arguments& a) { return {broadcast_to(a.operand(0), a.shape(1))}; }
 Value transpose_(const Arguments& a) {
   return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))};
@@ -166,8 +198,9 @@ Value full_(const Arguments& a) {
   return {full(a.shape(0), a.operand(1), a.dtype(2))};
 }
 Value full_like_(const Arguments& a) {
+  check_order(a, 3);
   const Tensor like = a.tensor(0);
-  return {full(like.shape(), a.operand(1), a.dtype(2).value_or(like.dtype()))};
+  return {full(a.given(5) ? a.shape(5) : like.shape(), a.operand(1), a.dtype(2).value_or(like.dtype()))};
 }
 Value arange_(const Arguments& a) {
   const std::optional<DType> dtype = a.dtype(3);
@@ -183,13 +216,25 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>)> Value scan(const
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value extreme_place(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.flag(2))};
 }
+/// The parts in the type of `dtype`, where one is given and `casting` (same_kind) allows it.
+std::vector<Tensor> parts_in(const Arguments& a, int dtype) {
+  std::vector<Tensor> parts = a.tensors(0);
+  if (!a.given(dtype)) return parts;
+  const DType type = *a.dtype(dtype);
+  const Casting casting = a.given(dtype + 1) ? casting_of(a, dtype + 1) : Casting::same_kind;
+  for (Tensor& part : parts) {
+    if (!can_cast(part.dtype(), type, casting)) a.fail(dtype, fmt::format("casting {} to {} is not allowed by casting='{}'", name(part.dtype()), name(type), a.text(dtype + 1, "same_kind")));
+    part = astype(part, type);
+  }
+  return parts;
+}
 template <Tensor (*F)(const std::vector<Tensor>&, std::int64_t, Location)> Value join(const Arguments& a) {
-  return {F(a.tensors(0), a.integer(1, 0), Location{})};
+  return {F(parts_in(a, 2), a.integer(1, 0), Location{})};
 }
 Value concatenate_(const Arguments& a) {
   if (!a.none(1)) return join<concatenate>(a);
   std::vector<Tensor> flat;
-  for (const Tensor& part : a.tensors(0)) flat.push_back(reshape(part, Shape{-1}));
+  for (const Tensor& part : parts_in(a, 2)) flat.push_back(reshape(part, Shape{-1}));
   return {concatenate(flat, 0, Location{})};
 }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
@@ -286,9 +331,16 @@ Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0
 std::optional<std::int64_t> axis_or_flat(const Arguments& a, int parameter) {
   return a.none(parameter) ? std::nullopt : std::optional(a.integer(parameter, -1));
 }
-template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sorted(const Arguments& a) { return {F(a.operand(0), axis_or_flat(a, 1), a.flag(3))}; }
+template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sorted(const Arguments& a) {
+  if (a.given(3)) a.fail(3, "order= names fields of a record, which tensors have not");
+  return {F(a.operand(0), axis_or_flat(a, 1), a.flag(5))};
+}
 template <Tensor (*F)(const Arg&, std::int64_t, std::optional<std::int64_t>)> Value parted(const Arguments& a) {
-  return {F(a.operand(0), a.integer(1, 0), axis_or_flat(a, 2))};
+  if (a.given(4)) a.fail(4, "order= names fields of a record, which tensors have not");
+  const std::vector<std::int64_t> places = a.list(1);  // sorted altogether, any of them serves
+  if (places.empty()) return {a.tensor(0)};
+  for (const std::int64_t place : places) (void)F(a.operand(0), place, axis_or_flat(a, 2));  // which refuses one that is out of range
+  return {F(a.operand(0), places[0], axis_or_flat(a, 2))};
 }
 Value lexsort_(const Arguments& a) {
   if (a.given(0) && !a.given(0)->as<Tuple>()) return {lexsort(unstack(a.tensor(0)), a.integer(1, -1), Location{})};
@@ -301,6 +353,14 @@ Value searchsorted_(const Arguments& a) {
 }
 Value digitize_(const Arguments& a) { return {digitize(a.operand(0), a.operand(1), a.flag(2))}; }
 Value compress_(const Arguments& a) { return {compress(a.operand(0), a.operand(1), a.axis(2))}; }
+Value put_(const Arguments& a) {
+  const std::string mode = a.text(3, "raise");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode is 'raise', 'wrap' or 'clip'");
+  if (mode == "raise") return {put(a.operand(0), a.operand(1), a.operand(2))};
+  const std::int64_t size = a.tensor(0).size();
+  const Tensor places = mode == "wrap" ? remainder(a.operand(1), size) : clip(a.operand(1), 0, size - 1);
+  return {put(a.operand(0), Arg(places, Location{}), a.operand(2))};
+}
 Value put_along_axis_(const Arguments& a) { return {put_along_axis(a.operand(0), a.operand(1), a.operand(2), axis_or_flat(a, 3))}; }
 Value add_at_(const Arguments& a) {
   std::vector<Index> index;
@@ -310,6 +370,21 @@ Value add_at_(const Arguments& a) {
     else index.emplace_back(array_of(value, a.function()));
   }
   return {add_at(a.operand(0), index, a.operand(2))};
+}
+Value setdiff1d_(const Arguments& a) {
+  if (!a.flag(2)) return {setdiff1d(a.operand(0), a.operand(1))};
+  const Tensor x = reshape(a.operand(0), Shape{-1});  // NumPy leaves the order of what is unique already
+  return {compress(in1d(x, a.operand(1), true), x)};
+}
+Value intersect1d_(const Arguments& a) {
+  const Tensor both = intersect1d(a.operand(0), a.operand(1));
+  if (!a.flag(3)) return {both};
+  Tuple results{{both}};
+  for (const int side : {0, 1}) {  // where each is met first
+    const Unique known = unique_with(a.operand(side));
+    results.push_back({take(known.indices, searchsorted(known.values, both), 0)});
+  }
+  return {std::move(results)};
 }
 template <Tensor (*F)(const Arg&, const Arg&, const Arg&)> Value ternary(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.operand(2))}; }
 template <Tensor (*F)(const Arg&, const Arg&, bool)> Value membership(const Arguments& a) { return {F(a.operand(0), a.operand(1), a.flag(3))}; }
@@ -336,6 +411,7 @@ Value eye_(const Arguments& a) {
 }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
+Value matrix_cross_(const Arguments& a) { return {cross(a.operand(0), a.operand(1), a.integer(2, -1))}; }
 Value matrix_diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), -2, -1)}; }
 Value matrix_trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)}; }
 
@@ -449,8 +525,31 @@ Value list(const std::vector<Tensor>& tensors) {
   return {items};
 }
 Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
-Value unravel_index_(const Arguments& a) { return list(unravel_index(a.operand(0), a.shape(1))); }
-Value ravel_multi_index_(const Arguments& a) { return {ravel_multi_index(a.tensors(0), a.shape(1), Location{})}; }
+bool first_axis_fastest(const Arguments& a, int parameter) {
+  const std::string order = a.text(parameter, "C");
+  if (order != "C" && order != "F") a.fail(parameter, "order is 'C' or 'F'");
+  return order == "F";
+}
+Value unravel_index_(const Arguments& a) {
+  Shape shape = a.shape(1);
+  const bool turned = first_axis_fastest(a, 2);
+  if (turned) std::reverse(shape.begin(), shape.end());
+  std::vector<Tensor> places = unravel_index(a.operand(0), shape);
+  if (turned) std::reverse(places.begin(), places.end());
+  return list(places);
+}
+Value ravel_multi_index_(const Arguments& a) {
+  std::vector<Tensor> places = a.tensors(0);
+  Shape shape = a.shape(1);
+  const std::string mode = a.text(2, "raise");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode is 'raise', 'wrap' or 'clip'");
+  for (std::size_t k = 0; mode != "raise" && k < std::min(places.size(), shape.size()); ++k) places[k] = mode == "wrap" ? remainder(places[k], shape[k]) : clip(places[k], 0, shape[k] - 1);
+  if (first_axis_fastest(a, 3)) {
+    std::reverse(places.begin(), places.end());
+    std::reverse(shape.begin(), shape.end());
+  }
+  return {ravel_multi_index(places, shape, Location{})};
+}
 Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1), a.integer(2, -1), a.flag(3, true)))}; }
 Value unique_(const Arguments& a) {
   const bool wanted[] = {a.flag(1), a.flag(2), a.flag(3)}, equal_nan = a.flag(5, true);
@@ -465,7 +564,7 @@ Value unique_all_(const Arguments& a) {
   const Unique all = unique_all(a.operand(0));
   return list({all.values, all.indices, all.inverse, all.counts});
 }
-template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(a.tensors(0), Location{})}; }
+template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(parts_in(a, 1), Location{})}; }
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
   return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
@@ -535,9 +634,13 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
 }
 Value cov_(const Arguments& a) {
   const std::optional<std::int64_t> ddof = a.axis(4);
-  return {cov(a.operand(0), a.tensor(1), a.flag(2, true), a.flag(3), ddof ? std::optional(static_cast<int>(*ddof)) : std::nullopt, a.tensor(5), a.tensor(6))};
+  const Tensor result = cov(a.operand(0), a.tensor(1), a.flag(2, true), a.flag(3), ddof ? std::optional(static_cast<int>(*ddof)) : std::nullopt, a.tensor(5), a.tensor(6));
+  return {a.given(7) ? astype(result, *a.dtype(7)) : result};
 }
-Value corrcoef_(const Arguments& a) { return {corrcoef(a.operand(0), a.tensor(1), a.flag(2, true))}; }
+Value corrcoef_(const Arguments& a) {
+  const Tensor result = corrcoef(a.operand(0), a.tensor(1), a.flag(2, true));
+  return {a.given(3) ? astype(result, *a.dtype(3)) : result};
+}
 Value gradient_(const Arguments& a) {
   const Tensor f = a.tensor(0);
   const int order = static_cast<int>(a.integer(3, 1));
@@ -567,8 +670,10 @@ std::optional<std::pair<double, double>> range_of(const Arguments& a, int parame
   if (!ends) return std::nullopt;
   if (ends->size() != 2) a.fail(parameter, "a range has two ends");
   const auto end = [&](std::size_t k) {
-    if (!(*ends)[k].is_number()) a.fail(parameter, "a range is two numbers");
-    return operand((*ends)[k], a.function()).as_double();
+    const Value& one = (*ends)[k];
+    if (const Tensor* tensor = one.as<Tensor>(); tensor && tensor->ndim() == 0) return astype(*tensor, DType::float64).item<double>(Location{});
+    if (!one.is_number()) a.fail(parameter, "a range is two numbers");
+    return operand(one, a.function()).as_double();
   };
   return std::pair(end(0), end(1));
 }
@@ -582,14 +687,40 @@ Value histogram_(const Arguments& a) {
   return list({found.counts, found.edges});
 }
 Value histogram_bin_edges_(const Arguments& a) { return {histogram_bin_edges(a.operand(0), bin_count(a), range_of(a, 2, a.given(2)))}; }
+/// A number of bins or edges, for one axis.
+Bins bins_of(const Arguments& a, int parameter, const Value& bins, const Value* range) {
+  if (is_whole_number(bins)) return {whole_number(bins), range_of(a, parameter + 1, range)};
+  return Bins(array_of(bins, a.function()));
+}
+/// For each of `axes` axes: one for all, or a list of them. NumPy takes edges for all axes where there is one axis more or less of them than numbers.
+std::vector<Bins> bins_of(const Arguments& a, int parameter, std::size_t axes, bool edges_for_all) {
+  const Value ten{std::int64_t{10}};
+  const Value& bins = a.given(parameter) ? *a.given(parameter) : ten;
+  const Tuple* each = bins.as<Tuple>();
+  const Tensor* edges = bins.as<Tensor>();
+  if (edges_for_all && ((each && each->size() != axes) || (edges && edges->ndim() == 1))) each = nullptr;
+  if (each && each->size() != axes) a.fail(parameter, fmt::format("bins are one for all, or one for each of {} axes", axes));
+  const Tuple* ranges = a.given(parameter + 1) ? a.given(parameter + 1)->as<Tuple>() : nullptr;
+  if (a.given(parameter + 1) && (!ranges || ranges->size() != axes)) a.fail(parameter + 1, "range is a pair for each axis");
+  std::vector<Bins> all;
+  for (std::size_t k = 0; k < axes; ++k) all.push_back(bins_of(a, parameter, each ? (*each)[k] : bins, ranges ? &(*ranges)[k] : nullptr));
+  return all;
+}
 Value histogram2d_(const Arguments& a) {
-  const std::vector<std::int64_t> bins = a.given(2) ? a.list(2) : std::vector<std::int64_t>{10};
-  if (bins.empty() || bins.size() > 2) a.fail(2, "bins are a number, or one for x and one for y");
-  const Tuple* ranges = a.given(3) ? a.given(3)->as<Tuple>() : nullptr;
-  if (a.given(3) && (!ranges || ranges->size() != 2)) a.fail(3, "range is a pair for x and one for y");
-  const Histogram2d found = histogram2d(a.operand(0), a.operand(1), bins.front(), bins.back(), range_of(a, 3, ranges ? &(*ranges)[0] : nullptr),
-                                        range_of(a, 3, ranges ? &(*ranges)[1] : nullptr), a.tensor(4));
+  const std::vector<Bins> bins = bins_of(a, 2, 2, true);
+  const Histogram2d found = histogram2d(a.operand(0), a.operand(1), bins[0], bins[1], a.tensor(5), a.flag(4));
   return list({found.counts, found.x_edges, found.y_edges});
+}
+Value histogramdd_(const Arguments& a) {
+  Tensor points;  // a list is of one vector for each axis
+  if (const Tuple* vectors = a.given(0)->as<Tuple>(); vectors && !vectors->empty() && array_of(vectors->front(), a.function()).ndim() == 1 && vectors->front().as<Tensor>()) points = stack(a.tensors(0), 1, Location{});
+  else points = a.tensor(0);
+  if (points.ndim() == 1) points = reshape(points, {-1, 1});
+  if (points.ndim() != 2) a.fail(0, "sample is a matrix, a point in each row");
+  const HistogramDd found = histogramdd(points, bins_of(a, 1, static_cast<std::size_t>(points.shape()[1]), false), a.tensor(4), a.flag(3));
+  Tuple edges;
+  for (const Tensor& each : found.edges) edges.push_back({each});
+  return {Tuple{{found.counts}, {std::move(edges)}}};
 }
 Value average_(const Arguments& a) {
   const Tensor result = average(a.operand(0), a.axes(1), a.tensor(2), a.flag(3));
@@ -621,7 +752,10 @@ Value tensordot_(const Arguments& a) {
   return {tensordot(a.operand(0), a.operand(1), axes[0], axes[1])};
 }
 Value einsum_(const Arguments& a) { return {einsum(a.text(0, ""), a.tensors(1), Location{})}; }
-Value trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
+Value trace_(const Arguments& a) {
+  if (a.given(4)) return {sum(diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1)), -1, false, a.dtype(4))};
+  return {matrix_trace(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))};
+}
 Value matrix_power_(const Arguments& a) { return {matrix_power(a.operand(0), a.integer(1, 1))}; }
 std::optional<NormOrder> order(const Arguments& a, int parameter) {
   const Value* given = a.given(parameter);
@@ -632,7 +766,10 @@ std::optional<NormOrder> order(const Arguments& a, int parameter) {
 Value norm_(const Arguments& a) { return {norm(a.operand(0), order(a, 1), a.axes(2), a.flag(3))}; }
 Value matrix_norm_(const Arguments& a) { return {matrix_norm(a.operand(0), a.flag(1), order(a, 2).value_or("fro"))}; }
 Value cond_(const Arguments& a) { return {cond(a.operand(0), order(a, 1).value_or(2))}; }
-Value cross_(const Arguments& a) { return {cross(a.operand(0), a.operand(1), a.integer(2, -1))}; }
+Value cross_(const Arguments& a) {
+  if (a.given(5) || !(a.given(2) || a.given(3) || a.given(4))) return {cross(a.operand(0), a.operand(1), a.integer(5, -1))};
+  return {moveaxis(cross(moveaxis(a.operand(0), a.integer(2, -1), -1), moveaxis(a.operand(1), a.integer(3, -1), -1)), -1, a.integer(4, -1))};
+}
 std::optional<double> number_or_none(const Arguments& a, int parameter) {
   return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt;
 }
@@ -697,7 +834,10 @@ Value conj_(const Arguments& a) {
   const Complex x = complex_numbers(a);
   return is_pair(a) ? complex_numbers(conj(x)) : Value{x.re};
 }
-Value angle_(const Arguments& a) { return {angle(complex_numbers(a))}; }
+Value angle_(const Arguments& a) {
+  const Tensor radians = angle(complex_numbers(a));
+  return {a.flag(1) ? rad2deg(radians) : radians};
+}
 Value fft_(const Arguments& a) { return complex_numbers(fft::fft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})); }
 Value ifft_(const Arguments& a) { return complex_numbers(fft::ifft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})); }
 Value rfft_(const Arguments& a) { return complex_numbers(fft::rfft(a.operand(0), a.axis(1), a.integer(2, -1), norm_of(a, 3))); }
@@ -713,8 +853,8 @@ template <int last> Value rfftn_(const Arguments& a) { return complex_numbers(ff
 template <int last> Value irfftn_(const Arguments& a) { return {fft::irfftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})}; }
 Value fftfreq_(const Arguments& a) { return {fft::fftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
 Value rfftfreq_(const Arguments& a) { return {fft::rfftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
-Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(2) ? 2 : 1))}; }
-Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 2), number_or_none(a, 1))}; }
+Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(3) ? 3 : 1))}; }
+Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 3), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis> Value split_along(const Arguments& a) {
@@ -732,9 +872,25 @@ template <Tensor (*F)(const Arg&, std::int64_t)> Value triangle_places(const Arg
   return list(nonzero(F(ones({a.integer(0, 1), a.integer(2, a.integer(0, 1))}, DType::bool_, Location{}), a.integer(1, 0))));
 }
 Value vander_(const Arguments& a) { return {vander(a.operand(0), a.axis(1), a.flag(2))}; }
-Value indices_(const Arguments& a) { return {indices(a.shape(0), Location{})}; }
-Value logspace_(const Arguments& a) { return {logspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.number(4, 10))}; }
-Value geomspace_(const Arguments& a) { return {geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{})}; }
+Value indices_(const Arguments& a) {
+  const DType dtype = a.dtype(1).value_or(DType::int64);
+  if (!a.flag(2)) return {astype(indices(a.shape(0), Location{}), dtype)};
+  const Shape shape = a.shape(0);
+  std::vector<Tensor> along;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    Shape one(shape.size(), 1);
+    one[k] = shape[k];
+    along.push_back(reshape(arange(shape[k], dtype), one));
+  }
+  return list(along);
+}
+/// `axis` is where the points lie, `dtype` what they are rounded to.
+Value laid_along(const Arguments& a, const Tensor& points, int dtype, int axis) {
+  const Tensor moved = moveaxis(points, 0, a.integer(axis, 0));
+  return {a.given(dtype) ? astype(moved, *a.dtype(dtype)) : moved};
+}
+Value logspace_(const Arguments& a) { return laid_along(a, logspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.number(4, 10)), 5, 6); }
+Value geomspace_(const Arguments& a) { return laid_along(a, geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{}), 4, 5); }
 template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(const Arguments& a) {
   const std::string mode = a.text(2, F == static_cast<decltype(F)>(convolve) ? "full" : "valid");
   if (mode != "full" && mode != "same" && mode != "valid") a.fail(2, "mode is 'full', 'same' or 'valid'");
@@ -742,8 +898,11 @@ template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(con
 }
 template <Tensor (*F)(std::int64_t, Location)> Value window(const Arguments& a) { return {F(a.integer(0, 1), Location{})}; }
 Value kaiser_(const Arguments& a) { return {kaiser(a.integer(0, 1), a.number(1, 0), Location{})}; }
-Value polyfit_(const Arguments& a) { return {polyfit(a.operand(0), a.operand(1), a.integer(2, 1))}; }
-Value unwrap_(const Arguments& a) { return {unwrap(a.operand(0), a.integer(1, -1), a.number(2, 2 * std::numbers::pi))}; }
+Value unwrap_(const Arguments& a) {
+  const double period = a.number(3, 2 * std::numbers::pi);
+  if (a.number(1, 0) > period / 2) a.fail(1, "discont beyond half a period leaves jumps that are larger than that; unwrap() takes all of them out");
+  return {unwrap(a.operand(0), a.integer(2, -1), period)};
+}
 Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
 Value multi_dot_(const Arguments& a) {
   const std::vector<Tensor> matrices = a.tensors(0);
@@ -769,9 +928,7 @@ Value size_(const Arguments& a) {
 }
 Value ndim_(const Arguments& a) { return {std::int64_t{a.tensor(0).ndim()}}; }
 TypeOperand type_operand(const Arguments& a, const Value& value) {
-  if (const auto* dtype = value.as<DType>()) return *dtype;
-  if (const auto* text = value.as<std::string>())
-    if (const auto dtype = find_type_string(*text)) return *dtype;
+  if (value.as<DType>() || value.as<std::string>()) return dtype_of(value, "arrays_and_dtypes", a.function());
   if (const auto* b = value.as<bool>()) return *b;
   if (const auto* i = value.as<std::int64_t>()) return *i;
   if (const auto* f = value.as<double>()) return *f;
@@ -836,6 +993,16 @@ Value array_(const Arguments& a) {
   }
   return {a.given(1) ? astype(tensor, *a.dtype(1)) : tensor};
 }
+Value as_array_(const Arguments& a) {
+  check_fit(a);
+  check_order(a, 2);
+  return {a.given(1) ? astype(a.tensor(0), *a.dtype(1)) : a.tensor(0)};
+}
+Value finite_array_(const Arguments& a) {
+  const Value array = as_array_(a);
+  if (!all(isfinite(*array.as<Tensor>())).item<bool>(Location{})) a.fail(0, "array must not contain infs or NaNs");
+  return array;
+}
 Value len_(const Arguments& a) {
   if (const Tuple* items = a.given(0) && !a.given(0)->is_complex() ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
   const Tensor x = a.given(0) && a.given(0)->is_complex() ? *a.given(0)->as<Tuple>()->front().as<Tensor>() : a.tensor(0);
@@ -846,7 +1013,7 @@ Value len_(const Arguments& a) {
 constexpr std::string_view kArray = "object|obj dtype? * copy? order? ndmin?";
 constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
 constexpr std::string_view kReduce = "a axis? * keepdims?", kReduceAs = "a axis? dtype? * keepdims?",
-                           kSpread = "a axis? dtype? * ddof? keepdims? correction?", kSpreadWhere = "a axis? dtype? * ddof? keepdims? correction? where?", kTruth = "a axis? * keepdims? where?";
+                           kSpread = "a axis? dtype? * ddof? keepdims? correction? where? mean?", kTruth = "a axis? * keepdims? where?";
 
 constexpr Function kFunctions[] = {
     {"abs", "x", abs_},
@@ -862,7 +1029,7 @@ constexpr Function kFunctions[] = {
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},
     {"amax", kExtreme, extreme_from<max, maximum>},
     {"amin", kExtreme, extreme_from<min, minimum>},
-    {"angle", "z", angle_},
+    {"angle", "z deg?", angle_},
     {"any", kTruth, truth<any, false>},
     {"append", "arr values axis?", append_},
     {"arange", "start stop? step? dtype?", arange_},
@@ -875,18 +1042,20 @@ constexpr Function kFunctions[] = {
     {"arctanh", "x", unary<atanh>},
     {"argmax", "a axis? * keepdims?", extreme_place<argmax>},
     {"argmin", "a axis? * keepdims?", extreme_place<argmin>},
-    {"argpartition", "a kth axis?", parted<argpartition>},
-    {"argsort", "a axis? kind? descending? stable?", sorted<argsort>},
+    {"argpartition", "a kth axis? kind? order?", parted<argpartition>},
+    {"argsort", "a axis? kind? order? * stable? descending?", sorted<argsort>},
     {"argwhere", "a", unary<argwhere>},
     {"around", "a decimals?", round_},
     {"array", kArray, array_},
     {"array_equal", "a1 a2 equal_nan?", array_equal_},
     {"array_equiv", "a1 a2", array_equiv_},
     {"array_split", "ary indices_or_sections axis?", array_split_},
-    {"as_strided", "x shape strides", as_strided_},
-    {"asarray", kArray, array_},
-    {"ascontiguousarray", "a", unary<contiguous>},
-    {"asfortranarray", "a", unary<contiguous>},
+    {"as_strided", "x shape strides subok? writeable?", as_strided_},
+    {"asanyarray", "a dtype? order?", as_array_},
+    {"asarray", "a|object dtype? * copy? order? ndmin?", array_},
+    {"asarray_chkfinite", "a dtype? order?", finite_array_},
+    {"ascontiguousarray", "a dtype?", contiguous_},
+    {"asfortranarray", "a dtype?", contiguous_},
     {"asin", "x", unary<asin>},
     {"asinh", "x", unary<asinh>},
     {"astype", "x dtype order? casting? subok? copy?", astype_},
@@ -930,10 +1099,11 @@ constexpr Function kFunctions[] = {
     {"cholesky", "a * upper?", cholesky_},
     {"choose", "a choices mode?", choose_},
     {"clip", "a a_min|min? a_max|max?", clip_},
-    {"column_stack", "tup", stacked<column_stack>},
+    {"column_stack", "tup * dtype? casting?", stacked<column_stack>},
+    {"common_type", "arrays+", common_type_},
     {"compress", "condition a axis?", compress_},
-    {"concat", "arrays axis?", concatenate_},
-    {"concatenate", "arrays axis?", concatenate_},
+    {"concat", "arrays axis? * dtype? casting?", concatenate_},
+    {"concatenate", "arrays axis? * dtype? casting?", concatenate_},
     {"cond", "x p?", cond_},
     {"conj", "x", conj_},
     {"conjugate", "x", conj_},
@@ -949,14 +1119,14 @@ constexpr Function kFunctions[] = {
     {"convolve", "a v mode?", convolved<convolve>},
     {"copy", "a order?", copy_},
     {"copysign", "x1 x2", binary<copysign>},
-    {"copyto", "dst src * where?", copyto_},
-    {"corrcoef", "x y? rowvar?", corrcoef_},
+    {"copyto", "dst src casting? * where?", copyto_},
+    {"corrcoef", "x y? rowvar? * dtype?", corrcoef_},
     {"correlate", "a v mode?", convolved<correlate>},
     {"cos", "x", unary<cos>},
     {"cosh", "x", unary<cosh>},
     {"count_nonzero", kReduce, reduce<count_nonzero>},
-    {"cov", "m y? rowvar? bias? ddof? fweights? aweights?", cov_},
-    {"cross", "a b axis?", cross_},
+    {"cov", "m y? rowvar? bias? ddof? fweights? aweights? * dtype?", cov_},
+    {"cross", "a b axisa? axisb? axisc? axis?", cross_},
     {"cummax", "a axis?", scan<cummax>},
     {"cummin", "a axis?", scan<cummin>},
     {"cumprod", "a axis? dtype?", scan_as<cumprod>},
@@ -980,15 +1150,18 @@ constexpr Function kFunctions[] = {
     {"divmod", "x1 x2", binary_pair<divmod>},
     {"dot", "a b", binary<dot>},
     {"dsplit", "ary indices_or_sections", split_along<dsplit, 2>},
-    {"dstack", "tup", stacked<dstack>},
+    {"dstack", "tup * dtype? casting?", stacked<dstack>},
     {"ediff1d", "ary to_end? to_begin?", ediff1d_},
+    {"eig", "a", eig_},
     {"eigh", "a UPLO?", eigh_},
+    {"eigvals", "a", eigvals_},
     {"eigvalsh", "a UPLO?", eigvalsh_},
     {"einsum", "subscripts operands+ * optimize?", einsum_},
     {"elu", "x alpha?", with_number<elu, 1>},
     {"embedding", "input weight", embedding_},
     {"empty", "shape dtype? order?", filled<empty>},
-    {"empty_like", "a dtype? order?", filled_like<empty>},
+    {"empty_like", "a|prototype dtype? order? subok? shape?", filled_like<empty>},
+    {"enumerate", "iterable start?", enumerate_},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"erfc", "x", unary<erfc>},
@@ -1000,14 +1173,14 @@ constexpr Function kFunctions[] = {
     {"expm1", "x", unary<expm1>},
     {"exponential", "size scale? * key dtype?", exponential_},
     {"extract", "condition arr", binary<extract>},
-    {"eye", "N M? k? dtype?", eye_},
+    {"eye", "N M? k? dtype? order?", eye_},
     {"fabs", "x", fabs_},
     {"fft", "a n? axis? norm?", fft_},
     {"fft2", "a s? axes? norm?", fftn_<2>},
     {"fftfreq", "n d?", fftfreq_},
     {"fftn", "a s? axes? norm?", fftn_<0>},
     {"fftshift", "x axes?", over_axes<fft::fftshift>},
-    {"fill_diagonal", "a val", fill_diagonal_},
+    {"fill_diagonal", "a val wrap?", fill_diagonal_},
     {"finfo", "type|dtype", limits_of},
     {"fix", "x", unary<fix>},
     {"flatnonzero", "a", unary<flatnonzero>},
@@ -1023,13 +1196,13 @@ constexpr Function kFunctions[] = {
     {"fmod", "x1 x2", binary<fmod>},
     {"frexp", "x", unary_pair<frexp>},
     {"full", "shape fill_value dtype? order?", full_},
-    {"full_like", "a fill_value dtype?", full_like_},
+    {"full_like", "a fill_value dtype? order? subok? shape?", full_like_},
     {"gamma", "size shape scale? * key dtype?", random_between<random::gamma>},
     {"gammaln", "x", unary<lgamma>},
     {"gcd", "x1 x2", binary<gcd>},
     {"gelu", "x approximate?", gelu_},
     {"geometric", "size p * key dtype?", geometric_},
-    {"geomspace", "start stop num? endpoint?", geomspace_},
+    {"geomspace", "start stop num? endpoint? dtype? axis?", geomspace_},
     {"global_avg_pool", "input", unary<global_avg_pool>},
     {"global_max_pool", "input", unary<global_max_pool>},
     {"glu", "x axis?", halves<glu>},
@@ -1049,10 +1222,11 @@ constexpr Function kFunctions[] = {
     {"heaviside", "x1 x2", binary<heaviside>},
     {"hfft", "a n? axis? norm?", hfft_},
     {"histogram", "a bins? range? density? weights?", histogram_},
-    {"histogram2d", "x y bins? range? weights?", histogram2d_},
-    {"histogram_bin_edges", "a bins? range?", histogram_bin_edges_},
+    {"histogram2d", "x y bins? range? density? weights?", histogram2d_},
+    {"histogram_bin_edges", "a bins? range? weights?", histogram_bin_edges_},
+    {"histogramdd", "sample bins? range? density? weights?", histogramdd_},
     {"hsplit", "ary indices_or_sections", split_along<hsplit, 1>},
-    {"hstack", "tup", stacked<hstack>},
+    {"hstack", "tup * dtype? casting?", stacked<hstack>},
     {"hypot", "x1 x2", binary<hypot>},
     {"i0", "x", unary<i0>},
     {"identity", "n dtype?", identity_},
@@ -1064,14 +1238,14 @@ constexpr Function kFunctions[] = {
     {"iinfo", "type|dtype", limits_of},
     {"imag", "val", imag_},
     {"in1d", "ar1 ar2 assume_unique? invert?", membership<in1d>},
-    {"indices", "dimensions", indices_},
+    {"indices", "dimensions dtype? sparse?", indices_},
     {"inner", "a b", binary<inner>},
     {"insert", "arr obj values axis?", insert_},
     {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
     {"interp", "x xp fp left? right? period?", interp_},
     {"interpolate", "input size? scale_factor? mode? align_corners?", interpolate_},
-    {"intersect1d", "ar1 ar2", binary<intersect1d>},
+    {"intersect1d", "ar1 ar2 assume_unique? return_indices?", intersect1d_},
     {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
     {"irfft", "a n? axis? norm?", irfft_},
@@ -1082,7 +1256,7 @@ constexpr Function kFunctions[] = {
     {"iscomplexobj", "x", iscomplexobj_},
     {"isdtype", "dtype kind", isdtype_},
     {"isfinite", "x", unary<isfinite>},
-    {"isin", "element test_elements assume_unique? invert?", membership<isin>},
+    {"isin", "element test_elements assume_unique? invert? * kind?", membership<isin>},
     {"isinf", "x", unary<isinf>},
     {"isnan", "x", unary<isnan>},
     {"isneginf", "x", unary<isneginf>},
@@ -1108,6 +1282,7 @@ constexpr Function kFunctions[] = {
     {"lgamma", "x", unary<lgamma>},
     {"linear", "input weight bias?", linear_},
     {"linspace", "start stop num? endpoint? dtype? * retstep? axis?", linspace_},
+    {"list", "iterable?", list_},
     {"local_response_norm", "input size alpha? beta? k?", local_response_norm_},
     {"log", "x", unary<log>},
     {"log10", "x", unary<log10>},
@@ -1124,7 +1299,7 @@ constexpr Function kFunctions[] = {
     {"logistic", "size loc? scale? * key dtype?", random_between<random::logistic>},
     {"lognormal", "size mean? sigma? * key dtype?", random_between<random::lognormal>},
     {"logsigmoid", "input", unary<logsigmoid>},
-    {"logspace", "start stop num? endpoint? base?", logspace_},
+    {"logspace", "start stop num? endpoint? base? dtype? * axis?", logspace_},
     {"logsumexp", kReduce, reduce<logsumexp>},
     {"lp_pool1d", kLpPool, lp_pool1d_},
     {"lp_pool2d", kLpPool, lp_pool2d_},
@@ -1132,7 +1307,7 @@ constexpr Function kFunctions[] = {
     {"matmul", "x1 x2", binary<matmul>},
     {"matrix_norm", "x * keepdims? ord?", matrix_norm_},
     {"matrix_power", "a n", matrix_power_},
-    {"matrix_rank", "A tol? * rtol?", matrix_rank_},
+    {"matrix_rank", "A tol? hermitian? * rtol?", matrix_rank_},
     {"matrix_transpose", "x", unary<matrix_transpose>},
     {"matvec", "x1 x2", binary<matvec>},
     {"max", kExtreme, extreme_from<max, maximum>},
@@ -1144,6 +1319,7 @@ constexpr Function kFunctions[] = {
     {"median", "a axis? * keepdims?", reduce<median>},
     {"meshgrid", "xi+ * indexing? sparse? copy?", meshgrid_},
     {"min", kExtreme, extreme_from<min, minimum>},
+    {"min_scalar_type", "a", min_scalar_type_},
     {"minimum", "x1 x2", binary<minimum>},
     {"mish", "x", unary<mish>},
     {"mod", "x1 x2", binary<remainder>},
@@ -1156,15 +1332,15 @@ constexpr Function kFunctions[] = {
     {"nanargmin", "a axis? * keepdims?", extreme_place<nanargmin>},
     {"nancumprod", "a axis? dtype?", scan_as<nancumprod>},
     {"nancumsum", "a axis? dtype?", scan_as<nancumsum>},
-    {"nanmax", kReduce, reduce<nanmax>},
-    {"nanmean", kReduce, reduce<nanmean>},
+    {"nanmax", kExtreme, nan_extreme_from<nanmax, maximum>},
+    {"nanmean", "a axis? dtype? * keepdims? where?", nanmean_},
     {"nanmedian", "a axis? * keepdims?", reduce<nanmedian>},
-    {"nanmin", kReduce, reduce<nanmin>},
+    {"nanmin", kExtreme, nan_extreme_from<nanmin, minimum>},
     {"nanpercentile", "a q axis? * method? keepdims?", quantile_<nanpercentile>},
-    {"nanprod", kReduce, reduce<nanprod>},
+    {"nanprod", kReduceFrom, nan_reduce_from<prod, multiply, 1>},
     {"nanquantile", "a q axis? * method? keepdims?", quantile_<nanquantile>},
     {"nanstd", kSpread, spread<nanstd>},
-    {"nansum", kReduce, reduce<nansum>},
+    {"nansum", kReduceFrom, nan_reduce_from<sum, add, 0>},
     {"nanvar", kSpread, spread<nanvar>},
     {"ndim", "a", ndim_},
     {"ndtr", "x", unary<ndtr>},
@@ -1176,28 +1352,29 @@ constexpr Function kFunctions[] = {
     {"not_equal", "x1 x2", binary<not_equal>},
     {"one_hot", "input num_classes", one_hot_},
     {"ones", "shape dtype? order?", filled<ones>},
-    {"ones_like", "a dtype? order?", filled_like<ones>},
+    {"ones_like", "a|prototype dtype? order? subok? shape?", filled_like<ones>},
     {"outer", "a b", binary<outer>},
-    {"packbits", "a axis?", packbits_},
+    {"packbits", "a axis? bitorder?", packbits_},
     {"pad", "array pad_width mode? * constant_values? stat_length? end_values?", pad_},
     {"pareto", "size a * key dtype?", random_of<random::pareto>},
-    {"partition", "a kth axis?", parted<partition>},
+    {"partition", "a kth axis? kind? order?", parted<partition>},
     {"percentile", "a q axis? * method? keepdims?", quantile_<percentile>},
     {"permutation", "x axis? * key", permutation_},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
-    {"pinv", "a rcond? * rtol?", pinv_},
+    {"pinv", "a rcond? hermitian? * rtol?", pinv_},
     {"pixel_shuffle", "input upscale_factor", pixel_shuffle_},
     {"pixel_unshuffle", "input downscale_factor", pixel_unshuffle_},
     {"place", "arr mask vals", ternary<place>},
     {"poisson", "size lam? * key dtype?", poisson_},
     {"poly", "seq_of_zeros", poly_},
-    {"polyadd", "a1 a2", polyadd_},
+    {"polyadd", "a1 a2", binary<polyadd>},
     {"polyder", "p m?", polyder_},
-    {"polyfit", "x y deg", polyfit_},
-    {"polyint", "p m?", polyint_},
-    {"polymul", "a1 a2", polymul_},
-    {"polysub", "a1 a2", polysub_},
+    {"polydiv", "u v", polydiv_},
+    {"polyfit", "x y deg rcond? full? w? cov?", polyfit_},
+    {"polyint", "p m? k?", polyint_},
+    {"polymul", "a1 a2", binary<polymul>},
+    {"polysub", "a1 a2", binary<polysub>},
     {"polyval", "p x", binary<polyval>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
@@ -1207,7 +1384,7 @@ constexpr Function kFunctions[] = {
     {"promote_types", "type1 type2", promote_types_},
     {"psi", "x", unary<digamma>},
     {"ptp", kReduce, reduce<ptp>},
-    {"put", "a ind v", ternary<put>},
+    {"put", "a ind v mode?", put_},
     {"put_along_axis", "arr indices values axis?", put_along_axis_},
     {"putmask", "a mask values", putmask_},
     {"qr", "a mode?", qr_},
@@ -1217,17 +1394,19 @@ constexpr Function kFunctions[] = {
     {"radians", "x", unary<deg2rad>},
     {"range", "start stop? step?", range_},
     {"ravel", "a order?", ravel_},
-    {"ravel_multi_index", "multi_index dims", ravel_multi_index_},
+    {"ravel_multi_index", "multi_index dims mode? order?", ravel_multi_index_},
     {"rayleigh", "size scale? * key dtype?", random_of<random::rayleigh>},
     {"real", "val", real_},
+    {"real_if_close", "a tol?", real_if_close_},
     {"reciprocal", "x", unary<reciprocal>},
     {"relu", "x", unary<relu>},
     {"relu6", "input", unary<relu6>},
     {"remainder", "x1 x2", binary<remainder>},
     {"repeat", "a repeats axis?", repeat_},
-    {"reshape", "a shape+ order?", reshape_},
+    {"reshape", "a shape+ order? * copy?", reshape_},
     {"resize", "a new_shape+", resize_},
     {"result_type", "arrays_and_dtypes+", result_type_},
+    {"reversed", "sequence", reversed_},
     {"rfft", "a n? axis? norm?", rfft_},
     {"rfft2", "a s? axes? norm?", rfftn_<2>},
     {"rfftfreq", "n d?", rfftfreq_},
@@ -1237,16 +1416,17 @@ constexpr Function kFunctions[] = {
     {"rms_norm", "x weight? eps? axis?", rms_norm_},
     {"roll", "a shift axis?", roll_},
     {"rollaxis", "a axis start?", rollaxis_},
+    {"roots", "p", roots_},
     {"rot90", "m k? axes?", rot90_},
     {"round", "a decimals?", round_},
-    {"row_stack", "tup", stacked<vstack>},
+    {"row_stack", "tup * dtype? casting?", stacked<vstack>},
     {"rsqrt", "x", unary<rsqrt>},
     {"scaled_dot_product_attention", "query key value attn_mask? dropout_p? is_causal? scale? enable_gqa?", attention_},
     {"searchsorted", "a v side? sorter?", searchsorted_},
     {"select", "condlist choicelist default?", select_},
     {"selu", "x", unary<selu>},
-    {"setdiff1d", "ar1 ar2", binary<setdiff1d>},
-    {"setxor1d", "ar1 ar2", binary<setxor1d>},
+    {"setdiff1d", "ar1 ar2 assume_unique?", setdiff1d_},
+    {"setxor1d", "ar1 ar2 assume_unique?", binary<setxor1d>},
     {"shape", "a", shape_},
     {"shuffle", "x axis? * key", permutation_},
     {"sigmoid", "x", unary<sigmoid>},
@@ -1257,25 +1437,27 @@ constexpr Function kFunctions[] = {
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"size", "a axis?", size_},
-    {"sliding_window_view", "x window_shape axis?", sliding_window_view_},
+    {"slice", "start stop? step?", slice_},
+    {"sliding_window_view", "x window_shape axis? * subok? writeable?", sliding_window_view_},
     {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},
     {"softplus", "x", unary<softplus>},
     {"softshrink", "input lambd?", softshrink_},
     {"softsign", "input", unary<softsign>},
     {"solve", "a b", binary<solve>},
-    {"sort", "a axis? kind? descending? stable?", sorted<sort>},
+    {"sort", "a axis? kind? order? * stable? descending?", sorted<sort>},
+    {"sort_complex", "a", sort_complex_},
     {"spacing", "x", spacing_},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
     {"squeeze", "a axis?", over_axes<squeeze>},
-    {"stack", "arrays axis?", join<stack>},
+    {"stack", "arrays axis? * dtype? casting?", join<stack>},
     {"standard_t", "size df * key dtype?", random_of<random::standard_t>},
-    {"std", kSpreadWhere, spread<stddev>},
+    {"std", kSpread, spread<stddev>},
     {"subtract", "x1 x2", binary<subtract>},
     {"sum", kReduceFrom, reduce_from<sum, add, 0>},
-    {"svd", "a full_matrices? compute_uv?", svd_},
+    {"svd", "a full_matrices? compute_uv? hermitian?", svd_},
     {"svdvals", "x", unary<svdvals>},
     {"swapaxes", "a axis1 axis2", swapaxes_},
     {"swiglu", "x axis?", halves<swiglu>},
@@ -1286,11 +1468,11 @@ constexpr Function kFunctions[] = {
     {"tanhshrink", "input", unary<tanhshrink>},
     {"tensordot", "a b axes?", tensordot_},
     {"tensorinv", "a ind?", tensorinv_},
-    {"tensorsolve", "a b", tensorsolve_},
+    {"tensorsolve", "a b axes?", tensorsolve_},
     {"threshold", "input threshold value", threshold_},
     {"tile", "A reps", tile_},
     {"topk", "a k axis? largest?", topk_},
-    {"trace", "a offset? axis1? axis2?", trace_},
+    {"trace", "a offset? axis1? axis2? dtype?", trace_},
     {"transpose", "a axes+?", transpose_},
     {"trapezoid", "y x? dx? axis?", trapezoid_},
     {"tri", "N M? k? dtype?", tri_},
@@ -1304,30 +1486,33 @@ constexpr Function kFunctions[] = {
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
     {"truncated_normal", "size lower upper * key dtype?", random_between<random::truncated_normal>},
+    {"tuple", "iterable?", tuple_},
     {"unfold", "input kernel_size dilation? padding? stride?", unfold_},
     {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
     {"union1d", "ar1 ar2", binary<union1d>},
-    {"unique", "ar return_index? return_inverse? return_counts? axis? equal_nan?", unique_},
+    {"unique", "ar return_index? return_inverse? return_counts? axis? * equal_nan? sorted?", unique_},
     {"unique_all", "x", unique_all_},
     {"unique_counts", "x", unary_pair<unique_counts>},
     {"unique_inverse", "x", unary_pair<unique_inverse>},
     {"unique_values", "x", unary<unique_values>},
-    {"unpackbits", "a axis?", unpackbits_},
-    {"unravel_index", "indices shape", unravel_index_},
+    {"unpackbits", "a axis? count? bitorder?", unpackbits_},
+    {"unravel_index", "indices shape order?", unravel_index_},
     {"unstack", "x * axis?", unstack_},
-    {"unwrap", "p axis? * period?", unwrap_},
+    {"unwrap", "p discont? axis? * period?", unwrap_},
     {"vander", "x N? increasing?", vander_},
-    {"var", kSpreadWhere, spread<var>},
+    {"var", kSpread, spread<var>},
     {"vdot", "a b", binary<vdot>},
     {"vecdot", "x1 x2 * axis?", vecdot_},
     {"vecmat", "x1 x2", binary<vecmat>},
     {"vector_norm", "x * axis? keepdims? ord?", vector_norm_},
+    {"view", "a dtype?", view_},
     {"vsplit", "ary indices_or_sections", split_along<vsplit, 0>},
-    {"vstack", "tup", stacked<vstack>},
+    {"vstack", "tup * dtype? casting?", stacked<vstack>},
     {"weibull", "size a * key dtype?", random_of<random::weibull>},
     {"where", "condition x? y?", where_},
     {"zeros", "shape dtype? order?", filled<zeros>},
-    {"zeros_like", "a dtype? order?", filled_like<zeros>},
+    {"zeros_like", "a|prototype dtype? order? subok? shape?", filled_like<zeros>},
+    {"zip", "iterables+", zip_},
 };
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
                              [](const Function& a, const Function& b) { return a.name < b.name; }),
@@ -1335,6 +1520,7 @@ static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
 
 /// What NumPy's modules have under a name that means something else without the module.
 constexpr Function kMembers[] = {
+    {"linalg.cross", "x1 x2 * axis?", matrix_cross_},
     {"linalg.diagonal", "x * offset?", matrix_diagonal_},
     {"linalg.trace", "x * offset?", matrix_trace_},
     {"random.beta", "a b size? * key dtype?", numpy_between<random::beta>},
@@ -1397,16 +1583,27 @@ const Function* find_member(std::string_view module, std::string_view name) {
   return found != std::end(kMembers) ? found : find_function(name);
 }
 
+namespace {
+
+/// NumPy's letters for types, and its names beside those of sinter/dtypes.def: C's on 64-bit systems.
+struct TypeName {
+  std::string_view letter, name;
+  DType dtype;
+};
+using enum DType;
+constexpr TypeName kTypeNames[] = {
+    {"?", "bool_", bool_},    {"b", "byte", int8},    {"B", "ubyte", uint8},      {"h", "short", int16},         {"H", "ushort", uint16}, {"i", "intc", int32},   {"I", "uintc", uint32},
+    {"l", "long", int64},     {"L", "ulong", uint64}, {"q", "longlong", int64},   {"Q", "ulonglong", uint64},    {"p", "intp", int64},    {"P", "uintp", uint64}, {"", "int", int64},
+    {"", "int_", int64},      {"", "uint", uint64},   {"e", "half", float16},     {"f", "single", float32},      {"d", "double", float64}, {"", "float", float64},
+};
+
+}  // namespace
+
 std::optional<DType> find_dtype(std::string_view name) {
-  struct Alias {
-    std::string_view name;
-    DType dtype;
-  };
-  constexpr Alias aliases[] = {{"int", DType::int64}, {"float", DType::float64}, {"double", DType::float64}, {"bool_", DType::bool_}};
   for (int i = 0; i < kDTypeCount; ++i)
     if (kDTypes[i].name == name || kDTypes[i].alias == name) return static_cast<DType>(i);
-  for (const Alias& alias : aliases)
-    if (alias.name == name) return alias.dtype;
+  for (const TypeName& row : kTypeNames)
+    if (row.name == name) return row.dtype;
   return std::nullopt;
 }
 
@@ -1416,17 +1613,8 @@ std::optional<DType> find_type_string(std::string_view text) {
     const bool ordered = text.size() == 3 && (text[0] == '<' || text[0] == '=' || text[0] == '|');
     if (!written.empty() && (ordered ? text.substr(1) : text) == written) return static_cast<DType>(i);
   }
-  // NumPy's letters, and C's names for them on 64-bit systems.
-  struct Alias {
-    std::string_view letter, name;
-    DType dtype;
-  };
-  using enum DType;
-  constexpr Alias aliases[] = {{"?", "bool8", bool_},      {"b", "byte", int8},        {"B", "ubyte", uint8},  {"h", "short", int16},  {"H", "ushort", uint16}, {"i", "intc", int32},    {"I", "uintc", uint32},
-                               {"l", "long", int64},       {"L", "ulong", uint64},     {"q", "longlong", int64}, {"Q", "ulonglong", uint64}, {"p", "intp", int64}, {"P", "uintp", uint64}, {"", "uint", uint64},
-                               {"", "int_", int64},        {"e", "half", float16},     {"f", "single", float32}, {"d", "double", float64}};
-  for (const Alias& alias : aliases)
-    if (!text.empty() && (text == alias.letter || text == alias.name)) return alias.dtype;
+  for (const TypeName& row : kTypeNames)
+    if (!text.empty() && text == row.letter) return row.dtype;
   return find_dtype(text);
 }
 

@@ -35,7 +35,7 @@ struct Argument {
 /// errors for shapes and types that do not.
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset);
 
-/// float32, "float32", f32, int, ...
+/// float32, f32, int, half, ...
 std::optional<DType> find_dtype(std::string_view name);
 
 /// What a string that names a type may be: NumPy's 'f4', '<i8', '|b1', whose numbers count bytes, and the names above.

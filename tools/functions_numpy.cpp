@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "arguments.hpp"
+#include "lexer.hpp"
 #include "sinter/arranging.hpp"
+#include "sinter/complex.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/elementary.hpp"
@@ -18,6 +20,7 @@
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/signal.hpp"
+#include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
 
@@ -68,26 +71,6 @@ Tensor block_of(const Arguments& a, const Value& value, int level, int levels) {
   std::vector<Tensor> parts;
   for (const Value& item : *items) parts.push_back(block_of(a, item, level + 1, levels));
   return joined(parts, level - levels);
-}
-
-// ---- polynomials: vectors of coefficients, the highest power first
-
-Tensor coefficients(const Arguments& a, int parameter) {
-  const Tensor p = atleast_1d(a.tensor(parameter));
-  if (p.ndim() != 1) a.fail(parameter, fmt::format("{}() takes vectors of coefficients", a.function()));
-  return p;
-}
-/// Both as long as the longer one.
-template <Tensor (*F)(const Arg&, const Arg&)> Value of_polynomials(const Arguments& a) {
-  Tensor p = coefficients(a, 0), q = coefficients(a, 1);
-  const std::int64_t size = std::max(p.size(), q.size());
-  const auto longer = [&](const Tensor& x) { return pad(x, {{size - x.size(), 0}}); };
-  return {F(longer(p), longer(q))};
-}
-std::int64_t times(const Arguments& a, int parameter) {
-  const std::int64_t count = a.integer(parameter, 1);
-  if (count < 0 || count > 1000) a.fail(parameter, fmt::format("{}() is computed from 0 to 1000 times", a.function()));
-  return count;
 }
 
 }  // namespace
@@ -147,9 +130,9 @@ Value choose_(const Arguments& a) {
 }
 Value copyto_(const Arguments& a) {
   const Tensor target = a.tensor(0), source = a.tensor(1);
-  if (!can_cast(source.dtype(), target.dtype(), Casting::same_kind) && !(a.given(1)->is_number() && !a.given(1)->as<double>())) a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
+  if (a.text(2, "same_kind") != "unsafe" && !can_cast(source.dtype(), target.dtype(), Casting::same_kind) && !(a.given(1)->is_number() && !a.given(1)->as<double>())) a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
   const Tensor copied = broadcast_to(astype(source, target.dtype()), target.shape());
-  return {a.given(2) ? broadcast_to(where(a.operand(2), copied, target), target.shape()) : copied};
+  return {a.given(3) ? broadcast_to(where(a.operand(3), copied, target), target.shape()) : copied};
 }
 Value delete_(const Arguments& a) {
   const Value& places = *a.given(1);
@@ -190,10 +173,15 @@ Value ediff1d_(const Arguments& a) {
 }
 Value fill_diagonal_(const Arguments& a) {
   const Tensor x = a.tensor(0), value = astype(a.tensor(1), x.dtype());
-  if (x.ndim() != 2) a.fail(0, "fill_diagonal() takes a matrix");
-  const std::int64_t rows = x.shape()[0];
-  const Tensor mask = eye(rows, x.shape()[1], 0, DType::bool_, kNowhere);
-  return {where(mask, value.ndim() == 0 ? value : reshape(cycle_to(value, {rows}), {rows, 1}), x)};
+  if (x.ndim() < 2) a.fail(0, "fill_diagonal() takes a matrix, or a cube of more axes");
+  const Shape& shape = x.shape();
+  if (x.ndim() > 2 && std::any_of(shape.begin(), shape.end(), [&](std::int64_t size) { return size != shape[0]; })) a.fail(0, "of more than two axes all must be of one size");
+  std::int64_t step = 0;  // between places of the flat tensor
+  for (std::int64_t k = x.ndim() - 1, along = 1; k >= 0; along *= shape[static_cast<std::size_t>(k--)]) step += along;
+  const bool wrap = a.flag(2), matrix = x.ndim() == 2;
+  const std::int64_t end = matrix && !wrap ? std::min(x.size(), shape[1] * shape[1]) : x.size();
+  const Tensor places = range(0, end, step);
+  return {put(x, Arg(places, kNowhere), Arg(value, kNowhere))};
 }
 Value iscomplexobj_(const Arguments& a) { return {a.given(0)->is_complex()}; }
 Value isrealobj_(const Arguments& a) { return {!a.given(0)->is_complex()}; }
@@ -229,6 +217,12 @@ Value linspace_(const Arguments& a) {
   return {Tuple{result, {divide(subtract(a.tensor(1), a.tensor(0)), intervals)}}};
 }
 
+/// How far each bit is shifted: bitorder 'big', the highest first, or 'little'.
+Tensor places_of_bits(const Arguments& a, int parameter) {
+  const std::string order = a.text(parameter, "big");
+  if (order != "big" && order != "little") a.fail(parameter, "bitorder is 'big' or 'little'");
+  return astype(order == "big" ? range(7, -1, -1) : range(0, 8), DType::uint8);
+}
 Value packbits_(const Arguments& a) {
   const std::optional<std::int64_t> axis = a.axis(1);
   Tensor bits = axis ? moveaxis(a.tensor(0), *axis, -1) : reshape(a.operand(0), Shape{-1});
@@ -240,7 +234,7 @@ Value packbits_(const Arguments& a) {
   Shape shape = bits.shape();
   shape.back() = (last + 7) / 8;
   shape.push_back(8);
-  const Tensor weights = left_shift(full({}, Arg(std::uint8_t{1}, kNowhere)), astype(range(7, -1, -1), DType::uint8));
+  const Tensor weights = left_shift(full({}, Arg(std::uint8_t{1}, kNowhere)), places_of_bits(a, 2));
   const Tensor bytes = sum(reshape(pad(bits, widths), shape) * weights, -1, false, DType::uint8);
   return {axis ? moveaxis(bytes, -1, *axis) : bytes};
 }
@@ -250,29 +244,177 @@ Value unpackbits_(const Arguments& a) {
   if (bytes.dtype() != DType::uint8) a.fail(0, "unpackbits() takes uint8");
   Shape shape = bytes.shape();
   shape.back() *= 8;
-  const Tensor bits = reshape(bitwise_and(right_shift(expand_dims(bytes, -1), astype(range(7, -1, -1), DType::uint8)), Arg(std::uint8_t{1}, kNowhere)), shape);
-  return {axis ? moveaxis(bits, -1, *axis) : bits};
+  const Tensor bits = reshape(bitwise_and(right_shift(expand_dims(bytes, -1), places_of_bits(a, 3)), Arg(std::uint8_t{1}, kNowhere)), shape);
+  if (!a.given(2)) return {axis ? moveaxis(bits, -1, *axis) : bits};
+  // So many of them, with zeros behind where there are fewer; a negative number leaves as many out.
+  const std::int64_t count = a.integer(2, 0) < 0 ? std::max<std::int64_t>(shape.back() + a.integer(2, 0), 0) : a.integer(2, 0);
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(shape.size());
+  widths.back().second = std::max<std::int64_t>(count - shape.back(), 0);
+  const Tensor cut = pad(bits, widths).at({ellipsis, Slice{0, count}}, kNowhere);
+  return {axis ? moveaxis(cut, -1, *axis) : cut};
 }
 
+namespace {
+
+/// Complex numbers as the command has them: real ones where no imaginary part differs from 0, which is evaluated, as NumPy does.
+Value complex_or_real(const Complex& z) {
+  if (z.im.empty_handle() || !any(z.im != 0).item<bool>(kNowhere)) return {z.re};
+  Tuple parts{{z.re}, {z.im}};
+  parts.is_complex = true;
+  return {std::move(parts)};
+}
+/// Of several results together.
+bool is_real(const std::vector<Complex>& all) {
+  return std::none_of(all.begin(), all.end(), [](const Complex& z) { return any(z.im != 0).item<bool>(kNowhere); });
+}
+Complex pair_of(const Value& value) { return {*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()}; }
+
+}  // namespace
+
+Value eig_(const Arguments& a) {
+  const EigResult found = eig(a.operand(0));
+  if (is_real({found.eigenvalues, found.eigenvectors})) return {Tuple{{found.eigenvalues.re}, {found.eigenvectors.re}}};
+  Tuple results;
+  for (const Complex& z : {found.eigenvalues, found.eigenvectors}) {
+    Tuple parts{{z.re}, {z.im}};
+    parts.is_complex = true;
+    results.push_back({std::move(parts)});
+  }
+  return {std::move(results)};
+}
+Value eigvals_(const Arguments& a) { return complex_or_real(eigvals(a.operand(0))); }
+Value roots_(const Arguments& a) { return complex_or_real(roots(a.operand(0))); }
 Value poly_(const Arguments& a) {
-  const Tensor roots = a.tensor(0);
-  if (roots.ndim() != 1 || roots.size() > 200) a.fail(0, "poly() takes a vector of at most 200 roots");
-  Tensor p = ones({1}, traits(roots.dtype()).real, kNowhere);
-  for (std::int64_t k = 0; k < roots.size(); ++k) p = pad(p, {{0, 1}}) - pad(p * std::as_const(roots)(k), {{1, 0}});
-  return {p};
+  if (a.given(0)->is_complex()) return complex_or_real(poly(pair_of(*a.given(0))));
+  return {poly(a.operand(0))};
 }
-Value polyadd_(const Arguments& a) { return of_polynomials<add>(a); }
-Value polysub_(const Arguments& a) { return of_polynomials<subtract>(a); }
-Value polymul_(const Arguments& a) { return {convolve(coefficients(a, 0), coefficients(a, 1))}; }
-Value polyder_(const Arguments& a) {
-  Tensor p = coefficients(a, 0);
-  for (std::int64_t k = times(a, 1); k > 0 && p.size() > 0; --k) p = std::as_const(p)(Slice{0, p.size() - 1}) * range(p.size() - 1, 0, -1);
-  return {p};
+Value real_if_close_(const Arguments& a) {
+  if (!a.given(0)->is_complex()) return {a.tensor(0)};
+  const Complex z = pair_of(*a.given(0));
+  const double tolerance = a.number(1, 100), within = tolerance > 1 ? tolerance * finfo(z.re.dtype(), kNowhere).eps : tolerance;
+  if (all(abs(z.im) < within).item<bool>(kNowhere)) return {z.re};
+  return *a.given(0);
 }
-Value polyint_(const Arguments& a) {
-  Tensor p = coefficients(a, 0);
-  for (std::int64_t k = times(a, 1); k > 0; --k) p = pad(p / range(p.size(), 0, -1), {{0, 1}});
-  return {p};
+Value sort_complex_(const Arguments& a) {
+  const Complex z = a.given(0)->is_complex() ? pair_of(*a.given(0)) : Complex{a.tensor(0), zeros_like(a.tensor(0))};
+  const Tensor order = lexsort({z.im, z.re}, -1, kNowhere);
+  Tuple parts{{take_along_axis(z.re, order)}, {take_along_axis(z.im, order)}};
+  parts.is_complex = true;
+  return {std::move(parts)};
+}
+Value polydiv_(const Arguments& a) {
+  const auto [quotient, rest] = polydiv(a.operand(0), a.operand(1));
+  return {Tuple{{quotient}, {rest}}};
+}
+Value polyder_(const Arguments& a) { return {polyder(a.operand(0), a.integer(1, 1))}; }
+Value polyint_(const Arguments& a) { return {polyint(a.operand(0), a.integer(1, 1), a.given(2) ? a.operand(2) : Arg(0, kNowhere))}; }
+/// Weighted, as NumPy: w scales the residuals. With `full` what lstsq tells, with `cov` the covariance of the coefficients.
+Value polyfit_(const Arguments& a) {
+  const std::int64_t degree = a.integer(2, 1);
+  if (!a.given(3) && !a.given(4) && !a.given(5) && !a.given(6)) return {polyfit(a.operand(0), a.operand(1), degree)};
+  const Tensor x = astype(a.tensor(0), DType::float64), y = astype(a.tensor(1), DType::float64);
+  if (x.ndim() != 1 || y.ndim() < 1 || y.ndim() > 2 || y.shape()[0] != x.size()) return {polyfit(x, y, degree)};  // which refuses it
+  Tensor left = vander(x, degree + 1), right = y;
+  if (a.given(5)) {
+    const Tensor w = a.tensor(5);
+    if (w.shape() != x.shape()) a.fail(5, fmt::format("weights of shape {} for points of shape {}", to_string(w.shape()), to_string(x.shape())));
+    left = left * expand_dims(w, 1);
+    right = right * (y.ndim() == 1 ? w : expand_dims(w, 1));
+  }
+  const Tensor scale = sqrt(sum(square(left), 0));
+  const double rcond = a.number(3, static_cast<double>(x.size()) * std::numeric_limits<double>::epsilon());
+  const LstsqResult found = lstsq(left / scale, right, rcond);
+  const Tensor coefficients = transpose(transpose(found.x) / scale);
+  if (a.flag(4)) return {Tuple{{coefficients}, {found.residuals}, {found.rank}, {found.s}, {full({}, Arg(rcond, kNowhere))}}};
+  const bool unscaled = a.given(6) && a.given(6)->as<std::string>() && *a.given(6)->as<std::string>() == "unscaled";
+  if (!a.given(6) || (a.given(6)->as<bool>() && !*a.given(6)->as<bool>())) return {coefficients};
+  const Tensor base = inv(matmul(transpose(left), left));
+  if (unscaled) return {Tuple{{coefficients}, {base}}};
+  if (x.size() <= degree + 1) a.fail(6, "the number of points must exceed the degree for the covariance to be scaled");
+  const Tensor factor = found.residuals / static_cast<double>(x.size() - degree - 1);
+  return {Tuple{{coefficients}, {y.ndim() == 1 ? base * factor : expand_dims(base, 2) * factor}}};
+}
+
+Value view_(const Arguments& a) { return {a.given(1) ? view(a.operand(0), *a.dtype(1)) : a.tensor(0)}; }
+Value slice_(const Arguments& a) {
+  const auto end = [&](int parameter) { return a.given(parameter) ? std::optional(a.integer(parameter, 0)) : std::nullopt; };
+  const bool one = !a.given(1) && !a.none(1) && !a.given(2);
+  return {one ? Slice{{}, end(0), {}} : Slice{end(0), end(1), end(2)}};
+}
+namespace {
+
+/// What Python iterates over: the items of a list, the slices of a tensor.
+Tuple items(const Arguments& a, const Value& value) {
+  if (const Tuple* tuple = value.as<Tuple>(); tuple && !tuple->is_complex) return *tuple;
+  const Tensor* tensor = value.as<Tensor>();
+  if (!tensor || tensor->ndim() == 0) throw Fault{value.offset, fmt::format("{}() goes over lists and tensors' first axes, not {}", a.function(), tensor ? "a 0-d tensor" : kind_name(value))};
+  Tuple slices;
+  for (const Tensor& slice : unstack(*tensor, 0, kNowhere)) slices.push_back({slice, value.offset});
+  return slices;
+}
+Value as_list(Tuple all) {
+  all.is_list = true;
+  return {std::move(all)};
+}
+
+}  // namespace
+Value enumerate_(const Arguments& a) {
+  Tuple all;
+  for (Value& item : items(a, *a.given(0))) all.push_back({Tuple{{a.integer(1, 0) + static_cast<std::int64_t>(all.size())}, std::move(item)}});
+  return as_list(std::move(all));
+}
+Value zip_(const Arguments& a) {
+  const Tuple one{*a.given(0)};
+  const Tuple* several = a.given(0)->as<Tuple>();
+  std::vector<Tuple> lists;
+  std::size_t count = std::numeric_limits<std::size_t>::max();
+  for (const Value& value : several ? *several : one) {
+    lists.push_back(items(a, value));
+    count = std::min(count, lists.back().size());
+  }
+  Tuple all;
+  for (std::size_t k = 0; !lists.empty() && k < count; ++k) {
+    Tuple together;
+    for (const Tuple& list : lists) together.push_back(list[k]);
+    all.push_back({std::move(together)});
+  }
+  return as_list(std::move(all));
+}
+Value list_(const Arguments& a) { return as_list(a.given(0) ? items(a, *a.given(0)) : Tuple{}); }
+Value tuple_(const Arguments& a) {
+  Tuple all = a.given(0) ? items(a, *a.given(0)) : Tuple{};
+  all.is_list = false;
+  return {std::move(all)};
+}
+Value reversed_(const Arguments& a) {
+  Tuple all = items(a, *a.given(0));
+  std::reverse(all.begin(), all.end());
+  return as_list(std::move(all));
+}
+Value min_scalar_type_(const Arguments& a) {
+  if (const Tensor* tensor = a.given(0)->as<Tensor>()) return {tensor->dtype()};
+  if (a.given(0)->as<bool>()) return {DType::bool_};
+  if (a.given(0)->as<double>()) {
+    const double value = *a.given(0)->as<double>();
+    return {!std::isfinite(value) || std::fabs(value) < 65000 ? DType::float16 : std::fabs(value) < 3.4e38 ? DType::float32 : DType::float64};
+  }
+  const auto* large = a.given(0)->as<std::uint64_t>();
+  const std::int64_t value = large ? std::numeric_limits<std::int64_t>::max() : a.integer(0, 0);
+  using enum DType;
+  if (large) return {uint64};
+  for (const DType type : value < 0 ? std::vector{int8, int16, int32} : std::vector{uint8, uint16, uint32})
+    if (const IntegerInfo limits = iinfo(type, kNowhere); value >= limits.min && (value < 0 || static_cast<std::uint64_t>(value) <= limits.max)) return {type};
+  return {value < 0 ? int64 : uint64};
+}
+Value common_type_(const Arguments& a) {
+  DType type = DType::float16;
+  bool integers = false;
+  for (const Tensor& tensor : a.tensors(0)) {
+    if (is_bool(tensor.dtype())) a.fail(0, "common_type() takes numbers");
+    integers |= is_integer(tensor.dtype());
+    if (is_floating(tensor.dtype())) type = promote_types(type, tensor.dtype());
+  }
+  return {integers ? DType::float64 : type};
 }
 
 Value putmask_(const Arguments& a) {
@@ -315,7 +457,10 @@ Value tensorinv_(const Arguments& a) {
   return {reshape(inv(Arg(matrix, kNowhere)), shape)};
 }
 Value tensorsolve_(const Arguments& a) {
-  const Tensor x = a.tensor(0), b = a.tensor(1);
+  Tensor x = a.tensor(0);
+  const Tensor b = a.tensor(1);
+  if (a.given(2))
+    for (const std::int64_t axis : a.list(2)) x = moveaxis(x, axis, -1);
   if (b.ndim() > x.ndim()) a.fail(1, "b has more axes than a");
   const Shape shape(x.shape().begin() + b.ndim(), x.shape().end());
   const Tensor matrix = reshape(x, {b.size(), element_count(shape)}), right = reshape(b, Shape{-1});
@@ -373,12 +518,23 @@ Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, 
   x = astype(x, dtype);
   return {astype(sum(where(condition, x, 0), axes, keepdims) / sum(broadcast_to(condition, x.shape()), axes, keepdims), dtype)};
 }
-Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root) {
-  const Tensor middle = *mean_where(a, condition, axes, true).as<Tensor>();
+Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root, const Tensor& mean) {
+  const Tensor middle = mean.empty_handle() ? *mean_where(a, condition, axes, true).as<Tensor>() : is_floating(mean.dtype()) ? mean : astype(mean, DType::float64);
   const Tensor x = astype(a.tensor(0), middle.dtype());
   const Tensor chosen = broadcast_to(condition, x.shape());
   const Tensor var = astype(sum(where(chosen, square(x - middle), 0), axes, keepdims) / (sum(chosen, axes, keepdims) - ddof), middle.dtype());
   return {root ? sqrt(var) : var};
+}
+
+Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root) {
+  const Tensor x = a.tensor(0);
+  if (a.given(6) || a.given(7)) a.fail(2, fmt::format("{}() in integers takes no where and no mean", a.function()));
+  if (is_bool(dtype)) a.fail(2, fmt::format("{}() is not computed in truth values", a.function()));
+  const std::int64_t n = x.size() / std::max<std::int64_t>(sum(x, a.axes(1)).size(), 1);
+  const Tensor middle = astype(trunc(sum(x, a.axes(1), true, dtype) / n), dtype);
+  const Tensor squares = sum(square(x - middle), a.axes(1), a.flag(4), dtype);
+  const Tensor var = astype(trunc(squares / std::max<std::int64_t>(n - ddof, 0)), dtype);
+  return {root ? astype(trunc(sqrt(var)), dtype) : var};
 }
 
 }  // namespace sinter::tools

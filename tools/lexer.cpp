@@ -47,6 +47,10 @@ class Lexer {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
       number();
+    } else if ((peek(1) == '\'' || peek(1) == '"') && (c == 'f' || c == 'F' || c == 'r' || c == 'R')) {
+      ++at_;
+      string();
+      tokens_.back().formatted = c == 'f' || c == 'F';
     } else if (is_name_start(c)) {
       std::size_t length = 1;
       while (is_name(peek(length))) ++length;

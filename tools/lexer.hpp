@@ -23,6 +23,7 @@ struct Token {
   std::int64_t integer = 0;
   bool above_int64 = false;  // integer holds the bits of a std::uint64_t
   double floating = 0;
+  bool formatted = false;  // a string written f'…'
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }

@@ -1,6 +1,7 @@
 // Arithmetic between numbers of an expression, done at once and as Python does it: 2**-1 is 0.5, 7//2 is 3, -7 % 3 is 2.
 #pragma once
 #include <string_view>
+#include <vector>
 
 #include "value.hpp"
 
@@ -9,5 +10,7 @@ namespace sinter::tools {
 /// Both values are numbers. Throws Fault (at `offset`) for a division by zero or an integer beyond 64 bits.
 Value scalar_binary(std::string_view symbol, const Value& a, const Value& b, std::size_t offset);
 Value scalar_unary(std::string_view symbol, const Value& x, std::size_t offset);
+/// A function of Python's math. Throws Fault for an unknown one and for what it does not take.
+Value scalar_function(std::string_view name, const std::vector<Value>& arguments, std::size_t offset);
 
 }  // namespace sinter::tools

@@ -24,15 +24,6 @@ std::optional<Value> taken(std::vector<Argument>& arguments, std::string_view ke
   return value.as<None>() ? std::nullopt : std::optional(std::move(value));
 }
 
-DType dtype_of_value(const Value& value, std::string_view function) {
-  if (const auto* dtype = value.as<DType>()) return *dtype;
-  if (const auto* text = value.as<std::string>())
-    if (const auto dtype = find_type_string(*text)) return *dtype;
-  const auto* text = value.as<std::string>();
-  throw Fault{value.offset, text ? fmt::format("dtype of {}(): there is no dtype '{}'", function, *text)
-                                 : fmt::format("dtype of {}() is a dtype such as float32 or 'float32', not {}", function, kind_name(value))};
-}
-
 /// Into a type of its kind or a higher one, which is what NumPy does without being told more.
 Tensor cast(const Tensor& x, DType dtype, std::string_view function, std::size_t offset) {
   if (!can_cast(x.dtype(), dtype, Casting::same_kind))
@@ -84,6 +75,25 @@ Tensor folded(const Function& function, Tensor x, std::size_t offset) {
   return std::as_const(x).at({0}, Location{});
 }
 
+/// A function that is not associative, as subtract is: one slice after the other, each result kept where `all`.
+Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t offset) {
+  constexpr std::int64_t kMost = 4096;
+  const std::int64_t size = x.shape()[0];
+  if (size == 0) throw Fault{offset, fmt::format("{} of nothing has no value", function.name)};
+  if (size > kMost) throw Fault{offset, fmt::format("{} combines {} slices one after the other; at most {} are", function.name, size, kMost)};
+  const auto slice = [&](std::int64_t k) { return std::as_const(x).at({k}, Location{}); };
+  Tensor so_far = slice(0);
+  std::vector<Tensor> results{so_far};
+  for (std::int64_t k = 1; k < size; ++k) {
+    so_far = of_two(function, so_far, slice(k), offset);
+    if (is_bool(so_far.dtype()) && !is_bool(x.dtype())) throw Fault{offset, fmt::format("{} of truth values and {} is not what {} of an array means", function.name, name(x.dtype()), function.name)};
+    if (all) results.push_back(so_far);
+  }
+  if (!all) return so_far;
+  for (Tensor& result : results) result = astype(result, so_far.dtype());
+  return stack(results, 0, Location{});
+}
+
 /// NumPy's default is the first axis, and None the flat tensor.
 constexpr Function kReduce{"reduce", "array axis? dtype? keepdims? initial? where?", nullptr};
 constexpr Function kAccumulate{"accumulate", "array axis? dtype?", nullptr};
@@ -99,29 +109,41 @@ Value pass_on(std::string_view function, const Arguments& a, std::vector<Argumen
   return call(*find_function(function), std::move(arguments), offset);
 }
 
-Value reduce(const Function& function, const Combination& row, const Arguments& a, std::size_t offset) {
+/// `row` is null for a function that depends on the order.
+Value reduce(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const Tensor x = a.tensor(0);
   Value axis = a.given(1) ? *a.given(1) : a.none(1) ? Value{} : Value{std::int64_t{0}, offset};
-  if (!row.reduction.empty()) return pass_on(row.reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
-  for (const int parameter : {2, 4, 5})
-    if (a.given(parameter)) a.fail(parameter, fmt::format("{}.reduce() takes axis and keepdims alone", function.name));
-  const auto* number = axis.as<std::int64_t>();
-  if (!number && !a.none(1)) a.fail(1, fmt::format("{}.reduce() goes along one axis, or None for all", function.name));
-  const Tensor first = number ? moveaxis(x, *number, 0) : reshape(x, Shape{-1});
-  const Tensor result = folded(function, row.name == "logical_xor" ? astype(first, DType::bool_) : first, offset);
+  if (row && !row->reduction.empty()) return pass_on(row->reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
+  if (a.given(5)) a.fail(5, fmt::format("{}.reduce() takes no where", function.name));
+  if (!is_whole_number(axis) && !(a.none(1) && (row || x.ndim() <= 1))) a.fail(1, fmt::format("{}.reduce() goes along one axis{}", function.name, row ? ", or None for all" : ""));
+  const bool along = !a.none(1) && x.ndim() > 0;
+  const std::int64_t number = along ? whole_number(axis) : 0;
+  Tensor first = along ? moveaxis(x, number, 0) : reshape(x, Shape{-1});
+  if (a.given(2)) first = cast(first, *a.dtype(2), function.name, offset);
+  if (a.given(4)) {
+    const Tensor initial = a.tensor(4);
+    Shape one = first.shape();
+    one[0] = 1;
+    first = concatenate({broadcast_to(astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype() : promote_types(initial.dtype(), first.dtype())), one), first}, 0, Location{});
+  }
+  const Tensor result = row ? folded(function, row->name == "logical_xor" ? astype(first, DType::bool_) : first, offset) : in_order(function, first, false, offset);
   if (!a.flag(3)) return {result, offset};
-  return {number ? expand_dims(result, *number) : reshape(result, Shape(static_cast<std::size_t>(x.ndim()), 1)), offset};
+  return {along ? expand_dims(result, number) : reshape(result, Shape(static_cast<std::size_t>(x.ndim()), 1)), offset};
 }
 
-Value accumulate(const Function& function, const Combination& row, const Arguments& a, std::size_t offset) {
-  if (row.scan.empty()) throw Fault{offset, fmt::format("there is no scan of {}()", function.name)};
+Value accumulate(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const Tensor x = a.tensor(0);
-  const bool logical = row.name == "logical_and" || row.name == "logical_or";
-  return pass_on(row.scan, a, {{{}, {logical ? astype(x, DType::bool_) : x, offset}}, {"axis", {a.integer(1, 0), offset}}}, {{2, "dtype"}}, offset);
+  const std::int64_t axis = a.integer(1, 0);
+  if (!row || row->scan.empty()) {
+    const Tensor first = moveaxis(x, axis, 0);
+    return {moveaxis(in_order(function, a.given(2) ? cast(first, *a.dtype(2), function.name, offset) : first, true, offset), 0, axis), offset};
+  }
+  const bool logical = row->name == "logical_and" || row->name == "logical_or";
+  return pass_on(row->scan, a, {{{}, {logical ? astype(x, DType::bool_) : x, offset}}, {"axis", {axis, offset}}}, {{2, "dtype"}}, offset);
 }
 
 /// The slices from each place up to the next one reduced; one slice where the next lies before it.
-Value reduce_at(const Function& function, const Combination& row, const Arguments& a, std::size_t offset) {
+Value reduce_at(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(2, 0);
   const Tensor x = moveaxis(a.tensor(0), axis, 0);
   const std::vector<std::int64_t> places = a.list(1);
@@ -143,12 +165,27 @@ Value outer(const Function& function, const Arguments& a, std::size_t offset) {
   return {of_two(function, reshape(left, shape), right, offset), offset};
 }
 
+/// Of one operand each place is computed once for each time that it is named.
 Value at(const Function& function, const Arguments& a, std::size_t offset) {
-  if (function.name != "add" && function.name != "subtract")
-    throw Fault{offset, fmt::format("there is add.at() and subtract.at() alone; x[places] = {}(x[places], values) counts a place once", function.name)};
-  if (!a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));
-  const Tensor values = a.tensor(2);
-  return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
+  const bool one = function.parameters == "x";
+  if (!one && !a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));
+  if (function.name == "add" || function.name == "subtract") {
+    const Tensor values = a.tensor(2);
+    return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
+  }
+  std::vector<Index> index;
+  const Tuple* several = a.given(1)->as<Tuple>();
+  const Tuple single{*a.given(1)};
+  for (const Value& value : several && !several->is_list ? *several : single) {
+    if (const auto* slice = value.as<Slice>()) index.emplace_back(*slice, Location{});
+    else if (is_whole_number(value)) index.emplace_back(whole_number(value), Location{});
+    else index.emplace_back(array_of(value, function.name), Location{});
+  }
+  const auto combined = [&](const Tensor& x, const Tensor& y) {
+    return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
+  };
+  const Tensor x = a.tensor(0), values = one ? Tensor(false) : a.tensor(2);
+  return {combine_at(x, index, values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one), offset};
 }
 
 }  // namespace
@@ -171,7 +208,7 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
   if (where && !out)
     throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
   if (dtype) {
-    const DType type = dtype_of_value(*dtype, function.name);
+    const DType type = dtype_of(*dtype, "dtype", function.name);
     for (Argument& argument : arguments) argument.value = {cast(array_of(argument.value, function.name), type, function.name, argument.value.offset), argument.value.offset};
   }
   Value result = call(function, std::move(arguments), offset);
@@ -180,13 +217,13 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
 
 Value call_ufunc_method(const Function& function, std::string_view method, std::vector<Argument> arguments, std::size_t offset) {
   if (method == "outer") return outer(function, Arguments(kOuter, std::move(arguments), offset), offset);
-  if (method == "at") return at(function, Arguments(kAt, std::move(arguments), offset), offset);
+  if (method == "at" && is_elementwise(function)) return at(function, Arguments(kAt, std::move(arguments), offset), offset);
+  if (!is_elementwise(function) || function.parameters != "x1 x2") throw Fault{offset, fmt::format("{}() is no function of two operands, which {} combines", function.name, method)};
   const Combination* row = combination_of(function.name);
-  if (!row) throw Fault{offset, fmt::format("{}.{}() depends on the order of the elements, which is not computed here", function.name, method)};
   const std::optional<Value> out = taken(arguments, "out");
-  const Value result = method == "reduce"       ? reduce(function, *row, Arguments(kReduce, std::move(arguments), offset), offset)
-                       : method == "accumulate" ? accumulate(function, *row, Arguments(kAccumulate, std::move(arguments), offset), offset)
-                                                : reduce_at(function, *row, Arguments(kReduceAt, std::move(arguments), offset), offset);
+  const Value result = method == "reduce"       ? reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset)
+                       : method == "accumulate" ? accumulate(function, row, Arguments(kAccumulate, std::move(arguments), offset), offset)
+                                                : reduce_at(function, row, Arguments(kReduceAt, std::move(arguments), offset), offset);
   return out ? put_into(*out, result, std::nullopt, function.name, offset) : result;
 }
 

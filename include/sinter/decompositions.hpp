@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sinter/complex.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/tensor.hpp"
 
@@ -46,6 +47,12 @@ struct EighResult { Tensor eigenvalues, eigenvectors; };
 EighResult eigh(const Arg& x, Triangle triangle = Triangle::lower);
 Tensor eigvalsh(const Arg& x, Triangle triangle = Triangle::lower);
 
+struct EigResult { Complex eigenvalues, eigenvectors; };
+/// Of any square matrices: complex numbers as pairs of tensors, in the order of the iteration, conjugates next to each other. Eigenvectors are columns of
+/// length 1 whose largest element is real. Real eigenvalues have imaginary parts of 0.
+EigResult eig(const Arg& x);
+Complex eigvals(const Arg& x);
+
 struct LstsqResult { Tensor x, residuals, rank, s; };
 /// The x of least norm that minimises |a @ x - b|, a of shape (m, n), b (m,) or (m, k), by the singular values s: those up to rcond * s[0] count
 /// as 0 (default: max(m, n) times the type's epsilon). residuals: of each column of b the sum of squares that is left; empty for m <= n. (NumPy's are
@@ -61,7 +68,7 @@ Tensor cond(const Arg& x, NormOrder p = 2);
 
 /// Array API's and NumPy's namespace of that name.
 namespace linalg {
-using sinter::cholesky, sinter::cond, sinter::det, sinter::eigh, sinter::eigvalsh, sinter::inv, sinter::lstsq, sinter::matrix_norm, sinter::matrix_power,
+using sinter::cholesky, sinter::cond, sinter::det, sinter::eig, sinter::eigh, sinter::eigvals, sinter::eigvalsh, sinter::inv, sinter::lstsq, sinter::matrix_norm, sinter::matrix_power,
     sinter::matrix_rank, sinter::matrix_transpose, sinter::norm, sinter::outer, sinter::pinv, sinter::qr, sinter::slogdet, sinter::solve, sinter::svd,
     sinter::svdvals, sinter::tensordot, sinter::vecdot, sinter::vector_norm, sinter::cross;
 }

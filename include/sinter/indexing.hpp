@@ -38,6 +38,25 @@ template <std::integral I>
 Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
+/// How the values for one place come together: with each other in pairs, then with x, for associative functions; or one after the other with x, at most a
+/// thousand for a place.
+enum class Combining : std::uint8_t { in_pairs, one_by_one };
+namespace detail {
+struct Combiner {
+  const void* function;
+  Tensor (*call)(const void* function, const Tensor& a, const Tensor& b);
+  Tensor operator()(const Tensor& a, const Tensor& b) const { return call(function, a, b); }
+};
+Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, Combining how, const Combiner& f);
+}  // namespace detail
+/// NumPy's ufunc.at: x with f(what is there, the value) at the places that an index selects, for each value. combine_at(x, i, v, sn::maximum). The order is
+/// fixed, so are the bits. Evaluates the places. Of what f gives, x's type takes what it takes in place.
+template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
+  return detail::combine_at(x, index, values, how, {&f, [](const void* function, const Tensor& a, const Tensor& b) -> Tensor { return (*static_cast<const F*>(function))(a, b); }});
+}
+template <class F> Tensor combine_at(const Arg& x, const Index& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
+  return combine_at(x, std::vector<Index>{index}, values, f, how);
+}
 /// x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; of several values for one place the last one counts.
 /// Values broadcast to the indices. Without an axis, of the flat tensor.
 Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);

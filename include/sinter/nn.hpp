@@ -88,7 +88,8 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation 
 /// x @ weight.T + bias, weight (out, in).
 Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias = {});
 
-// --- pools: over as many of the last axes as kernel_size says, or as the function's name ----------------------------------------
+// --- pools: over as many of the last axes as kernel_size has numbers, or as the function's name says; one number stands for all axes
+// behind batch and channels: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) ----------------------------------------
 
 struct PoolOptions {
   std::optional<PerAxis> stride = {};  // the kernel's size
@@ -98,7 +99,6 @@ struct PoolOptions {
   bool count_include_pad = true;       // averages: places that were added count
   std::optional<std::int64_t> divisor_override = {};
 };
-/// `kernel_size` has a number for each axis.
 Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 /// (sum |x|^p)^(1/p)

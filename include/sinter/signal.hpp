@@ -1,7 +1,9 @@
 // Convolutions of vectors, windows, polynomials: compositions that fuse.
 #pragma once
 #include <cstdint>
+#include <utility>
 
+#include "sinter/complex.hpp"
 #include "sinter/tensor.hpp"
 
 namespace sinter {
@@ -28,6 +30,21 @@ Tensor i0(const Arg& x);
 Tensor polyval(const Arg& coefficients, const Arg& x);
 /// The coefficients, highest power first, of the polynomial of this degree that lies nearest to the points (least squares, as NumPy scaled by column).
 Tensor polyfit(const Arg& x, const Arg& y, std::int64_t degree);
+
+/// Of coefficients, the highest power first, as above.
+Tensor polyadd(const Arg& a, const Arg& b);
+Tensor polysub(const Arg& a, const Arg& b);
+Tensor polymul(const Arg& a, const Arg& b);
+/// The quotient and what is left. Evaluates what is left, of which zeros in front are dropped (magnitudes up to 1e-8, as in NumPy).
+std::pair<Tensor, Tensor> polydiv(const Arg& a, const Arg& b);
+/// The derivative, and the integral with these constants (one, or one for each integration), so many times over.
+Tensor polyder(const Arg& p, std::int64_t times = 1);
+Tensor polyint(const Arg& p, std::int64_t times = 1, const Arg& constants = 0);
+/// The polynomial with these roots, the highest coefficient 1; of a square matrix its characteristic one.
+Tensor poly(const Arg& roots);
+Complex poly(const ComplexArg& roots);
+/// Where the polynomial is 0: the eigenvalues of its companion matrix, then zeros for coefficients of 0 at the end. Evaluates the coefficients.
+Complex roots(const Arg& coefficients);
 
 /// Jumps of more than half a period between neighbours along an axis taken out by whole periods; integers become float64.
 Tensor unwrap(const Arg& x, std::int64_t axis = -1, double period = 6.283185307179586476925);

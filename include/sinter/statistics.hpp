@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "sinter/tensor.hpp"
 
@@ -87,11 +88,30 @@ Histogram histogram(const Arg& x, std::int64_t bins = 10, std::optional<std::pai
 /// Between edges, which ascend. Evaluates them.
 Histogram histogram(const Arg& x, const Tensor& edges, const Tensor& weights = {}, bool density = false);
 Tensor histogram_bin_edges(const Arg& x, std::int64_t bins = 10, std::optional<std::pair<double, double>> range = {});
+/// The bins along one axis: so many equal ones over a range (without one, from the least to the largest element), or between edges that ascend.
+class Bins {
+ public:
+  Bins(std::int64_t count, std::optional<std::pair<double, double>> range = {}) : count_(count), range_(range) {}
+  Bins(const Tensor& edges) : edges_(edges) {}
+  std::int64_t count() const { return count_; }
+  const std::optional<std::pair<double, double>>& range() const { return range_; }
+  const Tensor& edges() const { return edges_; }  // an empty handle where they are counted
+
+ private:
+  std::int64_t count_ = 0;
+  std::optional<std::pair<double, double>> range_;
+  Tensor edges_;
+};
 struct Histogram2d {
   Tensor counts, x_edges, y_edges;
 };
 /// Of pairs of numbers; counts are float64, along x first.
-Histogram2d histogram2d(const Arg& x, const Arg& y, std::int64_t x_bins = 10, std::int64_t y_bins = 10,
-                        std::optional<std::pair<double, double>> x_range = {}, std::optional<std::pair<double, double>> y_range = {}, const Tensor& weights = {});
+Histogram2d histogram2d(const Arg& x, const Arg& y, const Bins& x_bins = 10, const Bins& y_bins = 10, const Tensor& weights = {}, bool density = false);
+struct HistogramDd {
+  Tensor counts;
+  std::vector<Tensor> edges;
+};
+/// Of points, the rows of a matrix: an axis of counts for each of its columns. One element of `bins` serves all columns. float64.
+HistogramDd histogramdd(const Arg& points, const std::vector<Bins>& bins = {10}, const Tensor& weights = {}, bool density = false);
 
 }  // namespace sinter

@@ -95,7 +95,10 @@ class Tensor {
   bool empty_handle() const;
 
   // --- methods of NumPy's arrays
-  Tensor T(Location where = Location::current()) const;  ///< all axes reversed
+  Tensor T(Location where = Location::current()) const;   ///< all axes reversed
+  Tensor mT(Location where = Location::current()) const;  ///< the last two exchanged
+  std::int64_t itemsize() const { return static_cast<std::int64_t>(sinter::itemsize(dtype())); }
+  std::int64_t nbytes() const { return size() * itemsize(); }
   Tensor reshape(const Shape& shape, Location where = Location::current()) const;
   Tensor ravel(Location where = Location::current()) const;
   Tensor flatten(Location where = Location::current()) const;
@@ -106,10 +109,14 @@ class Tensor {
   Tensor diagonal(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1, Location where = Location::current()) const;
   Tensor repeat(std::int64_t count, std::optional<std::int64_t> axis = {}, Location where = Location::current()) const;
   Tensor take(const Arg& indices, std::optional<std::int64_t> axis = {}, Location where = Location::current()) const;
+  Tensor compress(const Arg& condition, std::optional<std::int64_t> axis = {}, Location where = Location::current()) const;
+  std::vector<Tensor> nonzero(Location where = Location::current()) const;
   Tensor astype(DType dtype, Location where = Location::current()) const;
+  Tensor view(DType dtype, Location where = Location::current()) const;  ///< the same bytes as another type
   Tensor copy(Location where = Location::current()) const;  ///< contiguous()
   Tensor clip(const Arg& low, const Arg& high, Location where = Location::current()) const;
   Tensor round(Location where = Location::current()) const;
+  Tensor round(int decimals, Location where = Location::current()) const;
   Tensor dot(const Arg& other, Location where = Location::current()) const;
   Tensor sum(const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {}, Location where = Location::current()) const;
   Tensor prod(const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {}, Location where = Location::current()) const;
@@ -124,6 +131,15 @@ class Tensor {
   Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdims = false, Location where = Location::current()) const;
   Tensor cumsum(std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, Location where = Location::current()) const;
   Tensor cumprod(std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, Location where = Location::current()) const;
+  Tensor trace(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1, Location where = Location::current()) const;
+  Tensor argsort(std::optional<std::int64_t> axis = -1, bool descending = false, Location where = Location::current()) const;
+  Tensor argpartition(std::int64_t kth, std::optional<std::int64_t> axis = -1, Location where = Location::current()) const;
+  Tensor searchsorted(const Arg& values, Location where = Location::current()) const;
+  // What changes an array in NumPy re-binds this handle; other handles keep the old value. sinter::sort(x) gives a sorted one.
+  void sort(std::int64_t axis = -1, Location where = Location::current()) &;
+  void partition(std::int64_t kth, std::int64_t axis = -1, Location where = Location::current()) &;
+  void fill(const Arg& value) &;
+  void put(const Arg& indices, const Arg& values, Location where = Location::current()) &;
 
   /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and tensors of
   /// integers, which broadcast against each other; never copies.

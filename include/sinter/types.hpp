@@ -34,6 +34,10 @@ DType result_type(const TypeOperand* first, std::size_t count, Location where = 
 enum class Casting : std::uint8_t { no, safe, same_kind, unsafe };
 bool can_cast(DType from, DType to, Casting casting = Casting::safe);
 
+/// The bytes of x as elements of another type, NumPy's x.view(dtype): of another size the last axis becomes as much longer or shorter. Evaluates x; the
+/// memory is shared. Of bytes that are seen as bool each is true that is not 0.
+Tensor view(const Arg& x, DType dtype);
+
 /// Of which kind a type is: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" (none is), "numeric".
 /// Throws ValueError for another word.
 bool isdtype(DType dtype, std::string_view kind, Location where = Location::current());

@@ -164,6 +164,11 @@ std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::
   return list;
 }
 
+std::vector<std::int64_t> reduced_axes(const Site& site, const Axes& axes, std::int64_t ndim) {
+  if (ndim == 0 && axes.list().size() == 1 && (axes.list()[0] == 0 || axes.list()[0] == -1)) return {};
+  return checked_axes(site, axes, ndim);
+}
+
 void check_shape(const Site& site, const Shape& shape, DType dtype) {
   std::int64_t bytes = static_cast<std::int64_t>(itemsize(dtype));
   bool empty = false;

@@ -72,6 +72,8 @@ RecordedPtr as_node(const Site& site, const Arg& arg);
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
 /// The axes, checked, ascending and counted from the front; `all` gives all of them.
 std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim);
+/// Those of a reduction: of a 0-d tensor axis 0 or -1 is none, as in NumPy.
+std::vector<std::int64_t> reduced_axes(const Site& site, const Axes& axes, std::int64_t ndim);
 /// The shape with its -1 filled in so that it holds what `from` holds; ShapeError where it does not.
 Shape completed_shape(const Site& site, const Shape& from, Shape shape);
 /// One axis, checked and counted from the front.

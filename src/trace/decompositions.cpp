@@ -170,6 +170,23 @@ Tensor eigvalsh(const Arg& x, Triangle triangle) {
   return m(call(scope.site(), Op::eigvalsh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values)));
 }
 
+EigResult eig(const Arg& x) {
+  const Scope scope("eig", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return {{nothing(m, {0}), nothing(m, {0})}, {nothing(m, {0, 0}), nothing(m, {0, 0})}};
+  const Tensor packed = call(scope.site(), Op::eig, m.as.values);
+  const auto vectors = [&](std::int64_t begin) { return m(matrix_transpose(part(packed, m.rows, begin, m.rows))); };
+  return {{m(column(packed, m.rows, 0)), m(column(packed, m.rows, 1))}, {vectors(2), vectors(2 + m.rows)}};
+}
+
+Complex eigvals(const Arg& x) {
+  const Scope scope("eigvals", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return {nothing(m, {0}), nothing(m, {0})};
+  const Tensor packed = call(scope.site(), Op::eigvals, m.as.values);
+  return {m(column(packed, m.rows, 0)), m(column(packed, m.rows, 1))};
+}
+
 LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
   const Scope scope("lstsq", a.where());
   const Site& site = scope.site();

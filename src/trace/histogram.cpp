@@ -1,5 +1,6 @@
 // Counting: elements are numbered by their bins, and what they weigh is added up there in order.
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,12 +49,12 @@ std::pair<double, double> ends_of(const Site& site, const Tensor& x, std::option
   return ends;
 }
 
-struct Bins {
+struct Binned {
   Tensor numbers, edges;  // of each element the bin, -1 outside
 };
 
 /// The bin of each element among equal ones: computed, then compared with its own edges, for the product rounds.
-Bins equal_bins(const Site& site, const Tensor& x, std::int64_t bins, std::optional<std::pair<double, double>> range) {
+Binned equal_bins(const Site& site, const Tensor& x, std::int64_t bins, std::optional<std::pair<double, double>> range) {
   if (bins < 1) fail<ValueError>(site, fmt::format("{} bins: at least one is needed", bins));
   const auto [first, last] = ends_of(site, x, range);
   const Tensor edges = linspace(Arg(first, site.where), Arg(last, site.where), bins + 1, true, edge_type(x.dtype()));
@@ -66,7 +67,7 @@ Bins equal_bins(const Site& site, const Tensor& x, std::int64_t bins, std::optio
   return {where(logical_and(values >= first, values <= last), number, -1), edges};
 }
 
-Bins bins_between(const Site& site, const Tensor& x, const Tensor& edges) {
+Binned bins_between(const Site& site, const Tensor& x, const Tensor& edges) {
   const Tensor list(node_of(site, edges));
   if (list.ndim() != 1 || list.size() < 2) fail<ShapeError>(site, fmt::format("edges are a vector of two or more, not of shape {}", to_string(list.shape())));
   const std::int64_t n = list.size();
@@ -76,7 +77,7 @@ Bins bins_between(const Site& site, const Tensor& x, const Tensor& edges) {
   return {where(number < n - 1, number, where(at_the_end, n - 2, -1)), list};
 }
 
-Histogram counted(const Site& site, const Bins& bins, const Tensor& weights, bool density) {
+Histogram counted(const Site& site, const Binned& bins, const Tensor& weights, bool density) {
   const std::int64_t count = bins.edges.size() - 1;
   const Tensor sum = sums(site, bins.numbers, weights, count);
   const Tensor typed = weights.empty_handle() || is_bool(weights.dtype()) ? sum : astype(sum, weights.dtype());
@@ -122,17 +123,46 @@ Tensor histogram_bin_edges(const Arg& arg, std::int64_t bins, std::optional<std:
   return equal_bins(scope.site(), x, bins, range).edges;
 }
 
-Histogram2d histogram2d(const Arg& x, const Arg& y, std::int64_t x_bins, std::int64_t y_bins, std::optional<std::pair<double, double>> x_range,
-                        std::optional<std::pair<double, double>> y_range, const Tensor& weights) {
+HistogramDd histogramdd(const Arg& arg, const std::vector<Bins>& bins, const Tensor& weights, bool density) {
+  const Scope scope("histogramdd", arg.where());
+  const Site& site = scope.site();
+  const Tensor points(as_node(site, arg));
+  if (points.ndim() != 2) fail<ShapeError>(site, fmt::format("points are the rows of a matrix, not of shape {}", to_string(points.shape())));
+  const auto axes = static_cast<std::size_t>(points.shape()[1]);
+  if (axes == 0 || (bins.size() != 1 && bins.size() != axes)) fail<ValueError>(site, fmt::format("{} bins for points of {} numbers; give one, or one for each", bins.size(), axes));
+  HistogramDd found;
+  Tensor number = zeros({points.shape()[0]}, DType::int64), inside = ones({points.shape()[0]}, DType::bool_);
+  Shape shape;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const Tensor along = std::as_const(points)(Slice{}, axis);
+    const Bins& wanted = bins[bins.size() == 1 ? 0 : axis];
+    const Binned binned = wanted.edges().empty_handle() ? equal_bins(site, along, wanted.count(), wanted.range()) : bins_between(site, along, wanted.edges());
+    const std::int64_t count = binned.edges.size() - 1;
+    inside = logical_and(inside, binned.numbers >= 0);
+    number = number * count + binned.numbers;
+    shape.push_back(count);
+    found.edges.push_back(binned.edges);
+  }
+  check_shape(site, shape, DType::float64);
+  found.counts = reshape(astype(sums(site, where(inside, number, -1), weights, element_count(shape)), DType::float64), shape);
+  if (!density) return found;
+  found.counts = found.counts / sum(found.counts);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    Shape along(axes, 1);
+    along[axis] = shape[axis];
+    found.counts = found.counts / reshape(astype(diff(found.edges[axis]), DType::float64), along);
+  }
+  return found;
+}
+
+Histogram2d histogram2d(const Arg& x, const Arg& y, const Bins& x_bins, const Bins& y_bins, const Tensor& weights, bool density) {
   const Scope scope("histogram2d", x.where());
   const Site& site = scope.site();
   const Tensor first(as_node(site, x)), second(as_node(site, y));
   if (first.ndim() != 1 || first.shape() != second.shape())
     fail<ShapeError>(site, fmt::format("x and y are vectors of one length, not of shapes {} and {}", to_string(first.shape()), to_string(second.shape())));
-  const Bins across = equal_bins(site, first, x_bins, x_range), along = equal_bins(site, second, y_bins, y_range);
-  const Tensor inside = logical_and(across.numbers >= 0, along.numbers >= 0);
-  const Tensor sum = sums(site, where(inside, across.numbers * y_bins + along.numbers, -1), weights, x_bins * y_bins);
-  return {reshape(astype(sum, DType::float64), {x_bins, y_bins}), across.edges, along.edges};
+  const HistogramDd found = histogramdd(stack({first, second}, 1), {x_bins, y_bins}, weights, density);
+  return {found.counts, found.edges[0], found.edges[1]};
 }
 
 }  // namespace sinter

@@ -79,6 +79,12 @@ Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int6
 /// n rows: the eigenvalue, the eigenvector.
 Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1}); }
 
+/// n rows: the eigenvalue's real and imaginary part, the eigenvector's real parts, its imaginary parts.
+Shape complex_values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  return batch_of(operands[0], {rows(operands[0]), 2 * (rows(operands[0]) + 1)});
+}
+Shape complex_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), 2}); }
+
 // Fourier transforms of (..., n): real parts, then imaginary parts.
 
 Shape two_rows(std::span<const Shape> operands, std::span<const std::int64_t>) {

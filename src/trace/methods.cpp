@@ -1,5 +1,10 @@
 // NumPy's methods of arrays: each is the free function, recorded at the line of the call.
+#include "sinter/elementary.hpp"
+#include "sinter/indexing.hpp"
+#include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/sorting.hpp"
+#include "sinter/types.hpp"
 
 namespace sinter {
 
@@ -61,5 +66,22 @@ Tensor Tensor::cumsum(std::optional<std::int64_t> axis, std::optional<DType> dty
 Tensor Tensor::cumprod(std::optional<std::int64_t> axis, std::optional<DType> dtype, Location where) const {
   return sinter::cumprod(Arg(*this, where), axis, dtype);
 }
+
+Tensor Tensor::mT(Location where) const { return sinter::matrix_transpose(Arg(*this, where)); }
+Tensor Tensor::compress(const Arg& condition, std::optional<std::int64_t> axis, Location where) const { return sinter::compress(condition, Arg(*this, where), axis); }
+std::vector<Tensor> Tensor::nonzero(Location where) const { return sinter::nonzero(Arg(*this, where)); }
+Tensor Tensor::view(DType dtype, Location where) const { return sinter::view(Arg(*this, where), dtype); }
+Tensor Tensor::round(int decimals, Location where) const { return sinter::round(Arg(*this, where), decimals); }
+Tensor Tensor::trace(std::int64_t offset, std::int64_t axis1, std::int64_t axis2, Location where) const {
+  return sinter::matrix_trace(Arg(*this, where), offset, axis1, axis2);
+}
+Tensor Tensor::argsort(std::optional<std::int64_t> axis, bool descending, Location where) const { return sinter::argsort(Arg(*this, where), axis, descending); }
+Tensor Tensor::argpartition(std::int64_t kth, std::optional<std::int64_t> axis, Location where) const { return sinter::argpartition(Arg(*this, where), kth, axis); }
+Tensor Tensor::searchsorted(const Arg& values, Location where) const { return sinter::searchsorted(Arg(*this, where), values); }
+
+void Tensor::sort(std::int64_t axis, Location where) & { *this = sinter::sort(Arg(*this, where), axis); }
+void Tensor::partition(std::int64_t kth, std::int64_t axis, Location where) & { *this = sinter::partition(Arg(*this, where), kth, axis); }
+void Tensor::fill(const Arg& value) & { at({ellipsis}, value.where()) = value; }
+void Tensor::put(const Arg& indices, const Arg& values, Location where) & { *this = sinter::put(Arg(*this, where), indices, values); }
 
 }  // namespace sinter

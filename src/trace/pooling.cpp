@@ -33,9 +33,12 @@ struct Pool {
   }
 };
 
+/// One number stands for all axes of places, those behind batch and channels.
+std::size_t axes_of(const PerAxis& given, std::size_t rank) { return given.list().size() == 1 && rank > 3 ? rank - 2 : given.list().size(); }
+
 Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, const PoolOptions& how) {
   Pool pool;
-  const std::size_t axes = kernel_size.list().size();
+  const std::size_t axes = axes_of(kernel_size, shape.size());
   pool.taps = per_axis(site, "kernel_size", kernel_size, axes, 1);
   pool.stride = how.stride ? per_axis(site, "stride", *how.stride, axes, 1) : pool.taps;
   pool.dilation = per_axis(site, "dilation", how.dilation, axes, 1);
@@ -163,7 +166,7 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
   const Scope scope(name, x.where());
   const Site& site = scope.site();
   Tensor y(as_node(site, x));
-  const std::size_t axes = output_size.list().size();
+  const std::size_t axes = axes_of(output_size, y.shape().size());
   const auto places = per_axis(site, "output_size", output_size, axes, 1);
   if (y.shape().size() < axes + 1) fail<ShapeError>(site, fmt::format("x of shape {} has no {} axes of places behind its channels", to_string(y.shape()), axes));
   for (std::size_t k = 0; k < axes; ++k) {

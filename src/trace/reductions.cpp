@@ -25,7 +25,7 @@ Shape kept(Shape shape, const std::vector<std::int64_t>& axes) {
 }
 
 Tensor reduce(Op op, const Site& site, const RecordedPtr& x, const Axes& axes, bool keepdims) {
-  const auto list = checked_axes(site, axes, static_cast<std::int64_t>(x->shape.size()));
+  const auto list = reduced_axes(site, axes, static_cast<std::int64_t>(x->shape.size()));
   if (list.empty()) return Tensor(x);
   const Shape with_ones = kept(x->shape, list);
   if (!primitive(op).empty_ok && count_along(x->shape, list) == 0 && element_count(with_ones) != 0) {
@@ -47,7 +47,7 @@ Tensor accumulated(Op op, const char* name, const Arg& x, const Axes& axes, bool
 
 /// Computed in the type that x is cast to, handed out in `type`.
 Tensor scan(Op op, const Site& site, RecordedPtr x, std::optional<std::int64_t> axis, DType type) {
-  if (!axis) x = make_reshape(site, x, {element_count(x->shape)});
+  if (!axis || x->shape.empty()) x = make_reshape(site, x, {element_count(x->shape)});
   x = make_cast(site, x, traits(type).compute);
   x = make_scan(site, op, x, checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(x->shape.size())));
   return Tensor(make_cast(site, x, type));
@@ -75,7 +75,7 @@ Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepd
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
   const RecordedPtr flags = make_cast(site, node, DType::bool_);
-  const auto list = checked_axes(site, axes, static_cast<std::int64_t>(flags->shape.size()));
+  const auto list = reduced_axes(site, axes, static_cast<std::int64_t>(flags->shape.size()));
   const Shape with_ones = kept(flags->shape, list);
   if (count_along(flags->shape, list) == 0) {  // of nothing: any is false, all is true
     Shape shape = keepdims ? with_ones : Shape{};

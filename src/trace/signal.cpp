@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "sinter/decompositions.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/statistics.hpp"
@@ -107,29 +106,6 @@ Tensor bartlett(std::int64_t n, Location where) {
 Tensor blackman(std::int64_t n, Location where) { return cosines("blackman", n, 0.42, 0.5, 0.08, where); }
 Tensor hamming(std::int64_t n, Location where) { return cosines("hamming", n, 0.54, 0.46, 0, where); }
 Tensor hanning(std::int64_t n, Location where) { return cosines("hanning", n, 0.5, 0.5, 0, where); }
-
-Tensor polyval(const Arg& coefficients, const Arg& arg) {
-  const Scope scope("polyval", coefficients.where());
-  const Tensor p(as_node(scope.site(), coefficients)), x(as_node(scope.site(), arg));
-  if (p.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("coefficients are a vector, not of shape {}", to_string(p.shape())));
-  Tensor y = zeros(x.shape(), x.dtype());
-  for (std::int64_t k = 0; k < p.size(); ++k) y = y * x + p(k);
-  return y;
-}
-Tensor polyfit(const Arg& arg, const Arg& values, std::int64_t degree) {
-  const Scope scope("polyfit", arg.where());
-  const Site& site = scope.site();
-  const Tensor x = astype(Tensor(as_node(site, arg)), DType::float64), y = astype(Tensor(as_node(site, values)), DType::float64);
-  if (x.ndim() != 1 || y.ndim() < 1 || y.ndim() > 2 || y.size(0) != x.size() || x.size() == 0)
-    fail<ShapeError>(site, fmt::format("points of shapes {} and {}", to_string(x.shape()), to_string(y.shape())));
-  if (degree < 0) fail<ValueError>(site, fmt::format("a degree of {}", degree));
-  const Tensor column = broadcast_to(expand_dims(x, 1), {x.size(), degree});
-  const Tensor powers = flip(cumprod(concatenate({ones({x.size(), 1}), column}, 1), 1), 1);
-  const Tensor scale = sqrt(sum(square(powers), 0));
-  const double cut = static_cast<double>(x.size()) * std::numeric_limits<double>::epsilon();
-  const Tensor found = lstsq(powers / scale, y.ndim() == 1 ? expand_dims(y, 1) : y, cut).x / expand_dims(scale, 1);
-  return y.ndim() == 1 ? squeeze(found, 1) : found;
-}
 
 Tensor unwrap(const Arg& arg, std::int64_t axis, double period) {
   const Scope scope("unwrap", arg.where());

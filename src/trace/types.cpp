@@ -1,11 +1,16 @@
 #include "sinter/types.hpp"
 
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "sinter/adopt.hpp"
 #include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/host_access.hpp"
 #include "trace/promote.hpp"
 
 namespace sinter {
@@ -38,6 +43,25 @@ bool can_cast(DType from, DType to, Casting casting) {
     case Casting::unsafe: return true;
   }
   return false;
+}
+
+Tensor view(const Arg& arg, DType dtype) {
+  const Scope scope("view", arg.where());
+  const Site& site = scope.site();
+  const Tensor x(as_node(site, arg));
+  if (x.dtype() == dtype) return x;
+  if (is_bool(dtype)) return astype(view(x, DType::uint8), dtype);
+  const auto from = static_cast<std::int64_t>(itemsize(x.dtype())), to = static_cast<std::int64_t>(itemsize(dtype));
+  Shape shape = x.shape();
+  if (from != to) {
+    if (shape.empty()) fail<ShapeError>(site, fmt::format("a 0-d tensor of {} has no last axis to become longer or shorter as {}", name(x.dtype()), name(dtype)));
+    if (shape.back() * from % to != 0) fail<ShapeError>(site, fmt::format("rows of {} bytes, shape {} of {}, are no whole number of {}", shape.back() * from, to_string(x.shape()), name(x.dtype()), name(dtype)));
+    shape.back() = shape.back() * from / to;
+  }
+  if (x.size() == 0) return zeros(shape, dtype, site.where);
+  const void* const bytes = host_data(x.node(), site);
+  if (reinterpret_cast<std::uintptr_t>(bytes) % itemsize(dtype) != 0) return from_pointer(bytes, dtype, shape, {}, site.where);  // a file's, mapped
+  return adopt_memory(std::make_shared<Tensor>(x), bytes, dtype, shape, site.where);
 }
 
 bool isdtype(DType dtype, std::string_view kind, Location where) {

@@ -130,6 +130,62 @@ Refusal eigh(const Matrix& a, bool values_only, double* out) {
   return Refusal::none;
 }
 
+/// D^-1 a D with powers of 2 in D, so that rows and columns are of a size: what is small beside large elements keeps its digits (Parlett and Reinsch,
+/// Numer. Math. 13, 1969). Gives D.
+Eigen::VectorXd balance(Matrix& a) {
+  const Eigen::Index n = a.rows();
+  Eigen::VectorXd scale = Eigen::VectorXd::Ones(n);
+  constexpr int kMostSweeps = 100;
+  bool done = false;
+  for (int sweep = 0; sweep < kMostSweeps && !done; ++sweep) {
+    done = true;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const double diagonal = std::abs(a(i, i));
+      double column = a.col(i).cwiseAbs().sum() - diagonal, factor = 1;
+      const double row = a.row(i).cwiseAbs().sum() - diagonal, before = column + row;
+      if (!(column > 0) || !(row > 0)) continue;
+      while (column < row / 2) factor *= 2, column *= 4;
+      while (column >= row * 2) factor /= 2, column /= 4;
+      if ((column + row) / factor >= 0.95 * before) continue;
+      done = false;
+      scale[i] *= factor;
+      a.row(i) /= factor;
+      a.col(i) *= factor;
+    }
+  }
+  return scale;
+}
+
+/// Of any square matrix. Vectors are of length 1, and their largest element is real.
+Refusal eig(Matrix a, bool values_only, double* out) {
+  const std::int64_t n = a.rows();
+  Result result(out, n, values_only ? 2 : 2 + 2 * n);
+  if (!a.allFinite()) {
+    result.setConstant(std::numeric_limits<double>::quiet_NaN());
+    return Refusal::none;
+  }
+  const Eigen::VectorXd scale = balance(a);
+  const Eigen::EigenSolver<Matrix> solver(a, !values_only);
+  if (solver.info() != Eigen::Success) return Refusal::diverges;
+  result.col(0) = solver.eigenvalues().real();
+  result.col(1) = solver.eigenvalues().imag();
+  if (values_only) return Refusal::none;
+  const Eigen::MatrixXcd vectors = solver.eigenvectors();
+  for (Eigen::Index k = 0; k < n; ++k) {
+    Eigen::VectorXcd vector = scale.asDiagonal() * vectors.col(k);
+    vector /= vector.norm();
+    if (solver.eigenvalues()[k].imag() != 0) {
+      Eigen::Index largest = 0;
+      vector.cwiseAbs2().maxCoeff(&largest);
+      vector *= std::conj(vector[largest]) / std::abs(vector[largest]);
+      vector[largest] = vector[largest].real();
+    }
+    result.row(k).segment(2, n) = vector.real().transpose();
+    result.row(k).segment(2 + n, n) = vector.imag().transpose();
+  }
+  return Refusal::none;
+}
+
 }  // namespace
 
 Refusal SINTER_DECOMPOSE(Op op, DType dtype, const MatrixIn& in, const MatrixIn& right, double* out) {
@@ -146,6 +202,8 @@ Refusal SINTER_DECOMPOSE(Op op, DType dtype, const MatrixIn& in, const MatrixIn&
     case Op::svd_full: return svd(a, true, false, out);
     case Op::svdvals: return svd(a, false, true, out);
     case Op::eigh: return eigh(a, false, out);
+    case Op::eig: return eig(std::move(a), false, out);
+    case Op::eigvals: return eig(std::move(a), true, out);
     default: return eigh(a, true, out);
   }
 }

@@ -51,7 +51,9 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::svd_full:
     case trace::Op::svdvals:
     case trace::Op::eigh:
-    case trace::Op::eigvalsh: return decompose(call, pointers, threads);
+    case trace::Op::eigvalsh:
+    case trace::Op::eig:
+    case trace::Op::eigvals: return decompose(call, pointers, threads);
     case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
     case trace::Op::argsort: return call.ints.empty() ? argsort_rows(call.operands[0], pointers[0], pointers[1], threads) : argtopk_rows(call, pointers[0], pointers[1], threads);
     case trace::Op::scatter:

@@ -1,0 +1,13 @@
+// How the command prints what sinter has no type for.
+#pragma once
+#include <string>
+
+#include "sinter/complex.hpp"
+#include "sinter/print.hpp"
+
+namespace sinter::tools {
+
+/// As NumPy prints an array of complex numbers: columns aligned, [ 1.+0.j  -2.5+1.j ]. Evaluates.
+std::string complex_text(const Complex& numbers, const PrintOptions& options);
+
+}  // namespace sinter::tools
