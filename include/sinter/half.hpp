@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace sinter {
 
@@ -70,6 +71,23 @@ struct bfloat16 {
   friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
   friend constexpr std::partial_ordering operator<=>(bfloat16 a, bfloat16 b) { return static_cast<float>(a) <=> static_cast<float>(b); }
 };
+
+template <class T> concept SixteenBit = std::same_as<T, half> || std::same_as<T, bfloat16>;
+template <class A, class B> concept WithSixteenBit = (SixteenBit<A> && (SixteenBit<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && SixteenBit<B>);
+namespace detail {
+/// What a 16-bit float computes as: float, beside a double double.
+template <class A, class B> using WithHalf = std::conditional_t<std::same_as<A, double> || std::same_as<B, double>, double, float>;
+}  // namespace detail
+
+template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator+(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) + static_cast<detail::WithHalf<A, B>>(b); }
+template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator-(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) - static_cast<detail::WithHalf<A, B>>(b); }
+template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator*(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) * static_cast<detail::WithHalf<A, B>>(b); }
+template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator/(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) / static_cast<detail::WithHalf<A, B>>(b); }
+template <SixteenBit T> constexpr float operator-(T a) { return -static_cast<float>(a); }
+template <class Stream, SixteenBit T> requires requires { typename Stream::char_type; } Stream& operator<<(Stream& out, T value) {
+  out << static_cast<float>(value);
+  return out;
+}
 
 }  // namespace sinter
 

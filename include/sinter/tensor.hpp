@@ -180,6 +180,8 @@ class Tensor {
   template <Element E> std::vector<E> to_vector(Location where = Location::current()) const;
   template <Element E> void copy_to(std::span<E> out, Location where = Location::current()) const;  ///< out.size() must be size()
   template <Element E> E item(Location where = Location::current()) const;                          ///< the only element
+  /// Whether the only element is not zero, as in Python's `if x:`; any(x) or all(x) say what is meant of several. Evaluates. ShapeError.
+  explicit operator bool() const;
   /// Without a copy: E must be the C++ type of dtype(). Valid while this handle lives and is not re-bound.
   template <Element E> std::span<const E> data(Location where = Location::current()) const&;
   template <Element E> std::span<const E> data(Location where = Location::current()) const&& = delete;
@@ -320,6 +322,14 @@ class Part : public Tensor {
   void operator=(const Part& value) &&;
   template <Element E> void operator=(std::initializer_list<E> values) && { std::move(*this) = Tensor(values, where_); }
 
+  /// A part of the part: x(0)(1) = y assigns to x. A ValueError where the first index is tensors of places: in NumPy that is a copy, and x
+  /// would stay as it is.
+  using Tensor::operator(), Tensor::operator[];
+  Part operator()(const Index& i0) &&;
+  Part operator()(const Index& i0, const Index& i1) &&;
+  Part operator()(const Index& i0, const Index& i1, const Index& i2) &&;
+  Part operator[](const Index& i0) &&;
+
   using Tensor::operator+=, Tensor::operator-=, Tensor::operator*=, Tensor::operator/=, Tensor::operator%=, Tensor::operator&=,
       Tensor::operator|=, Tensor::operator^=, Tensor::operator<<=, Tensor::operator>>=;
   void operator+=(const Arg& other) &&;
@@ -336,10 +346,13 @@ class Part : public Tensor {
  private:
   friend class Tensor;
   Part(Tensor& whole, std::vector<Index> index, Location where);
+  Part(Part& outer, std::vector<Index> index, Location where);
   void assign(const char* op, const Arg& value);
   void update(const char* op, Tensor (*function)(const Arg&, const Arg&), const Arg& other);
+  void replace(const char* op, Tensor whole);
 
   Tensor* whole_;
+  Part* outer_ = nullptr;  // where the whole is itself a part of something
   std::vector<Index> index_;
   Location where_;
 };

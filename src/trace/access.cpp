@@ -82,4 +82,11 @@ void refuse_shape(const Shape& shape, const char* why, const char* function, Loc
 }
 
 }  // namespace detail
+
+Tensor::operator bool() const {
+  const Site site{"operator bool", node_of({"operator bool", {}}, *this)->where};
+  if (size() != 1) fail<ShapeError>(site, fmt::format("shape {} has {} elements, not 1: any() or all() of them?", to_string(shape()), size()));
+  return astype(DType::bool_, site.where).item<bool>(site.where);
+}
+
 }  // namespace sinter

@@ -203,10 +203,16 @@ std::vector<const Index*> addresses(const std::vector<Index>& index) {
   return list;
 }
 
+bool has_places(const std::vector<Index>& index) {
+  return std::any_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::places; });
+}
+
 }  // namespace
 
 Part::Part(Tensor& whole, std::vector<Index> index, Location where)
     : Tensor(is_mask(index) ? unread(whole, index[0].places(), where) : std::as_const(whole).at(index, where)), whole_(&whole), index_(std::move(index)), where_(where) {}
+
+Part::Part(Part& outer, std::vector<Index> index, Location where) : Part(static_cast<Tensor&>(outer), std::move(index), where) { outer_ = &outer; }
 
 void Part::assign(const char* op, const Arg& value) {
   const Site site = site_of(op, value.where());
@@ -216,20 +222,26 @@ void Part::assign(const char* op, const Arg& value) {
     const Tensor& mask = index_[0].places();
     const Tensor wide = over_all_axes(site, mask, whole->shape);
     if (!broadcasts(shape_of(site, value), one_selected(mask, whole->shape))) {  // one for each element
-      *whole_ = Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value));
-      return;
+      return replace(op, Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value)));
     }
     const Tensor chosen(fitted(site, value, whole->dtype, one_selected(mask, whole->shape)));
-    *whole_ = where(Arg(wide, site.where), chosen, Tensor(whole));
-    return;
+    return replace(op, where(Arg(wide, site.where), chosen, Tensor(whole)));
   }
-  if (std::any_of(index_.begin(), index_.end(), [](const Index& i) { return i.kind() == Index::Kind::places; })) {
-    *whole_ = Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value));
-    return;
+  if (has_places(index_)) {
+    return replace(op, Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value)));
   }
   Selection selection = selected(site, whole->shape, addresses(index_));
   const RecordedPtr block = make_reshape(site, fitted(site, value, whole->dtype, selection.result), selection.sliced);
-  *whole_ = Tensor(replaced(site, whole, std::move(selection.start_step), block));
+  replace(op, Tensor(replaced(site, whole, std::move(selection.start_step), block)));
+}
+
+void Part::replace(const char* op, Tensor whole) {
+  if (outer_) {
+    if (has_places(outer_->index_))
+      fail<ValueError>({op, where_}, "what tensors of places choose is a copy, and the assignment to a part of it would be lost; write all of it as one index");
+    outer_->assign(op, Arg(whole, where_));
+  }
+  *whole_ = std::move(whole);
 }
 
 void Part::update(const char* op, Binary function, const Arg& other) {
@@ -242,7 +254,7 @@ void Part::update(const char* op, Binary function, const Arg& other) {
   const Tensor wide = over_all_axes(site, mask, whole.shape());
   fitting_shape(site, shape_of(site, other), one_selected(mask, whole.shape()));
   const Tensor changed = function(Arg(whole, other.where()), other);
-  *whole_ = where(Arg(wide, site.where), Tensor(cast_in_place(site, changed.node(), whole.dtype())), whole);
+  replace(op, where(Arg(wide, site.where), Tensor(cast_in_place(site, changed.node(), whole.dtype())), whole));
 }
 
 void Part::operator=(const Arg& value) && { assign("assign", value); }
@@ -266,6 +278,10 @@ Part Tensor::operator()(const Index& a, const Index& b, const Index& c, const In
   return {*this, {a, b, c, d, e}, a.where()};
 }
 Part Tensor::operator[](const Index& a) & { return {*this, {a}, a.where()}; }
+Part Part::operator()(const Index& a) && { return {*this, {a}, a.where()}; }
+Part Part::operator()(const Index& a, const Index& b) && { return {*this, {a, b}, a.where()}; }
+Part Part::operator()(const Index& a, const Index& b, const Index& c) && { return {*this, {a, b, c}, a.where()}; }
+Part Part::operator[](const Index& a) && { return {*this, {a}, a.where()}; }
 Part Tensor::at(const std::vector<Index>& index, Location where) & { return {*this, index, where}; }
 
 Tensor& Tensor::operator+=(const Arg& other) & { return in_place(*this, "add", add, other); }

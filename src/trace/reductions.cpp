@@ -165,9 +165,21 @@ Tensor log_softmax(const Arg& x, const Axes& axes) {
   return log_softmax(shifted - log(sum(exp(shifted), axes, true)));
 }
 
+namespace {
+
+/// PyTorch's layer_norm takes the shape that is normalised where ours takes the weight.
+void refuse_shape_as_weight(const Site& site, const Tensor& weight, const char* what) {
+  if (weight.empty_handle() || is_floating(weight.dtype())) return;
+  fail<DTypeError>(site, fmt::format("the {} is {} {}; it has to be floating. (The axes that are normalised are an argument of their own, not a shape)", what, name(weight.dtype()), to_string(weight.shape())));
+}
+
+}  // namespace
+
 Tensor layer_norm(const Arg& x, const Tensor& weight, const Tensor& bias, double eps, const Axes& axes) {
   const Scope scope("layer_norm", x.where());
   Composed layer_norm = floating(scope.site(), x);
+  refuse_shape_as_weight(scope.site(), weight, "weight");
+  refuse_shape_as_weight(scope.site(), bias, "bias");
   const Tensor centered = layer_norm.values - mean(layer_norm.values, axes, true);
   Tensor y = centered * rsqrt(mean(square(centered), axes, true) + eps);
   if (!weight.empty_handle()) {
@@ -184,6 +196,7 @@ Tensor layer_norm(const Arg& x, const Tensor& weight, const Tensor& bias, double
 Tensor rms_norm(const Arg& x, const Tensor& weight, double eps, const Axes& axes) {
   const Scope scope("rms_norm", x.where());
   Composed rms_norm = floating(scope.site(), x);
+  refuse_shape_as_weight(scope.site(), weight, "weight");
   const Tensor y = rms_norm.values * rsqrt(mean(square(rms_norm.values), axes, true) + eps);
   if (weight.empty_handle()) return rms_norm(y);
   rms_norm.type = promote(rms_norm.type, weight.dtype());
