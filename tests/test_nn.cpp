@@ -301,6 +301,14 @@ TEST_CASE("pools of random shapes") {
   };
   same(sn::adaptive_avg_pool(x, {3, 5}), adaptive(false), 2);
   same(sn::adaptive_max_pool(x, {3, 5}), adaptive(true));
+  // One number stands for all axes of places.
+  const auto alike = [](const Tensor& one, const Tensor& each) {
+    REQUIRE(one.shape() == each.shape());
+    CHECK(values(one) == values(each));
+  };
+  alike(sn::max_pool(x, 2), sn::max_pool2d(x, 2));
+  alike(sn::avg_pool(x, 3, {.stride = 1}), sn::avg_pool(x, {3, 3}, {.stride = 1}));
+  alike(sn::adaptive_avg_pool(x, 2), sn::adaptive_avg_pool(x, {2, 2}));
   same(sn::global_avg_pool(x), make({2, 3, 1, 1}, [&](const Coords& o) {
     double sum = 0;
     each({7, 10}, [&](const Coords& p) { sum += at(rx, {o[0], o[1], p[0], p[1]}); });

@@ -218,6 +218,33 @@ TEST_CASE("combined at integers: in pairs, or one after the other") {
                        "combine_at: more than 1000 values for one place, combined one after the other");
 }
 
+TEST_CASE("diagonals, triangles, grids and choices") {
+  const auto filled = [](std::int64_t rows, std::int64_t columns, bool wrap) { return values(sn::fill_diagonal(sn::zeros({rows, columns}), {1., 2.}, wrap)); };
+  CHECK(filled(2, 3, false) == std::vector<double>{1, 0, 0, 0, 2, 0});
+  CHECK(filled(5, 2, false) == std::vector<double>{1, 0, 0, 2, 0, 0, 0, 0, 0, 0});
+  CHECK(filled(5, 2, true) == std::vector<double>{1, 0, 0, 2, 0, 0, 1, 0, 0, 2});
+  const Tensor cube = sn::fill_diagonal(sn::zeros({3, 3, 3}), 4);
+  CHECK(values(cube(0, 0)) == std::vector<double>{4, 0, 0});
+  CHECK(sn::sum(cube).item<double>() == 12);
+  CHECK(values(cube(sn::diag_indices(3, 3)[0], sn::diag_indices(3, 3)[1], sn::diag_indices(3, 3)[2])) == std::vector<double>{4, 4, 4});
+  for (const std::int64_t k : {-1, 0, 2}) {
+    const Tensor x = random(rng, {4, 6}, DType::float32, 1, 2).first;
+    const auto lower = sn::tril_indices(4, k, 6), upper = sn::triu_indices(4, k, 6);
+    CHECK(std::fabs(sn::sum(x(lower[0], lower[1])).item<double>() - sn::sum(sn::tril(x, k)).item<double>()) < 1e-4);
+    CHECK(std::fabs(sn::sum(x(upper[0], upper[1])).item<double>() - sn::sum(sn::triu(x, k)).item<double>()) < 1e-4);
+  }
+  const Tensor x = sn::arange(20).reshape({4, 5});
+  const auto grid = sn::ix_({Tensor{2, 0}, Tensor{true, false, false, true, true}});
+  CHECK(values(x(grid[0], grid[1])) == std::vector<double>{10, 13, 14, 0, 3, 4});
+  CHECK(values(sn::choose({0, 1, 1, 0}, {Tensor{1, 2, 3, 4}, Tensor{-1}})) == std::vector<double>{1, -1, -1, 4});
+  CHECK(values(sn::choose({-1, 5}, {Tensor{7}, Tensor{8}}, sn::IndexMode::clip)) == std::vector<double>{7, 8});
+  CHECK(values(sn::choose({-1, 4}, {Tensor{7}, Tensor{8}}, sn::IndexMode::wrap)) == std::vector<double>{8, 7});
+  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({3}), 1); }, "fill_diagonal: shape (3,) has no diagonal");
+  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({2, 2, 3}), 1); }, "fill_diagonal: shape (2, 2, 3): of more than two axes all have to be of one size");
+  says<sn::ShapeError>([&] { sn::ix_({x}); }, "ix_: shape (4, 5) is no vector");
+  says<sn::DTypeError>([&] { sn::choose({0.5}, {x}); }, "choose: choices are numbered by integers, not float64");
+}
+
 TEST_CASE("histograms over several axes") {
   const auto [p, rp] = random(rng, {300, 2}, DType::float64, -1, 1);
   const auto [w, rw] = random(rng, {300}, DType::float64, 0, 2);

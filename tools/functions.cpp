@@ -578,6 +578,18 @@ Value unique_all_(const Arguments& a) {
   return list({all.values, all.indices, all.inverse, all.counts});
 }
 template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(parts_in(a, 1), Location{})}; }
+/// Of one array, or of several, written one after another.
+template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
+  const Tuple* several = a.given(0) ? a.given(0)->as<Tuple>() : nullptr;
+  const auto number = [](const Value& value) { return value.is_number(); };
+  if (!several || several->is_list || std::all_of(several->begin(), several->end(), number)) {
+    if (several && several->size() == 1 && !several->is_list) return {F(a.tensors(0)[0])};
+    return {F(a.operand(0))};
+  }
+  std::vector<Tensor> results;
+  for (const Tensor& tensor : a.tensors(0)) results.push_back(F(tensor));
+  return list(results);
+}
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
   return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
@@ -880,9 +892,8 @@ Value insert_(const Arguments& a) { return {insert(a.operand(0), a.integer(1, 0)
 Value resize_(const Arguments& a) { return {cycle_to(a.operand(0), a.shape(1))}; }
 Value identity_(const Arguments& a) { return {identity(a.integer(0, 1), a.dtype(1).value_or(DType::float64), Location{})}; }
 Value tri_(const Arguments& a) { return {tri(a.integer(0, 1), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})}; }
-/// Rows and columns of a triangle's places.
-template <Tensor (*F)(const Arg&, std::int64_t)> Value triangle_places(const Arguments& a) {
-  return list(nonzero(F(ones({a.integer(0, 1), a.integer(2, a.integer(0, 1))}, DType::bool_, Location{}), a.integer(1, 0))));
+template <std::vector<Tensor> (*F)(std::int64_t, std::int64_t, std::optional<std::int64_t>, Location)> Value triangle_places(const Arguments& a) {
+  return list(F(a.integer(0, 1), a.integer(1, 0), a.axis(2), Location{}));
 }
 Value vander_(const Arguments& a) { return {vander(a.operand(0), a.axis(1), a.flag(2))}; }
 Value indices_(const Arguments& a) {
@@ -917,19 +928,7 @@ Value unwrap_(const Arguments& a) {
   return {unwrap(a.operand(0), a.integer(2, -1), period)};
 }
 Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
-Value multi_dot_(const Arguments& a) {
-  const std::vector<Tensor> matrices = a.tensors(0);
-  if (matrices.size() < 2) a.fail(0, "multi_dot() takes two matrices or more");
-  std::string letters;  // einsum finds the order that costs least
-  for (std::size_t k = 0; k < matrices.size(); ++k) {
-    const bool row = k == 0 && matrices[k].ndim() == 1, column = k + 1 == matrices.size() && matrices[k].ndim() == 1;
-    if (k >= 25 || (!row && !column && matrices[k].ndim() != 2)) a.fail(0, "multi_dot() takes at most 25 matrices, the first and the last of which may be vectors");
-    letters += fmt::format("{}{}{}", k ? "," : "", row ? "" : std::string(1, static_cast<char>('a' + k)), column ? "" : std::string(1, static_cast<char>('b' + k)));
-  }
-  const bool row = matrices.front().ndim() == 1, column = matrices.back().ndim() == 1;
-  letters += fmt::format("->{}{}", row ? "" : "a", column ? "" : std::string(1, static_cast<char>('a' + matrices.size())));
-  return {einsum(letters, matrices, Location{})};
-}
+Value multi_dot_(const Arguments& a) { return {multi_dot(a.tensors(0), Location{})}; }
 Value shape_(const Arguments& a) {
   Tuple sizes;
   for (const std::int64_t size : a.tensor(0).shape()) sizes.push_back({size, a.given(0)->offset});
@@ -1075,9 +1074,9 @@ constexpr Function kFunctions[] = {
     {"atan", "x", unary<atan>},
     {"atan2", "x1 x2", binary<atan2>},
     {"atanh", "x", unary<atanh>},
-    {"atleast_1d", "a", unary<atleast_1d>},
-    {"atleast_2d", "a", unary<atleast_2d>},
-    {"atleast_3d", "a", unary<atleast_3d>},
+    {"atleast_1d", "arys+", each<atleast_1d>},
+    {"atleast_2d", "arys+", each<atleast_2d>},
+    {"atleast_3d", "arys+", each<atleast_3d>},
     {"average", "a axis? weights? * keepdims? returned?", average_},
     {"avg_pool1d", kAvgPool, avg_pool1d_},
     {"avg_pool2d", kAvgPool, avg_pool2d_},
@@ -1460,7 +1459,7 @@ constexpr Function kFunctions[] = {
     {"solve", "a b", binary<solve>},
     {"sort", "a axis? kind? order? * stable? descending?", sorted<sort>},
     {"sort_complex", "a", sort_complex_},
-    {"spacing", "x", spacing_},
+    {"spacing", "x", unary<spacing>},
     {"split", "ary indices_or_sections axis?", split_},
     {"sqrt", "x", unary<sqrt>},
     {"square", "x", unary<square>},
@@ -1490,11 +1489,11 @@ constexpr Function kFunctions[] = {
     {"trapezoid", "y x? dx? axis?", trapezoid_},
     {"tri", "N M? k? dtype?", tri_},
     {"tril", "m k?", by_diagonal<tril>},
-    {"tril_indices", "n k? m?", triangle_places<tril>},
+    {"tril_indices", "n k? m?", triangle_places<tril_indices>},
     {"tril_indices_from", "arr k?", tril_indices_from_},
     {"trim_zeros", "filt trim?", trim_zeros_},
     {"triu", "m k?", by_diagonal<triu>},
-    {"triu_indices", "n k? m?", triangle_places<triu>},
+    {"triu_indices", "n k? m?", triangle_places<triu_indices>},
     {"triu_indices_from", "arr k?", triu_indices_from_},
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},

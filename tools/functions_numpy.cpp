@@ -116,17 +116,7 @@ Value broadcast_shapes_(const Arguments& a) {
 Value choose_(const Arguments& a) {
   const std::string mode = a.text(2, "raise");
   if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode is 'raise', 'wrap' or 'clip'");
-  std::vector<Tensor> all = a.tensors(1);
-  const auto count = static_cast<std::int64_t>(all.size());
-  Tensor which = a.tensor(0);
-  if (mode == "wrap") which = remainder(which, count);
-  if (mode == "clip") which = clip(which, 0, count - 1);
-  all.push_back(astype(which, DType::int64));
-  all = broadcast_arrays(all, kNowhere);
-  which = expand_dims(all.back(), 0);
-  all.pop_back();
-  const Tensor stacked = stack(all, 0, kNowhere);
-  return {squeeze(take_along_axis(Arg(stacked, kNowhere), Arg(which, kNowhere), 0), 0)};
+  return {choose(a.operand(0), a.tensors(1), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value copyto_(const Arguments& a) {
   const Tensor target = a.tensor(0), source = a.tensor(1);
@@ -157,7 +147,7 @@ Value delete_(const Arguments& a) {
     if (kept[k]) rest.push_back(static_cast<std::int64_t>(k));
   return {take(x, from_span(rest, Shape{static_cast<std::int64_t>(rest.size())}, kNowhere), axis)};
 }
-Value diag_indices_(const Arguments& a) { return several(std::vector<Tensor>(static_cast<std::size_t>(std::clamp<std::int64_t>(a.integer(1, 2), 0, 64)), range(0, a.integer(0, 0)))); }
+Value diag_indices_(const Arguments& a) { return several(diag_indices(a.integer(0, 0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 2), -1, 65)), kNowhere)); }
 Value diag_indices_from_(const Arguments& a) {
   const Tensor x = a.tensor(0);
   if (x.ndim() < 2 || std::any_of(x.shape().begin(), x.shape().end(), [&](std::int64_t size) { return size != x.shape()[0]; })) a.fail(0, "diag_indices_from() takes a square");
@@ -171,18 +161,7 @@ Value ediff1d_(const Arguments& a) {
   if (a.given(1)) parts.push_back(astype(reshape(a.operand(1), Shape{-1}), steps.dtype()));
   return {joined(parts)};
 }
-Value fill_diagonal_(const Arguments& a) {
-  const Tensor x = a.tensor(0), value = astype(a.tensor(1), x.dtype());
-  if (x.ndim() < 2) a.fail(0, "fill_diagonal() takes a matrix, or a cube of more axes");
-  const Shape& shape = x.shape();
-  if (x.ndim() > 2 && std::any_of(shape.begin(), shape.end(), [&](std::int64_t size) { return size != shape[0]; })) a.fail(0, "of more than two axes all must be of one size");
-  std::int64_t step = 0;  // between places of the flat tensor
-  for (std::int64_t k = x.ndim() - 1, along = 1; k >= 0; along *= shape[static_cast<std::size_t>(k--)]) step += along;
-  const bool wrap = a.flag(2), matrix = x.ndim() == 2;
-  const std::int64_t end = matrix && !wrap ? std::min(x.size(), shape[1] * shape[1]) : x.size();
-  const Tensor places = range(0, end, step);
-  return {put(x, Arg(places, kNowhere), Arg(value, kNowhere))};
-}
+Value fill_diagonal_(const Arguments& a) { return {fill_diagonal(a.operand(0), astype(a.tensor(1), a.tensor(0).dtype()), a.flag(2))}; }
 Value iscomplexobj_(const Arguments& a) { return {a.given(0)->is_complex()}; }
 Value isrealobj_(const Arguments& a) { return {!a.given(0)->is_complex()}; }
 Value iscomplex_(const Arguments& a) {
@@ -196,17 +175,7 @@ Value issubdtype_(const Arguments& a) {
   if (const auto* kind = a.given(1)->as<std::string>(); kind && !find_type_string(*kind)) return {isdtype(type, *kind, kNowhere)};
   return {type == a.dtype(1).value()};
 }
-Value ix_(const Arguments& a) {
-  std::vector<Tensor> vectors = a.tensors(0);
-  for (std::size_t k = 0; k < vectors.size(); ++k) {
-    if (vectors[k].ndim() != 1) a.fail(0, "ix_() takes vectors");
-    if (is_bool(vectors[k].dtype())) vectors[k] = nonzero(vectors[k])[0];
-    Shape shape(vectors.size(), 1);
-    shape[k] = vectors[k].size();
-    vectors[k] = reshape(vectors[k], shape);
-  }
-  return several(vectors);
-}
+Value ix_(const Arguments& a) { return several(ix_(a.tensors(0), kNowhere)); }
 Value linspace_(const Arguments& a) {
   const std::int64_t count = a.integer(2, 50);
   const bool endpoint = a.flag(3, true);
@@ -440,11 +409,6 @@ Value rollaxis_(const Arguments& a) {
   if (to < 0 || to > rank) a.fail(2, fmt::format("start {} is out of range for {} axes", a.integer(2, 0), rank));
   return {moveaxis(x, axis, from < to ? to - 1 : to)};
 }
-Value spacing_(const Arguments& a) {
-  const Tensor x = astype(a.tensor(0), traits(a.tensor(0).dtype()).real);
-  const Tensor next = nextafter(x, copysign(full({}, Arg(std::numeric_limits<double>::infinity(), kNowhere), x.dtype()), x)) - x;
-  return {where(isfinite(x), next, std::numeric_limits<double>::quiet_NaN())};
-}
 Value tensorinv_(const Arguments& a) {
   const Tensor x = a.tensor(0);
   const std::int64_t ind = a.integer(1, 2);
@@ -475,14 +439,13 @@ Value trim_zeros_(const Arguments& a) {
   const bool front = ends.find_first_of("fF") != std::string::npos, back = ends.find_first_of("bB") != std::string::npos;
   return {std::as_const(x)(Slice{front ? first : 0, back ? std::max(last + 1, std::int64_t{0}) : x.size()})};
 }
-Value triangle_from(const Arguments& a, bool upper) {
+std::vector<Tensor> triangle_from(const Arguments& a, std::vector<Tensor> (*places)(std::int64_t, std::int64_t, std::optional<std::int64_t>, Location)) {
   const Tensor x = a.tensor(0);
   if (x.ndim() != 2) a.fail(0, fmt::format("{}() takes a matrix", a.function()));
-  const Tensor whole = ones(x.shape(), DType::bool_, kNowhere);
-  return several(nonzero(upper ? triu(whole, a.integer(1, 0)) : tril(whole, a.integer(1, 0))));
+  return places(x.shape()[0], a.integer(1, 0), x.shape()[1], kNowhere);
 }
-Value tril_indices_from_(const Arguments& a) { return triangle_from(a, false); }
-Value triu_indices_from_(const Arguments& a) { return triangle_from(a, true); }
+Value tril_indices_from_(const Arguments& a) { return several(triangle_from(a, tril_indices)); }
+Value triu_indices_from_(const Arguments& a) { return several(triangle_from(a, triu_indices)); }
 
 std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, std::optional<std::pair<double, double>> range) {
   const std::string rule = a.text(parameter, "auto");

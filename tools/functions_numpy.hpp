@@ -45,7 +45,6 @@ Value rollaxis_(const Arguments& a);
 Value roots_(const Arguments& a);
 Value slice_(const Arguments& a);
 Value sort_complex_(const Arguments& a);
-Value spacing_(const Arguments& a);
 Value tensorinv_(const Arguments& a);
 Value tensorsolve_(const Arguments& a);
 Value tril_indices_from_(const Arguments& a);

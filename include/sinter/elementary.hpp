@@ -11,6 +11,8 @@ namespace sinter {
 Tensor round(const Arg& x, int decimals);
 /// Towards zero: trunc.
 Tensor fix(const Arg& x);
+/// How far the next number lies, away from 0.
+Tensor spacing(const Arg& x);
 /// power in float64 at least.
 Tensor float_power(const Arg& a, const Arg& b);
 Tensor isposinf(const Arg& x);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "sinter/ops.hpp"
 #include "sinter/tensor.hpp"
 
 namespace sinter {
@@ -57,6 +58,10 @@ template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& ind
 template <class F> Tensor combine_at(const Arg& x, const Index& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return combine_at(x, std::vector<Index>{index}, values, f, how);
 }
+template <std::integral I, class F>
+Tensor combine_at(const Arg& x, std::initializer_list<I> places, const Arg& values, F f, Combining how = Combining::in_pairs) {
+  return combine_at(x, std::vector<Index>{Index(places, x.where())}, values, f, how);
+}
 /// x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; of several values for one place the last one counts.
 /// Values broadcast to the indices. Without an axis, of the flat tensor.
 Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);
@@ -64,5 +69,16 @@ Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::
 Tensor put(const Arg& x, const Arg& indices, const Arg& values);
 /// x with the elements where the mask is true replaced by the next of the values, which are repeated as often as needed.
 Tensor place(const Arg& x, const Arg& mask, const Arg& values);
+/// x with a value, or values in turn, on the diagonal of a matrix or of a cube of more axes; with `wrap` a tall matrix has it again below.
+Tensor fill_diagonal(const Arg& x, const Arg& value, bool wrap = false);
+
+// Indices, one vector for each axis: of a square's diagonal, of the places of a matrix on a diagonal and below it, and above it.
+std::vector<Tensor> diag_indices(std::int64_t n, int ndim = 2, Location where = Location::current());
+std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());
+std::vector<Tensor> triu_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());
+/// Vectors of places, each along an axis of its own, so that x(ix[0], ix[1]) is the grid of these rows and columns. Masks are evaluated.
+std::vector<Tensor> ix_(const std::vector<Tensor>& vectors, Location where = Location::current());
+/// Of each element the choice with that number; numbers and choices broadcast.
+Tensor choose(const Arg& which, const std::vector<Tensor>& choices, IndexMode mode = IndexMode::raise);
 
 }  // namespace sinter

@@ -24,6 +24,8 @@ Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& ax
 /// Two operands at a time, those first whose product is smallest.
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where = Location::current());
 Tensor kron(const Arg& a, const Arg& b);
+/// The product of two matrices or more, of which the first and the last may be vectors, in the order that costs least.
+Tensor multi_dot(const std::vector<Tensor>& matrices, Location where = Location::current());
 /// NumPy's trace, which is a namespace here: the sum along a diagonal; of bool and integers in int64 or uint64.
 Tensor matrix_trace(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
 /// The last two axes exchanged.
