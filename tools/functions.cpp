@@ -189,11 +189,11 @@ Value gelu_(const Arguments& a) {
 }
 /// The axes of PyTorch's normalized_shape, where the second argument is such a tuple: the last ones, which have to have these sizes.
 std::optional<Axes> normalized_axes(const Arguments& a) {
-  const Value* second = a.given(1) ? &a.value(1) : nullptr;
+  const Value* second = a.given(1);
   if (!second || !second->as<Tuple>()) return {};
   const Shape sizes = a.shape(1), of = a.tensor(0).shape();
   if (sizes.empty() || sizes.size() > of.size() || !std::equal(sizes.rbegin(), sizes.rend(), of.rbegin()))
-    a.refuse(1, fmt::format("the normalised shape {} is not the end of {}", to_string(sizes), to_string(of)));
+    a.fail(1, fmt::format("the normalised shape {} is not the end of {}", to_string(sizes), to_string(of)));
   std::vector<std::int64_t> axes;
   for (std::size_t k = 0; k < sizes.size(); ++k) axes.push_back(static_cast<std::int64_t>(k) - static_cast<std::int64_t>(sizes.size()));
   return Axes(axes);
