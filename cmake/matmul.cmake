@@ -10,6 +10,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # GCC 12 warns of its own _mm512_undefined_* functions.
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
 endif()
+# And the networks that sort short rows.
+set_source_files_properties(${host}/sort_network_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(${host}/sort.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_SORT_X86)
+  set_source_files_properties(${host}/sort_network_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2")
+  set_source_files_properties(${host}/sort_network_avx512.cpp PROPERTIES
+    COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mprefer-vector-width=512")
+endif()
 # The decompositions likewise, for two of them; -O3 would compile for twice as long.
 set_source_files_properties(${host}/decomposition_baseline.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
 # Of the transforms the whole time is spent in loops of their library.

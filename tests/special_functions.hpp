@@ -16,6 +16,9 @@ W normal_distribution(W x) {
   return (std::erfc(z) - (std::isfinite(z) ? W(1.12837916709551257L) * std::exp(-z * z) * rest : 0)) / 2;
 }
 
+template <class W>
+W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+
 /// By recurrence to 40 and beyond, where the asymptotic series has all digits.
 template <class W>
 W digamma(W x) {
@@ -111,6 +114,8 @@ std::optional<W> function_reference(trace::Op op, W x) {
       return std::erf(x);
     case Op::ndtr:
       return normal_distribution(x);
+    case Op::sigmoid:
+      return sigmoid(x);
     case Op::lgamma:
       return x <= 0 && std::trunc(x) == x ? std::numeric_limits<W>::infinity() : std::lgamma(x);
     case Op::digamma:

@@ -73,7 +73,7 @@ constexpr Function<T> kFunctions[] = {
     {Op::log10, std::log10}, {Op::log1p, std::log1p}, {Op::sin, std::sin},     {Op::cos, std::cos},     {Op::tan, std::tan},
     {Op::asin, std::asin},   {Op::acos, std::acos},   {Op::atan, std::atan},   {Op::sinh, std::sinh},   {Op::cosh, std::cosh},
     {Op::tanh, std::tanh},   {Op::asinh, std::asinh}, {Op::acosh, std::acosh}, {Op::atanh, std::atanh}, {Op::cbrt, std::cbrt},
-    {Op::erf, std::erf},     {Op::erfc, std::erfc},   {Op::ndtr, normal_distribution},
+    {Op::erf, std::erf},     {Op::erfc, std::erfc},   {Op::ndtr, normal_distribution}, {Op::sigmoid, sigmoid},
     {Op::erfinv, inverse_error_function}};
 
 /// Bit patterns from all over, then what matters most: moderate numbers, neighbours of 1, of multiples of pi/2, of where results begin

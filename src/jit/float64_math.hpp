@@ -99,6 +99,22 @@ auto expm1_64(const X& x) {
   return select(x == 0.0, x, scale(rounded(whole + (h.sinh + h.versine)), n));
 }
 
+/// e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither it nor the sum nor the quotient is rounded before the end.
+template <class X>
+auto sigmoid_64(const X& x) {
+  const auto negative = x < 0.0;
+  const auto zero = x.like(0.0), one = x.like(1.0), least = select(negative, x.like(-746.0), x.like(-60.0)), below = -abs(x);
+  const auto a = select(below < least, least, below);
+  const auto e = reduce_exp(a, zero);
+  const auto subnormal = a < -708.0;  // made so last
+  const auto p = scaled(normal(exp_pair(e.r)), power_of_two(to_integer(select(subnormal, e.n + 64.0, e.n))));
+  const auto sum = fast_sum(one, p.hi);
+  const auto above = select(negative, p, Pair<X>{one, zero});
+  const auto inverse = 1.0 / sum.hi, q = above.hi * inverse;
+  const auto rest = remainder(above.hi, q, sum.hi) + fma(-q, sum.lo + p.lo, above.lo);
+  return fma(rest, inverse, q) * select(subnormal, x.like(0x1p-64), one);
+}
+
 /// 2^(1-n) sinh(|x|) and cosh(|x|), where |x| = n ln(2) + r and |x| < 711.
 template <class X>
 struct Hyperbola {

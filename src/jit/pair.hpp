@@ -37,6 +37,13 @@ Pair<X> exact_product(const X& a, const X& b) {
   const auto x = split(a), y = split(b);
   return {product, x.lo * y.lo - (((product - x.hi * y.hi) - x.lo * y.hi) - x.hi * y.lo)};
 }
+/// a - q * b, of a quotient q of a and b.
+template <class X>
+X remainder(const X& a, const X& q, const X& b) {
+  if (has_fma(a)) return fma(-q, b, a);
+  const auto product = exact_product(q, b);
+  return (a - product.hi) - product.lo;
+}
 template <class X>
 Pair<X> operator*(const Pair<X>& a, const Pair<X>& b) {
   const auto product = exact_product(a.hi, b.hi);
@@ -45,8 +52,7 @@ Pair<X> operator*(const Pair<X>& a, const Pair<X>& b) {
 template <class X>
 Pair<X> operator/(const Pair<X>& a, const Pair<X>& b) {
   const auto inverse = 1.0 / b.hi, q = a.hi * inverse;
-  const auto product = exact_product(q, b.hi);
-  const auto rest = ((a.hi - product.hi) - product.lo) + (a.lo - q * b.lo);
+  const auto rest = remainder(a.hi, q, b.hi) + (a.lo - q * b.lo);
   return {q, rest * inverse};
 }
 /// a + b where |a.hi| >= |b.hi| or a.hi is 0.

@@ -12,12 +12,20 @@ namespace {
 
 using namespace trace;
 
-/// No exponential overflows: of a negative x it is exp(x) / (1 + exp(x)).
-Tensor sigmoid_of(const Tensor& x) {
-  const Tensor e = exp(-abs(x));
-  return where(x < 0, e, 1) / (1 + e);
+Tensor sigmoid_of(const Site& site, const Tensor& x) { return Tensor(make_elementwise(site, Op::sigmoid, {x.node()})); }
+/// x times a factor that is exp(x) far to the left: where that would be subnormal, and have few digits, it is taken further right and made smaller last.
+template <class Factor>
+Tensor times(const Tensor& x, Factor factor) {
+  const bool wide = x.dtype() == DType::float64;
+  const double far = wide ? -700 : -80, shift = wide ? 640 : 60;  // x + shift is exact
+  const Tensor beyond = x < far;
+  const Tensor product = x * factor(where(beyond, x + shift, x));
+  return where(beyond, product * std::exp(-shift), product);
 }
-/// log(1 + exp(x)), likewise.
+Tensor silu_of(const Site& site, const Tensor& x) {
+  return times(x, [&](const Tensor& at) { return sigmoid_of(site, at); });
+}
+/// log(1 + exp(x)) without an overflow.
 Tensor softplus_of(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
 Tensor relu6_of(const Tensor& x) { return minimum(maximum(x, 0), 6); }
 /// alpha * (exp(x / scale) - 1) below 0. The other branch's argument is kept from overflowing.
@@ -44,13 +52,13 @@ Halves halves(const Site& site, const Tensor& x, std::int64_t axis) {
 Tensor sigmoid(const Arg& x) {
   const Scope scope("sigmoid", x.where());
   const Composed sigmoid = floating(scope.site(), x);
-  return sigmoid(sigmoid_of(sigmoid.values));
+  return sigmoid(sigmoid_of(scope.site(), sigmoid.values));
 }
 
 Tensor silu(const Arg& x) {
   const Scope scope("silu", x.where());
   const Composed silu = floating(scope.site(), x);
-  return silu(silu.values * sigmoid_of(silu.values));
+  return silu(silu_of(scope.site(), silu.values));
 }
 
 Tensor relu(const Arg& x) {
@@ -66,7 +74,7 @@ Tensor gelu(const Arg& x, Approximate approximate) {
   // 0.5 (1 + tanh(u)) is sigmoid(2u), which does not cancel.
   constexpr double kTwiceSqrt2OverPi = 1.59576912160573071176;
   const Tensor cubic = values + 0.044715 * (values * values * values);
-  return gelu(values * sigmoid_of(kTwiceSqrt2OverPi * cubic));
+  return gelu(values * sigmoid_of(scope.site(), kTwiceSqrt2OverPi * cubic));
 }
 
 Tensor leaky_relu(const Arg& x, double negative_slope) {
@@ -104,7 +112,11 @@ Tensor softplus(const Arg& x) {
 Tensor mish(const Arg& x) {
   const Scope scope("mish", x.where());
   const Composed mish = floating(scope.site(), x);
-  return mish(mish.values * tanh(softplus_of(mish.values)));
+  // tanh(log(1 + e)) = n / (n + 2) with n = e (e + 2), which is 1 long before e overflows.
+  return mish(times(mish.values, [](const Tensor& at) {
+    const Tensor e = exp(minimum(at, 20)), n = e * (e + 2);
+    return n / (n + 2);
+  }));
 }
 
 Tensor hard_sigmoid(const Arg& x) {
@@ -123,14 +135,14 @@ Tensor glu(const Arg& x, std::int64_t axis) {
   const Scope scope("glu", x.where());
   const Composed glu = floating(scope.site(), x);
   const auto [value, gate] = halves(scope.site(), glu.values, axis);
-  return glu(value * sigmoid_of(gate));
+  return glu(value * sigmoid_of(scope.site(), gate));
 }
 
 Tensor swiglu(const Arg& x, std::int64_t axis) {
   const Scope scope("swiglu", x.where());
   const Composed swiglu = floating(scope.site(), x);
   const auto [gate, value] = halves(scope.site(), swiglu.values, axis);
-  return swiglu(gate * sigmoid_of(gate) * value);
+  return swiglu(silu_of(scope.site(), gate) * value);
 }
 
 Tensor prelu(const Arg& x, const Tensor& weight) {

@@ -298,8 +298,8 @@ Tensor from_table(const Site& site, Key key, const Shape& shape, std::vector<dou
   for (double& sum : cumulative) sum /= cumulative.back();
   cumulative.pop_back();  // whatever is beyond the last but one
   check_integer(site, dtype);
-  const Tensor found = searchsorted(from_span(cumulative), fraction(key, shape, DType::float64), Side::right);
-  return astype(found + first, dtype);
+  if (cumulative.empty()) return full(shape, Arg(first, site.where), dtype);
+  return astype(count_before(site, from_span(cumulative), fraction(key, shape, DType::float64), true, false) + first, dtype);
 }
 
 /// Cumulative weights of `first` to `last`, from those of neighbours: weight(k + 1) / weight(k). The mode is somewhere between.

@@ -33,12 +33,31 @@ struct Vectors {
   Tensor x, y;
 };
 
+// So many taps are written out, as a sum of shifted reads, which a kernel keeps in registers; each is guarded where x is padded, and from so many on it is
+// cheaper to lay out x with its padding first.
+constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 8;
+
+/// Sum over k of x[n + k] * y[k], wherever y fits.
+Tensor correlated_with_few(const Tensor& x, const Tensor& y) {
+  const DType type = y.dtype(), compute = traits(type).compute;  // 16-bit floats are rounded once
+  const Tensor wide = astype(x, compute), taps = astype(y, compute);
+  const std::int64_t places = x.size() - y.size() + 1;
+  Tensor total;
+  for (std::int64_t k = 0; k < y.size(); ++k) {
+    const Tensor term = wide(Slice{k, k + places}) * taps(k);  // of bool it is "and", and the sum "or"
+    total = k == 0 ? term : total + term;
+  }
+  return astype(total, type);
+}
+
 /// y, the shorter, slides over x, which gets zeros before and behind: sum over k of x[n + k] * y[k].
 Tensor correlated(const Tensor& x, const Tensor& y, ConvolveMode mode) {
   const std::int64_t m = y.size();
   const std::int64_t before = mode == ConvolveMode::full ? m - 1 : mode == ConvolveMode::same ? m / 2 : 0;
   const std::int64_t behind = mode == ConvolveMode::valid ? 0 : mode == ConvolveMode::same ? m - 1 - before : m - 1;
-  const Tensor windows = sliding_window_view(pad(x, {{before, behind}}), {m});
+  const Tensor wide = pad(x, {{before, behind}});
+  if (m <= kFewTaps) return correlated_with_few(m > kGuardedTaps && before + behind > 0 ? contiguous(wide) : wide, y);
+  const Tensor windows = sliding_window_view(wide, {m});
   return is_bool(y.dtype()) ? any(windows & y, -1) : sum(windows * y, -1, false, y.dtype());
 }
 

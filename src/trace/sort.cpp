@@ -11,6 +11,7 @@
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
 #include "trace/composed.hpp"
+#include "trace/gathers.hpp"
 #include "trace/host_access.hpp"
 #include "trace/promote.hpp"
 
@@ -119,19 +120,7 @@ Tensor searchsorted(const Arg& ascending, const Arg& values, Side side, const Te
   const Tensor sorted = astype(sorter.empty_handle() ? list : take(list, sorter), type);
   const Tensor wanted = astype(Tensor(operand(site, values, common, shape_of(site, values))), type);
   if (n == 0) return zeros(wanted.shape(), DType::int64);
-  // How many elements come before the value, the highest binary digit first: a digit is 1 where the element it leads to comes before.
-  const bool real = is_floating(type);
-  const Tensor unordered = real ? isnan(wanted) : Tensor();
-  Tensor found = zeros(wanted.shape(), DType::int64);
-  for (auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); step > 0; step /= 2) {
-    const Tensor next = found + step;
-    const Tensor element = take(sorted, next - 1, 0, IndexMode::clip);
-    Tensor before = side == Side::left ? element < wanted : element <= wanted;
-    // NaN is the largest, and equal to itself.
-    if (real) before = logical_or(before, side == Side::left ? logical_and(unordered, logical_not(isnan(element))) : unordered);
-    found = where(logical_and(next <= n, before), next, found);
-  }
-  return found;
+  return count_before(site, sorted, wanted, side == Side::right, true);
 }
 
 Tensor digitize(const Arg& x, const Arg& edges, bool right) {
@@ -153,3 +142,24 @@ Tensor digitize(const Arg& x, const Arg& edges, bool right) {
 }
 
 }  // namespace sinter
+
+namespace sinter::trace {
+
+Tensor count_before(const Site& site, const Tensor& ascending, const Tensor& values, bool equal, bool placed) {
+  const bool nan = placed && is_floating(values.dtype());
+  const Tensor unordered = nan ? isnan(values) : Tensor();
+  const auto before = [&](const Tensor& place) {
+    const Tensor element(make_take(site, ascending.node(), place.node(), 0));
+    const Tensor less = equal ? element <= values : element < values;
+    return nan ? logical_or(less, equal ? unordered : logical_and(unordered, logical_not(isnan(element)))) : less;
+  };
+  // The number is one of `first` to `first + length`, and the length a power of two: no place is outside of the vector.
+  const std::int64_t n = ascending.size();
+  auto length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+  Tensor first = zeros(values.shape(), DType::int64);
+  if (length < n) first = where(before(first + (length - 1)), n - length, first);
+  for (length /= 2; length > 0; length /= 2) first = where(before(first + (length - 1)), first + length, first);
+  return first + astype(before(first), DType::int64);
+}
+
+}  // namespace sinter::trace

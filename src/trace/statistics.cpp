@@ -11,6 +11,7 @@
 #include "sinter/sorting.hpp"
 #include "trace/build.hpp"
 #include "trace/composed.hpp"
+#include "trace/gathers.hpp"
 #include "trace/promote.hpp"
 
 namespace sinter {
@@ -293,15 +294,19 @@ Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double
     heights = concatenate({between(heights, 0, n - 1, n), heights, between(heights, 0, 0, 1)});
   }
   const std::int64_t n = points.size();
-  const auto at = [&](const Tensor& t, const Tensor& place) { return take(t, place, 0, IndexMode::clip); };
-  const Tensor place = searchsorted(points, x, Side::right) - 1;
-  const Tensor lower = at(points, place), height = at(heights, place);
-  const Tensor line = (at(heights, place + 1) - height) / (at(points, place + 1) - lower) * (x - lower) + height;
-  // At a point itself no line is drawn: next to it one may end at infinity.
-  Tensor result = where(logical_or(x == lower, place == n - 1), height, line);
-  if (left) result = where(place < 0, *left, result);
-  else result = where(place < 0, heights(0), result);
-  if (right) result = where(x > points(n - 1), *right, result);
+  const Tensor place = count_before(site, points, x, true, false) - 1;
+  const Tensor begin = n == 1 ? zeros(place.shape(), DType::int64) : clip(place, 0, n - 2);
+  const auto at = [&](const Tensor& t, const Tensor& index) { return Tensor(make_take(site, t.node(), index.node(), 0)); };
+  Tensor result = heights(0);
+  if (n > 1) {
+    const Tensor lower = at(points, begin), height = at(heights, begin);
+    const Tensor line = (at(heights, begin + 1) - height) / (at(points, begin + 1) - lower) * (x - lower) + height;
+    result = where(x == lower, height, line);  // at a point itself no line is drawn: next to it one may end at infinity
+  }
+  // At the last point and beyond it, and before the first.
+  const Tensor last = heights(n - 1);
+  result = where(place == n - 1, right ? where(x > points(n - 1), *right, last) : last, result);
+  result = where(place < 0, left ? Tensor(full({}, *left)) : heights(0), result);
   return where(isnan(x), x, result);
 }
 

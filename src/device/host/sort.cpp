@@ -1,7 +1,8 @@
 // Sorting numbers whose order as unsigned ones is the elements'. Those of 32 bits or more by Highway's quicksort, where it is there; the
 // numbers are different ones (the place is part of them) or nobody can tell equal ones apart, so neither its order nor the number of
 // threads leaves a trace. Otherwise by digits, the least significant first (Knuth, TAOCP 5.2.5): each pass of 8 bits keeps the order of
-// equal digits, so the whole is stable, and a pass is split among threads. Short rows are compared.
+// equal digits, so the whole is stable, and a pass is split among threads. Short rows are sorted many at a time, one in each lane of vectors, where there
+// are many, and compared where there are few.
 #include "device/host/sort.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "device/host/quicksort.hpp"
+#include "device/host/sort_network.hpp"
 #include "device/host/threads.hpp"
 
 namespace sinter::device {
@@ -28,6 +30,8 @@ constexpr std::int64_t kTaskElements = 16384;
 constexpr std::int64_t kDigitsFrom = 512;
 // A quicksort takes about half a microsecond, however few there are.
 constexpr std::int64_t kQuicksortFrom = 64;
+// Rows of up to this length are sorted in lanes, where there are so many of them.
+constexpr std::int64_t kLanesUpTo = 256, kLanesFrom = 4;
 // Elements that are compared with a bound together.
 constexpr std::int64_t kGlance = 64;
 // A row is split among threads in pieces of this length at least.
@@ -326,54 +330,149 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
   for (std::int64_t i = 0; i < count; ++i) to[i] = met[static_cast<std::size_t>(i)].place;
 }
 
-/// sort(elements of a row, their stride, its number, threads within it) for each row.
-template <class T, class Sort> void each_row(const fuse::LibraryOperand& operand, const void* buffer, int threads, const Sort& sort) {
-  const std::size_t rank = operand.shape.size();
-  const std::int64_t n = operand.shape[rank - 1], stride = operand.strides[rank - 1];
-  std::int64_t rows = 1;
-  for (std::size_t axis = 0; axis + 1 < rank; ++axis) rows *= operand.shape[axis];
-  if (n == 0) return;
-  const T* const elements = static_cast<const T*>(buffer) + operand.offset;
-  const auto sort_one = [&](std::int64_t row, int inside) {
-    std::int64_t at = 0, rest = row;
-    for (std::size_t axis = rank - 1; axis-- > 0; rest /= operand.shape[axis]) at += rest % operand.shape[axis] * operand.strides[axis];
-    sort(elements + at, stride, row, inside);
-  };
-  if (rows < thread_count(threads)) {
-    for (std::int64_t row = 0; row < rows; ++row) sort_one(row, threads);
+/// The rows of an operand.
+template <class T> class Rows {
+ public:
+  Rows(const fuse::LibraryOperand& operand, const void* buffer)
+      : length(operand.shape.back()), stride(operand.strides.back()), operand_(operand), elements_(static_cast<const T*>(buffer) + operand.offset) {
+    for (std::size_t axis = 0; axis + 1 < operand.shape.size(); ++axis) count *= operand.shape[axis];
+  }
+  const T* operator[](std::int64_t row) const {
+    std::int64_t at = 0;
+    for (std::size_t axis = operand_.shape.size() - 1; axis-- > 0; row /= operand_.shape[axis]) at += row % operand_.shape[axis] * operand_.strides[axis];
+    return elements_ + at;
+  }
+  std::int64_t length, stride, count = 1;
+
+ private:
+  const fuse::LibraryOperand& operand_;
+  const T* elements_;
+};
+
+/// sort(elements of a row, its number, threads within it) for each row.
+template <class T, class Sort> void each_row(const Rows<T>& rows, int threads, const Sort& sort) {
+  if (rows.length == 0) return;
+  if (rows.count < thread_count(threads)) {
+    for (std::int64_t row = 0; row < rows.count; ++row) sort(rows[row], row, threads);
     return;
   }
-  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / n);
-  run_tasks(threads, (rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    for (std::int64_t row = task * rows_a_task; row < std::min(rows, (task + 1) * rows_a_task); ++row) sort_one(row, 1);
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / rows.length);
+  run_tasks(threads, (rows.count + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    for (std::int64_t row = task * rows_a_task; row < std::min(rows.count, (task + 1) * rows_a_task); ++row) sort(rows[row], row, 1);
+  });
+}
+
+const SortNetworks& sort_networks() {
+  static const SortNetworks chosen = [] {
+#if defined(SINTER_SORT_X86)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+      return sort_networks_avx512();
+    if (__builtin_cpu_supports("avx2")) return sort_networks_avx2();
+#endif
+    return sort_networks_baseline();
+  }();
+  return chosen;
+}
+
+template <class T> bool suit_lanes(const Rows<T>& rows) { return rows.length > 0 && rows.length <= kLanesUpTo && rows.count >= kLanesFrom; }
+
+/// sort(the first of as many rows as a vector of keys has lanes, how many there are) for all rows.
+template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, int threads, const Sort& sort) {
+  constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / (rows.length * kLanes)) * kLanes;
+  run_tasks(threads, (rows.count + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    const std::int64_t end = std::min(rows.count, (task + 1) * rows_a_task);
+    for (std::int64_t row = task * rows_a_task; row < end; row += kLanes) sort(row, std::min(kLanes, end - row));
+  });
+}
+
+/// Memory for the longest columns, which are one in each lane.
+template <class Key> struct alignas(64) Columns {
+  static constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
+  Key& at(std::int64_t k, std::int64_t lane) { return keys[static_cast<std::size_t>(k * kLanes + lane)]; }
+  std::array<Key, kLanesUpTo * kLanes> keys;
+};
+
+template <class T> void sort_in_lanes(const Rows<T>& rows, T* to, int threads) {
+  using Key = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
+  const std::int64_t n = rows.length;
+  const SortNetworks& networks = sort_networks();
+  each_block<Key>(rows, threads, [&](std::int64_t first, std::int64_t count) {
+    Columns<Key> columns;
+    [[maybe_unused]] bool negative_zero = false;
+    for (std::int64_t lane = 0; lane < columns.kLanes; ++lane) {
+      const T* const from = rows[first + std::min(lane, count - 1)];  // lanes that are left over sort the last row again
+      for (std::int64_t k = 0; k < n; ++k) {
+        const BitsOf<T> key = to_key(from[k * rows.stride]);
+        if constexpr (!std::integral<T>) negative_zero |= key == to_key(std::bit_cast<T>(kTopBit<T>));
+        columns.at(k, lane) = key;
+      }
+    }
+    if constexpr (sizeof(Key) == 4) networks.keys32(columns.keys.data(), n);
+    else networks.keys64(columns.keys.data(), n);
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      T* const row = to + (first + lane) * n;
+      for (std::int64_t k = 0; k < n; ++k) row[k] = from_key<T>(static_cast<BitsOf<T>>(columns.at(k, lane)));
+      if constexpr (!std::integral<T>) {
+        if (!negative_zero) continue;
+        std::array<BitsOf<T>, kLanesUpTo> keys;
+        for (std::int64_t k = 0; k < n; ++k) keys[static_cast<std::size_t>(k)] = static_cast<BitsOf<T>>(columns.at(k, lane));
+        order_zeros(rows[first + lane], rows.stride, row, zeros_among<T>(keys.data(), n), n);
+      }
+    }
+  });
+}
+
+/// The place is the low half of a number of 64 bits, where the key has no more than 32, and beside it elsewhere.
+template <class T> void argsort_in_lanes(const Rows<T>& rows, std::int64_t* to, int threads) {
+  constexpr bool kBeside = sizeof(T) == 8;
+  const std::int64_t n = rows.length;
+  const SortNetworks& networks = sort_networks();
+  each_block<std::uint64_t>(rows, threads, [&](std::int64_t first, std::int64_t count) {
+    Columns<std::uint64_t> columns, places;
+    for (std::int64_t lane = 0; lane < columns.kLanes; ++lane) {
+      const T* const from = rows[first + std::min(lane, count - 1)];
+      for (std::int64_t k = 0; k < n; ++k) {
+        const std::uint64_t key = to_place_key(from[k * rows.stride]), place = static_cast<std::uint64_t>(k);
+        columns.at(k, lane) = kBeside ? key : key << 32 | place;
+        if constexpr (kBeside) places.at(k, lane) = place;
+      }
+    }
+    if constexpr (kBeside) networks.places(columns.keys.data(), places.keys.data(), n);
+    else networks.keys64(columns.keys.data(), n);
+    for (std::int64_t lane = 0; lane < count; ++lane)
+      for (std::int64_t k = 0; k < n; ++k)
+        to[(first + lane) * n + k] = static_cast<std::int64_t>(kBeside ? places.at(k, lane) : columns.at(k, lane) & 0xffffffff);
   });
 }
 
 }  // namespace
 
 void sort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
-  const std::int64_t n = operand.shape.back();
   visit_storage(operand.dtype, [&]<class T>() {
-    each_row<T>(operand, buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int inside) {
-      sort_row(from, stride, static_cast<T*>(result) + row * n, n, inside);
-    });
+    const Rows<T> rows(operand, buffer);
+    T* const to = static_cast<T*>(result);
+    if (suit_lanes(rows)) return sort_in_lanes(rows, to, threads);
+    each_row(rows, threads, [&](const T* from, std::int64_t row, int inside) { sort_row(from, rows.stride, to + row * rows.length, rows.length, inside); });
   });
 }
 
 void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
-  const std::int64_t n = operand.shape.back();
   visit_storage(operand.dtype, [&]<class T>() {
-    each_row<T>(operand, buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int inside) {
-      argsort_row(from, stride, static_cast<std::int64_t*>(result) + row * n, n, inside);
-    });
+    const Rows<T> rows(operand, buffer);
+    auto* const to = static_cast<std::int64_t*>(result);
+    if (suit_lanes(rows) && (sizeof(T) <= 4 || sort_networks().places)) return argsort_in_lanes(rows, to, threads);
+    each_row(rows, threads, [&](const T* from, std::int64_t row, int inside) { argsort_row(from, rows.stride, to + row * rows.length, rows.length, inside); });
   });
 }
 
 void argtopk_rows(const fuse::LibraryCall& call, const void* buffer, void* result, int threads) {
   const std::int64_t count = call.shape.back();
   visit_storage(call.operands[0].dtype, [&]<class T>() {
-    each_row<T>(call.operands[0], buffer, threads, [&](const T* from, std::int64_t stride, std::int64_t row, int) {
-      select_row(from, stride, static_cast<std::int64_t*>(result) + row * count, call.operands[0].shape.back(), count, call.ints[1] != 0);
+    const Rows<T> rows(call.operands[0], buffer);
+    each_row(rows, threads, [&](const T* from, std::int64_t row, int) {
+      select_row(from, rows.stride, static_cast<std::int64_t*>(result) + row * count, rows.length, count, call.ints[1] != 0);
     });
   });
 }

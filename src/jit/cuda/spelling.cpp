@@ -28,6 +28,11 @@ struct Function {
 constexpr Function kFunctions[] = {
     {"sn_abs", I, "@T sn_abs(@T a) { return a < 0 ? (@T)(0 - (@U)a) : a; }"},
     {"sn_abs", B, "@T sn_abs(@T a) { return a; }"},
+    // Of a negative x it is exp(x) / (1 + exp(x)): nothing overflows.
+    {"sn_sigmoid", F, R"(@T sn_sigmoid(@T a) {
+  const @T e = exp@f(-fabs@f(a));
+  return (a < 0 ? e : (@T)1) / (1 + e);
+})"},
     {"sn_sign", F, "@T sn_sign(@T a) { return a != a ? a : (@T)((a > 0) - (a < 0)); }"},
     {"sn_sign", I, "@T sn_sign(@T a) { return (@T)((a > 0) - (a < 0)); }"},
     {"sn_not", I, "@T sn_not(@T a) { return (@T)~a; }"},
