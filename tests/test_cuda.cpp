@@ -9,6 +9,7 @@
 #include "cuda_reference.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "jit/cuda/report.hpp"
+#include "sinter/half.hpp"
 
 using namespace sinter;
 using namespace sinter::test;
@@ -88,6 +89,173 @@ TEST_CASE("every elementwise op on every dtype, one and four elements at a time"
   }
 }
 
+namespace {
+
+/// The error in units of the last place of T, which below the normal numbers are all the same; a result of the wrong sign, or one infinity
+/// or NaN too many, is infinitely wrong.
+template <class T, class W>
+double error_in_ulps(T got, W expected) {
+  const T rounded = static_cast<T>(expected);
+  if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) && std::isnan(got) ? 0 : INFINITY;
+  if (std::signbit(got) != std::signbit(rounded)) return INFINITY;
+  const W largest = std::numeric_limits<T>::max();
+  const W ulp = std::ldexp(W(1), std::max(std::ilogb(std::min(std::fabs(expected), largest)), std::numeric_limits<T>::min_exponent - 1) - std::numeric_limits<T>::digits + 1);
+  if (std::isinf(got) || std::isinf(rounded))  // infinity is a step beyond the largest number
+    return got == rounded ? 0 : static_cast<double>(std::fabs(std::min(std::fabs(W(got)), largest + ulp) - std::min(std::fabs(expected), largest + ulp)) / ulp);
+  return static_cast<double>(std::fabs(W(got) - expected) / ulp);
+}
+
+float of_bits(std::uint64_t bits) {
+  const auto low = static_cast<std::uint32_t>(bits);
+  float value;
+  std::memcpy(&value, &low, 4);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("powers of float32 are within 1.1 ULP") {
+  Random random;
+  CAPTURE(random.seed);
+  constexpr std::size_t count = 1 << 18;
+  std::vector<float> a(count), b(count);
+  const float special[] = {0, -0.0f, 1, -1, 2, -2, 0.5f, -3, 2.5f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, 16777215.0f, -16777215.0f, 1.0000001f, 0.9999999f, 3e9f};
+  for (std::size_t i = 0; i < count; ++i) {
+    // Results of all sizes, from bases of all sizes and from ones close to 1; numbers of all bits; every pair of special ones.
+    switch (i % 6) {
+      case 0:
+        a[i] = static_cast<float>(std::exp2(random.uniform(-149, 128)));
+        break;
+      case 1:
+        a[i] = static_cast<float>(random.uniform(0.5, 2));
+        break;
+      case 2:
+        a[i] = static_cast<float>(1 + random.uniform(-1, 1) * std::exp2(random.uniform(-22, -1)));
+        break;
+      case 3:
+        a[i] = of_bits(random.engine());
+        b[i] = of_bits(random.engine());
+        continue;
+      case 4:
+        a[i] = static_cast<float>(random.uniform(-9, 9));
+        b[i] = static_cast<float>(random.integer(-20, 20));
+        continue;
+      default:
+        a[i] = special[random.integer(0, std::size(special) - 1)];
+        b[i] = special[random.integer(0, std::size(special) - 1)];
+        continue;
+    }
+    b[i] = a[i] == 1 ? 1 : static_cast<float>(random.uniform(-151, 129) / std::log2(a[i]));
+  }
+  NestBuilder n("powers", {count});
+  n.stage(false);
+  const int x = n.index({1}), base = n.load(f32, x), exponent = n.load(f32, x);
+  n.store(n.op(Op::power, {base, exponent}), x);
+  n.nest.schedule.vector = 4;
+  const Array y = run(n.nest, {a, b}, {count})[0];
+  double worst = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double error = error_in_ulps(y.at<float>(i), std::pow(double{a[i]}, double{b[i]}));
+    if (!(error <= 1.1)) FAIL(a[i], " ** ", b[i], " gives ", y.at<float>(i), ", ", error, " ULP off");
+    worst = std::max(worst, error);
+  }
+  MESSAGE("power: ", worst, " ULP");
+}
+
+TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
+  using W = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+  constexpr DType t = std::is_same_v<T, float> ? f32 : f64;
+  Random random;
+  CAPTURE(random.seed);
+  const T inf = std::numeric_limits<T>::infinity();
+  const T special[] = {0, -T(0), 1, -1, T(3), inf, -inf, std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
+  const int range = std::numeric_limits<T>::max_exponent;
+  const auto any = [&] {
+    if (random.integer(0, 9) == 0) return special[random.integer(0, std::size(special) - 1)];
+    const T size = static_cast<T>(std::ldexp(random.uniform(1, 2), static_cast<int>(random.integer(0, 2) ? random.integer(-6, 6) : random.integer(-range - 10, range - 1))));
+    return random.integer(0, 1) ? size : -size;
+  };
+  for (const jit::Form form : {jit::Form::rows, jit::Form::columns, jit::Form::pointwise})
+    for (const int vector : {1, t == f32 ? 4 : 2}) {
+      // A sum of one divisor and zeros is the divisor; then every element is divided by it, and the quotients by a literal.
+      const std::int64_t points = 4 * random.integer(4, 40), row = 4 * random.integer(4, 60);
+      const bool by_columns = form == jit::Form::columns;
+      NestBuilder n("quotients", form == jit::Form::pointwise ? std::vector<std::int64_t>{points, row} : std::vector<std::int64_t>{points},
+                    form == jit::Form::pointwise ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{row});
+      n.nest.schedule.form = form;
+      const int x = by_columns ? n.index({1, points}) : n.index({row, 1});
+      int divisor = -1;
+      if (form != jit::Form::pointwise) {
+        n.stage(true);
+        divisor = n.reduce(Op::reduce_max, n.load(t, x));
+      }
+      n.stage(form != jit::Form::pointwise);
+      const int a = n.load(t, x), literal = n.scalar(t);
+      const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
+      n.store(quotient, x);
+      n.store(n.op(Op::divide, {a, literal}), x);
+      n.nest.schedule.vector = vector;
+      if (form != jit::Form::pointwise) share_rows(n.nest, by_columns ? 256 : 32);
+      const std::size_t count = static_cast<std::size_t>(points * row);
+      std::vector<T> given(count), over(count);
+      for (T& v : given) v = any();
+      std::vector<T> largest(static_cast<std::size_t>(points));
+      const auto at = [&](std::int64_t p, std::int64_t r) { return static_cast<std::size_t>(by_columns ? r * points + p : p * row + r); };
+      for (std::int64_t p = 0; p < points; ++p) {
+        largest[static_cast<std::size_t>(p)] = any();
+        for (std::int64_t r = 0; r < row; ++r) given[at(p, r)] = any(), over[at(p, r)] = largest[static_cast<std::size_t>(p)];
+      }
+      const T by = any();
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &by, sizeof by);
+      std::vector<Array> inputs;
+      if (divisor >= 0) inputs.emplace_back(over);
+      inputs.emplace_back(given);
+      const std::vector<Array> y = run(n.nest, inputs, {count, count}, {bits});
+      CAPTURE(by);
+      for (std::int64_t p = 0; p < points; ++p)
+        for (std::int64_t r = 0; r < row; ++r) {
+          const auto check = [&](T got, T above, T below) {
+            const double error = error_in_ulps(got, W(above) / W(below));
+            // Rounded once, but for the last bits of the least numbers.
+            const bool least = std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
+            if (!(error <= (least ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
+          };
+          if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
+          check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
+        }
+    }
+}
+
+TEST_CASE("floats are rounded to 16 bits and used as floats again") {
+  Random random;
+  CAPTURE(random.seed);
+  constexpr std::size_t count = 1 << 14;
+  std::vector<float> a(count);
+  for (float& v : a) v = random.integer(0, 1) ? of_bits(random.engine()) : static_cast<float>(random.uniform(-2, 2));
+  for (const DType t : {DType::float16, DType::bfloat16})
+    for (const int vector : {1, 2, 8}) {
+      NestBuilder n("halves", {count});
+      n.stage(false);
+      const int x = n.index({1});
+      const int narrow = n.cast(n.load(f32, x), t);
+      n.store(narrow, x);
+      n.store(n.cast(narrow, f32), x);
+      n.nest.schedule.vector = vector;
+      const std::vector<Array> results = run(n.nest, {a}, {count, count});
+      const Array& y = results[0];
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto right = [&](auto expected) {
+          const auto got = y.at<decltype(expected)>(i);
+          const float again = results[1].at<float>(i);
+          if (std::isnan(a[i])) return std::isnan(static_cast<float>(got)) && std::isnan(again);
+          return got.bits == expected.bits && bits_of(again) == bits_of(static_cast<float>(expected));
+        };
+        if (!(t == DType::float16 ? right(half(a[i])) : right(bfloat16(a[i])))) FAIL(a[i], " as ", name(t), ", vectors of ", vector, ": ", y.at<std::uint16_t>(i));
+      }
+    }
+}
+
 TEST_CASE("casts between all dtypes") {
   Random random;
   CAPTURE(random.seed);
@@ -151,12 +319,18 @@ TEST_CASE("softmax of rows: a block or a warp to a row") {
   for (int row_threads : {32, 128, 256})
     for (int vector : {1, 2, 4})
       for (bool persistent : {true, false}) {
-        const std::int64_t rows = random.integer(1, 40), columns = 4 * random.integer(1, 400);
+        const bool whole = persistent && random.integer(0, 1);
+        const int whole_steps = static_cast<int>(random.integer(1, 5));
+        const std::int64_t rows = random.integer(1, 40), columns = whole ? whole_steps * row_threads * vector : 4 * random.integer(1, 400);
+        CAPTURE(whole);
         CAPTURE(row_threads);
         CAPTURE(vector);
         CAPTURE(persistent);
         LoopNest nest = softmax(rows, columns, row_threads, vector, persistent, vector != 4);
-        if (persistent && random.integer(0, 1)) {  // a persistent buffer in registers: as many steps as the row takes, or more
+        if (whole) {
+          nest.schedule.row_steps = whole_steps;
+          nest.schedule.whole = true;
+        } else if (persistent && random.integer(0, 1)) {  // a persistent buffer in registers: as many steps as the row takes, or more
           const std::int64_t step = row_threads * vector;
           nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
         }
@@ -193,6 +367,12 @@ TEST_CASE("what lies in registers takes no shared and no local memory") {
   compile_for_all_targets(nest);
   CHECK(jit::cuda::geometry(nest, nest.ints, 132).shared == 0);
   nest.schedule.row_steps = 4;  // half of the row
+  CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
+  nest.schedule.row_steps = 8;
+  nest.schedule.whole = true;
+  compile_for_all_targets(nest);
+  CHECK(jit::cuda::geometry(nest, nest.ints, 132).shared == 0);
+  nest.schedule.row_steps = 9;  // the last one has no points
   CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
   nest.schedule.row_steps = 8;
   if (skipped_without_nvrtc("asking for local memory")) return;

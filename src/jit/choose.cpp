@@ -186,6 +186,7 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
 }
 
 constexpr int kLeastLanes = 8;       // that share a row
+constexpr int kMostSteps = 32;       // of a row that is kept in registers
 constexpr int kKeptRegisters = 32;   // of a row's kept values, and with what else lives at once:
 constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocessor
 
@@ -303,10 +304,33 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   }
   fuse::Size persistent_bytes = 0;
   for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
+  // What is kept lies in registers while that leaves each multiprocessor its blocks; asked for, while a thread has them.
+  const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && wish.number("row_steps", 1) != 0;
+  const auto keep_in_registers = [&](int threads, int row_threads) {
+    if (!may_keep) return false;
+    const int step = row_threads * schedule.vector;
+    int each = 0;
+    for (auto dtype : nest.persistent) each += schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
+    const auto fits = [&](int steps) {
+      const int registers = fuse::live_registers(kernel, schedule.vector) + steps * each;
+      return wish.has("row_steps") ? registers <= limits.registers : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
+    };
+    // A row that ends with a step is not asked at each whether there is more of it. Of others a kernel serves all lengths up to a power of two.
+    int steps = power_of_two(wish.number("row_steps", 1), kMostSteps);
+    const std::int64_t exact = row.hint() / step;
+    const bool may_be_whole = row.hint() == exact * step && (wish.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMostSteps);
+    schedule.whole = may_be_whole && fits(static_cast<int>(exact)) && row == exact * step;
+    if (schedule.whole) steps = static_cast<int>(exact);
+    while (!schedule.whole && !wish.has("row_steps") && steps < kMostSteps && row > steps * step) steps *= 2;
+    schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
+    return schedule.row_steps > 0;
+  };
   // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
-  while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector) shared_by *= 2;
+  while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector &&
+         !keep_in_registers(shared_by, shared_by))
+    shared_by *= 2;
   schedule.threads = shared_by;
   schedule.row_threads = warp ? 32 : shared_by;
   // Of a very short row each lane has up to four vectors, so that all lanes have some.
@@ -320,15 +344,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
       schedule.row_threads = row_threads;
     }
   }
-  if (nest.persistent.empty() || scans || nest.chunk_axis >= 0 || wish.number("row_steps", 1) == 0) return;
-  // What is kept lies in registers while that leaves each multiprocessor its blocks; asked for, while a thread has them.
-  const int step = schedule.row_threads * schedule.vector;
-  int steps = power_of_two(wish.number("row_steps", 1), 32), each = 0;
-  while (!wish.has("row_steps") && steps < 32 && row > steps * step) steps *= 2;
-  for (auto dtype : nest.persistent) each += schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
-  const int registers = fuse::live_registers(kernel, schedule.vector) + steps * each;
-  const bool fits = wish.has("row_steps") ? registers <= limits.registers : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / schedule.threads);
-  if (fits && row <= steps * step) schedule.row_steps = steps;
+  keep_in_registers(schedule.threads, schedule.row_threads);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ struct Schedule {
   int threads = 256;      // of a block; columns: 32 beside each other, the others share the rows
   int row_threads = 256;  // rows: threads that share one; 8, 16 or 32 (of a warp, several rows a block) or all
   int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that persistent buffers are registers; 0: a loop, and shared memory
+  bool whole = false;     // rows: every row has a point for each thread at every step
   int side = 128;         // contraction: points of a block's square each way; a thread has a sixteenth of them
   int left = -1, right = -1;  // contraction: the axes along which either operand changes; threads beside each other walk the right one
   int blocks = 32;        // of the grid for each multiprocessor, at most

@@ -85,9 +85,9 @@ std::string entry_of(const std::string& source) {
   return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
 }
 
-/// Inline PTX of one operand and one result becomes a call of the prelude's function of that name.
+/// Inline PTX of one or two operands and one result becomes a call of the prelude's function of that name.
 std::string without_ptx(const std::string& source) {
-  static const std::regex pattern(R"re(asm\("([\w.]+) %0, %1;" : "=\w"\((\w+)\) : "\w"\((\w+)\)\);)re");
+  static const std::regex pattern(R"re(asm\("([\w.]+) %0, %1(?:, %2)?;" : "=\w"\((\w+)\) : "\w"\(([\w.]+)\)(?:, "\w"\(([\w.]+)\))?\);)re");
   std::string text;
   auto from = source.begin();
   for (std::sregex_iterator it(source.begin(), source.end(), pattern), end; it != end; ++it) {
@@ -95,7 +95,7 @@ std::string without_ptx(const std::string& source) {
     for (char& c : function)
       if (c == '.') c = '_';
     text.append(from, source.begin() + it->position());
-    text += (*it)[2].str() + " = cuda_emulator::" + function + "(" + (*it)[3].str() + ");";
+    text += (*it)[2].str() + " = cuda_emulator::" + function + "(" + (*it)[3].str() + ((*it)[4].matched ? ", " + (*it)[4].str() : "") + ");";
     from = source.begin() + it->position() + it->length();
   }
   return text.append(from, source.end());

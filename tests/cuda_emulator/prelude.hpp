@@ -10,12 +10,12 @@ double fabs(double), floor(double), ceil(double), rint(double), trunc(double), s
     log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
     atan(double), sinh(double), cosh(double), tanh(double), asinh(double), acosh(double), atanh(double),
     cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double), atan2(double, double), hypot(double, double), fmod(double, double),
-    copysign(double, double), nextafter(double, double), ldexp(double, int), fma(double, double, double);
+    fmin(double, double), fmax(double, double), copysign(double, double), nextafter(double, double), ldexp(double, int), fma(double, double, double);
 float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
     logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
     atanf(float), sinhf(float), coshf(float), tanhf(float), asinhf(float), acoshf(float), atanhf(float),
     cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), hypotf(float, float), fmodf(float, float),
-    copysignf(float, float), nextafterf(float, float), ldexpf(float, int), fmaf(float, float, float);
+    fminf(float, float), fmaxf(float, float), copysignf(float, float), nextafterf(float, float), ldexpf(float, int), fmaf(float, float, float);
 }
 
 // What rounding the argument of erfc does, which is much far out, is put right.
@@ -81,6 +81,25 @@ inline unsigned short cvt_rn_f16_f32(float x) {
   __builtin_memcpy(&bits, &value, 2);
   return bits;
 }
+inline unsigned short cvt_rn_bf16_f32(float x) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return x != x ? 0x7fff : static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+// The first operand becomes the upper half.
+inline unsigned cvt_rn_f16x2_f32(float high, float low) { return static_cast<unsigned>(cvt_rn_f16_f32(high)) << 16 | cvt_rn_f16_f32(low); }
+inline unsigned cvt_rn_bf16x2_f32(float high, float low) { return static_cast<unsigned>(cvt_rn_bf16_f32(high)) << 16 | cvt_rn_bf16_f32(low); }
+// NaNs are one NaN, and -0 is less than +0.
+inline float max_NaN_f32(float a, float b) {
+  if (a != a || b != b) return __builtin_nanf("0x3fffff");
+  return a == b ? (__builtin_signbit(a) ? b : a) : a > b ? a : b;
+}
+inline float min_NaN_f32(float a, float b) {
+  if (a != a || b != b) return __builtin_nanf("0x3fffff");
+  return a == b ? (__builtin_signbit(a) ? a : b) : a < b ? a : b;
+}
+// Within 1 ULP on a GPU, here as far off as that, so that nothing relies on better.
+inline float rcp_approx_ftz_f32(float x) { return 1 / x * (1 - 0x1p-24f); }
 }  // namespace cuda_emulator
 
 template <class T>

@@ -38,7 +38,7 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
     throw InternalError(
         fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
   const std::int64_t kept = static_cast<std::int64_t>(nest.schedule.row_steps) * nest.schedule.row_threads * nest.schedule.vector;
-  if (nest.schedule.row_steps > 0 && row > kept)
+  if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != kept : row > kept))
     throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.schedule.wide_index) return;

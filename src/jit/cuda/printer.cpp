@@ -23,14 +23,14 @@ namespace {
 
 class Printer {
  public:
-  explicit Printer(const LoopNest& nest)
+  Printer(const LoopNest& nest, int sm)
       : nest_(nest),
         form_(nest.schedule.form),
         width_(nest.schedule.vector),
         int_(nest.schedule.wide_index ? "long long" : "int"),
         count_(nest.schedule.wide_index ? "long long" : "unsigned int"),
         turned_(form_ == Form::tiles ? turnable_inputs(nest) : std::vector<int>()),
-        helpers_(nest.fast_math),
+        helpers_(nest.fast_math, sm),
         value_(nest.instrs.size()) {}
 
   std::string print() {
@@ -153,6 +153,7 @@ class Printer {
     if (!nest_.persistent.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no persistent buffer");
     if (nest_.schedule.tail && (form_ != Form::pointwise || nest_.parallel != 1)) fail("only points along one axis end within a vector");
     if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
+    if (nest_.schedule.whole && !in_registers()) fail("only what is kept in registers goes by a number of steps");
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
     for (const Instr& instr : nest_.instrs)
@@ -278,6 +279,40 @@ class Printer {
     line("const {} row_points = {};", count_, product);
   }
 
+  // ---- divisors -----------------------------------------------------------------------------------------------
+
+  /// The divisor's own value: a literal's is known before anything is computed.
+  std::string divisor_value(int id) const {
+    const Instr& instr = nest_.instrs[id];
+    return instr.kind == Instr::Kind::scalar ? fmt::format("c{}", instr.input) : value_[id];
+  }
+  /// Names what many quotients are divided by, ahead of the loop of `stage`: literals, and (not `literals`) what is computed once for a
+  /// point. Down columns by vectors each lane has a divisor of its own.
+  void name_divisors(const Stage& stage, bool literals) {
+    for (const int id : stage.body) {
+      const Instr& quotient = nest_.instrs[id];
+      if (quotient.kind != Instr::Kind::op || quotient.op != Op::divide || !helpers_.shares_divisor(quotient.dtype)) continue;
+      const int id_of_divisor = quotient.args[1];
+      const Instr& divisor = nest_.instrs[id_of_divisor];
+      const bool literal = divisor.kind == Instr::Kind::scalar;
+      if (literal != literals || divisors_.count(id_of_divisor)) continue;
+      if (!literal && (divisor.row || !stage.row || std::find(stage.body.begin(), stage.body.end(), id_of_divisor) != stage.body.end())) continue;
+      const std::string name = fmt::format("{}_divisor", literal ? divisor_value(id_of_divisor) : divisor.name), type = helpers_.divisor_type(quotient.dtype);
+      if (!literal && form_ == Form::columns && width_ > 1) {
+        line("{} {}[{}];", type, name, width_);
+        lanes(true, [&] { line("{}[lane] = sn_make_divisor({});", name, divisor_value(id_of_divisor)); });
+        divisors_[id_of_divisor] = name + "[lane]";
+      } else {
+        line("const {} {} = sn_make_divisor({});", type, name, divisor_value(id_of_divisor));
+        divisors_[id_of_divisor] = name;
+      }
+    }
+  }
+  void name_literal_divisors() {
+    for (const Stage& stage : nest_.stages)
+      if (stage.row || form_ == Form::pointwise) name_divisors(stage, true);
+  }
+
   // ---- bodies -------------------------------------------------------------------------------------------------
 
   /// True where the stage's values differ from lane to lane.
@@ -354,7 +389,14 @@ class Printer {
         throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
     }
     auto arg = [&](int i) { return instr.args[i] >= 0 ? value_[instr.args[i]] : std::string(); };
+    // What is rounded to 16 bits and used as a float again.
+    if (instr.op == Op::cast && is_storage_only(instr.operand) && instr.dtype == DType::float32) {
+      const Instr& narrow = nest_.instrs[instr.args[0]];
+      if (narrow.kind == Instr::Kind::op && narrow.op == Op::cast && narrow.operand == DType::float32) return helpers_.rounded(instr.operand, value_[narrow.args[0]]);
+    }
     if (instr.op == Op::cast) return helpers_.cast(instr.operand, instr.dtype, arg(0));
+    if (const auto divisor = divisors_.find(instr.args[1]); instr.op == Op::divide && divisor != divisors_.end())
+      return fmt::format("sn_divide({}, {})", arg(0), divisor->second);
     return helpers_.spell(instr.op, instr.operand, arg(0), arg(1), arg(2));
   }
 
@@ -617,6 +659,7 @@ class Printer {
 
   void pointwise() {
     print_points();
+    if (width_ > 1) name_literal_divisors();
     const std::string thread = fmt::format("({})blockIdx.x * {} + threadIdx.x", count_, nest_.schedule.threads);
     if (width_ > 1)
       open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_, nest_.schedule.threads);
@@ -655,11 +698,13 @@ class Printer {
       line("const {} outer = line_of_tiles / tiles_down;", count_);
       unflatten("outer", axes_between(0, down), [&](int a) { return is_used(a); });
     }
+    // Past the end of an axis its last point is read again, and not stored: without branches all reads of a tile are under way at once.
     const auto points = [&](const char* x, const char* y) {
       line("#pragma unroll");
       open("for (unsigned int y = threadIdx.y; y < {}; y += {})", kWarp, rows);
-      line("const {0} {1} = ({0})(first_across + {2}), {3} = ({0})(first_down + {4});", int_, axis(across), x, axis(down), y);
-      line("if ({} >= s{} || {} >= s{}) continue;", axis(across), across, axis(down), down);
+      const std::string x_at = fmt::format("first_across + {}", x), y_at = fmt::format("first_down + {}", y);
+      line("const bool x_inside = {} < s{}, y_inside = {} < s{};", x_at, across, y_at, down);
+      line("const {0} {1} = x_inside ? ({0})({2}) : s{3} - 1, {4} = y_inside ? ({0})({5}) : s{6} - 1;", int_, axis(across), x_at, across, axis(down), y_at, down);
     };
     if (!turned_.empty()) {
       points("y", "threadIdx.x");
@@ -670,7 +715,7 @@ class Printer {
     points("threadIdx.x", "y");
     const Stage all = all_stages();
     name_point_indices(all);
-    stage_body(all, "");
+    stage_body(all, "x_inside && y_inside");
     close();
     if (!turned_.empty()) line("__syncthreads();  // before the next tile is read");
     close();
@@ -684,6 +729,7 @@ class Printer {
     if (warp) line("const unsigned int thread = threadIdx.x & {};", sharing - 1);
     else line("const unsigned int thread = threadIdx.x;");
     declare_persistent(warp);
+    name_literal_divisors();
     if (warp && sharing < kWarp) {
       // The lanes of a warp meet in its shuffles, whatever row they have: those past the last one compute that again and store nothing.
       open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, rows_per_block(nest_));
@@ -691,8 +737,9 @@ class Printer {
       line("const {} point = inside ? first + threadIdx.x / {} : points - 1;", count_, sharing);
       row_owner_ = "inside";
     } else if (warp) {
-      open("for ({0} point = ({0})blockIdx.x * {1} + threadIdx.x / {2}; point < points; point += ({0})gridDim.x * {1})", count_,
-           rows_per_block(nest_), kWarp);
+      // The first lane's number, which all have: from the shuffle the compiler knows that a warp's lanes go round together.
+      line("const unsigned int warp = __shfl_sync(0xffffffffu, threadIdx.x / {}, 0);", kWarp);
+      open("for ({0} point = ({0})blockIdx.x * {1} + warp; point < points; point += ({0})gridDim.x * {1})", count_, rows_per_block(nest_));
     } else open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
     unflatten_point();
     print_row_points();
@@ -702,6 +749,7 @@ class Printer {
         stage_body(stage, both(row_owner_, "thread == 0"));
         continue;
       }
+      name_divisors(stage, false);
       declare_accumulators(stage);
       row_loop(stage);
       combine_row(stage);
@@ -773,7 +821,7 @@ class Printer {
     open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
     const std::string at = fmt::format("({})step * {} + thread", count_, nest_.schedule.row_threads);
     line("const {} row = {};", count_, width_ > 1 ? fmt::format("({}) * {}", at, width_) : at);
-    line("if (row >= row_points) continue;");
+    if (!nest_.schedule.whole) line("if (row >= row_points) continue;");
     unflatten_row(stage);
     stage_body(stage, row_owner_);
     close();
@@ -825,6 +873,7 @@ class Printer {
     const int threads_y = nest_.schedule.threads / kWarp;
     print_points();
     if (threads_y > 1) declare_parts(fmt::format("[{}][{}]", threads_y, kWarp * width_));
+    name_literal_divisors();
     // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last
     // point computes the last one again, over no rows, and stores nothing.
     open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, kWarp * width_);
@@ -839,6 +888,7 @@ class Printer {
         stage_body(stage, "inside && threadIdx.y == 0");
         continue;
       }
+      name_divisors(stage, false);
       declare_accumulators(stage);
       start_scans(stage);
       thread_loop(stage, "threadIdx.y", "own_row_points", threads_y);
@@ -1059,6 +1109,7 @@ class Printer {
   bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
   std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;  // inner indices that have a name here
+  std::map<int, std::string> divisors_;  // what holds the reciprocal of a value that others are divided by
 };
 
 }  // namespace
@@ -1069,7 +1120,7 @@ Source generate_cuda(const LoopNest& nest, int sm) {
   source.target = fmt::format("sm_{}", sm);
   source.options = fmt::format("--gpu-architecture=sm_{} --std=c++17 {}", sm, nest.fast_math ? "--use_fast_math" : "--fmad=false");
   source.entry = nest.name;
-  source.text = cuda::Printer(nest).print();
+  source.text = cuda::Printer(nest, sm).print();
   return source;
 }
 

@@ -20,6 +20,46 @@ struct Function {
   int accepts;            // dtype classes this text serves
   std::string_view text;  // body and result: "@T name(@T a) { ... }"
 };
+// Of one type, in one instruction where the architecture has it; these go before the others.
+struct Instruction {
+  std::string_view name;
+  DType dtype;
+  int sm;  // the first architecture that has it
+  std::string_view text;
+};
+constexpr Instruction kInstructions[] = {
+    {"sn_min", DType::float32, 80, R"(float sn_min(float a, float b) {
+  float x;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+  return x;
+})"},
+    {"sn_max", DType::float32, 80, R"(float sn_max(float a, float b) {
+  float x;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+  return x;
+})"},
+    {"sn_to_bfloat16", DType::bfloat16, 80, R"(unsigned short sn_to_bfloat16(float x) {
+  unsigned short a;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(a) : "f"(x));
+  return a;
+})"},
+    // As a float again: the pair of it and 0. (Of two that are stored beside each other the compiler makes a pair itself.)
+    {"sn_round_bfloat16", DType::bfloat16, 80, R"(float sn_round_bfloat16(float x) {
+  unsigned int bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.0f));
+  return __int_as_float(bits);
+})"},
+    {"sn_reciprocal", DType::float32, 75, R"(float sn_reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+})"},
+};
+const Instruction* instruction(std::string_view name, DType dtype, int sm) {
+  for (const Instruction& i : kInstructions)
+    if (i.name == name && i.dtype == dtype && sm >= i.sm) return &i;
+  return nullptr;
+}
 
 // Integers wrap: their arithmetic is done in the unsigned twin. Division and remainder follow NumPy: by zero they
 // give 0, and the remainder takes the divisor's sign. For bool, add is or and multiply is and, as in NumPy.
@@ -142,13 +182,49 @@ constexpr Conversion kConversions[] = {
 })"},
 };
 
+// a^b is 2^(b log2 |a|). The logarithm is a whole number and that of a number f + 1 between the roots of 1/2 and 2, by the series in
+// s = f / (2 + f), as a sum of two floats: `log`, and `low`, what rounding left of it. So up to the largest results little more is lost
+// than by the last polynomial, 2^g for |g| <= 1/2: 1.1 ULP are the most that was found (tests/test_cuda.cpp).
+constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
+  const float infinity = __int_as_float(0x7f800000), size = fabsf(a);
+  const bool tiny = size < 0x1p-126f;
+  const int bits = __float_as_int(tiny ? size * 0x1p+24f : size), power = (bits - 0x3f3504f3) & 0xff800000;
+  const float whole = fmaf((float)power, 0x1p-23f, tiny ? -24.0f : 0.0f), f = __int_as_float(bits - power) - 1;
+  const float r = sn_reciprocal(2 + f), s = f * r, s_low = fmaf(-s, f, fmaf(-2, s, f)) * r;
+  const float v = s * s, w = s * v, w_low = fmaf(s, fmaf(s, s, -v), fmaf(s, v, -w));
+  const float t = s * 0x1.715476p+1f, c = w * 0x1.ec709ep-1f;
+  const float t_low = fmaf(s_low, fmaf(v, 0x1.715476p+1f, 0x1.715476p+1f), fmaf(s, 0x1.4ae0c0p-25f, fmaf(s, 0x1.715476p+1f, -t)));
+  const float c_low = fmaf(w_low, 0x1.ec709ep-1f, fmaf(w, 0x1.ec709ep-1f, -c));
+  const float rest = fmaf(fmaf(0x1.59eefep-2f, v, 0x1.a5bbf4p-2f), v, 0x1.27770ep-1f);
+  const float sum = whole + t, log = sum + c;
+  const float low = fmaf(w * v, rest, c_low) + t_low + (t - (sum - whole) + (c - (log - sum)));
+  const float p = b * log, q = fminf(fmaxf(p, -200.0f), 200.0f), q_low = q == p ? fmaf(b, low, fmaf(b, log, -p)) : 0.0f;
+  const float shifted = q + 0x1.8p+23f, g = q - (shifted - 0x1.8p+23f) + q_low;
+  float e = fmaf(0x1.416b52p-13f, g, 0x1.5f082ep-10f);
+  e = fmaf(e, g, 0x1.3b2de0p-7f);
+  e = fmaf(e, g, 0x1.c6af7cp-5f);
+  e = fmaf(e, g, 0x1.ebfbdcp-3f);
+  e = fmaf(e, g, 0x1.62e430p-1f);
+  e = fmaf(e, g, 1.0f);
+  const unsigned int n = __float_as_int(shifted), half = n >> 1;
+  const float result = e * __int_as_float(0x3f800000u + (half << 23)) * __int_as_float(0x3f800000u + ((n - half) << 23));
+  if (a > 0 && a < infinity && fabsf(b) < infinity) return result;
+  if (b == 0 || a == 1) return 1;
+  if (a != a || b != b) return a + b;
+  const bool finite = fabsf(b) < infinity;
+  const float odd = finite ? fabsf(b - 2 * truncf(b * 0.5f)) : 0.0f;
+  float special = size == 1 ? 1.0f : (size < 1) == (b < 0) ? infinity : 0.0f;
+  if (finite && size > 0 && size < infinity) special = odd == 0 || odd == 1 ? result : __int_as_float(0x7fffffff);
+  return odd == 1 && __float_as_int(a) < 0 ? -special : special;
+})";
+
 struct FloatFunction {
   std::string_view name, base;
   int arity;
 };
 constexpr FloatFunction kThroughDouble[] = {
     {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
-    {"sn_sinh", "sinh", 1}, {"sn_pow", "pow", 2},   {"sn_atan2", "atan2", 2},
+    {"sn_sinh", "sinh", 1}, {"sn_atan2", "atan2", 2},
     {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1},
     {"sn_erfc", "erfc", 1},   {"sn_lgamma", "lgamma", 1},
 };
@@ -199,6 +275,8 @@ std::string instantiate(std::string_view text, DType t) {
 
 std::string special_text(std::string_view name, DType t, bool fast_math) {
   const std::string_view T = cpp_type(t);
+  if (name == "sn_pow" && t == DType::float32 && !fast_math) return std::string(kPower);
+  if (name == "sn_pow") return fmt::format("{0} sn_pow({0} a, {0} b) {{ return pow{1}(a, b); }}", T, suffix(t));
   for (const FloatFunction& f : kThroughDouble) {
     if (name != f.name) continue;
     const bool wide = t == DType::float32 && !fast_math, two = f.arity == 2;
@@ -244,16 +322,6 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
   return {};
 }
 
-std::string function_text(std::string_view name, DType t, bool fast_math) {
-  std::string text = special_text(name, t, fast_math);
-  for (const Conversion& f : kConversions)
-    if (f.name == name && f.dtype == t) text = f.text;
-  for (const Function& f : kFunctions)
-    if (f.name == name && (f.accepts & trace::dtype_class(t))) text = instantiate(f.text, t);
-  if (text.empty()) throw InternalError(fmt::format("no CUDA helper {} for {}", name, sinter::name(t)));
-  return "__device__ __forceinline__ " + text + "\n";
-}
-
 constexpr int kWarp = 32;
 
 std::string warp_function(Op reduction, int lanes) {
@@ -271,6 +339,20 @@ std::string_view cpp_type(DType dtype) { return traits(dtype).cuda; }
 
 void Helpers::use(std::string_view name, DType dtype) { add_once(functions_, std::pair(std::string(name), dtype)); }
 
+std::string Helpers::function_text(std::string_view name, DType t) const {
+  std::string text;
+  if (const Instruction* found = instruction(name, t, sm_)) text = found->text;
+  else text = special_text(name, t, fast_math_);
+  if (text.empty())
+    for (const Conversion& f : kConversions)
+      if (f.name == name && f.dtype == t) text = f.text;
+  if (text.empty())
+    for (const Function& f : kFunctions)
+      if (f.name == name && (f.accepts & trace::dtype_class(t))) text = instantiate(f.text, t);
+  if (text.empty()) throw InternalError(fmt::format("no CUDA helper {} for {}", name, sinter::name(t)));
+  return "__device__ __forceinline__ " + text + "\n";
+}
+
 void Helpers::use_all_in(const std::string& expression, DType dtype) {
   for (std::size_t at = expression.find("sn_"); at != std::string::npos; at = expression.find("sn_", at + 1)) {
     if (at > 0 && (std::isalnum(static_cast<unsigned char>(expression[at - 1])) || expression[at - 1] == '_')) continue;
@@ -285,6 +367,7 @@ std::string Helpers::spell(Op op, DType operand, const std::string& a, const std
   if (row.kind != trace::OpKind::elementwise || column.empty())
     throw InternalError(fmt::format("{} on {} has no CUDA spelling", row.name, sinter::name(operand)));
   use_all_in(std::string(column), operand);
+  if (op == Op::power && operand == DType::float32 && !fast_math_) use("sn_reciprocal", operand);  // which kPower calls
   return fmt::format(fmt::runtime(column), a, b, c, fmt::arg("f", suffix(operand)), fmt::arg("T", cpp_type(operand)),
                      fmt::arg("U", unsigned_twin(operand)));
 }
@@ -330,6 +413,40 @@ std::string Helpers::vector_type(DType dtype, int width) {
   return fmt::format("sn_{}x{}", name(dtype), width);
 }
 
+std::string Helpers::rounded(DType dtype, const std::string& a) {
+  const std::string function = fmt::format("sn_round_{}", name(dtype));
+  if (!instruction(function, dtype, sm_)) return cast(dtype, DType::float32, cast(DType::float32, dtype, a));
+  use(function, dtype);
+  return fmt::format("{}({})", function, a);
+}
+
+std::string Helpers::divisor_type(DType dtype) {
+  add_once(divisors_, dtype);
+  if (dtype == DType::float32) use("sn_reciprocal", dtype);
+  return fmt::format("sn_divisor_{}", name(dtype));
+}
+
+// With the reciprocal r of a divisor b known, a quotient is q = a r put right by what it leaves of a, (a - b q) r: as division, but for the
+// last bit of results below the normal numbers (and 1.5 ULP where a itself is one of those). Both are scaled so that r is neither 0 nor
+// infinite unless b is; b is made positive, so that a rest of 0 keeps the sign of a 0. Of infinities and NaNs q is right as it is.
+std::string Helpers::divisor_text(DType t) const {
+  const bool single = t == DType::float32;
+  return fmt::format(R"(struct sn_divisor_{0} {{ {1} scale, value, reciprocal; }};
+__device__ __forceinline__ sn_divisor_{0} sn_make_divisor({1} b) {{
+  const {1} size = fabs{2}(b), scale = copysign{2}(size < {3} ? {4} : size > {4} ? {3} : 1, b), value = b * scale;
+  {6}
+}}
+__device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
+  const {1} scaled = a * b.scale, quotient = scaled * b.reciprocal, beyond = fma{2}(b.value, quotient, -scaled);
+  return fabs{2}(beyond) <= {5} ? fma{2}(-beyond, b.reciprocal, quotient) : quotient;
+}}
+)",
+                     name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
+                     // Without the branch for what division has to look at, and a value here is not.
+                     single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
+                            : "return {scale, value, 1 / value};");
+}
+
 std::string Helpers::text() const {
   std::string out;
   auto vectors = vectors_;
@@ -339,13 +456,18 @@ std::string Helpers::text() const {
                        cpp_type(t), width);
   auto functions = functions_;
   std::sort(functions.begin(), functions.end());
-  for (const auto& [name, t] : functions) out += function_text(name, t, fast_math_);
+  // Single instructions come first: the others may call them.
+  std::stable_partition(functions.begin(), functions.end(), [&](const auto& f) { return instruction(f.first, f.second, sm_) != nullptr; });
+  for (const auto& [name, t] : functions) out += function_text(name, t);
+  for (const DType t : divisors_) out += divisor_text(t);
   auto reductions = reductions_;
   std::sort(reductions.begin(), reductions.end());
-  Helpers spelling(fast_math_);
+  Helpers spelling(fast_math_, sm_);
   for (auto [reduction, t, lanes] : reductions) {
-    // The butterfly gives every lane the same tree; where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides.
-    const bool same_bits = !is_floating(t) || reduction == Op::reduce_sum || reduction == Op::reduce_prod;
+    // The butterfly gives every lane the same tree; where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides. The
+    // instructions for min and max take -0 for less than +0 and give one NaN.
+    const bool same_bits = !is_floating(t) || reduction == Op::reduce_sum || reduction == Op::reduce_prod ||
+                           instruction(reduction == Op::reduce_max ? "sn_max" : "sn_min", t, sm_);
     out += fmt::format(R"(__device__ __forceinline__ {0} {1}({0} a) {{
   for (int distance = {4}; distance > 0; distance >>= 1) {{
     const {0} b = __shfl_xor_sync(0xffffffffu, a, distance);

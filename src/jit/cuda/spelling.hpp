@@ -18,7 +18,8 @@ std::string_view cpp_type(DType dtype);
 /// call, in a fixed order.
 class Helpers {
  public:
-  explicit Helpers(bool fast_math) : fast_math_(fast_math) {}
+  /// `sm`: the architecture, 90 for sm_90.
+  Helpers(bool fast_math, int sm) : fast_math_(fast_math), sm_(sm) {}
 
   /// An elementwise op other than cast on operands of one dtype, as an expression.
   std::string spell(trace::Op op, DType operand, const std::string& a, const std::string& b = {}, const std::string& c = {});
@@ -29,16 +30,25 @@ class Helpers {
   std::string warp_reduce(trace::Op reduction, DType dtype, int lanes, const std::string& a);
   /// The name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
   std::string vector_type(DType dtype, int width);
+  /// A float rounded to a type of 16 bits, as a float.
+  std::string rounded(DType dtype, const std::string& a);
+  /// True where quotients of one divisor share its reciprocal. Then sn_make_divisor(b) gives this type, and sn_divide(a, that) is a / b.
+  bool shares_divisor(DType dtype) const { return !fast_math_ && (dtype == DType::float32 || dtype == DType::float64); }
+  std::string divisor_type(DType dtype);
 
   std::string text() const;
 
  private:
   void use(std::string_view name, DType dtype);
   void use_all_in(const std::string& expression, DType dtype);
+  std::string function_text(std::string_view name, DType dtype) const;
+  std::string divisor_text(DType dtype) const;
 
   bool fast_math_;
+  int sm_;
   std::vector<std::pair<std::string, DType>> functions_;
   std::vector<std::pair<DType, int>> vectors_;
+  std::vector<DType> divisors_;
   std::vector<std::tuple<trace::Op, DType, int>> reductions_;  // with the lanes
 };
 
