@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "bench.hpp"
+#include "sinter/freeze.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sn = sinter;
@@ -23,14 +24,16 @@ int main() {
   const auto report = [&](const char* what, const std::function<void()>& work) {
     for (int k = 0; k < 100; ++k) work();
     std::vector<double> times;
-    const std::uint64_t before = calls();
+    const std::uint64_t before = calls(), kernels_before = sn::counters().kernels_launched;
     for (int round = 0; round < kRounds; ++round)
       times.push_back(bench::seconds([&] {
                         for (int k = 0; k < kTimes; ++k) work();
                       }) /
                       kTimes * 1e6);
     const double each = static_cast<double>(calls() - before) / (kRounds * kTimes);
-    fmt::print("{:44} {:6.2f} driver calls  {:7.2f} us (min {:.2f})\n", what, each, bench::median(times), bench::least(times));
+    const double kernels = static_cast<double>(sn::counters().kernels_launched - kernels_before) / (kRounds * kTimes);
+    fmt::print("{:44} {:4.0f} kernels {:6.2f} driver calls  {:7.2f} us (min {:.2f}, {:.2f} a kernel)\n", what, kernels, each, bench::median(times), bench::least(times),
+               bench::least(times) / kernels);
   };
   const sn::Tensor x = sn::contiguous(sn::arange(1 << 16).reshape({64, 1024}) * 1.f), gain = sn::contiguous(sn::arange(1024) * 1.f);
   sn::eval(x, gain);
@@ -42,4 +45,16 @@ int main() {
     sn::eval(m, v, p);
   });
   report("sum of everything", [&] { sn::eval(sn::sum(x)); });
+  // Columns, then rows, five times: each kernel waits for the one before.
+  const auto chain = [](sn::Tensor y) {
+    for (int k = 0; k < 5; ++k) y = sn::softmax(sn::softmax(y, 0), 1);
+    return y;
+  };
+  const sn::Tensor small = sn::contiguous(sn::arange(64 * 96).reshape({64, 96}) * 1.f);
+  sn::eval(small);
+  report("softmax of columns and rows, five times", [&] { sn::eval(chain(small)); });
+  const sn::Function frozen = sn::freeze(chain, {{sn::DType::float32, {64, 96}, "y"}});
+  report("the same, frozen", [&] { (void)frozen(small); });
+  const sn::Function one = sn::freeze([](const sn::Tensor& y) { return y * 2.f + 1.f; }, {{sn::DType::float32, {64, 1024}, "y"}});
+  report("x * 2 + 1, frozen", [&] { (void)one(x); });
 }

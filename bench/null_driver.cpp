@@ -1,9 +1,13 @@
-// A CUDA driver that does nothing and counts: what is left of a launch's time is the host's. SINTER_CUDA_DRIVER names it.
+// A CUDA driver that does nothing and counts: what is left of a launch's time is the host's. SINTER_CUDA_DRIVER names it. As a driver's pool
+// does, it hands out again what was freed last.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define CALL(name, ...) \
@@ -12,7 +16,10 @@
 namespace {
 
 std::atomic<std::uint64_t> calls{0};
+std::mutex mutex;
 unsigned long long next_address = 1ull << 40;  // never touched
+std::map<unsigned long long, std::size_t> sizes;                // of what was handed out
+std::map<std::size_t, std::vector<unsigned long long>> freed;  // by size
 
 }  // namespace
 
@@ -36,10 +43,25 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
 }
 EXPORT int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   ++calls;
+  bytes = (bytes + 511) / 512 * 512;
+  const std::scoped_lock lock(mutex);
+  if (auto& free = freed[bytes]; !free.empty()) {
+    *address = free.back();
+    free.pop_back();
+    return 0;
+  }
   *address = next_address;
-  next_address += (bytes + 255) / 256 * 256;
+  sizes[*address] = bytes;
+  next_address += bytes;
   return 0;
 }
+EXPORT int cuMemFree_v2(unsigned long long address) {
+  ++calls;
+  const std::scoped_lock lock(mutex);
+  freed[sizes.at(address)].push_back(address);
+  return 0;
+}
+EXPORT int cuMemFreeAsync(unsigned long long address, void*) { return cuMemFree_v2(address); }
 EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t bytes, void*, void*) {
   return cuMemAlloc_v2(address, bytes);
 }
@@ -62,8 +84,6 @@ CALL(cuStreamCreate, void**, unsigned)
 CALL(cuStreamDestroy_v2, void*)
 CALL(cuStreamSynchronize, void*)
 CALL(cuStreamWaitEvent, void*, void*, unsigned)
-CALL(cuMemFree_v2, unsigned long long)
-CALL(cuMemFreeAsync, unsigned long long, void*)
 CALL(cuMemcpyHtoDAsync_v2, unsigned long long, const void*, std::size_t, void*)
 CALL(cuMemcpyDtoHAsync_v2, void*, unsigned long long, std::size_t, void*)
 CALL(cuMemcpyDtoDAsync_v2, unsigned long long, unsigned long long, std::size_t, void*)
@@ -80,3 +100,10 @@ CALL(cuEventElapsedTime, float*, void*, void*)
 CALL(cuMemPoolDestroy, void*)
 CALL(cuMemPoolSetAttribute, void*, int, void*)
 CALL(cuMemPoolTrimTo, void*, std::size_t)
+CALL(cuGraphCreate, void**, unsigned)
+CALL(cuGraphDestroy, void*)
+CALL(cuGraphAddKernelNode, void**, void*, void* const*, std::size_t, const void*)
+CALL(cuGraphExecKernelNodeSetParams, void*, void*, const void*)
+CALL(cuGraphLaunch, void*, void*)
+CALL(cuGraphExecDestroy, void*)
+EXPORT int cuGraphInstantiateWithFlags(void** exec, void*, unsigned long long) { return ++calls, *exec = &calls, 0; }

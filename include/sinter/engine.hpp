@@ -47,6 +47,8 @@ struct Counters {
   std::uint64_t library_calls = 0;
   std::uint64_t host_calls = 0;     // of these, what the host computed for a device that has no such library
   std::uint64_t epilogues = 0;      // of the kernels, those that ran on the pieces of a library call's result as they came
+  std::uint64_t replays = 0;        // launches on a GPU that were worked out once and repeated, one kernel or several each
+  std::uint64_t graph_launches = 0; // of these, those of a CUDA graph: of three kernels or more, unless the driver has no graphs
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;

@@ -203,8 +203,9 @@ Engine::Known Engine::find_plan(const Hash128& key, const std::vector<std::int64
 Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
   const auto planned = make_plan(graph, target, setup.how, kernels_);
   ++totals_.plans_made;
+  const auto recurring = target.device && !target.device->reads_host() ? std::make_shared<Recurring>() : nullptr;
   std::lock_guard lock(mutex_);
-  PlanFamily family{{planned, std::make_shared<History>(planned, true, setup.device)}};
+  PlanFamily family{{planned, std::make_shared<History>(planned, true, setup.device), recurring}};
   std::size_t cost = cost_of(*planned);
   if (const auto* known = plans_.find(key)) {
     family.insert(family.begin(), known->begin(), known->end());
@@ -212,7 +213,7 @@ Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& grap
     for (const auto& other : *known) cost += cost_of(*other.planned);
   }
   plans_.replace(key, std::move(family), cost);
-  return {planned, std::make_shared<History>(planned, false, setup.device)};
+  return {planned, std::make_shared<History>(planned, false, setup.device), recurring};
 }
 
 // Several threads may want the same elements on the same device: each brings them there, what the first one brought counts.
@@ -312,6 +313,16 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   if (flags) device->upload(*flags, raised.data(), raised.size() * sizeof raised[0]);
 }
 
+void Engine::launch(const Repeated& repeated, Workspace& work) {
+  work.pointers.clear();
+  for (const auto& [node, offset] : repeated.pointers) work.pointers.push_back(static_cast<char*>(work.elements[static_cast<std::size_t>(node)].data) + offset);
+  work.scalars.clear();
+  for (const int ordinal : repeated.constants) work.scalars.push_back(work.constants[static_cast<std::size_t>(ordinal)]);
+  totals_.launched += repeated.launches;
+  ++totals_.replays;
+  if (repeated.replay->run(work.pointers, work.scalars)) ++totals_.graph_launches;
+}
+
 void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work) {
   ++totals_.library_calls;
   try {
@@ -349,15 +360,19 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
   }
 }
 
+void Engine::recorded_values(const Planned& planned, Workspace& work) {
+  work.constants.assign(work.outline.literals().begin(), work.outline.literals().end());
+  for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
+  work.gathers = work.outline.gathers();
+  work.calls = work.outline.calls();
+}
+
 void Engine::run(const Planned& planned, const Target& target, Workspace& work, bool keep_all) {
   const auto& plan = planned.plan;
   const auto& device = target.device;
   work.elements.clear();
   work.elements.resize(plan.graph.nodes.size());
-  work.constants.assign(work.outline.literals().begin(), work.outline.literals().end());
-  for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
-  work.gathers = work.outline.gathers();
-  work.calls = work.outline.calls();
+  recorded_values(planned, work);
   // Memory for what a step writes, and what it reads on the device.
   const auto prepare = [&](const PlannedStep& step) {
     for (int node : step.reads)
@@ -380,16 +395,61 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
     if (keep_all) return;
     for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
   };
-  run_steps(planned, target, work, prepare, release, [&](std::size_t s) { return fuse::bound(plan.steps[s].call, work.numbers.data() + planned.steps[s].numbers); });
+  run_steps(planned, target, work, {}, prepare, release, [&](std::size_t s) { return fuse::bound(plan.steps[s].call, work.numbers.data() + planned.steps[s].numbers); });
 }
 
-void Engine::run_bound(const Bound& bound, const Target& target, Workspace& work) {
+namespace {
+
+/// A part of a block of memory, which lives as long as one of its parts.
+class PartOfBuffer final : public device::Buffer {
+ public:
+  PartOfBuffer(device::BufferPtr whole, std::size_t offset, std::size_t bytes) : whole_(std::move(whole)), offset_(offset), bytes_(bytes) {}
+  void* data() override { return static_cast<char*>(whole_->data()) + offset_; }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  device::BufferPtr whole_;
+  std::size_t offset_, bytes_;
+};
+
+}  // namespace
+
+void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
+  const auto& device = target.device;
+  work.numbers = placed.numbers;
+  const auto allocate = [&](std::size_t bytes, auto&& whose) {
+    try {
+      return device->allocate(bytes);
+    } catch (const DeviceError& error) {
+      if (work.roots.empty()) throw;  // a frozen function, which says so itself
+      throw DeviceError(fmt::format("no room for {}: {}", whose(), error.what()));
+    }
+  };
+  device::BufferPtr arena;
+  if (placed.arena.bytes > 0) {
+    arena = allocate(placed.arena.bytes, [&] { return fmt::format("the {} values on the way to {}{}", placed.places.size(), work.roots.front()->called, short_place(work.roots.front()->where)); });
+    for (const Placed::Place& place : placed.places) {
+      Elements& here = work.elements[static_cast<std::size_t>(place.node)];
+      // Nobody but the host, in the device's stead, asks for a buffer.
+      if (placed.on_host) here.buffer = std::make_shared<PartOfBuffer>(arena, place.offset, std::max<std::size_t>(place.bytes, 1));
+      here.data = static_cast<char*>(arena->data()) + place.offset;
+    }
+  }
+  std::size_t block = placed.blocks.size();
+  device::BufferPtr memory;
+  for (const Placed::Result& result : placed.results) {
+    if (result.block != block) memory = allocate(placed.blocks[block = result.block], [&] { return result_name(*placed.planned, result.node, work.roots); });
+    Elements& here = work.elements[static_cast<std::size_t>(result.node)];
+    here.buffer = result.bytes == placed.blocks[block] ? memory : std::make_shared<PartOfBuffer>(memory, result.offset, result.bytes);
+    here.data = here.buffer->data();
+  }
+  for (const auto& [node, with] : placed.shared) work.elements[static_cast<std::size_t>(node)] = work.elements[static_cast<std::size_t>(with)];
   const auto in_place = [](const PlannedStep&) {};
-  run_steps(*bound.planned, target, work, in_place, in_place, [&](std::size_t s) -> const fuse::LibraryCall& { return bound.library[s]; });
+  run_steps(*placed.planned, target, work, placed.repeated, in_place, in_place, [&](std::size_t s) -> const fuse::LibraryCall& { return placed.library[s]; });
 }
 
 template <class Prepare, class Release, class BoundCall>
-void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work, Prepare prepare, Release release, BoundCall bound_call) {
+void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work, std::span<const Repeated> repeated, Prepare prepare, Release release, BoundCall bound_call) {
   const auto& plan = planned.plan;
   Profile::Times* const profile = Profile::Times::current();
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
@@ -401,7 +461,13 @@ void Engine::run_steps(const Planned& planned, const Target& target, Workspace& 
     profile->stop(planned, s, call, work.numbers);
   };
   Checks checks(work.gathers, target.device);
+  auto next = repeated.begin();
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (next != repeated.end() && next->first == s && !profile) {
+      launch(*next, work);
+      s = next++->last - 1;
+      continue;
+    }
     const PlannedStep& step = planned.steps[s];
     prepare(step);
     if (plan.steps[s].kind == fuse::Step::Kind::library) {
@@ -517,8 +583,19 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     outline.release();
     known = make_plan_for(key, graph, target, now);
   }
-  known.planned->program.evaluate(outline.symbols(), work.numbers);
-  run(*known.planned, target, work);
+  const auto placed = known.recurring ? known.recurring->at(known.planned, outline.symbols(), target, kernels_) : nullptr;
+  if (!placed) {
+    known.planned->program.evaluate(outline.symbols(), work.numbers);
+    run(*known.planned, target, work);
+    return known;
+  }
+  const auto& graph = placed->planned->plan.graph;
+  recorded_values(*placed->planned, work);
+  work.elements.clear();
+  work.elements.resize(graph.nodes.size());
+  for (const int node : placed->data)
+    work.elements[static_cast<std::size_t>(node)] = elements_of(outline.leaves()[static_cast<std::size_t>(graph.nodes[static_cast<std::size_t>(node)].leaf)], target.device);
+  run(*placed, target, work);
   return known;
 }
 
@@ -661,6 +738,8 @@ Counters Engine::counters() {
   result.library_calls = totals_.library_calls;
   result.host_calls = totals_.host_calls;
   result.epilogues = totals_.epilogues;
+  result.replays = totals_.replays;
+  result.graph_launches = totals_.graph_launches;
   result.kernels_compiled = totals_.compiled;
   result.kernels_from_disk = totals_.from_disk;
   result.kernels_from_memory = totals_.from_memory;

@@ -93,6 +93,7 @@ class Engine {
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
+    std::shared_ptr<Recurring> recurring;  // null where nothing is gained by it
   };
   Known find_plan(const Hash128& key, const std::vector<std::int64_t>& symbols);
   Known make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup);
@@ -122,14 +123,18 @@ class Engine {
   // False if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
+  // The constants and the sites of checks and calls of what was recorded.
+  static void recorded_values(const Planned& planned, Workspace& work);
   // `keep_all`: what no later step reads, too.
   void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
-  // What the steps read and write is in its place; the library calls have their numbers.
-  void run_bound(const Bound& bound, const Target& target, Workspace& work);
-  // For each step in turn `prepare`, the step, `release`; `bound_call(s)` is step s, a library call, with its numbers.
+  // What the leaves hold, the constants and the sites of checks and calls are in the workspace.
+  void run(const Placed& placed, const Target& target, Workspace& work);
+  // For each step in turn `prepare`, the step, `release`; `bound_call(s)` is step s, a library call, with its numbers. What is repeated, but while a
+  // profile wants to know each step, is one step, with nothing before and after it.
   template <class Prepare, class Release, class BoundCall>
-  void run_steps(const Planned& planned, const Target& target, Workspace& work, Prepare prepare, Release release, BoundCall bound_call);
+  void run_steps(const Planned& planned, const Target& target, Workspace& work, std::span<const Repeated> repeated, Prepare prepare, Release release, BoundCall bound_call);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
+  void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
   // With the step that follows it, or null.
   void call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work);

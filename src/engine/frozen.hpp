@@ -1,12 +1,10 @@
-// A plan that is kept with the sizes it is called with: what one call after the other does not work out again. No outline, no lookup by
-// structure, no memory for each value: a call puts the inputs in their places and runs the steps.
+// A plan that is kept with the sizes it is called with: what one call after the other does not work out again. There is no outline.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "engine/arena.hpp"
-#include "engine/planned.hpp"
+#include "engine/placed.hpp"
 #include "trace/outline.hpp"
 
 namespace sinter::engine {
@@ -36,23 +34,14 @@ struct Leaves {
 };
 
 /// A plan at the sizes of a call.
-struct Bound {
-  std::shared_ptr<const Planned> planned;
+struct Bound : Placed {
   std::shared_ptr<const Leaves> leaves;
-  std::vector<std::int64_t> numbers;
   std::vector<std::uint64_t> constants;       // the literals, then those that rewriting put in
   std::vector<trace::GatherSite> gathers;     // with today's sizes
-  std::vector<fuse::LibraryCall> library;     // by step; empty for kernels
   std::vector<Shape> shapes;                  // of what is wanted
-  std::vector<int> data;                      // nodes of leaves that steps read or that are wanted
-  std::vector<int> outputs;                   // nodes whose memory the results take: what is wanted, each once, if it is no leaf
-  struct Place { int node; std::size_t offset, bytes; };
-  std::vector<Place> places;                  // of what lies in the arena
-  std::vector<std::pair<int, int>> shared;    // a node, and the node whose memory it takes
-  Arena arena;
 };
 
-/// Sizes of everything, and places in memory.
-std::shared_ptr<const Bound> bind(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values);
+/// Sizes of everything, places in memory, and the launches of a call.
+std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values, const Target& target, Kernels& kernels);
 
 }  // namespace sinter::engine

@@ -166,16 +166,16 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   if (made.leaves->results.size() != outputs_.size())
     fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
   for (auto known = plans_.rbegin(); known != plans_.rend(); ++known)
-    if (known->structure == made.structure && known->planned->holds(made.values.symbols)) return bind(known->planned, made.leaves, made.values);
+    if (known->structure == made.structure && known->planned->holds(made.values.symbols)) return bind_plan(known->planned, made.leaves, made.values, at_.target, Engine::get().kernels());
   const auto planned = Engine::get().plan_to_keep(made.graph, at_);
   plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
   ++plan_count_;
-  return bind(planned, made.leaves, made.values);
+  return bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
 }
 
 std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
   for (const FrozenPlan& plan : plans_)
-    if (const auto values = plan.rules->at(sizes); values && plan.planned->holds(values->symbols)) return bind(plan.planned, plan.leaves, *values);
+    if (const auto values = plan.rules->at(sizes); values && plan.planned->holds(values->symbols)) return bind_plan(plan.planned, plan.leaves, *values, at_.target, Engine::get().kernels());
   std::vector<std::string> asked;
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
   fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Make it again with these sizes prepared", fmt::join(asked, ", "), fmt::join(serves(), "; ")));

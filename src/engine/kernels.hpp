@@ -62,7 +62,7 @@ struct Made {
 };
 
 struct Totals {
-  std::atomic<std::uint64_t> launched{0}, library_calls{0}, host_calls{0}, epilogues{0}, compiled{0}, from_disk{0}, from_memory{0}, plans_made{0}, plans_reused{0}, guards_checked{0}, generated{0},
+  std::atomic<std::uint64_t> launched{0}, library_calls{0}, host_calls{0}, epilogues{0}, replays{0}, graph_launches{0}, compiled{0}, from_disk{0}, from_memory{0}, plans_made{0}, plans_reused{0}, guards_checked{0}, generated{0},
       fallbacks{0};
 };
 

@@ -6,6 +6,7 @@
 //   SINTER_EMULATOR_LOSE    n: the n-th kernel that runs loses the device
 //   SINTER_EMULATOR_MEMORY  bytes of device memory, 2 GiB unless set
 //   SINTER_EMULATOR_POOLS   0: no stream-ordered memory
+//   SINTER_EMULATOR_GRAPHS  0: no graphs
 //   SINTER_EMULATOR_CHECKS  off: accesses of memory are not checked (wild ones still meet closed pages)
 //   SINTER_EMULATOR_CACHE   a folder that keeps compiled kernels; SINTER_EMULATOR_CXX: the host compiler
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -505,19 +507,127 @@ void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, st
 
 }  // namespace
 
+namespace {
+
+// The parameters are read now, the kernel runs when its turn comes.
+std::vector<std::uint64_t> read_parameters(const CUfunc_st& function, void** parameters) {
+  const std::vector<unsigned>& sizes = function.module->parameter_sizes();
+  std::vector<std::uint64_t> cells(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(&cells[i], parameters[i], sizes[i]);
+  return cells;
+}
+
+}  // namespace
+
 EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                           unsigned block_z, unsigned dynamic_shared, CUstream_st* stream, void** parameters, void** extra) {
   NEED_CONTEXT;
   if (extra) return kInvalidValue;
   const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared};
   if (const int r = refused(*function, shape)) return r;
-  // The parameters are read now, the kernel runs when its turn comes.
-  const std::vector<unsigned>& sizes = function->module->parameter_sizes();
-  std::vector<std::uint64_t> cells(sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(&cells[i], parameters[i], sizes[i]);
-  device->streams.put(*stream, [module = function->module, shape, cells = std::move(cells)] { run(module, shape, cells); });
+  device->streams.put(*stream, [module = function->module, shape, cells = read_parameters(*function, parameters)] { run(module, shape, cells); });
   if (setting("CUDA_LAUNCH_BLOCKING", "0") == "1") device->streams.drain(*stream);
   return device->sticky;
+}
+
+// Graphs of kernels. An instance has parameters of its own, which are read when they are set; its kernels run in any order that the graph allows.
+struct CUgraph_st;
+struct CUgraphNode_st {
+  CUgraph_st* graph;
+  std::size_t number;
+};
+namespace {
+struct GraphKernel {
+  std::shared_ptr<HostModule> module;
+  LaunchShape shape;
+  std::vector<std::uint64_t> cells;
+  std::vector<std::size_t> after;
+};
+struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
+  CUfunc_st* function;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared;
+  void **parameters, **extra;
+};
+}  // namespace
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+  std::vector<GraphKernel> kernels;
+};
+struct CUgraphExec_st {
+  CUgraph_st* graph;
+  std::vector<GraphKernel> kernels;
+};
+
+namespace {
+
+std::mt19937_64 graph_order{seed() + 1};
+
+int set_kernel(GraphKernel& kernel, const KernelNodeParams& from) {
+  if (!from.function || from.extra) return kInvalidValue;
+  const LaunchShape shape{{from.grid_x, from.grid_y, from.grid_z}, {from.block_x, from.block_y, from.block_z}, from.dynamic_shared};
+  if (const int r = refused(*from.function, shape)) return r;
+  kernel.module = from.function->module;
+  kernel.shape = shape;
+  kernel.cells = read_parameters(*from.function, from.parameters);
+  return kSuccess;
+}
+
+}  // namespace
+
+EXPORT int cuGraphCreate(CUgraph_st** graph, unsigned flags) {
+  NEED_CONTEXT;
+  if (setting("SINTER_EMULATOR_GRAPHS", "1") != "1") return kNotSupported;
+  if (flags != 0) return kInvalidValue;
+  *graph = new CUgraph_st;
+  return kSuccess;
+}
+EXPORT int cuGraphDestroy(CUgraph_st* graph) {
+  LOCKED;
+  delete graph;
+  return kSuccess;
+}
+EXPORT int cuGraphAddKernelNode(CUgraphNode_st** node, CUgraph_st* graph, CUgraphNode_st* const* after, std::size_t count, const KernelNodeParams* parameters) {
+  NEED_CONTEXT;
+  GraphKernel kernel;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (after[k]->graph != graph) return kInvalidValue;
+    kernel.after.push_back(after[k]->number);
+  }
+  if (const int r = set_kernel(kernel, *parameters)) return r;
+  *node = graph->nodes.emplace_back(new CUgraphNode_st{graph, graph->kernels.size()}).get();
+  graph->kernels.push_back(std::move(kernel));
+  return kSuccess;
+}
+EXPORT int cuGraphInstantiateWithFlags(CUgraphExec_st** exec, CUgraph_st* graph, unsigned long long flags) {
+  NEED_CONTEXT;
+  if (flags != 0) return kInvalidValue;
+  *exec = new CUgraphExec_st{graph, graph->kernels};
+  return kSuccess;
+}
+EXPORT int cuGraphExecKernelNodeSetParams(CUgraphExec_st* exec, CUgraphNode_st* node, const KernelNodeParams* parameters) {
+  NEED_CONTEXT;
+  if (node->graph != exec->graph) return kInvalidValue;
+  return set_kernel(exec->kernels[node->number], *parameters);
+}
+EXPORT int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
+  NEED_CONTEXT;
+  const std::vector<GraphKernel>& kernels = exec->kernels;
+  std::vector<bool> put(kernels.size());
+  for (std::size_t count = 0; count < kernels.size(); ++count) {
+    std::vector<std::size_t> ready;
+    for (std::size_t k = 0; k < kernels.size(); ++k)
+      if (!put[k] && std::all_of(kernels[k].after.begin(), kernels[k].after.end(), [&](std::size_t other) { return put[other]; })) ready.push_back(k);
+    const std::size_t chosen = ready[graph_order() % ready.size()];
+    put[chosen] = true;
+    device->streams.put(*stream, [kernel = kernels[chosen]] { run(kernel.module, kernel.shape, kernel.cells); });
+  }
+  if (setting("CUDA_LAUNCH_BLOCKING", "0") == "1") device->streams.drain(*stream);
+  return device->sticky;
+}
+EXPORT int cuGraphExecDestroy(CUgraphExec_st* exec) {
+  LOCKED;
+  delete exec;
+  return kSuccess;
 }
 
 EXPORT int cuEventCreate(CUevent_st** event, unsigned) {

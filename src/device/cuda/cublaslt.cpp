@@ -208,6 +208,7 @@ struct Prepared {
   Owned<cublasLtMatrixLayoutOpaque_t> a{nullptr, nullptr}, b{nullptr, nullptr}, c{nullptr, nullptr};
   Algorithm algorithm{};
   std::size_t workspace = 0;
+  std::shared_ptr<const std::string> name;  // for who asks what may be at fault
 };
 
 constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
@@ -273,6 +274,7 @@ struct Products::State {
     check(best.state, "choosing an algorithm", call);
     made.algorithm = best.algorithm;
     made.workspace = best.workspace;
+    made.name = std::make_shared<std::string>(fmt::format("{} of {}", api().name, fuse::to_string(call)));
     tell(call, best.algorithm, best.workspace);
     return known.emplace(problem, std::move(made)).first->second;
   }
@@ -340,7 +342,7 @@ void Products::multiply(const fuse::LibraryCall& call, std::span<void* const> po
   const float one = 1, zero = 0;
   const double wide_one = 1, wide_zero = 0;
   const bool wide = problem.compute == kCompute64;
-  gpu.note_launch(std::make_shared<std::string>(fmt::format("{} of {}", api().name, fuse::to_string(call))));
+  gpu.note_launches({&how.name, 1});
   for (std::int64_t number = 0; number < products / batch.count; ++number) {
     std::array<Address, 3> at = first;
     std::int64_t rest = number;

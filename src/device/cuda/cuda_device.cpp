@@ -2,24 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <mutex>
 #include <vector>
 
 #include "device/cuda/cublaslt.hpp"
 #include "device/cuda/gpu.hpp"
+#include "device/cuda/kernel.hpp"
+#include "device/cuda/replay.hpp"
 #include "device/poison.hpp"
-#include "jit/cuda/geometry.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::device {
 namespace cuda {
 namespace {
-
-/// Shared memory, static and dynamic, that a block may have without asking for it.
-constexpr std::size_t kSharedWithoutAsking = 48 << 10;
 
 class CudaBuffer : public Buffer {
  public:
@@ -37,102 +32,6 @@ class CudaBuffer : public Buffer {
   Address address_;
 };
 
-class CudaKernel : public Kernel {
- public:
-  CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, const jit::Binary& binary)
-      : gpu_(std::move(gpu)), name_(std::make_shared<std::string>(binary.entry)), used_ints_(jit::cuda::used_ints(nest)) {
-    gpu_->use();
-    const Driver& api = gpu_->api();
-    check_binary(api.module_load(&module_, binary.image.data()), "cannot be loaded");
-    try {
-      check_binary(api.module_function(&function_, module_, name_->c_str()), "is not in its module");
-      static_shared_ = static_cast<std::size_t>(attribute(function_attribute::static_shared));
-      shared_allowed_ = kSharedWithoutAsking - std::min(static_shared_, kSharedWithoutAsking);
-    } catch (...) {
-      api.module_unload(module_);
-      throw;
-    }
-  }
-  ~CudaKernel() override {
-    if (gpu_->enter()) gpu_->api().module_unload(module_);
-  }
-  CudaKernel(const CudaKernel&) = delete;
-  CudaKernel& operator=(const CudaKernel&) = delete;
-
-  CudaFunctionInfo info() const {
-    gpu_->use();
-    return {attribute(function_attribute::registers), attribute(function_attribute::local_bytes), attribute(function_attribute::static_shared),
-            attribute(function_attribute::max_threads)};
-  }
-
-  void launch(const jit::LoopNest& nest, const Arguments& arguments) {
-    const jit::cuda::Geometry g = jit::cuda::geometry(nest, arguments.ints, gpu_->info().sm_count);
-    if (g.grid == 0) return;
-    gpu_->use();
-    if (g.shared > shared_allowed_) ask_for_shared(g.shared);
-
-    // One 8-byte cell per parameter: the driver reads as many of its low bytes as the parameter has. On the stack, for all but the largest
-    // kernels: what a thread would keep for it is gone when static objects' destructors evaluate.
-    constexpr std::size_t kFew = 64;
-    const std::size_t count = arguments.pointers.size() + used_ints_.size() + arguments.scalars.size();
-    std::array<std::uint64_t, kFew> few_cells;
-    std::array<void*, kFew> few_parameters;
-    std::vector<std::uint64_t> many_cells(count > kFew ? count : 0);
-    std::vector<void*> many_parameters(many_cells.size());
-    std::uint64_t* const cells = many_cells.empty() ? few_cells.data() : many_cells.data();
-    void** const parameters = many_cells.empty() ? few_parameters.data() : many_parameters.data();
-    std::uint64_t* next = cells;
-    for (void* pointer : arguments.pointers) *next++ = reinterpret_cast<std::uint64_t>(pointer);
-    for (int i : used_ints_) *next++ = static_cast<std::uint64_t>(arguments.ints[i]);
-    std::copy(arguments.scalars.begin(), arguments.scalars.end(), next);
-    for (std::size_t i = 0; i < count; ++i) parameters[i] = cells + i;
-
-    gpu_->note_launch(name_);
-    gpu_->check(gpu_->api().launch(function_, g.grid, 1, 1, g.block_x, g.block_y, 1, static_cast<unsigned>(g.shared), gpu_->stream(),
-                                   parameters, nullptr),
-                [&] {
-                  return fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", *name_, g.grid,
-                                     g.block_x, g.block_y, g.shared);
-                });
-  }
-
- private:
-  int attribute(int what) const {
-    int value = 0;
-    gpu_->check(gpu_->api().function_attribute(&value, what, function_), [&] { return fmt::format("asking for kernel {}'s resources", *name_); });
-    return value;
-  }
-  /// Tells a binary that is at fault from a device that is.
-  void check_binary(Result r, const char* what) {
-    if (is_of_binary(r)) {
-      const std::string_view advice = advice_for(r);
-      throw CompileError(fmt::format("kernel {} {}: {}{}{}", *name_, what, gpu_->api().describe(r), advice.empty() ? "" : "; ", advice));
-    }
-    gpu_->check(r, [&] { return fmt::format("loading kernel {}", *name_); });
-  }
-  /// Static and dynamic shared memory together are what a block may have, and what it must ask for.
-  void ask_for_shared(std::size_t bytes) {
-    const std::scoped_lock lock(mutex_);
-    if (bytes <= shared_allowed_) return;
-    if (bytes + static_shared_ > static_cast<std::size_t>(gpu_->info().shared_bytes))
-      throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of shared memory for a row{}, a block has at most {}", gpu_->name(), *name_,
-                                    bytes, static_shared_ ? fmt::format(" and {} for its threads' parts", static_shared_) : "",
-                                    gpu_->info().shared_bytes));
-    gpu_->check(gpu_->api().function_set_attribute(function_, function_attribute::max_dynamic_shared, static_cast<int>(bytes)),
-                [&] { return fmt::format("asking for {} bytes of shared memory for kernel {}", bytes, *name_); });
-    shared_allowed_ = bytes;
-  }
-
-  std::shared_ptr<Gpu> gpu_;
-  std::shared_ptr<const std::string> name_;
-  std::vector<int> used_ints_;
-  Module module_ = nullptr;
-  Function function_ = nullptr;
-  std::size_t static_shared_ = 0;
-  std::mutex mutex_;
-  std::atomic<std::size_t> shared_allowed_{0};  // dynamic, that a launch may have as things are
-};
-
 /// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
 fuse::Limits limits_of(const CudaInfo& info) {
   fuse::Limits limits = fuse::cuda_limits(fuse::nearest_known_sm(info.sm));
@@ -146,7 +45,7 @@ fuse::Limits limits_of(const CudaInfo& info) {
   return limits;
 }
 
-class CudaDeviceImpl : public CudaDevice {
+class CudaDeviceImpl : public CudaDevice, public Repeats {
  public:
   explicit CudaDeviceImpl(int ordinal) : gpu_(std::make_shared<Gpu>(ordinal)) {}
 
@@ -195,6 +94,7 @@ class CudaDeviceImpl : public CudaDevice {
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
     static_cast<CudaKernel&>(kernel).launch(nest, arguments);
   }
+  ReplayPtr prepare(std::span<const RepeatedLaunch> launches) override { return std::make_shared<CudaReplay>(gpu_, launches); }
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
     if (call.op != trace::Op::matmul || follower) throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
     std::call_once(products_opened_, [&] { products_ = std::make_unique<Products>(*gpu_); });

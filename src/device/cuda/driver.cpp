@@ -24,6 +24,7 @@ void find_functions(Driver& api, void* library) {
   if (!api.member) throw DeviceError(fmt::format("{} has no {}: not a CUDA driver, or one before CUDA 11", api.path, symbol));
   SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_REQUIRE)
   SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_FIND)
+  SINTER_DRIVER_GRAPH_FUNCTIONS(SINTER_DRIVER_FIND)
 #undef SINTER_DRIVER_REQUIRE
 #undef SINTER_DRIVER_FIND
 }
@@ -50,6 +51,12 @@ Driver open_driver() {
 }
 
 }  // namespace
+
+bool Driver::has_graphs() const {
+#define SINTER_DRIVER_HAS(member, symbol, parameters) &&member != nullptr
+  return true SINTER_DRIVER_GRAPH_FUNCTIONS(SINTER_DRIVER_HAS);
+#undef SINTER_DRIVER_HAS
+}
 
 std::string Driver::describe(Result r) const {
   const char *name = nullptr, *text = nullptr;

@@ -12,6 +12,9 @@ struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
 struct CUmemPoolHandle_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
 }
 
 namespace sinter::device::cuda {
@@ -24,6 +27,9 @@ using Function = CUfunc_st*;
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
 using Pool = CUmemPoolHandle_st*;
+using Graph = CUgraph_st*;
+using GraphNode = CUgraphNode_st*;
+using GraphExec = CUgraphExec_st*;
 using Address = unsigned long long;  // CUdeviceptr
 
 // Values of the API's enumerations, from the CUDA Driver API reference.
@@ -42,7 +48,7 @@ inline constexpr int max_threads = 0, static_shared = 1, local_bytes = 3, regist
 inline constexpr int kPoolReleaseThreshold = 4;    // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
-// row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2.
+// row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2, this way to make a graph with 11.4.
 // clang-format off
 #define SINTER_DRIVER_FUNCTIONS(row) \
   row(init, "cuInit", (unsigned))                                                                                                         \
@@ -84,6 +90,14 @@ inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
   row(pool_trim, "cuMemPoolTrimTo", (Pool, std::size_t))                               \
   row(pool_allocate, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
   row(pool_free, "cuMemFreeAsync", (Address, Stream))                                  
+#define SINTER_DRIVER_GRAPH_FUNCTIONS(row) \
+  row(graph_create, "cuGraphCreate", (Graph*, unsigned))                                                                    \
+  row(graph_destroy, "cuGraphDestroy", (Graph))                                                                             \
+  row(graph_add_kernel, "cuGraphAddKernelNode", (GraphNode*, Graph, const GraphNode*, std::size_t, const KernelNode*))      \
+  row(graph_instantiate, "cuGraphInstantiateWithFlags", (GraphExec*, Graph, unsigned long long))                            \
+  row(graph_set_kernel, "cuGraphExecKernelNodeSetParams", (GraphExec, GraphNode, const KernelNode*))                        \
+  row(graph_launch, "cuGraphLaunch", (GraphExec, Stream))                                                                   \
+  row(graph_exec_destroy, "cuGraphExecDestroy", (GraphExec))
 // clang-format on
 
 /// CUmemPoolProps.
@@ -98,13 +112,24 @@ struct PoolProperties {
   unsigned char reserved[54] = {};
 };
 
+/// CUDA_KERNEL_NODE_PARAMS_v1.
+struct KernelNode {
+  Function function = nullptr;
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1, block_x = 1, block_y = 1, block_z = 1, shared = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+
 struct Driver {
 #define SINTER_DRIVER_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
   SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_MEMBER)
   SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_MEMBER)
+  SINTER_DRIVER_GRAPH_FUNCTIONS(SINTER_DRIVER_MEMBER)
 #undef SINTER_DRIVER_MEMBER
   std::string path;  // the file or soname that was opened
 
+  /// Whether it has all of the graph functions.
+  bool has_graphs() const;
   /// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
   std::string describe(Result r) const;
 };

@@ -182,9 +182,9 @@ void Gpu::synchronize(const char* doing) {
   passed_ = std::max(passed_, before);
 }
 
-void Gpu::note_launch(const std::shared_ptr<const std::string>& kernel) {
+void Gpu::note_launches(std::span<const std::shared_ptr<const std::string>> kernels) {
   const std::scoped_lock lock(mutex_);
-  launched_[launches_++ % kRemembered] = kernel;
+  for (const auto& kernel : kernels) launched_[launches_++ % kRemembered] = kernel;
 }
 
 /// Whom an error may come from: whatever was launched since the device was last found well.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -46,7 +47,7 @@ class Gpu {
     else fail(r, doing);
   }
   /// Remembers whom to name when the device fails later: launches are asynchronous.
-  void note_launch(const std::shared_ptr<const std::string>& kernel);
+  void note_launches(std::span<const std::shared_ptr<const std::string>> kernels);
 
   const Driver& api() const { return api_; }
   const CudaInfo& info() const { return info_; }
