@@ -219,6 +219,35 @@ TEST_CASE("a concatenate of ten, with work before and after, is one kernel; of m
   CHECK(values(sn::concatenate(many)) == all);
 }
 
+TEST_CASE("pieces with functions of their own, joined within rows, within columns and within a triangle") {
+  std::mt19937 rng(fresh_seed());
+  for (const std::int64_t axis : {0, 1}) {
+    const auto piece = [&](std::int64_t size) { return axis == 0 ? Shape{size, 37} : Shape{29, size}; };
+    const std::int64_t sizes[] = {1 + static_cast<std::int64_t>(rng() % 70), 2, 1 + static_cast<std::int64_t>(rng() % 40)};
+    const auto [a, a_ref] = random(rng, piece(sizes[0]), DType::float32, -2, 2);
+    const auto [b, b_ref] = random(rng, piece(sizes[1]), DType::float32, -2, 2);
+    const auto [c, c_ref] = random(rng, piece(sizes[2]), DType::float32, -2, 2);
+    const Tensor joined = sn::concatenate({sn::tanh(a) * 2.f, sn::exp(b), sn::sin(c) - sn::erf(c)}, axis);
+    const Ref &ra = a_ref, &rb = b_ref, &rc = c_ref;
+    const auto at_place = [&, k = static_cast<std::size_t>(axis)](const Coords& at) {
+      Coords from = at;
+      if (from[k] < sizes[0]) return 2 * std::tanh(ra.v[flat(ra.shape, from)]);
+      from[k] -= sizes[0];
+      if (from[k] < sizes[1]) return std::exp(rb.v[flat(rb.shape, from)]);
+      from[k] -= sizes[1];
+      const double z = rc.v[flat(rc.shape, from)];
+      return std::sin(z) - std::erf(z);
+    };
+    near(joined, make(joined.shape(), at_place), 1e-6, fmt::format("joined along {}", axis));
+    near(sn::tril(sn::exp(joined)), make(joined.shape(), [&](const Coords& at) { return at[1] <= at[0] ? std::exp(at_place(at)) : 0.0; }), 1e-5, "a triangle of it");
+    near(sn::sum(joined, {1}), make({joined.shape()[0]}, [&](const Coords& at) {
+           double sum = 0;
+           for (std::int64_t j = 0; j < joined.shape()[1]; ++j) sum += at_place({at[0], j});
+           return sum;
+         }), 1e-4, "its rows' sums");
+  }
+}
+
 TEST_CASE("roll, tile, repeat") {
   std::mt19937 rng(fresh_seed());
   for (DType dtype : kTypes)

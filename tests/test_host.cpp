@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <cmath>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/host/matmul.hpp"
@@ -217,6 +219,33 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
   CHECK(device::thread_count(2147483647) <= 1024);
 }
 
+TEST_CASE("threads: launches one after the other and from several callers at once, of which some fail") {
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong = 0;
+  for (int caller = 0; caller < 3; ++caller)
+    callers.emplace_back([&, caller] {
+      for (int launch = 0; launch < 400; ++launch) {
+        const int tasks = 1 + (launch * 7 + caller) % 23, threads = 1 + launch % 4;
+        const bool fails = launch % 5 == caller;
+        std::vector<std::atomic<int>> count(static_cast<std::size_t>(tasks));
+        bool failed = false;
+        try {
+          device::run_tasks(threads, tasks, [&](std::int64_t k) {
+            ++count[static_cast<std::size_t>(k)];
+            if (fails && k == tasks / 2) throw DeviceError("as asked");
+          });
+        } catch (const DeviceError&) {
+          failed = true;
+        }
+        wrong += failed != fails;
+        for (const auto& c : count) wrong += fails ? c > 1 : c != 1;
+        if (launch % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // long enough for workers to fall asleep
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a kernel of another device, or broken machine code, is refused") {
   auto device = device::open_host(1);
   struct Foreign : device::Kernel {
@@ -301,4 +330,32 @@ TEST_CASE("matmul: every type and layout") {
   check_matmul_layouts<std::int64_t>();
   check_matmul_layouts<bool>();
   CHECK_THROWS_AS(device::matmul(DType::float16, {}, {}, nullptr, {1}, 1, 1, 1, 1), DTypeError);
+}
+
+TEST_CASE("matmul: matrices one below the other, times one matrix, are one") {
+  const auto seed = fresh_seed();
+  INFO("seed ", seed);
+  const std::int64_t n = 40, k = 33;
+  const auto b = random_values<float>(k * n, seed + 1);
+  struct Case { std::int64_t m, leading, step; std::vector<std::int64_t> batch_left; std::int64_t rows; };
+  for (const Case& one : {Case{6, 35, 6 * 35, {}, 30}, Case{6, 35, 6 * 35 + 1, {5}, 6}, Case{1, 35, 50, {}, 5}, Case{1, 35, 20, {5}, 1}, Case{6, 35, 0, {5}, 6}}) {
+    const auto x = random_values<float>(5 * (one.step + one.leading) + one.m * one.leading, seed);
+    device::MatmulOperand left{x.data(), one.leading, {one.step}, false}, right{b.data(), n, {0}, false};
+    std::vector<std::int64_t> batch{5};
+    std::int64_t m = one.m;
+    device::join_rows(left, right, batch, m, k);
+    CHECK(batch == one.batch_left);
+    CHECK(m == one.rows);
+    std::vector<float> got(static_cast<std::size_t>(5 * one.m * n));
+    device::matmul(DType::float32, left, right, got.data(), batch, m, n, k, 2);
+    double worst = 0;
+    for (std::int64_t s = 0; s < 5; ++s)
+      for (std::int64_t i = 0; i < one.m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) sum += static_cast<double>(x[static_cast<std::size_t>(s * one.step + i * one.leading + l)]) * b[static_cast<std::size_t>(l * n + j)];
+          worst = std::max(worst, std::fabs(sum - got[static_cast<std::size_t>((s * one.m + i) * n + j)]));
+        }
+    CHECK(worst <= 1e-5 * static_cast<double>(k));
+  }
 }

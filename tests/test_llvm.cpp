@@ -230,6 +230,40 @@ TEST_CASE("index values along lanes") {
   }
 }
 
+TEST_CASE("what one side of a where alone needs is behind a branch where places decide; else it is not") {
+  NEEDS_LLVM
+  std::mt19937_64 random(std::random_device{}());
+  for (const bool by_place : {true, false})
+    for (const bool nested : {false, true}) {
+      const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 300), first = static_cast<std::int64_t>(random() % 300), second = static_cast<std::int64_t>(random() % 300);
+      INFO(by_place, nested, " ", n, " ", first, " ", second);
+      NestBuilder b({3, n});
+      b.stage(false);
+      const int at = b.index_value(b.affine({0, 1})), x = b.load(DType::float32, b.affine({n, 1})), y = b.load(DType::float32, b.affine({n, 1}));
+      const auto before = [&](std::int64_t place) {
+        jit::Index constant;
+        constant.constant = b.parameter(place);
+        return by_place ? b.op(Op::less, DType::bool_, {at, b.index_value(b.add(constant))}) : b.op(Op::less, DType::bool_, {x, y});
+      };
+      const int sine = b.op(Op::sin, DType::float32, {x}), cosine = b.op(Op::cos, DType::float32, {y}), both = b.op(Op::add, DType::float32, {sine, cosine});
+      int other = b.op(Op::tanh, DType::float32, {b.op(Op::multiply, DType::float32, {x, y})});
+      if (nested) other = b.op(Op::where, DType::float32, {before(second), other, cosine});  // the cosine is on both sides
+      b.store(b.op(Op::where, DType::float32, {before(first), both, other}), b.affine({n, 1}));
+      CHECK((jit::generate_llvm(b.nest, cpu_levels().back()).text.find("label %side") != std::string::npos) == by_place);
+      const auto vx = random_floats(3 * n, random), vy = random_floats(3 * n, random);
+      for (const jit::CpuTarget& cpu : cpu_levels()) {
+        std::vector<float> got(3 * n, -77.f);
+        run(b.nest, compile(b.nest, cpu)->entry(), {const_cast<float*>(vx.data()), const_cast<float*>(vy.data()), got.data()}, {}, 2);
+        for (std::int64_t k = 0; k < 3 * n; ++k) {
+          const auto less = [&](std::int64_t place) { return by_place ? k % n < place : vx[k] < vy[k]; };
+          const double p = vx[k], q = vy[k];
+          const double expected = less(first) ? std::sin(p) + std::cos(q) : !nested || less(second) ? std::tanh(double(vx[k] * vy[k])) : std::cos(q);
+          REQUIRE(std::fabs(got[k] - expected) <= 1e-6);
+        }
+      }
+    }
+}
+
 TEST_CASE("reductions along rows and along columns") {
   NEEDS_LLVM
   const std::uint64_t seed = std::random_device{}();

@@ -238,6 +238,29 @@ TEST_CASE("views, equal nodes, identities and constants") {
   CHECK(model.nodes() == 5);  // Exp, Add, Reshape, Mul, Identity
 }
 
+TEST_CASE("Pow: exponents that are numbers of the model, and others") {
+  OnnxBuilder m;
+  m.input("x", {2, 3}).input("e", {3});
+  const std::vector<float> exponents{2, 0.5, 3, -1.5};
+  for (std::size_t k = 0; k < exponents.size(); ++k) {
+    const std::string number = std::to_string(k);
+    m.output("y" + number).constant("c" + number, {1}, {exponents[k]}).node("Pow", {"x", "c" + number}, {"y" + number});
+  }
+  m.output("wide").constant("w", {1, 1, 1}, {2}).node("Pow", {"x", "w"}, {"wide"});
+  m.output("z").node("Pow", {"x", "e"}, {"z"});
+  File file("pow.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const std::vector<float> x = numbers(6, 0.1f, 3), e = numbers(3);
+  const auto results = model.run({{"x", from_span(x, {2, 3})}, {"e", from_span(e)}});
+  CHECK(results.at("wide").shape() == Shape{1, 2, 3});
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t k = 0; k < exponents.size(); ++k)
+      CHECK(results.at("y" + std::to_string(k)).to_vector<float>()[i] == doctest::Approx(std::pow(double(x[i]), double(exponents[k]))).epsilon(1e-6));
+    CHECK(results.at("wide").to_vector<float>()[i] == doctest::Approx(double(x[i]) * x[i]).epsilon(1e-6));
+    CHECK(results.at("z").to_vector<float>()[i] == doctest::Approx(std::pow(double(x[i]), double(e[i % 3]))).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("If runs the branch that holds, and a branch reads what is around it") {
   OnnxBuilder then, otherwise, m;
   then.output("t").node("Add", {"x", "one"}, {"t"});

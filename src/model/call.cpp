@@ -34,6 +34,16 @@ const Tensor& Call::tensor(std::size_t i) const {
   return inputs_[i];
 }
 
+// Of the types that models write their numbers in; others stay operands.
+std::optional<double> Call::constant_number(std::size_t i) const {
+  if (i >= node_.inputs.size() || !graph_.constants.contains(node_.inputs[i]) || !has(i) || inputs_[i].size() != 1) return {};
+  switch (inputs_[i].dtype()) {
+    case DType::float32: return inputs_[i].item<float>();
+    case DType::float64: return inputs_[i].item<double>();
+    default: return {};
+  }
+}
+
 template <class T> const T* Call::attribute(std::string_view name) const {
   const auto found = node_.attributes.find(name);
   if (found == node_.attributes.end()) return nullptr;

@@ -44,6 +44,8 @@ class Call {
   std::vector<std::int64_t> integers(std::string_view attribute, std::optional<std::vector<std::int64_t>> otherwise = {}) const;
   std::vector<float> numbers(std::string_view attribute, std::optional<std::vector<float>> otherwise = {}) const;
   const Tensor* constant(std::string_view attribute) const;
+  /// An input that is one floating-point number of the model's own.
+  std::optional<double> constant_number(std::size_t i) const;
 
   /// The elements of an integer input. Evaluates it, which is done once for each shape of the model's inputs where it depends on nothing else.
   std::vector<std::int64_t> values(std::size_t i) const;

@@ -27,6 +27,11 @@ Results pow_of(const Call& c) {
   const Tensor &x = c.tensor(0), &y = c.tensor(1);
   if (is_floating(x.dtype()) || is_floating(y.dtype())) {
     const DType wide = is_floating(x.dtype()) ? x.dtype() : y.dtype();
+    // An exponent that is known is a number of the formula: squares and roots are then recorded as such.
+    if (const std::optional<double> exponent = c.constant_number(1); exponent && wide == x.dtype() && y.ndim() <= x.ndim()) {
+      if (*exponent == 2 || *exponent == 0.5) return {power(c[0], *exponent)};
+      if (*exponent == 3) return {multiply(c[0], multiply(c[0], c[0]))};
+    }
     return {astype(power(astype(c[0], wide), astype(c[1], wide)), x.dtype())};
   }
   return {astype(power(c[0], astype(c[1], x.dtype())), x.dtype())};

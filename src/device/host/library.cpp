@@ -28,15 +28,25 @@ MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const voi
   return result;
 }
 
+struct Product {
+  MatmulOperand a, b;
+  std::vector<std::int64_t> batch;
+  std::int64_t m, n, k;
+
+  Product(const fuse::LibraryCall& call, const void* left, const void* right)
+      : a(matrix(call.operands[0], call.dtype, left)), b(matrix(call.operands[1], call.dtype, right)), batch(call.shape.begin(), call.shape.end() - 2),
+        m(call.shape[call.shape.size() - 2]), n(call.shape.back()), k(call.operands[0].shape.back()) {
+    join_rows(a, b, batch, m, k);
+  }
+};
+
 }  // namespace
 
 void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   switch (call.op) {
     case trace::Op::matmul: {
-      const std::size_t rank = call.shape.size();
-      return matmul(call.dtype, matrix(call.operands[0], call.dtype, pointers[0]), matrix(call.operands[1], call.dtype, pointers[1]),
-                    pointers[2], {call.shape.begin(), call.shape.end() - 2}, call.shape[rank - 2], call.shape[rank - 1],
-                    call.operands[0].shape[rank - 1], threads, finished);
+      const Product product(call, pointers[0], pointers[1]);
+      return matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, finished);
     }
     case trace::Op::conv: return convolve(call, pointers, threads, finished);
     case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
@@ -69,11 +79,12 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
 std::string library_of(const fuse::LibraryCall& call) {
   switch (call.op) {
     case trace::Op::matmul: {
-      double multiply_adds = static_cast<double>(call.operands[0].shape.back());
-      for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
       if (is_bool(call.dtype)) return "loops over rows";
-      if (is_thin(call.dtype, call.operands[0].strides.back() != 1, call.operands[1].strides.back() != 1, call.shape[call.shape.size() - 2]))
+      const Product product(call, nullptr, nullptr);
+      if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m))
         return fmt::format("rows by the matrix as it lies ({})", host_blocks().instruction_set);
+      double multiply_adds = static_cast<double>(product.k);
+      for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
       return block_product(call.dtype, multiply_adds).name;
     }
     case trace::Op::conv: return who_convolves(call);

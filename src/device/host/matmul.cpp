@@ -16,6 +16,8 @@ namespace {
 // Blocks of c. Multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each
 // block costs little, small enough for many threads.
 constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
+/// Fewer blocks than these are halved, as long as they are so wide, and worth so many multiplications.
+constexpr std::int64_t kBlocks = 8, kLeastColumns = 96, kWorthHalving = 2 << 20;
 /// Fewer multiplications than this are done sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
@@ -50,6 +52,20 @@ constexpr std::int64_t kThinLeast = 256;
 
 bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m) {
   return (dtype == DType::float32 || dtype == DType::float64) && m <= kThinRows && !(a_transposed && b_transposed);
+}
+
+void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k) {
+  while (!batch.empty()) {
+    const std::int64_t count = batch.back(), step = a.batch_strides.back();
+    if (count > 1) {
+      if (a.transposed || b.batch_strides.back() != 0 || step < k || (m > 1 && step != m * a.leading)) return;
+      if (m == 1) a.leading = step;  // a single row has no other below it
+      m *= count;
+    }
+    batch.pop_back();
+    a.batch_strides.pop_back();
+    b.batch_strides.pop_back();
+  }
 }
 
 const HostBlocks& host_blocks() {
@@ -94,8 +110,13 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
   const int threads_here = thread_count(threads);
   // Of thin products no bit depends on which columns are taken together: as many as give each thread some, in long pieces of memory.
   const std::int64_t wide = std::max(kThinLeast, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
-  const std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
-  const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows, column_blocks = (n + block_columns - 1) / block_columns;
+  std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
+  const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows;
+  // Few blocks are made more, by shapes alone, so that several threads have some.
+  while (!thin && block_columns > kLeastColumns && elements * row_blocks * ((n + block_columns - 1) / block_columns) < kBlocks &&
+         std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
+    block_columns /= 2;
+  const std::int64_t column_blocks = (n + block_columns - 1) / block_columns;
   const BlockProduct product = block_product(dtype, static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   const auto run_block = [&](std::int64_t task) {
     const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);

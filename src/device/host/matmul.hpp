@@ -45,6 +45,9 @@ struct MatmulOperand {
   bool transposed = false;
 };
 
+/// Matrices one below the other that are multiplied by the same one are one matrix: where it is so, the last axes of the batch become rows.
+void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k);
+
 /// c (batch..., m, n), contiguous row-major, = a (batch..., m, k) times b (batch..., k, n), in one call for the whole batch. Integers wrap; bool is an or of ands.
 /// The result's bits do not depend on `threads`: the grid of blocks that threads take is fixed by the shape, and k is never
 /// divided. Throws DTypeError for a type it does not compute.
