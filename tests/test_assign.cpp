@@ -240,6 +240,38 @@ TEST_CASE("many assignments: rows, columns, elements, over one another; linear i
   CHECK(kernels_for(2000) <= 3 * thousand);
 }
 
+TEST_CASE("a part of a part is assigned to through both") {
+  Tensor x = sn::arange(24.f).reshape({2, 3, 4});
+  const Tensor before = x, row = x[1];
+  x(0)(1) = 50.f;
+  x[1][2](Slice{1, 3}) = {60.f, 61.f};
+  x(Slice{}, Slice{1, {}})(0, 0)(3) += 100.f;
+  x[1][0](x[1][0] > 13.f) = -1.f;
+  std::vector<float> expected(24);
+  for (int k = 0; k < 24; ++k) expected[static_cast<std::size_t>(k)] = static_cast<float>(k);
+  for (const int k : {4, 5, 6, 7}) expected[static_cast<std::size_t>(k)] = 50;
+  expected[21] = 60, expected[22] = 61, expected[7] += 100, expected[14] = expected[15] = -1;
+  CHECK(x.to_vector<float>() == expected);
+  CHECK(before(0, 1, 0).item<float>() == 4);
+  CHECK(row(2, 1).item<float>() == 21);
+  CHECK(x[0][1][3].item<float>() == 150);  // read, not assigned to
+  says<sn::ValueError>([&] { x({0, 1})(0) = 0.f; },
+                       "assign: what tensors of places choose is a copy, and the assignment to a part of it would be lost; write all of it as one index");
+  CHECK(x.to_vector<float>() == expected);
+}
+
+TEST_CASE("the truth of one element; of several, a question") {
+  const Tensor x = sn::arange(6), y = sn::arange(6) + 0;
+  CHECK((sn::allclose(x, y) ? true : false));
+  CHECK((!sn::allclose(x, y + 1) ? true : false));
+  int count = 0;
+  for (Tensor n = 5; n > 0; n -= 2) ++count;
+  CHECK(count == 3);
+  CHECK((x.sum() && x(0) + 1 ? true : false));
+  says<sn::ShapeError>([&] { if (x == y) ++count; }, "operator bool: shape (6,) has 6 elements, not 1: any() or all() of them?");
+  CHECK_THROWS_AS(static_cast<bool>(Tensor()), sn::ValueError);
+}
+
 TEST_CASE("an assignment is part of the kernel that reads it") {
   Tensor x = sn::from_span(std::vector<float>(1000, 2.f), {10, 100});
   x(Slice{2, 5}, Slice{0, 50}) = 1.f;

@@ -327,6 +327,19 @@ TEST_CASE_TEMPLATE("16-bit floating types convert as they should", T, sn::half, 
   check(integers);
 }
 
+TEST_CASE_TEMPLATE("16-bit floating values compute as float, beside a double as double", T, sn::half, sn::bfloat16) {
+  const T a(1.5f), b(-0.25f);
+  static_assert(std::is_same_v<decltype(a + b), float> && std::is_same_v<decltype(a * 2), float> && std::is_same_v<decltype(1.0 / a), double>);
+  CHECK(a + b == 1.25f);
+  CHECK(a - 1 == 0.5f);
+  CHECK(2.f * b == -0.5f);
+  CHECK(1.0 / a == 1.0 / 1.5);
+  CHECK(-a == -1.5f);
+  std::ostringstream text;
+  text << a << " " << b;
+  CHECK(text.str() == "1.5 -0.25");
+}
+
 TEST_CASE_TEMPLATE("16-bit floating types round after every operation, fused or not", T, sn::half, sn::bfloat16) {
   std::mt19937 random(11);
   std::vector<T> values;

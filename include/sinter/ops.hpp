@@ -35,6 +35,7 @@ Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
 Tensor operator!(const Arg& x);  // logical_not
+Tensor operator!(const Tensor& x);  // as above; beside Tensor's operator bool it has to be an exact match
 
 // --- arithmetic ------------------------------------------------------------------------------------------------------
 Tensor add(const Arg& a, const Arg& b);

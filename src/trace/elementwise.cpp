@@ -279,5 +279,6 @@ Tensor operator+(const Arg& x) { return positive(x); }
 Tensor operator-(const Arg& x) { return negative(x); }
 Tensor operator~(const Arg& x) { return bitwise_not(x); }
 Tensor operator!(const Arg& x) { return logical_not(x); }
+Tensor operator!(const Tensor& x) { return logical_not(Arg(x, node_of({"logical_not", {}}, x)->where)); }
 
 }  // namespace sinter
