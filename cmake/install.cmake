@@ -17,5 +17,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sinter-config.cmake ${CMAKE_CURRENT_BI
 
 # Relative to the file itself: an installation may be moved, and `cmake --install --prefix` may name any place.
 file(RELATIVE_PATH SINTER_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/sinter.pc.in sinter.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sinter.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(library IN LISTS sinter_libraries)
+  configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

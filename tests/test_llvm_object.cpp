@@ -75,6 +75,8 @@ TEST_CASE("a path that holds no library means no compiler") {
   const std::string saved = before ? before : "";
   setenv("SINTER_LLVM", "/nonexistent/libLLVM.so.99", 1);
   CHECK(jit::find_llvm() == nullptr);
+  setenv("SINTER_LLVM", "off", 1);
+  CHECK(jit::find_llvm() == nullptr);
   setenv("SINTER_LLVM", "/etc/passwd", 1);
   CHECK(jit::find_llvm() == nullptr);
   if (before) setenv("SINTER_LLVM", saved.c_str(), 1);

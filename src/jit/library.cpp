@@ -146,6 +146,7 @@ std::vector<std::string> matches_in(const std::string& dir, const std::vector<st
 std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs,
                          int minimum, int maximum) {
   if (const char* file = env_var ? std::getenv(env_var) : nullptr; file && *file) {
+    if (std::strcmp(file, "off") == 0) return {};
     if (is_elf64(file)) return file;
     log().warn("{}={} is not a shared library that can be read; going on without it", env_var, file);
     return {};

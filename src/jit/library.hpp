@@ -7,7 +7,7 @@
 namespace sinter::jit {
 
 /// The file of a shared library, or "" when there is none. Nothing is loaded.
-///   env_var: names a variable that, when set, holds the file itself; if that file is missing nothing is found (warned).
+///   env_var: names a variable that, when set, holds the file itself, or "off"; if that file is missing nothing is found (warned).
 ///   patterns: file name globs, "libLLVM.so.*"; in the first directory that has a match the highest version wins.
 ///   extra_dirs: searched after LD_LIBRARY_PATH and before the system's own directories; globs are allowed.
 ///   minimum, maximum: major versions taken, the first number in the file name ("libLLVM-19.so.1" and "libLLVM.so.19.1"); 0: any.

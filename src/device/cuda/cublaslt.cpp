@@ -171,7 +171,6 @@ const std::string& cublaslt_file() {
   static const std::string& file = *new std::string([]() -> std::string {
     const char* named = std::getenv("SINTER_CUBLASLT");
     const char* driver = std::getenv("SINTER_CUDA_DRIVER");
-    if (named && std::strcmp(named, "off") == 0) return {};
     if (driver && *driver && !(named && *named)) return {};
     return jit::find_library("SINTER_CUBLASLT", {"libcublasLt.so.*", "libcublaslt_*.so"},
                              {"/usr/local/cuda*/lib64", "/usr/local/cuda*/lib", "/opt/cuda/lib64", "/usr/local/cuda*/targets/*/lib"}, named && *named ? 0 : 12,

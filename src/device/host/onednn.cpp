@@ -67,7 +67,6 @@ bool multiply(DType dtype, const MatmulBlock& p) {
 }
 
 std::optional<OneDnn> open() {
-  if (const char* set = std::getenv("SINTER_ONEDNN"); set && std::strcmp(set, "off") == 0) return std::nullopt;
   const std::string path = jit::find_library("SINTER_ONEDNN", {"libdnnl.so.*"}, {}, 2, 3);
   if (path.empty()) return std::nullopt;
   const auto refuse = [&](const std::string& why) {
