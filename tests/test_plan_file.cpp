@@ -2,6 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #define XXH_INLINE_ALL
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -277,4 +280,151 @@ TEST_CASE("files that are cut short, changed, or something else are refused") {
     damaged.write(changed);
     CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
   }
+}
+
+TEST_CASE("one plan serves sizes far from those that it was made for, and tells where it ends and why") {
+  const Tensor table = random_tensor({100, 24}), w = random_tensor({24, 24}) * 0.2f, up = random_tensor({24, 48}) * 0.2f, down = random_tensor({48, 24}) * 0.2f;
+  eval(std::vector<Tensor>{w, up, down});
+  // A layer of a transformer: heads, a mask, two normalizations, an activation.
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
+    const Tensor x = in[0] + table(Slice{0, seq});
+    const auto heads = [&](const Tensor& y) { return transpose(reshape(y, {batch, seq, 3, 8}), {0, 2, 1, 3}); };
+    const Tensor h = layer_norm(x), q = heads(matmul(h, w));
+    const Tensor scores = matmul(q, swapaxes(q, 2, 3)) * 0.35f + reshape(in[1], {batch, 1, 1, seq});
+    const Tensor mixed = reshape(transpose(matmul(softmax(scores, -1), q), {0, 2, 1, 3}), {batch, seq, 24}) + x;
+    return std::vector<Tensor>{mixed + matmul(gelu(matmul(layer_norm(mixed), up)), down), mean(mixed, {1})};
+  };
+  File file("wide.plan");
+  freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 16}, 24}, "x"}, {DType::float32, {{"batch", 4}, {"seq", 16}}, "mask"}}, {"y", "pooled"}).save(file.text());
+  const Function f = Function::load(file.text());
+  REQUIRE(f.plans() == 1);
+  INFO(f.serves()[0], "\n", f.ends()[0]);
+  for (const std::int64_t batch : {2, 3, 4, 8, 24, 33, 64})
+    for (const std::int64_t seq : {2, 3, 8, 16, 24, 31, 48, 64, 100}) {
+      INFO("batch = ", batch, ", seq = ", seq);
+      const std::vector<Tensor> in{random_tensor({batch, seq, 24}), random_tensor({batch, seq})};
+      const auto got = f(in), want = body(in);
+      for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+    }
+  CHECK(f.serves()[0].find("seq 2 to 100") != std::string::npos);
+  CHECK(f.ends()[0].find("not 101: ") != std::string::npos);
+  CHECK(f.ends()[0].find("beyond the end of its operand") != std::string::npos);
+  CHECK_THROWS_WITH_AS(f({random_tensor({2, 101, 24}), random_tensor({2, 101})}), doctest::Contains("beyond the end of its operand"), ShapeError);
+  CHECK_THROWS_WITH_AS(f({random_tensor({1, 16, 24}), random_tensor({1, 16})}), doctest::Contains("0 or 1"), ShapeError);
+}
+
+TEST_CASE("of several plans that are right for a size, the one that was made for it is taken, then the nearest") {
+  // A sum of few long rows is cut in pieces, one of many short ones is not: other plans by an estimate.
+  const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{sum(exp(in[0]), 1)}; };
+  File file("nearest.plan");
+  const Function made = freeze(body, {{DType::float32, {{"rows", 2}, {"long", 40}}}});
+  made.prepare({{"long", 300000}});
+  CHECK(made.plans() == 2);
+  made.save(file.text());
+  const Function f = Function::load(file.text());
+  for (const auto& [rows, length] : {std::pair<std::int64_t, std::int64_t>{2, 40}, {2, 300000}, {3, 7}, {2, 5000}, {700, 300}, {5, 200000}}) {
+    INFO("rows = ", rows, ", long = ", length);
+    const std::vector<Tensor> in{random_tensor({rows, length})};
+    check_near(f(in)[0], body(in)[0]);
+  }
+}
+
+namespace {
+
+/// What processes of mutations tell the test.
+struct Tally {
+  long done, refused, ran;
+  unsigned long current;  // the mutation under way
+  char what[256];         // of an exception that is none of ours
+};
+
+/// A file with a few of its description's bytes changed, and signed as it should be.
+std::string forged(const std::string& whole, std::mt19937_64& numbers) {
+  std::uint64_t description = 0;
+  std::memcpy(&description, whole.data() + 16, sizeof description);
+  std::string file = whole;
+  const auto place = [&](std::size_t bytes) { return 40 + numbers() % (description - bytes); };
+  for (std::size_t changes = 1 + numbers() % 2; changes > 0; --changes) {
+    static constexpr std::int64_t kExtreme[] = {0, 1, -1, 2, 3, 255, 1 << 20, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, std::int64_t{1} << 40};
+    const std::int64_t number = kExtreme[numbers() % std::size(kExtreme)];
+    switch (numbers() % 4) {
+      case 0:
+      case 1: file[place(1)] ^= static_cast<char>(1 << numbers() % 8); break;
+      case 2: std::memcpy(file.data() + place(4), &number, 4); break;
+      default: std::memcpy(file.data() + place(8), &number, 8);
+    }
+  }
+  sign(file);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("whatever a file says under a good checksum, it is refused, or gives results of their shapes") {
+  if (testing::on_cuda()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
+  const char* asked = std::getenv("SINTER_TEST_MUTATIONS");
+  const long all = asked ? std::atol(asked) : 2000;
+  const Tensor w = random_tensor({6, 4});
+  eval(w);
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const Tensor x = in[0], h = tanh(matmul(x, w)) + 1.f;
+    return std::vector<Tensor>{softmax(h, -1) + x(ellipsis, Slice{0, 4}), take(h, in[1], 0), concatenate({cumsum(x, 1), h}, 1), relu(max(x, {0})), sort(x, 1)};
+  };
+  File file("forged.plan");
+  freeze(body, {{DType::float32, {{"n", 5}, 6}}, {DType::int64, {3}}}).save(file.text());
+  const std::string whole = file.bytes();
+  const std::vector<Tensor> in{random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2})};
+  eval(in);
+  const auto want = Function::load(file.text())(in);
+  std::vector<Shape> shapes;
+  for (const Tensor& result : want) shapes.push_back(result.shape());
+  auto* tally = static_cast<Tally*>(mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(tally != MAP_FAILED);
+  new (tally) Tally{};
+  const unsigned long first = std::uniform_int_distribution<unsigned>()(rng());
+  while (tally->done < all) {
+    const pid_t process = fork();
+    REQUIRE(process >= 0);
+    if (process == 0) {  // a process for many mutations; one that takes a minute is one that does not end
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+      const rlimit memory{std::uint64_t{8} << 30, std::uint64_t{8} << 30};
+      setrlimit(RLIMIT_AS, &memory);
+#endif
+      File mine("forged_" + std::to_string(::getpid()));
+      for (int k = 0; k < 500 && tally->done < all; ++k) {
+        tally->current = first + static_cast<unsigned long>(tally->done++);
+        std::mt19937_64 numbers(tally->current);
+        alarm(60);
+        mine.write(forged(whole, numbers));
+        try {
+          const Function f = Function::load(mine.text());
+          const std::vector<Tensor> got = f(in);
+          bool same = got.size() == shapes.size();
+          for (std::size_t r = 0; same && r < got.size(); ++r) {
+            same = got[r].size() <= 1 << 20;
+            if (same) (void)got[r].astype(DType::float64).to_vector<double>();
+          }
+          ++tally->ran;
+        } catch (const Error&) {
+          ++tally->refused;
+        } catch (const std::exception& error) {
+          std::snprintf(tally->what, sizeof tally->what, "%s", error.what());
+          fs::remove(mine.path);
+          _exit(9);
+        }
+      }
+      fs::remove(mine.path);
+      _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(process, &status, 0) == process);
+    fs::remove(fs::temp_directory_path() / ("sinter_plan_" + std::to_string(process) + "_forged_" + std::to_string(process)));
+    INFO("mutation ", tally->current, ", signal ", WIFSIGNALED(status) ? WTERMSIG(status) : 0, ", exit ", WIFEXITED(status) ? WEXITSTATUS(status) : 0, " ", tally->what);
+    CHECK(status == 0);
+    if (status != 0 && !asked) break;
+  }
+  MESSAGE(tally->done, " files: ", tally->refused, " refused, ", tally->ran, " run");
+  CHECK(tally->refused > 0);
+  munmap(tally, sizeof(Tally));
 }

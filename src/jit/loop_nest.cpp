@@ -125,6 +125,9 @@ void verify(const LoopNest& nest) {
   if (form == Form::contraction &&
       !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right && nest.schedule.side >= 32))
     broken(nest, "a contraction has squares of two parallel axes");
+  if (nest.chunk_axis >= 0 && (nest.chunk_axis >= nest.parallel || nest.chunk_row < nest.parallel || nest.chunk_row >= nest.axes() || nest.chunk_total < 0 ||
+                               nest.chunk_total >= static_cast<int>(nest.ints.size())))
+    broken(nest, "chunks of no axis");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };
@@ -191,6 +194,7 @@ void verify(const LoopNest& nest) {
           break;
         case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
         case Instr::Kind::op:
+          if (!trace::is_elementwise(instr.op)) broken(nest, instr.name + " is computed element by element");
           if (instr.op != Op::cast && (is_storage_only(instr.operand) || is_storage_only(instr.dtype)))
             broken(nest, fmt::format("{} computes in {}, which is only stored", instr.name, name(instr.operand)));
           for (int k = 0; k < trace::primitive(instr.op).arity; ++k) use(instr.args[k], instr.name.c_str());
@@ -211,7 +215,13 @@ void verify(const LoopNest& nest) {
       if (check.number < 0 || check.number >= nest.checks) broken(nest, "a check has no flag");
     }
     if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages keep and reduce");
-    for (const auto& reduction : stage.reductions) use(reduction.value, "a reduction");
+    for (const auto& reduction : stage.reductions) {
+      use(reduction.value, "a reduction");
+      if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by what does not combine");
+      if (reduction.result < 0 || reduction.result >= instrs || nest.instrs[reduction.result].kind != Instr::Kind::reduced) broken(nest, "a reduction without a result");
+    }
+    for (const auto& keep : stage.keeps)
+      if (keep.buffer < 0 || keep.buffer >= static_cast<int>(nest.persistent.size())) broken(nest, "no such persistent buffer");
     if (stage.row)
       for (int id : stage.body) state[id] = 0;
     for (const auto& keep : stage.keeps) kept.at(keep.buffer) = 1;
