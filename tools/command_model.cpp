@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 
 #include "command_plan.hpp"
@@ -65,20 +66,51 @@ Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t
   return astype(random::uniform(random::Key(seed), shape, -1.0, 1.0), input.dtype);
 }
 
-/// --size NAME=8, NAME=1,8
+bool is_prime(std::int64_t number) {
+  for (std::int64_t by = 2; by * by <= number; ++by)
+    if (number % by == 0) return false;
+  return number > 1;
+}
+
+/// Sizes to plan for so that all from low to high are served: the smallest ones, which are plans by themselves, and others some eight times apart. Those are
+/// prime, and none is taken twice: a size that is another size of the model too would be taken for that.
+std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high, std::set<std::int64_t>& taken) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t near = high; near > 1; near /= 8) {
+    std::int64_t size = near;
+    while (size > 1 && (!is_prime(size) || taken.contains(size))) --size;
+    if (size > 1 && (size >= low || sizes.empty())) taken.insert(size), sizes.push_back(size);
+    if (near / 8 < low) break;
+  }
+  if (low <= 1) sizes.push_back(1);
+  if (low <= 0) sizes.push_back(0);
+  return sizes;
+}
+
+/// --size NAME=8, NAME=1,8, NAME=1..64
 std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& request) {
   std::map<std::string, std::vector<std::int64_t>> sizes;
+  std::set<std::int64_t> taken;
   for (const std::string& argument : request.sizes) {
-    const auto refuse = [&] { return ValueError(fmt::format("--size {}: not of the form NAME=8 or NAME=1,8", argument)); };
+    const auto refuse = [&] { return ValueError(fmt::format("--size {}: not of the form NAME=8, NAME=1,8 or NAME=1..64", argument)); };
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos) throw refuse();
     auto& list = sizes[argument.substr(0, equals)];
     const char *next = argument.data() + equals, *end = argument.data() + argument.size();
     while (next != end) {
-      std::int64_t size = 0;
-      const auto [stop, error] = std::from_chars(++next, end, size);
-      if (error != std::errc() || size < 0 || (stop != end && *stop != ',')) throw refuse();
-      list.push_back(size);
+      std::int64_t size = 0, last = 0;
+      auto [stop, error] = std::from_chars(++next, end, size);
+      if (error != std::errc() || size < 0) throw refuse();
+      if (std::string_view(stop, static_cast<std::size_t>(end - stop)).starts_with("..")) {
+        const auto [after, no_number] = std::from_chars(stop + 2, end, last);
+        if (no_number != std::errc() || last < size) throw refuse();
+        const std::vector<std::int64_t> between = sizes_between(size, last, taken);
+        list.insert(list.end(), between.begin(), between.end());
+        stop = after;
+      } else {
+        list.push_back(size);
+      }
+      if (stop != end && *stop != ',') throw refuse();
       next = stop;
     }
     if (list.empty()) throw refuse();

@@ -189,7 +189,8 @@ int run(int argc, char** argv) {
   CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without doing either");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
-  compile_command->add_option("--size", model.sizes, "Sizes to plan for of a name in the inputs' shapes; other sizes run where these plans hold for them")->type_name("NAME=1,8");
+  compile_command->add_option("--size", model.sizes, "Sizes to plan for of a name in the inputs' shapes, or a range of them to be served; other sizes run where these plans hold for them")
+      ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
   compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);

@@ -387,33 +387,91 @@ std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>&
   return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
 }
 
+/// The plan as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Site& site) {
+  FrozenPlan to = plan;
+  to.explanation = explanation_of(plan.planned);
+  const Outlined again = outline(record(plan.sizes, site.where), site.where);
+  if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+  to.leaves = again.leaves;
+  std::vector<std::int64_t> lows;
+  for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+  to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
+    try {
+      const Outlined made = outline(record(sizes, site.where), site.where);
+      if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
+      Sample sample{made.values, {}, room_of(made.graph)};
+      for (const auto& node : made.graph.nodes)
+        if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
+      return sample;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {
+      taken = false;
+      return {};
+    }
+  });
+  return to;
+}
+
+namespace {
+
+std::int64_t next_prime(std::int64_t number) {
+  const auto is_prime = [](std::int64_t n) {
+    for (std::int64_t by = 2; by * by <= n; ++by)
+      if (n % by == 0) return false;
+    return true;
+  };
+  do ++number;
+  while (!is_prime(number));
+  return number;
+}
+
+std::size_t held_sizes(const SizeRules& rules) {
+  return static_cast<std::size_t>(std::count_if(rules.held.begin(), rules.held.end(), [](std::int64_t size) { return size > 1; }));
+}
+
+}  // namespace
+
+/// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
+/// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
+std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, const Site& site) {
+  constexpr int kTries = 4;
+  AxisSizes sizes = plan.sizes;
+  std::optional<FrozenPlan> best;
+  for (int tried = 0; tried < kTries; ++tried) {
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (plan.sizes[k] < 2) continue;
+      do sizes[k] = next_prime(sizes[k]);
+      while (std::count(sizes.begin(), sizes.end(), sizes[k]) > 1);
+    }
+    try {
+      const Outlined made = outline(record(sizes, site.where), site.where);
+      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, site);
+      if (!served(other, plan.sizes, false) || held_sizes(*other.rules) >= held_sizes(*(best ? best->rules : plan.rules))) continue;
+      best = other;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {  // the formula does not take them
+      continue;
+    }
+    if (held_sizes(*best->rules) == 0) break;
+  }
+  return best;
+}
+
 std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
   for (const FrozenPlan& plan : plans_) {
-    FrozenPlan& to = saved.emplace_back(plan);
-    to.explanation = explanation_of(plan.planned);
-    const Outlined again = outline(record(plan.sizes, site.where), site.where);
-    if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
-    to.leaves = again.leaves;
-    std::vector<std::int64_t> lows;
-    for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
-    to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
-      try {
-        const Outlined made = outline(record(sizes, site.where), site.where);
-        if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
-        Sample sample{made.values, {}, room_of(made.graph)};
-        for (const auto& node : made.graph.nodes)
-          if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
-        return sample;
-      } catch (const InternalError&) {
-        throw;
-      } catch (const Error&) {
-        taken = false;
-        return {};
-      }
-    });
+    const FrozenPlan here = with_rules(plan, site);
+    std::optional<FrozenPlan> general;
+    if (held_sizes(*here.rules) > 0) general = nearby(here, site);
+    // What another one serves as well as the plan that was made for these sizes needs no plan of its own.
+    if (!general || !served(*general, plan.sizes, true)) saved.push_back(here);
+    if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return known.structure == general->structure && served(known, general->sizes, true); }))
+      saved.push_back(std::move(*general));
   }
   return saved;
 }

@@ -83,6 +83,8 @@ class FrozenFunction {
   Outlined outline(const Recording& recording, Location where) const;
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
+  FrozenPlan with_rules(const FrozenPlan& plan, const trace::Site& site);
+  std::optional<FrozenPlan> nearby(const FrozenPlan& plan, const trace::Site& site);
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
   std::string served_by(const FrozenPlan& plan) const;
   std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;

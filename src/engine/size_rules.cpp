@@ -224,7 +224,7 @@ class RuleFinder {
       why = fmt::format("planned for {} = {}: a size of 0 or 1 broadcasts, or holds nothing, and is a plan by itself", axes_[axis], size);
       return {};
     }
-    why = fmt::format("at no two neighbouring sizes of {} are the operations those of {} = {}", axes_[axis], axes_[axis], size);
+    why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another", axes_[axis], size);
     for (const std::int64_t step : {1, -1}) {  // there may be no larger ones: a table of positions has an end
       std::int64_t first = step > 0 ? size + 1 : size - 2;
       while (first > 1 && (is_number(first) || is_number(first + 1))) first += step;
