@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "mutations.hpp"
 #include "onnx_builder.hpp"
 #include "program.hpp"
 #include "sinter/blocked.hpp"
@@ -224,6 +225,26 @@ TEST_CASE("merge_products: Q, K and V are one product") {
   CHECK(with(true, false) == 0);
 }
 
+TEST_CASE("merge_products: rows that are added to each of the products are one row") {
+  const auto with = [](const std::string& second, bool product_wanted = false) {
+    OnnxBuilder m;
+    m.input("x", {2, 5, 8}).input("row", {4}).output("y").constant("wq", {8, 4}, numbers(32)).constant("wk", {8, 4}, numbers(32)).constant("wv", {8, 6}, numbers(48));
+    m.constant("bq", {4}, numbers(4)).constant("bk", {4}, numbers(4)).constant("bv", {6}, numbers(6)).constant("one", {}, {3}).constant("wide", {5, 4}, numbers(20));
+    m.node("MatMul", {"x", "wq"}, {"q0"}).node("Add", {"q0", "bq"}, {"q"}).node("MatMul", {"x", "wk"}, {"k0"}).node("Add", {second, "k0"}, {"k"});
+    m.node("MatMul", {"x", "wv"}, {"v0"}).node("Add", {"bv", "v0"}, {"v"}).node("Transpose", {"k"}, {"kt"}, {{"perm", {0, 2, 1}}});
+    m.node("MatMul", {"q", "kt"}, {"s"}).node("Softmax", {"s"}, {"p"}).node("MatMul", {"p", "v"}, {"y"});
+    if (product_wanted) m.output("v0");
+    const Model model = check_same(m, {random_tensor({2, 5, 8}), random_tensor({4})});
+    CHECK(fired(model, "merge_products") == 2);
+    return model.nodes();
+  };
+  CHECK(with("bk") == 7);          // a product, an addition, the parts; Transpose, two products, Softmax
+  CHECK(with("row") == 9);         // no constant
+  CHECK(with("one") == 9);         // a number
+  CHECK(with("wide") == 9);        // another row for each step
+  CHECK(with("bk", true) == 9);
+}
+
 TEST_CASE("views, equal nodes, identities and constants") {
   OnnxBuilder m;
   m.input("x", {2, 3, 4}).output("y").output("same");
@@ -408,6 +429,29 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
     CHECK(rounded);
   }
   CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float16 or bfloat16, not int8"), ValueError);
+}
+
+TEST_CASE("a file of which bytes were changed is refused, or is another model") {
+  OnnxBuilder m;
+  m.input("x", {-1, 4}).output("y").constant("w", {4, 6}, numbers(24)).integers("shape", {0, 2, 3}).integers("axes", {1}).constant("k", {3}, numbers(3));
+  m.node("MatMul", {"x", "w"}, {"p"}).node("Reshape", {"p", "shape"}, {"r"}).node("Add", {"r", "k"}, {"a"}).node("Transpose", {"a"}, {"t"}, {{"perm", {0, 2, 1}}});
+  m.node("ReduceMean", {"t"}, {"n"}, {{"axes", {1}}, {"keepdims", 0}}).node("Softmax", {"n"}, {"s"}, {{"axis", -1}}).node("Unsqueeze", {"s", "axes"}, {"y"});
+  const std::string whole = m.bytes();
+  File file("changed.onnx");
+  const Tensor x = random_tensor({3, 4});
+  const auto outcomes = testing::try_mutations(testing::mutations_or(600), std::uniform_int_distribution<unsigned>()(rng), [&](std::uint64_t mutation) {
+    std::mt19937_64 draw(mutation);
+    std::string bytes = whole;
+    for (std::size_t changes = 1 + draw() % 3; changes > 0; --changes) bytes[draw() % bytes.size()] ^= static_cast<char>(1 << draw() % 8);
+    if (draw() % 16 == 0) bytes.resize(draw() % bytes.size());
+    std::ofstream(file.path, std::ios::binary) << bytes;
+    for (const bool rewrite : {true, false}) {
+      const Model model = Model::load(file.path.string(), {.rewrite = rewrite});
+      for (const Tensor& result : model({x}))
+        if (result.size() <= 1 << 20) eval(result);
+    }
+  });
+  CHECK(outcomes.refused > 0);
 }
 
 TEST_CASE("If runs the branch that holds, and a branch reads what is around it") {

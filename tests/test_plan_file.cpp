@@ -2,9 +2,6 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #define XXH_INLINE_ALL
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -15,6 +12,7 @@
 #include <fstream>
 #include <random>
 
+#include "mutations.hpp"
 #include "program.hpp"
 #include "seed.hpp"
 #include "sinter/freeze.hpp"
@@ -330,14 +328,62 @@ TEST_CASE("of several plans that are right for a size, the one that was made for
   }
 }
 
-namespace {
+TEST_CASE("random formulas: a plan is right at every size that it serves, however far from its own") {
+  const char* asked = std::getenv("SINTER_TEST_FORMULAS");
+  const int formulas = asked ? std::atoi(asked) : testing::on_cuda() ? 3 : 12;
+  int served = 0;
+  for (int round = 0; round < formulas; ++round) {
+    std::vector<unsigned> program;
+    for (int k = 0; k < 7; ++k) program.push_back(std::uniform_int_distribution<unsigned>()(rng()));
+    std::string text;
+    const auto body = [&](const std::vector<Tensor>& in) {
+      Tensor x = in[0];
+      text.clear();
+      int squares = 0, doubled = 0;
+      for (const unsigned step : program) {
+        const int axis = static_cast<int>(step >> 8) % x.ndim(), last = x.ndim() - 1;
+        const auto say = [&](const char* what) { text += std::string(what) + "(" + std::to_string(axis) + ") "; };
+        switch (step % 14) {
+          case 0: say("tanh"), x = tanh(x) * 1.5f + 0.25f; break;
+          case 1: say("centre"), x = x - mean(x, {axis}, true); break;
+          case 2: say("softmax"), x = softmax(x * 2.f, axis); break;
+          case 3: say("turn"), x = swapaxes(x, axis, last); break;
+          case 4: say("join"), x = x.ndim() == 3 ? reshape(x, {x.size(0) * x.size(1), x.size(2)}) : reshape(x, {x.size(0), 1, x.size(1)}); break;
+          case 5: if (doubled++ < 2) say("twice"), x = concatenate({x, x * 0.5f}, axis); break;
+          case 6: say("pad"), x = pad(x, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(x.ndim()), {1, 0})); break;
+          case 7: say("cumsum"), x = cumsum(x, axis) * 0.1f; break;
+          case 8: if (squares++ == 0) say("square"), x = matmul(x, swapaxes(x, -1, -2)) * 0.05f; break;
+          case 9: say("sum"), x = x + sum(x, {axis}, true) * 0.01f; break;
+          case 10: say("largest"), x = where(x >= max(x, {axis}, true), x * 2.f, x); break;
+          case 11: say("flip"), x = flip(x, {axis}) + x; break;
+          case 12: say("windows"), x = max(sliding_window_view(x, {2}, {axis}), {-1}); break;
+          default: say("fewer"), x = x.ndim() == 3 ? sum(x, {axis}) * 0.1f : layer_norm(x); break;
+        }
+      }
+      return std::vector<Tensor>{x, mean(x)};
+    };
+    File file("formula.plan");
+    const Function f = freeze(body, {{DType::float32, {{"a", 6}, {"b", 20}, 5}}});
+    const Function g = saved_and_loaded(f, file);
+    for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{6, 20}, {2, 2}, {3, 7}, {7, 3}, {20, 6}, {33, 2}, {2, 65}, {17, 31}, {5, 5}, {40, 20}}) {
+      INFO("SINTER_TEST_SEED=", seed(), " formula ", round, ": ", text, " at a = ", a, ", b = ", b, "\n", g.serves()[0]);
+      const std::vector<Tensor> in{random_tensor({a, b, 5})};
+      std::vector<Tensor> got;
+      try {
+        got = g(in);
+      } catch (const ShapeError& error) {
+        CHECK(std::string(error.what()).find("the file has no plan for") != std::string::npos);
+        continue;
+      }
+      ++served;
+      const auto want = body(in);
+      for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+    }
+  }
+  CHECK(served >= 5 * formulas);
+}
 
-/// What processes of mutations tell the test.
-struct Tally {
-  long done, refused, ran;
-  unsigned long current;  // the mutation under way
-  char what[256];         // of an exception that is none of ours
-};
+namespace {
 
 /// A file with a few of its description's bytes changed, and signed as it should be.
 std::string forged(const std::string& whole, std::mt19937_64& numbers) {
@@ -363,8 +409,6 @@ std::string forged(const std::string& whole, std::mt19937_64& numbers) {
 
 TEST_CASE("whatever a file says under a good checksum, it is refused, or gives results of their shapes") {
   if (testing::on_cuda()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
-  const char* asked = std::getenv("SINTER_TEST_MUTATIONS");
-  const long all = asked ? std::atol(asked) : 2000;
   const Tensor w = random_tensor({6, 4});
   eval(w);
   const auto body = [=](const std::vector<Tensor>& in) {
@@ -376,55 +420,14 @@ TEST_CASE("whatever a file says under a good checksum, it is refused, or gives r
   const std::string whole = file.bytes();
   const std::vector<Tensor> in{random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2})};
   eval(in);
-  const auto want = Function::load(file.text())(in);
-  std::vector<Shape> shapes;
-  for (const Tensor& result : want) shapes.push_back(result.shape());
-  auto* tally = static_cast<Tally*>(mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  REQUIRE(tally != MAP_FAILED);
-  new (tally) Tally{};
-  const unsigned long first = std::uniform_int_distribution<unsigned>()(rng());
-  while (tally->done < all) {
-    const pid_t process = fork();
-    REQUIRE(process >= 0);
-    if (process == 0) {  // a process for many mutations; one that takes a minute is one that does not end
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-      const rlimit memory{std::uint64_t{8} << 30, std::uint64_t{8} << 30};
-      setrlimit(RLIMIT_AS, &memory);
-#endif
-      File mine("forged_" + std::to_string(::getpid()));
-      for (int k = 0; k < 500 && tally->done < all; ++k) {
-        tally->current = first + static_cast<unsigned long>(tally->done++);
-        std::mt19937_64 numbers(tally->current);
-        alarm(60);
-        mine.write(forged(whole, numbers));
-        try {
-          const Function f = Function::load(mine.text());
-          const std::vector<Tensor> got = f(in);
-          bool same = got.size() == shapes.size();
-          for (std::size_t r = 0; same && r < got.size(); ++r) {
-            same = got[r].size() <= 1 << 20;
-            if (same) (void)got[r].astype(DType::float64).to_vector<double>();
-          }
-          ++tally->ran;
-        } catch (const Error&) {
-          ++tally->refused;
-        } catch (const std::exception& error) {
-          std::snprintf(tally->what, sizeof tally->what, "%s", error.what());
-          fs::remove(mine.path);
-          _exit(9);
-        }
-      }
-      fs::remove(mine.path);
-      _exit(0);
-    }
-    int status = 0;
-    REQUIRE(waitpid(process, &status, 0) == process);
-    fs::remove(fs::temp_directory_path() / ("sinter_plan_" + std::to_string(process) + "_forged_" + std::to_string(process)));
-    INFO("mutation ", tally->current, ", signal ", WIFSIGNALED(status) ? WTERMSIG(status) : 0, ", exit ", WIFEXITED(status) ? WEXITSTATUS(status) : 0, " ", tally->what);
-    CHECK(status == 0);
-    if (status != 0 && !asked) break;
-  }
-  MESSAGE(tally->done, " files: ", tally->refused, " refused, ", tally->ran, " run");
-  CHECK(tally->refused > 0);
-  munmap(tally, sizeof(Tally));
+  CHECK(Function::load(file.text())(in).size() == 5);
+  File mine("forged_mutation.plan");
+  const auto outcomes = testing::try_mutations(testing::mutations_or(2000), std::uniform_int_distribution<unsigned>()(rng()), [&](std::uint64_t mutation) {
+    std::mt19937_64 numbers(mutation);
+    mine.write(forged(whole, numbers));
+    const std::vector<Tensor> got = Function::load(mine.text())(in);
+    for (std::size_t r = 0; r < got.size(); ++r)
+      if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
+  });
+  CHECK(outcomes.refused > 0);
 }

@@ -289,7 +289,7 @@ std::vector<std::string> FrozenFunction::ends() const {
       const auto any = served_around(plan.sizes[k], [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
       const auto best = served_around(plan.sizes[k], [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
       text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
-      if (best.first != any.first || best.last != any.last) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
+      if (best.first < best.last && (best.first != any.first || best.last != any.last)) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
       if (any.first > 0) text += fmt::format("; not {}: {}", any.first - 1, any.below);
       if (!any.more) text += fmt::format("{} {}: {}", any.first > 0 && any.first == any.last && any.below == any.above ? "" : "; not", any.last + 1, any.above);
     }
