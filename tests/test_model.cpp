@@ -375,11 +375,12 @@ TEST_CASE("a convolution, its bias however it is shaped, a residual and an activ
       CAPTURE(how);
       CAPTURE(constant);
       OnnxBuilder m;
-      m.input("x", {1, 32, 9, 9}).input("r", {1, 32, 9, 9}).output("y").constant("w", {32, 32, 3, 3}, numbers(32 * 32 * 9, -0.1f, 0.1f));
+      m.input("x", {1, 32, 9, 9}).output("y").constant("w", {32, 32, 3, 3}, numbers(32 * 32 * 9, -0.1f, 0.1f));
+      m.constant("before", {32, 32, 1, 1}, numbers(32 * 32, -0.2f, 0.2f)).node("Conv", {"x", "before"}, {"r"});
       if (constant) m.constant("b", {32}, numbers(32));
       else m.input("b", {32});
       const bool own = how == std::string("bias");
-      m.node("Conv", own ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}});
+      m.node("Conv", own ? std::vector<std::string>{"r", "w", "b"} : std::vector<std::string>{"r", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}});
       m.integers("shape", {1, 32, 1, 1}).integers("axes", {0, 2, 3}).integers("all", {1, 32, 9, 9});
       if (how == std::string("Reshape")) m.node("Reshape", {"b", "shape"}, {"b4"});
       else m.node("Unsqueeze", {"b", "axes"}, {how == std::string("Expand") ? "b3" : "b4"});
@@ -387,18 +388,19 @@ TEST_CASE("a convolution, its bias however it is shaped, a residual and an activ
       if (!own) m.node("Add", {"c", "b4"}, {"biased"});
       m.node("Add", {own ? "c" : "biased", "r"}, {"sum"}).node("Relu", {"sum"}, {"a"});
       m.constant("next", {16, 32, 1, 1}, numbers(512, -0.2f, 0.2f)).node("Conv", {"a", "next"}, {"y"});
-      std::vector<Tensor> inputs{random_tensor({1, 32, 9, 9}), random_tensor({1, 32, 9, 9})};
+      std::vector<Tensor> inputs{random_tensor({1, 32, 9, 9})};
       if (!constant) inputs.push_back(random_tensor({32}));
+      if (own && !constant) continue;  // an input: such a convolution stays as the file has it
       const Model model = check_same(m, inputs);
       const Function f = freeze(model);
       (void)f(inputs);
       const auto before = counters();
       (void)f(inputs);
       const auto after = counters();
-      CHECK(after.library_calls - before.library_calls == 2);
-      CHECK(after.epilogues - before.epilogues == 1);  // of the first; behind the last one its result goes back to the model's order
-      // Before the first one x may be laid out, between the two is nothing else.
-      CHECK(after.kernels_launched - before.kernels_launched <= 3);
+      INFO(f.explain());
+      CHECK(after.library_calls - before.library_calls == 3);
+      CHECK(after.epilogues - before.epilogues == 1);
+      CHECK(after.kernels_launched - before.kernels_launched == 3);  // that one; x is laid out before, and what the last one gives is turned back
     }
 }
 
@@ -431,11 +433,25 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
   CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float16 or bfloat16, not int8"), ValueError);
 }
 
+TEST_CASE("nodes without inputs, or without outputs") {
+  for (const char* const op : {"Transpose", "Cast", "Reshape", "MaxPool", "Conv", "MatMul", "Identity", "BatchNormalization", "Pad"}) {
+    CAPTURE(op);
+    OnnxBuilder m;
+    m.input("x", {2, 3}).output("y").node("Transpose", {}, {"t"}, {{"perm", {1, 0}}}).node(op, {}, {"a"}, {{"to", 1}, {"perm", {1, 0}}}).node(op, {"a"}, {"b"}, {{"to", 1}, {"perm", {1, 0}}});
+    m.node("Add", {"b", "t"}, {"y"});
+    File file("empty.onnx");
+    CHECK_THROWS_AS(Model::load(m.save(file.path))({random_tensor({2, 3})}), Error);
+    OnnxBuilder nothing;
+    nothing.input("x", {2, 3}).output("y").node(op, {"x"}, {}).node("Exp", {"x"}, {"y"});
+    CHECK_THROWS_WITH_AS(Model::load(nothing.save(file.path)), doctest::Contains("gives nothing"), ModelError);
+  }
+}
+
 TEST_CASE("a file of which bytes were changed is refused, or is another model") {
   OnnxBuilder m;
   m.input("x", {-1, 4}).output("y").constant("w", {4, 6}, numbers(24)).integers("shape", {0, 2, 3}).integers("axes", {1}).constant("k", {3}, numbers(3));
   m.node("MatMul", {"x", "w"}, {"p"}).node("Reshape", {"p", "shape"}, {"r"}).node("Add", {"r", "k"}, {"a"}).node("Transpose", {"a"}, {"t"}, {{"perm", {0, 2, 1}}});
-  m.node("ReduceMean", {"t"}, {"n"}, {{"axes", {1}}, {"keepdims", 0}}).node("Softmax", {"n"}, {"s"}, {{"axis", -1}}).node("Unsqueeze", {"s", "axes"}, {"y"});
+  m.node("ReduceMean", {"t"}, {"n"}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0}}).node("Softmax", {"n"}, {"s"}, {{"axis", -1}}).node("Unsqueeze", {"s", "axes"}, {"y"});
   const std::string whole = m.bytes();
   File file("changed.onnx");
   const Tensor x = random_tensor({3, 4});

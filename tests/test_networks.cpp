@@ -24,8 +24,12 @@ namespace {
 
 using Doubles = std::vector<double>;
 
+unsigned seed() {
+  static const unsigned chosen = testing::test_seed();
+  return chosen;
+}
 std::mt19937& rng() {
-  static std::mt19937 generator(testing::test_seed());
+  static std::mt19937 generator(seed());
   return generator;
 }
 
@@ -67,7 +71,7 @@ double difference(const Tensor& got, const Doubles& want) {
 
 /// Recorded, frozen, and out of a file.
 void check_all_ways(const Network& network, const std::vector<Tensor>& inputs, const Doubles& want) {
-  INFO("SINTER_TEST_SEED=", testing::test_seed());
+  INFO("SINTER_TEST_SEED=", seed());
   File onnx("network.onnx"), plan("network.plan");
   const Model model = Model::load(network.file.save(onnx.path)), plain = Model::load(onnx.text(), {.rewrite = false});
   CHECK(difference(model(inputs)[0], want) < 2e-5);
@@ -201,8 +205,8 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
   m.constant("root2", {}, {std::sqrt(2.f)});
   std::string at = "x";
   const auto norm = [&](const std::string& name, const std::string& in) {
-    m.node("ReduceMean", {in}, {name + "m"}, {{"axes", {-1}}}).node("Sub", {in, name + "m"}, {name + "d"}).node("Pow", {name + "d", "two"}, {name + "q"});
-    m.node("ReduceMean", {name + "q"}, {name + "v"}, {{"axes", {-1}}}).node("Add", {name + "v", "epsilon"}, {name + "e"}).node("Sqrt", {name + "e"}, {name + "s"});
+    m.node("ReduceMean", {in}, {name + "m"}, {{"axes", std::vector<std::int64_t>{-1}}}).node("Sub", {in, name + "m"}, {name + "d"}).node("Pow", {name + "d", "two"}, {name + "q"});
+    m.node("ReduceMean", {name + "q"}, {name + "v"}, {{"axes", std::vector<std::int64_t>{-1}}}).node("Add", {name + "v", "epsilon"}, {name + "e"}).node("Sqrt", {name + "e"}, {name + "s"});
     n.weight(name + "gain", {kWidth}, 0.5f, 1.5f);
     n.weight(name + "shift", {kWidth}, -0.5f, 0.5f);
     m.node("Div", {name + "d", name + "s"}, {name + "n"}).node("Mul", {name + "n", name + "gain"}, {name + "g"}).node("Add", {name + "g", name + "shift"}, {name});

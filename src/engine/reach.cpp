@@ -154,11 +154,15 @@ class Checker {
     if (followed && walk.parallel_points() != element_count(followed->shape)) refuse("follows a call of other points");
     if (walk.empty()) return;
     Wide most = 0;
-    for (std::size_t k = 0; k < nest.inputs.size(); ++k)
-      if (const auto places = walk.range(nest.inputs[k].index); places && bare[k]) inside(nest.inputs[k].buffer, *places, offsets[k], nest.inputs[k].dtype);
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+      if (!bare[k]) continue;
+      const auto& places = walk.range(nest.inputs[k].index);
+      if (!places) refuse("reads at computed places without a guard");
+      inside(nest.inputs[k].buffer, *places, offsets[k], nest.inputs[k].dtype);
+    }
     for (std::size_t k = 0; k < nest.outputs.size(); ++k) {
       const jit::Access& out = nest.outputs[k];
-      const auto places = walk.range(out.index);
+      const auto& places = walk.range(out.index);
       if (!places) refuse("writes at computed places");
       inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
       most = std::max<Wide>(most, bytes_[static_cast<std::size_t>(out.buffer)]);

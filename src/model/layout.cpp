@@ -175,8 +175,9 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
     const FilterLayout layout = depthwise ? FilterLayout::depthwise : planes ? FilterLayout::planes : FilterLayout::blocked;
     Filters made;
     made.weight = block_filters(weight, layout);
-    if (!bias.empty_handle()) made.bias = pad(bias, {{0, up_to_blocks(filters) - filters}});
-    eval(made.bias.empty_handle() ? std::vector<Tensor>{made.weight} : std::vector<Tensor>{made.weight, made.bias});
+    // Zeros too are computed once, and not at each call.
+    made.bias = bias.empty_handle() ? from_span(std::vector<float>(static_cast<std::size_t>(up_to_blocks(filters)))) : pad(bias, {{0, up_to_blocks(filters) - filters}});
+    eval({made.weight, made.bias});
     const std::lock_guard lock(mutex_);
     return filters_.emplace(node.outputs[0], std::move(made)).first->second;
   }();

@@ -150,7 +150,7 @@ int fold_leading_batch_norms(Graph& graph) {
   std::vector<bool> gone(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    if (node.op != "Conv" || integer(node, "group", 1) != 1 || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
+    if (node.op != "Conv" || node.inputs.empty() || integer(node, "group", 1) != 1 || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
     const std::vector<std::int64_t> pads = integers(node, "pads");
     if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) continue;  // zeros around would have to become the shift
     const auto giver = uses.giver(node.inputs[0]);
@@ -257,11 +257,11 @@ int absorb_pads(Graph& graph) {
   std::vector<bool> gone(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    if (node.op != "Conv" || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
+    if (node.op != "Conv" || node.inputs.empty() || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
     const auto giver = uses.giver(node.inputs[0]);
     if (!giver || gone[*giver] || uses.only_reader(node.inputs[0]) != n) continue;
     const Node& pad = graph.nodes[*giver];
-    if (pad.op != "Pad" || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty())) continue;
+    if (pad.op != "Pad" || pad.inputs.empty() || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty())) continue;
     std::vector<std::int64_t> widths = integers(pad, "pads");
     if (widths.empty() && pad.inputs.size() > 1)
       if (const Tensor* constant = constant_of(graph, pad.inputs[1])) widths = constant->to_vector<std::int64_t>();

@@ -15,9 +15,9 @@ int merge_transposes(Graph& graph) {
     Node& node = graph.nodes[n];
     redirect(node, same);
     const std::vector<std::int64_t> axes = integers(node, "perm");
-    if (node.op != "Transpose" || axes.empty()) continue;
+    if (node.op != "Transpose" || axes.empty() || node.inputs.empty()) continue;
     const auto giver = uses.giver(node.inputs[0]);
-    if (!giver || graph.nodes[*giver].op != "Transpose") continue;
+    if (!giver || graph.nodes[*giver].op != "Transpose" || graph.nodes[*giver].inputs.empty()) continue;
     const std::vector<std::int64_t> before = integers(graph.nodes[*giver], "perm");
     if (before.size() != axes.size()) continue;
     std::vector<std::int64_t> both(axes.size());
@@ -49,6 +49,7 @@ int merge_reshapes(Graph& graph) {
     if (!giver) continue;
     const Node& before = graph.nodes[*giver];
     if (before.op != "Reshape" && before.op != "Flatten" && before.op != "Squeeze" && before.op != "Unsqueeze") continue;
+    if (before.inputs.empty()) continue;
     const Tensor* sizes = constant_of(graph, node.inputs[1]);
     if (!sizes || integer(node, "allowzero", 0) != 0) continue;
     const std::vector<std::int64_t> list = sizes->to_vector<std::int64_t>();
@@ -79,9 +80,9 @@ int merge_casts(Graph& graph) {
   const Uses uses(graph);
   const Types types(graph);
   for (Node& node : graph.nodes) {
-    if (node.op != "Cast") continue;
+    if (node.op != "Cast" || node.inputs.empty()) continue;
     const auto giver = uses.giver(node.inputs[0]);
-    if (!giver || graph.nodes[*giver].op != "Cast") continue;
+    if (!giver || graph.nodes[*giver].op != "Cast" || graph.nodes[*giver].inputs.empty()) continue;
     const std::string& first = graph.nodes[*giver].inputs[0];
     const auto from = types.of(first), between = types.of(node.inputs[0]);
     if (!from || !between || !holds_all(*between, *from)) continue;
@@ -119,7 +120,7 @@ int pool_first(Graph& graph) {
     const auto giver = uses.giver(pool.inputs[0]);
     if (!giver || uses.only_reader(pool.inputs[0]) != n) continue;
     Node& function = graph.nodes[*giver];
-    if (!rises(graph, function) || function.outputs.size() != 1) continue;
+    if (!rises(graph, function) || function.outputs.size() != 1 || function.inputs.empty()) continue;
     const auto before = uses.giver(function.inputs[0]);
     if (is_cheap(function) && before && (graph.nodes[*before].op == "Conv" || graph.nodes[*before].op == "ConvTranspose")) continue;
     const std::string pooled = function.outputs[0] + "/pooled";
