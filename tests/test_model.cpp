@@ -8,8 +8,12 @@
 #include <random>
 #include <thread>
 
+#include "mutations.hpp"
 #include "onnx_builder.hpp"
 #include "program.hpp"
+#include "sinter/blocked.hpp"
+#include "sinter/freeze_model.hpp"
+#include "sinter/half.hpp"
 #include "sinter/model.hpp"
 
 using namespace sinter;
@@ -221,6 +225,26 @@ TEST_CASE("merge_products: Q, K and V are one product") {
   CHECK(with(true, false) == 0);
 }
 
+TEST_CASE("merge_products: rows that are added to each of the products are one row") {
+  const auto with = [](const std::string& second, bool product_wanted = false) {
+    OnnxBuilder m;
+    m.input("x", {2, 5, 8}).input("row", {4}).output("y").constant("wq", {8, 4}, numbers(32)).constant("wk", {8, 4}, numbers(32)).constant("wv", {8, 6}, numbers(48));
+    m.constant("bq", {4}, numbers(4)).constant("bk", {4}, numbers(4)).constant("bv", {6}, numbers(6)).constant("one", {}, {3}).constant("wide", {5, 4}, numbers(20));
+    m.node("MatMul", {"x", "wq"}, {"q0"}).node("Add", {"q0", "bq"}, {"q"}).node("MatMul", {"x", "wk"}, {"k0"}).node("Add", {second, "k0"}, {"k"});
+    m.node("MatMul", {"x", "wv"}, {"v0"}).node("Add", {"bv", "v0"}, {"v"}).node("Transpose", {"k"}, {"kt"}, {{"perm", {0, 2, 1}}});
+    m.node("MatMul", {"q", "kt"}, {"s"}).node("Softmax", {"s"}, {"p"}).node("MatMul", {"p", "v"}, {"y"});
+    if (product_wanted) m.output("v0");
+    const Model model = check_same(m, {random_tensor({2, 5, 8}), random_tensor({4})});
+    CHECK(fired(model, "merge_products") == 2);
+    return model.nodes();
+  };
+  CHECK(with("bk") == 7);          // a product, an addition, the parts; Transpose, two products, Softmax
+  CHECK(with("row") == 9);         // no constant
+  CHECK(with("one") == 9);         // a number
+  CHECK(with("wide") == 9);        // another row for each step
+  CHECK(with("bk", true) == 9);
+}
+
 TEST_CASE("views, equal nodes, identities and constants") {
   OnnxBuilder m;
   m.input("x", {2, 3, 4}).output("y").output("same");
@@ -259,6 +283,214 @@ TEST_CASE("Pow: exponents that are numbers of the model, and others") {
     CHECK(results.at("wide").to_vector<float>()[i] == doctest::Approx(double(x[i]) * x[i]).epsilon(1e-6));
     CHECK(results.at("z").to_vector<float>()[i] == doctest::Approx(std::pow(double(x[i]), double(e[i % 3]))).epsilon(1e-6));
   }
+}
+
+TEST_CASE("remove_identity: what changes nothing, and nothing that changes something") {
+  const auto with = [](const std::string& op, const std::vector<std::string>& more, const std::vector<OnnxBuilder::Attribute>& attributes = {}) {
+    OnnxBuilder m;
+    m.input("x", {2, 3, 4}).output("y").constant("one", {}, {1}).constant("ones", {1}, {1}).constant("zero", {}, {0});
+    m.integers("none", {0, 0, 0, 0, 0, 0}).integers("some", {0, 0, 1, 0, 0, 0}).integers("from", {0, 0}).integers("past", {INT64_MAX, INT64_MAX}).integers("early", {1, INT64_MAX});
+    m.integers("axes", {0, 2}).integers("steps", {1, 1}).integers("backwards", {1, -1}).integers("copied", {0, 0, 0}).integers("fewer", {0, 0, -1}).integers("as_is", {0, 0});
+    std::vector<std::string> inputs{"x"};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    m.node(op, inputs, {"v"}, attributes).node("Exp", {"v"}, {"y"});
+    return fired(check_same(m, {random_tensor({2, 3, 4})}), "remove_identity");
+  };
+  CHECK(with("Cast", {}, {{"to", 1}}) == 1);
+  CHECK(with("Cast", {}, {{"to", 11}}) == 0);
+  CHECK(with("Transpose", {}, {{"perm", {0, 1, 2}}}) == 1);
+  CHECK(with("Transpose", {}, {{"perm", {0, 2, 1}}}) == 0);
+  CHECK(with("Concat", {}, {{"axis", 1}}) == 1);
+  CHECK(with("Concat", {"x"}, {{"axis", 1}}) == 0);
+  CHECK(with("Max", {}) == 1);
+  CHECK(with("Pad", {"none"}) == 1);
+  CHECK(with("Pad", {"some"}) == 0);
+  CHECK(with("Slice", {"from", "past", "axes", "steps"}) == 1);
+  CHECK(with("Slice", {"from", "early", "axes", "steps"}) == 0);
+  CHECK(with("Slice", {"from", "past", "axes", "backwards"}) == 0);
+  CHECK(with("Reshape", {"copied"}) == 1);
+  CHECK(with("Reshape", {"fewer"}) == 0);
+  CHECK(with("Mul", {"one"}) == 1);
+  CHECK(with("Div", {"one"}) == 1);
+  CHECK(with("Pow", {"one"}) == 1);
+  CHECK(with("Sub", {"zero"}) == 1);
+  CHECK(with("Add", {"zero"}) == 0);  // -0 + 0 is 0
+  CHECK(with("Mul", {"zero"}) == 0);
+  CHECK(with("Mul", {"ones"}) == 0);  // which has an axis, and may add one
+  CHECK(with("Dropout", {}) == 1);
+  OnnxBuilder masked;  // what a Dropout leaves out is wanted
+  masked.input("x", {4}).output("y").output("mask", {}, 9).node("Dropout", {"x"}, {"d", "mask"}).node("Exp", {"d"}, {"y"});
+  CHECK(fired(check_same(masked, {random_tensor({4})}), "remove_identity") == 0);
+}
+
+TEST_CASE("merge_casts: where the first one lost nothing") {
+  const auto with = [](int input, int between, int to) {
+    OnnxBuilder m;
+    m.input("x", {5}, input).output("y", {}, to);
+    m.node("Cast", {"x"}, {"a"}, {{"to", between}}).node("Cast", {"a"}, {"y"}, {{"to", to}});
+    return fired(check_same(m, {astype(random_tensor({5}) * 300.f, input == 1 ? DType::float32 : input == 7 ? DType::int64 : DType::uint8)}), "merge_casts");
+  };
+  CHECK(with(1, 11, 10) == 1);  // float32 through float64
+  CHECK(with(2, 6, 1) == 1);    // uint8 through int32
+  CHECK(with(2, 10, 7) == 1);   // uint8 through float16, which has 11 bits
+  CHECK(with(1, 10, 1) == 0);   // float32 through float16
+  CHECK(with(1, 6, 1) == 0);    // which cuts off what is behind the point
+  CHECK(with(7, 1, 7) == 0);    // int64 through float32
+  CHECK(with(2, 3, 7) == 0);    // uint8 through int8
+}
+
+TEST_CASE("pool_first: a function that rises, that nobody else reads, and that does not come for free") {
+  const auto with = [](const std::string& op, const std::vector<OnnxBuilder::Attribute>& attributes, bool conv = false, bool read_twice = false, bool ceil = false) {
+    OnnxBuilder m;
+    m.input("x", {2, 3, 7, 7}).output("y").constant("w", {3, 3, 1, 1}, numbers(9));
+    if (conv) m.node("Conv", {"x", "w"}, {"c"});
+    m.node(op, {conv ? "c" : "x"}, {"a"}, attributes);
+    m.node("MaxPool", {"a"}, {"y"}, {{"kernel_shape", {3, 3}}, {"strides", {2, 2}}, {"pads", {1, 1, 1, 1}}, {"ceil_mode", ceil ? 1 : 0}});
+    if (read_twice) m.output("z").node("Neg", {"a"}, {"z"});
+    return fired(check_same(m, {random_tensor({2, 3, 7, 7})}), "pool_first");
+  };
+  CHECK(with("Sigmoid", {}) == 1);
+  CHECK(with("Tanh", {}, true) == 1);
+  CHECK(with("Relu", {}) == 1);
+  CHECK(with("LeakyRelu", {{"alpha", 0.2f}}) == 1);
+  CHECK(with("Relu", {}, true) == 0);                  // behind the convolution it costs nothing
+  CHECK(with("LeakyRelu", {{"alpha", -0.2f}}) == 0);   // falls, then rises
+  CHECK(with("Neg", {}) == 0);
+  CHECK(with("Sigmoid", {}, false, true) == 0);
+  CHECK(with("Sigmoid", {}, false, false, true) == 0);
+}
+
+TEST_CASE("merges that may not be made: other axes, sizes copied from between, random numbers, large results of constants") {
+  OnnxBuilder zero;  // the 0 copies a size of the shape between
+  zero.input("x", {2, 6}).output("y").integers("a", {3, 4}).integers("b", {0, 2, 2}).node("Reshape", {"x", "a"}, {"r"}).node("Reshape", {"r", "b"}, {"y"});
+  CHECK(fired(check_same(zero, {random_tensor({2, 6})}), "merge_reshapes") == 0);
+  OnnxBuilder apart;  // two that do not follow each other
+  apart.input("x", {2, 3, 4}).output("y").node("Transpose", {"x"}, {"a"}, {{"perm", {1, 0, 2}}}).node("Softmax", {"a"}, {"b"}, {{"axis", 0}});
+  apart.node("Transpose", {"b"}, {"y"}, {{"perm", {1, 0, 2}}});
+  CHECK(fired(check_same(apart, {random_tensor({2, 3, 4})}), "merge_transposes") == 0);
+  OnnxBuilder differ;
+  differ.input("x", {4, 4}).output("y").node("Softmax", {"x"}, {"a"}, {{"axis", 0}}).node("Softmax", {"x"}, {"b"}, {{"axis", 1}}).node("Add", {"a", "b"}, {"y"});
+  CHECK(fired(check_same(differ, {random_tensor({4, 4})}), "merge_equal") == 0);
+  OnnxBuilder random;
+  random.input("x", {64}).output("y").node("RandomNormalLike", {"x"}, {"a"}).node("RandomNormalLike", {"x"}, {"b"}).node("Sub", {"a", "b"}, {"y"});
+  File file("random.onnx");
+  CHECK(fired(Model::load(random.save(file.path)), "merge_equal") == 0);
+  OnnxBuilder large;
+  large.input("x", {100, 100}).output("y").integers("shape", {100, 100}).constant("k", {}, {3}).node("Expand", {"k", "shape"}, {"e"}).node("Add", {"x", "e"}, {"y"});
+  CHECK(fired(check_same(large, {random_tensor({100, 100})}), "fold_constants") == 0);
+  OnnxBuilder wanted;  // a constant that is an output
+  wanted.input("x", {2}).output("y").output("k2").constant("k", {2}, {1, 2}).node("Exp", {"k"}, {"k2"}).node("Add", {"x", "k2"}, {"y"});
+  CHECK(fired(check_same(wanted, {random_tensor({2})}), "fold_constants") == 0);
+  OnnxBuilder used;  // remove_dead takes nothing that a branch reads
+  OnnxBuilder then, otherwise;
+  then.output("t").node("Add", {"x", "b"}, {"t"});
+  otherwise.output("e").node("Neg", {"x"}, {"e"});
+  used.input("x", {3}).input("c", {1}, 9).output("y").node("Exp", {"x"}, {"b"}).node("Sin", {"x"}, {"dead"});
+  used.node("If", {"c"}, {"y"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}});
+  CHECK(fired(check_same(used, {random_tensor({3}), Tensor{true}}), "remove_dead") == 1);
+}
+
+TEST_CASE("a convolution, its bias however it is shaped, a residual and an activation are one step") {
+  if (!convolves_in_blocks() || testing::on_cuda() || !options().fuse) return;
+  // How exporters write the bias: as it is, behind a Reshape, an Unsqueeze, an Expand; as a constant, and as an input, which cannot be folded.
+  for (const char* const how : {"bias", "Reshape", "Unsqueeze", "Expand"})
+    for (const bool constant : {true, false}) {
+      CAPTURE(how);
+      CAPTURE(constant);
+      OnnxBuilder m;
+      m.input("x", {1, 32, 9, 9}).output("y").constant("w", {32, 32, 3, 3}, numbers(32 * 32 * 9, -0.1f, 0.1f));
+      m.constant("before", {32, 32, 1, 1}, numbers(32 * 32, -0.2f, 0.2f)).node("Conv", {"x", "before"}, {"r"});
+      if (constant) m.constant("b", {32}, numbers(32));
+      else m.input("b", {32});
+      const bool own = how == std::string("bias");
+      m.node("Conv", own ? std::vector<std::string>{"r", "w", "b"} : std::vector<std::string>{"r", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}});
+      m.integers("shape", {1, 32, 1, 1}).integers("axes", {0, 2, 3}).integers("all", {1, 32, 9, 9});
+      if (how == std::string("Reshape")) m.node("Reshape", {"b", "shape"}, {"b4"});
+      else m.node("Unsqueeze", {"b", "axes"}, {how == std::string("Expand") ? "b3" : "b4"});
+      if (how == std::string("Expand")) m.node("Expand", {"b3", "all"}, {"b4"});
+      if (!own) m.node("Add", {"c", "b4"}, {"biased"});
+      m.node("Add", {own ? "c" : "biased", "r"}, {"sum"}).node("Relu", {"sum"}, {"a"});
+      m.constant("next", {16, 32, 1, 1}, numbers(512, -0.2f, 0.2f)).node("Conv", {"a", "next"}, {"y"});
+      std::vector<Tensor> inputs{random_tensor({1, 32, 9, 9})};
+      if (!constant) inputs.push_back(random_tensor({32}));
+      if (own && !constant) continue;  // an input: such a convolution stays as the file has it
+      const Model model = check_same(m, inputs);
+      const Function f = freeze(model);
+      (void)f(inputs);
+      const auto before = counters();
+      (void)f(inputs);
+      const auto after = counters();
+      INFO(f.explain());
+      CHECK(after.library_calls - before.library_calls == 3);
+      CHECK(after.epilogues - before.epilogues == 1);
+      CHECK(after.kernels_launched - before.kernels_launched == 3);  // that one; x is laid out before, and what the last one gives is turned back
+    }
+}
+
+TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as the model says") {
+  OnnxBuilder m;
+  m.input("x", {-1, 16}).input("n", {-1}, 7).output("y").output("count", {}, 7).constant("w", {16, 8}, numbers(128)).constant("b", {8}, numbers(8)).constant("low", {}, {-3e38f});
+  m.node("Gemm", {"x", "w", "b"}, {"g"}).node("Gelu", {"g"}, {"a"}, {{"approximate", "tanh"}}).constant("gain", {8}, numbers(8, 0.5, 1.5));
+  m.node("LayerNormalization", {"a", "gain"}, {"l"}).node("Softmax", {"l"}, {"s"}).node("Add", {"n", "n"}, {"count"});
+  m.node("Greater", {"s", "cut"}, {"some"}).constant("cut", {}, {0.1f}).node("Where", {"some", "l", "low"}, {"z"}).node("Max", {"z", "floor"}, {"y"}).constant("floor", {}, {-2});
+  File file("half.onnx");
+  const std::string path = m.save(file.path);
+  const Tensor x = random_tensor({5, 16}), n = from_span(std::vector<std::int64_t>{1, 2, 3, 4, 5});
+  const auto exact = Model::load(path)({x, n});
+  for (const auto& [precision, tolerance] : {std::pair{DType::float16, 0.02}, {DType::bfloat16, 0.15}}) {
+    const auto got = Model::load(path, {.precision = precision})({x, n});
+    CHECK(got[0].dtype() == DType::float32);
+    CHECK(got[1].to_vector<std::int64_t>() == exact[1].to_vector<std::int64_t>());
+    const auto a = got[0].to_vector<float>(), b = exact[0].to_vector<float>();
+    double sum = 0;
+    bool differs = false, rounded = true;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      sum += std::fabs(a[i] - b[i]);
+      differs |= a[i] != b[i];
+      rounded &= precision != DType::float16 || static_cast<float>(half(a[i])) == a[i];
+    }
+    CHECK(sum / static_cast<double>(a.size()) < tolerance);
+    CHECK(differs);
+    CHECK(rounded);
+  }
+  CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float16 or bfloat16, not int8"), ValueError);
+}
+
+TEST_CASE("nodes without inputs, or without outputs") {
+  for (const char* const op : {"Transpose", "Cast", "Reshape", "MaxPool", "Conv", "MatMul", "Identity", "BatchNormalization", "Pad"}) {
+    CAPTURE(op);
+    OnnxBuilder m;
+    m.input("x", {2, 3}).output("y").node("Transpose", {}, {"t"}, {{"perm", {1, 0}}}).node(op, {}, {"a"}, {{"to", 1}, {"perm", {1, 0}}}).node(op, {"a"}, {"b"}, {{"to", 1}, {"perm", {1, 0}}});
+    m.node("Add", {"b", "t"}, {"y"});
+    File file("empty.onnx");
+    CHECK_THROWS_AS(Model::load(m.save(file.path))({random_tensor({2, 3})}), Error);
+    OnnxBuilder nothing;
+    nothing.input("x", {2, 3}).output("y").node(op, {"x"}, {}).node("Exp", {"x"}, {"y"});
+    CHECK_THROWS_WITH_AS(Model::load(nothing.save(file.path)), doctest::Contains("gives nothing"), ModelError);
+  }
+}
+
+TEST_CASE("a file of which bytes were changed is refused, or is another model") {
+  OnnxBuilder m;
+  m.input("x", {-1, 4}).output("y").constant("w", {4, 6}, numbers(24)).integers("shape", {0, 2, 3}).integers("axes", {1}).constant("k", {3}, numbers(3));
+  m.node("MatMul", {"x", "w"}, {"p"}).node("Reshape", {"p", "shape"}, {"r"}).node("Add", {"r", "k"}, {"a"}).node("Transpose", {"a"}, {"t"}, {{"perm", {0, 2, 1}}});
+  m.node("ReduceMean", {"t"}, {"n"}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0}}).node("Softmax", {"n"}, {"s"}, {{"axis", -1}}).node("Unsqueeze", {"s", "axes"}, {"y"});
+  const std::string whole = m.bytes();
+  File file("changed.onnx");
+  const Tensor x = random_tensor({3, 4});
+  const auto outcomes = testing::try_mutations(testing::mutations_or(600), std::uniform_int_distribution<unsigned>()(rng), [&](std::uint64_t mutation) {
+    std::mt19937_64 draw(mutation);
+    std::string bytes = whole;
+    for (std::size_t changes = 1 + draw() % 3; changes > 0; --changes) bytes[draw() % bytes.size()] ^= static_cast<char>(1 << draw() % 8);
+    if (draw() % 16 == 0) bytes.resize(draw() % bytes.size());
+    std::ofstream(file.path, std::ios::binary) << bytes;
+    for (const bool rewrite : {true, false}) {
+      const Model model = Model::load(file.path.string(), {.rewrite = rewrite});
+      for (const Tensor& result : model({x}))
+        if (result.size() <= 1 << 20) eval(result);
+    }
+  });
+  CHECK(outcomes.refused > 0);
 }
 
 TEST_CASE("If runs the branch that holds, and a branch reads what is around it") {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <random>
 
+#include "mutations.hpp"
 #include "program.hpp"
 #include "seed.hpp"
 #include "sinter/freeze.hpp"
@@ -277,4 +278,163 @@ TEST_CASE("files that are cut short, changed, or something else are refused") {
     damaged.write(changed);
     CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
   }
+}
+
+TEST_CASE("one plan serves sizes far from those that it was made for, and tells where it ends and why") {
+  const Tensor table = random_tensor({100, 24}), w = random_tensor({24, 24}) * 0.2f, up = random_tensor({24, 48}) * 0.2f, down = random_tensor({48, 24}) * 0.2f;
+  eval(std::vector<Tensor>{w, up, down});
+  // A layer of a transformer: heads, a mask, two normalizations, an activation.
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
+    const Tensor x = in[0] + table(Slice{0, seq});
+    const auto heads = [&](const Tensor& y) { return transpose(reshape(y, {batch, seq, 3, 8}), {0, 2, 1, 3}); };
+    const Tensor h = layer_norm(x), q = heads(matmul(h, w));
+    const Tensor scores = matmul(q, swapaxes(q, 2, 3)) * 0.35f + reshape(in[1], {batch, 1, 1, seq});
+    const Tensor mixed = reshape(transpose(matmul(softmax(scores, -1), q), {0, 2, 1, 3}), {batch, seq, 24}) + x;
+    return std::vector<Tensor>{mixed + matmul(gelu(matmul(layer_norm(mixed), up)), down), mean(mixed, {1})};
+  };
+  File file("wide.plan");
+  freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 16}, 24}, "x"}, {DType::float32, {{"batch", 4}, {"seq", 16}}, "mask"}}, {"y", "pooled"}).save(file.text());
+  const Function f = Function::load(file.text());
+  REQUIRE(f.plans() == 1);
+  INFO(f.serves()[0], "\n", f.ends()[0]);
+  for (const std::int64_t batch : {2, 3, 4, 8, 24, 33, 64})
+    for (const std::int64_t seq : {2, 3, 8, 16, 24, 31, 48, 64, 100}) {
+      INFO("batch = ", batch, ", seq = ", seq);
+      const std::vector<Tensor> in{random_tensor({batch, seq, 24}), random_tensor({batch, seq})};
+      const auto got = f(in), want = body(in);
+      for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+    }
+  CHECK(f.serves()[0].find("seq 2 to 100") != std::string::npos);
+  CHECK(f.ends()[0].find("not 101: ") != std::string::npos);
+  CHECK(f.ends()[0].find("beyond the end of its operand") != std::string::npos);
+  CHECK_THROWS_WITH_AS(f({random_tensor({2, 101, 24}), random_tensor({2, 101})}), doctest::Contains("beyond the end of its operand"), ShapeError);
+  CHECK_THROWS_WITH_AS(f({random_tensor({1, 16, 24}), random_tensor({1, 16})}), doctest::Contains("0 or 1"), ShapeError);
+}
+
+TEST_CASE("of several plans that are right for a size, the one that was made for it is taken, then the nearest") {
+  // A sum of few long rows is cut in pieces, one of many short ones is not: other plans by an estimate.
+  const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{sum(exp(in[0]), 1)}; };
+  File file("nearest.plan");
+  const Function made = freeze(body, {{DType::float32, {{"rows", 2}, {"long", 40}}}});
+  made.prepare({{"long", 300000}});
+  CHECK(made.plans() == 2);
+  made.save(file.text());
+  const Function f = Function::load(file.text());
+  for (const auto& [rows, length] : {std::pair<std::int64_t, std::int64_t>{2, 40}, {2, 300000}, {3, 7}, {2, 5000}, {700, 300}, {5, 200000}}) {
+    INFO("rows = ", rows, ", long = ", length);
+    const std::vector<Tensor> in{random_tensor({rows, length})};
+    check_near(f(in)[0], body(in)[0]);
+  }
+}
+
+TEST_CASE("random formulas: a plan is right at every size that it serves, however far from its own") {
+  const char* asked = std::getenv("SINTER_TEST_FORMULAS");
+  const int formulas = asked ? std::atoi(asked) : testing::on_cuda() ? 3 : 12;
+  int served = 0;
+  for (int round = 0, drawn = 0; round < formulas && drawn < 4 * formulas; ++round, ++drawn) {
+    std::vector<unsigned> program;
+    for (int k = 0; k < 7; ++k) program.push_back(std::uniform_int_distribution<unsigned>()(rng()));
+    std::string text;
+    const auto body = [&](const std::vector<Tensor>& in) {
+      Tensor x = in[0];
+      text.clear();
+      int squares = 0, doubled = 0;
+      for (const unsigned step : program) {
+        const int axis = static_cast<int>(step >> 8) % x.ndim(), last = x.ndim() - 1;
+        const auto say = [&](const char* what) { text += std::string(what) + "(" + std::to_string(axis) + ") "; };
+        switch (step % 14) {
+          case 0: say("tanh"), x = tanh(x) * 1.5f + 0.25f; break;
+          case 1: say("centre"), x = x - mean(x, {axis}, true); break;
+          case 2: say("softmax"), x = softmax(x * 2.f, axis); break;
+          case 3: say("turn"), x = swapaxes(x, axis, last); break;
+          case 4: say("join"), x = x.ndim() == 3 ? reshape(x, {x.size(0) * x.size(1), x.size(2)}) : reshape(x, {x.size(0), 1, x.size(1)}); break;
+          case 5: if (doubled++ < 2) say("twice"), x = concatenate({x, x * 0.5f}, axis); break;
+          case 6: say("pad"), x = pad(x, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(x.ndim()), {1, 0})); break;
+          case 7: say("cumsum"), x = cumsum(x, axis) * 0.1f; break;
+          case 8: if (squares++ == 0) say("square"), x = matmul(x, swapaxes(x, -1, -2)) * 0.05f; break;
+          case 9: say("sum"), x = x + sum(x, {axis}, true) * 0.01f; break;
+          case 10: say("largest"), x = where(x >= max(x, {axis}, true), x * 2.f, x); break;
+          case 11: say("flip"), x = flip(x, {axis}) + x; break;
+          case 12: say("windows"), x = max(sliding_window_view(x, {2}, {axis}), {-1}); break;
+          default: say("fewer"), x = x.ndim() == 3 ? sum(x, {axis}) * 0.1f : layer_norm(x); break;
+        }
+      }
+      return std::vector<Tensor>{x, mean(x)};
+    };
+    File file("formula.plan");
+    Function f;
+    try {
+      f = freeze(body, {{DType::float32, {{"a", 6}, {"b", 20}, 5}}});
+    } catch (const ShapeError&) {  // a window over an axis of one element
+      --round;
+      continue;
+    }
+    const Function g = saved_and_loaded(f, file);
+    for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{6, 20}, {2, 2}, {3, 7}, {7, 3}, {20, 6}, {33, 2}, {2, 65}, {17, 31}, {5, 5}, {40, 20}}) {
+      INFO("SINTER_TEST_SEED=", seed(), " formula ", round, ": ", text, " at a = ", a, ", b = ", b, "\n", g.serves()[0]);
+      const std::vector<Tensor> in{random_tensor({a, b, 5})};
+      std::vector<Tensor> got;
+      try {
+        got = g(in);
+      } catch (const ShapeError& error) {
+        CHECK(std::string(error.what()).find("the file has no plan for") != std::string::npos);
+        continue;
+      }
+      ++served;
+      const auto want = body(in);
+      for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+    }
+  }
+  CHECK(served >= 5 * formulas);
+}
+
+namespace {
+
+/// A file with a few of its description's bytes changed, and signed as it should be.
+std::string forged(const std::string& whole, std::mt19937_64& numbers) {
+  std::uint64_t description = 0;
+  std::memcpy(&description, whole.data() + 16, sizeof description);
+  std::string file = whole;
+  const auto place = [&](std::size_t bytes) { return 40 + numbers() % (description - bytes); };
+  for (std::size_t changes = 1 + numbers() % 2; changes > 0; --changes) {
+    static constexpr std::int64_t kExtreme[] = {0, 1, -1, 2, 3, 255, 1 << 20, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, std::int64_t{1} << 40};
+    const std::int64_t number = kExtreme[numbers() % std::size(kExtreme)];
+    switch (numbers() % 4) {
+      case 0:
+      case 1: file[place(1)] ^= static_cast<char>(1 << numbers() % 8); break;
+      case 2: std::memcpy(file.data() + place(4), &number, 4); break;
+      default: std::memcpy(file.data() + place(8), &number, 8);
+    }
+  }
+  sign(file);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("whatever a file says under a good checksum, it is refused, or gives results of their shapes") {
+  if (testing::on_cuda()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
+  const Tensor w = random_tensor({6, 4});
+  eval(w);
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const Tensor x = in[0], h = tanh(matmul(x, w)) + 1.f;
+    // Nothing that is read under a guard or at computed places, which a kernel's code keeps within its buffers, and no number of the file.
+    return std::vector<Tensor>{softmax(h, -1) + x(ellipsis, Slice{0, 4}), cumsum(swapaxes(x, 0, 1), 1), relu(max(x, {0})), sort(x, 1), flip(x * 2.f, {1}) - in[1]};
+  };
+  File file("forged.plan");
+  freeze(body, {{DType::float32, {{"n", 5}, 6}}, {DType::int64, {6}}}).save(file.text());
+  const std::string whole = file.bytes();
+  const std::vector<Tensor> in{random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2, 1, -3, 7})};
+  eval(in);
+  CHECK(Function::load(file.text())(in).size() == 5);
+  File mine("forged_mutation.plan");
+  const auto outcomes = testing::try_mutations(testing::mutations_or(2000), std::uniform_int_distribution<unsigned>()(rng()), [&](std::uint64_t mutation) {
+    std::mt19937_64 numbers(mutation);
+    mine.write(forged(whole, numbers));
+    const std::vector<Tensor> got = Function::load(mine.text())(in);
+    for (std::size_t r = 0; r < got.size(); ++r)
+      if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
+  });
+  CHECK(outcomes.refused > 0);
 }

@@ -59,6 +59,46 @@ TEST_CASE("an estimate holds for its order of magnitude") {
   CHECK_FALSE(program.holds({60}));
 }
 
+TEST_CASE("what decided only what is faster may be missed, and what else was decided may not") {
+  SizeSpace space;
+  const Size n = space.symbol("n", 1000, 2), m = space.symbol("m", 30, 2);
+  {
+    const fuse::Estimating estimate;
+    CHECK(n > 100);
+    CHECK(m < 64);
+    CHECK(n % 8 == 0);
+    CHECK((n - 7) / 3 == 331);  // that it is not negative is no estimate: bounds of the quotient rely on it
+  }
+  CHECK(fuse::as_double(n * m) == 30000);
+  CHECK(m < 64);  // needed now
+  CHECK(n != 64);
+  const SizeProgram program(space, {});
+  CHECK(program.holds({1000, 30}));
+  CHECK_FALSE(program.holds({50, 30}));
+  CHECK(program.holds({50, 30}, false));
+  CHECK(program.holds({1000001, 2}, false));
+  CHECK_FALSE(program.holds({1000, 64}, false));
+  CHECK_FALSE(program.holds({64, 30}, false));
+  CHECK_FALSE(program.holds({6, 30}, false));
+  CHECK(program.unmet({1000, 30}, {"rows", "batch"}).empty());
+  CHECK(program.unmet({90, 30}, {"rows", "batch"}) == "rows > 100");
+  CHECK(program.unmet({90, 30}, {"rows", "batch"}, false).empty());
+  CHECK(program.unmet({1000, 70}, {"rows", "2*batch + 1"}, false) == "(2*batch + 1) < 64");
+}
+
+TEST_CASE("what is simplified because a number divides another needs that, also where an estimate asked first") {
+  SizeSpace space;
+  const Size n = space.symbol("n", 24, 2);
+  {
+    const fuse::Estimating estimate;
+    CHECK(n % 4 == 0);
+  }
+  CHECK((n / 4) * 4 == n);  // only where 4 divides it
+  const SizeProgram program(space, {n / 4 * 4});
+  CHECK(program.holds({28}, false));
+  CHECK_FALSE(program.holds({27}, false));
+}
+
 TEST_CASE("an exact quotient times its divisor is the dividend") {
   SizeSpace space;
   const Size n = space.symbol("n", 64, 2), m = space.symbol("m", 1000, 2);

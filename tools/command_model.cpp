@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
+#include <sstream>
 
 #include "command_plan.hpp"
 #include "commands.hpp"
@@ -26,13 +28,17 @@ void print_values(const char* title, const std::vector<ModelValue>& values) {
   for (const ModelValue& value : values) fmt::print("{:<8} {}\n", title, to_string(value));
 }
 
+void print_rewrites(const Model& model) {
+  fmt::print("nodes    {} in the file, {} after the rewrites\n", model.nodes_in_file(), model.nodes());
+  for (const Rewrite& rewrite : model.rewrites())
+    if (rewrite.count > 0) fmt::print("rewrite  {} x {}: {}\n", rewrite.name, rewrite.count, rewrite.what);
+}
+
 /// What the model is, and what of it sinter lacks.
 int check(const Model& model, const std::string& file) {
   print_values("input", model.inputs());
   print_values("output", model.outputs());
-  fmt::print("nodes    {} in the file, {} after the rewrites\n", model.nodes_in_file(), model.nodes());
-  for (const Rewrite& rewrite : model.rewrites())
-    if (rewrite.count > 0) fmt::print("rewrite  {} x {}: {}\n", rewrite.name, rewrite.count, rewrite.what);
+  print_rewrites(model);
   const std::vector<MissingOperator> missing = model.missing();
   for (const MissingOperator& op : missing) fmt::print("missing  {}: {} node{}, the first is {}\n", op.op, op.nodes, op.nodes == 1 ? "" : "s", op.first);
   if (missing.empty()) fmt::print("{}: every operator is there\n", file);
@@ -60,20 +66,51 @@ Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t
   return astype(random::uniform(random::Key(seed), shape, -1.0, 1.0), input.dtype);
 }
 
-/// --size NAME=8, NAME=1,8
+bool is_prime(std::int64_t number) {
+  for (std::int64_t by = 2; by * by <= number; ++by)
+    if (number % by == 0) return false;
+  return number > 1;
+}
+
+/// Sizes to plan for so that all from low to high are served: the smallest ones, which are plans by themselves, and others some eight times apart. Those are
+/// prime, and none is taken twice: a size that is another size of the model too would be taken for that.
+std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high, std::set<std::int64_t>& taken) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t near = high; near > 1; near /= 8) {
+    std::int64_t size = near;
+    while (size > 1 && (!is_prime(size) || taken.contains(size))) --size;
+    if (size > 1 && (size >= low || sizes.empty())) taken.insert(size), sizes.push_back(size);
+    if (near / 8 < low) break;
+  }
+  if (low <= 1) sizes.push_back(1);
+  if (low <= 0) sizes.push_back(0);
+  return sizes;
+}
+
+/// --size NAME=8, NAME=1,8, NAME=1..64
 std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& request) {
   std::map<std::string, std::vector<std::int64_t>> sizes;
+  std::set<std::int64_t> taken;
   for (const std::string& argument : request.sizes) {
-    const auto refuse = [&] { return ValueError(fmt::format("--size {}: not of the form NAME=8 or NAME=1,8", argument)); };
+    const auto refuse = [&] { return ValueError(fmt::format("--size {}: not of the form NAME=8, NAME=1,8 or NAME=1..64", argument)); };
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos) throw refuse();
     auto& list = sizes[argument.substr(0, equals)];
     const char *next = argument.data() + equals, *end = argument.data() + argument.size();
     while (next != end) {
-      std::int64_t size = 0;
-      const auto [stop, error] = std::from_chars(++next, end, size);
-      if (error != std::errc() || size < 0 || (stop != end && *stop != ',')) throw refuse();
-      list.push_back(size);
+      std::int64_t size = 0, last = 0;
+      auto [stop, error] = std::from_chars(++next, end, size);
+      if (error != std::errc() || size < 0) throw refuse();
+      if (std::string_view(stop, static_cast<std::size_t>(end - stop)).starts_with("..")) {
+        const auto [after, no_number] = std::from_chars(stop + 2, end, last);
+        if (no_number != std::errc() || last < size) throw refuse();
+        const std::vector<std::int64_t> between = sizes_between(size, last, taken);
+        list.insert(list.end(), between.begin(), between.end());
+        stop = after;
+      } else {
+        list.push_back(size);
+      }
+      if (stop != end && *stop != ',') throw refuse();
       next = stop;
     }
     if (list.empty()) throw refuse();
@@ -102,6 +139,11 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
 }  // namespace
 
 namespace {
+
+Model load_model(const ModelRequest& request) {
+  const DType precision = request.precision.empty() || request.precision == "float32" ? DType::float32 : request.precision == "float16" ? DType::float16 : DType::bfloat16;
+  return Model::load(request.file, {.rewrite = request.rewrite, .precision = precision});
+}
 
 /// What can be run by names: a model, or its plan.
 struct Runnable {
@@ -158,7 +200,12 @@ bool is_plan(const std::string& path) {
 
 /// Of a function that was loaded.
 void print_served(const Function& function) {
-  for (const std::string& sizes : function.serves()) fmt::print("serves   {}\n", sizes);
+  const std::vector<std::string> serves = function.serves(), ends = function.ends();
+  for (std::size_t k = 0; k < serves.size(); ++k) {
+    fmt::print("serves   {}\n", serves[k]);
+    std::istringstream lines(ends[k]);
+    for (std::string line; std::getline(lines, line);) fmt::print("         {}\n", line);
+  }
 }
 
 int check(const Function& function, const std::string& file) {
@@ -184,7 +231,7 @@ int compile_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point start = Clock::now();
   const Counters before = counters();
-  const Function function = freeze(Model::load(request.file, {.rewrite = request.rewrite}), sizes_of(request), Location{});
+  const Function function = freeze(load_model(request), sizes_of(request), Location{});
   function.save(request.out, Location{});
   const double took = milliseconds(start);
   const Counters after = counters();
@@ -193,6 +240,24 @@ int compile_model(const ModelRequest& request) {
   fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)), function.plans(),
              function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
   if (request.explain) print_explanation(function.explain());
+  return 0;
+}
+
+int explain_model(const ModelRequest& request) {
+  apply_settings(request.device, request.backend, request.fuse);
+  const Model model = load_model(request);
+  const Function function = freeze(model, sizes_of(request), Location{});
+  print_values("input", model.inputs());
+  print_values("output", model.outputs());
+  print_rewrites(model);
+  for (const LayoutRegion& region : model.layouts())
+    fmt::print("layout   {} node{} from {} on: {}; {}\n", region.nodes, region.nodes == 1 ? "" : "s", region.first, region.layout, region.why);
+  print_figures(function);
+  for (const FrozenFigures& one : function.figures())
+    fmt::print("launches {} steps compute {} operations, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n", one.kernels + one.library_calls,
+               one.operations, one.operations / static_cast<double>(std::max(one.kernels + one.library_calls, 1)), one.bytes_moved / 1e6, one.bytes_unfused / 1e6,
+               one.bytes_unfused / std::max(one.bytes_moved, 1.0));
+  print_explanation(function.explain());
   return 0;
 }
 
@@ -205,7 +270,7 @@ int run_model(const ModelRequest& request) {
     if (request.check) return check(function, request.file);
     model = runnable(function);
   } else {
-    const Model file = Model::load(request.file, {.rewrite = request.rewrite});
+    const Model file = load_model(request);
     if (request.check) return check(file, request.file);
     model = runnable(file);
   }

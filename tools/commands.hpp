@@ -45,7 +45,7 @@ struct ModelRequest {
   std::string file;
   std::vector<std::string> bindings;
   std::string out;                 // a folder for NAME.npy of each output; empty: print
-  std::string device, backend, fuse;
+  std::string device, backend, fuse, precision;
   std::vector<std::string> sizes;  // NAME=8: what a symbol of the inputs' shapes stands for
   bool random = false;             // inputs that are not given are made up
   bool check = false;              // say what the model is and what is missing; run nothing

@@ -29,6 +29,7 @@ Examples:
   sinter eval @script.sn x=x.npy
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter check resnet50.onnx
+  sinter explain resnet50.onnx --size N=1
   sinter run resnet50.onnx data=picture.npy -o results --time 10
   sinter compile resnet50.onnx -o resnet50.plan --size N=1
   sinter run resnet50.plan data=picture.npy -o results --time 10
@@ -166,6 +167,7 @@ int run(int argc, char** argv) {
 
 #ifdef SINTER_MODELS
   tools::ModelRequest model;
+  const CLI::IsMember precisions({"float32", "float16", "bfloat16"});
   const auto no_rewrite = [&model](std::int64_t) { model.rewrite = false; };
   CLI::App* run_command = app.add_subcommand("run", "Run a trained model, an .onnx file or a plan of one, on .npy files");
   run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
@@ -180,16 +182,25 @@ int run(int argc, char** argv) {
       ->type_name("N")->check(CLI::Range(1, 1000000));
   run_command->add_flag("--profile", model.profile, "Show where the time goes, step by step, of N more runs (10 without --time)");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  run_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);
   run_command->add_flag("--no-rewrite", no_rewrite, "Run the nodes as the file has them");
   CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
   check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
   CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without doing either");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
-  compile_command->add_option("--size", model.sizes, "Sizes to plan for of a name in the inputs' shapes; other sizes run where these plans hold for them")->type_name("NAME=1,8");
+  compile_command->add_option("--size", model.sizes, "Sizes to plan for of a name in the inputs' shapes, or a range of them to be served; other sizes run where these plans hold for them")
+      ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);
   compile_command->add_flag("--no-rewrite", no_rewrite, "Run the nodes as the file has them");
+  CLI::App* explain_command = app.add_subcommand("explain", "Show what becomes of a trained model: its rewrites, layouts, steps, and why each ends where it does");
+  explain_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+  explain_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for")->type_name("NAME=8");
+  explain_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);
+  explain_command->add_flag("--no-rewrite", no_rewrite, "Take the nodes as the file has them");
 #endif
   std::string topic;
   CLI::App* help_command = app.add_subcommand("help", "What a function does, with an example; what a command takes");
@@ -230,6 +241,7 @@ int run(int argc, char** argv) {
 #ifdef SINTER_MODELS
     if (*run_command) return tools::run_model(model);
     if (*compile_command) return tools::compile_model(model);
+    if (*explain_command) return tools::explain_model(model);
     if (*check_command) {
       model.check = true;
       return tools::run_model(model);

@@ -43,6 +43,9 @@ std::string to_string(const InputSpec& spec);  // "x: float32[batch, 3, 224, 224
 struct FrozenFigures {
   std::map<std::string, std::int64_t> sizes;  // of the named axes
   int kernels = 0, library_calls = 0;
+  int operations = 0;              // that these compute: so many launches it would be, one for each
+  double bytes_moved = 0;          // to and from memory, at the sizes that the plan was made for
+  double bytes_unfused = 0;        // one launch for each operation
   std::uint64_t arena_bytes = 0;   // one block for all values on the way
   std::uint64_t least_bytes = 0;   // the most that is alive at one step: no block can be smaller
   std::uint64_t apart_bytes = 0;   // of all values: a block for each
@@ -89,6 +92,8 @@ class Function {
   std::vector<FrozenFigures> figures() const;
   /// What each plan of a loaded function serves: "batch 4 to 7, seq = 16", each name's sizes while the others are as planned for.
   std::vector<std::string> serves() const;
+  /// Of each plan of a loaded function, a line for each name: for which size it was made, which would be planned the same, and why it serves no others.
+  std::vector<std::string> ends() const;
   /// The figures, and what explain() says of the plan that was called last.
   std::string explain() const;
 

@@ -45,8 +45,19 @@ struct Rewrite {
   int count = 0;
 };
 
+/// Nodes one after the other whose values lie in one way.
+struct LayoutRegion {
+  std::string_view layout;  // "as the model says", "channels in blocks of 16"
+  std::string why;          // of its first node
+  std::string first;        // that node
+  int nodes = 0;
+};
+
 struct ModelOptions {
   bool rewrite = true;  // fold and merge what can be known before the first input, and lay values out as the device convolves fastest
+  /// float16 or bfloat16: what the model has in float32 between its inputs and outputs, its weights too, is kept in this type, and computed in float32;
+  /// constants beyond its range become its largest numbers. Inputs and outputs stay as the model says.
+  DType precision = DType::float32;
 };
 
 /// A trained model: a counted, immutable value that any number of threads may call.
@@ -63,6 +74,8 @@ class Model {
   int nodes() const;
   const std::vector<Rewrite>& rewrites() const;
   std::vector<MissingOperator> missing() const;
+  /// How values lay in the last call, node by node in the order in which they run; empty before the first one.
+  std::vector<LayoutRegion> layouts() const;
 
   /// Records the model on these inputs, in the order of inputs(); nothing is computed before a value is needed, but for sizes that depend on
   /// the data. Throws DTypeError and ShapeError for what the model does not take, ModelError where a node fails, naming it.

@@ -53,6 +53,7 @@ const std::vector<std::string>& Function::outputs() const { return State::of(sta
 int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
 std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }
+std::vector<std::string> Function::ends() const { return State::of(state_, {}).ends(); }
 std::string Function::explain() const { return State::of(state_, {}).explain(); }
 
 }  // namespace sinter

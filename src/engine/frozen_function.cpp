@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "engine/reach.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
@@ -173,35 +175,125 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   return bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
 }
 
-std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
-  for (const FrozenPlan& plan : plans_)
-    if (const auto values = plan.rules->at(sizes); values && plan.planned->holds(values->symbols)) return bind_plan(plan.planned, plan.leaves, *values, at_.target, Engine::get().kernels());
-  std::vector<std::string> asked;
-  for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
-  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Make it again with these sizes prepared", fmt::join(asked, ", "), fmt::join(serves(), "; ")));
+/// What the plan, which a file holds, takes at these sizes; nothing and the reason, if it is asked for, where it cannot be run (or, with `estimates`,
+/// where another plan would have been made).
+std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason) const {
+  auto values = plan.rules->at(sizes, reason);
+  if (!values || plan.planned->holds(values->symbols, estimates)) return values;
+  if (reason) *reason = fmt::format("the plan needs {}", plan.planned->program.unmet(values->symbols, plan.rules->symbol_texts(axes_), estimates));
+  return {};
 }
 
-/// "batch 4 to 7, seq = 16": each name's sizes around the one that was planned for, the others at theirs.
-std::vector<std::string> FrozenFunction::serves() const {
+/// Of a file, of which nothing is believed.
+std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const Site& site) const {
+  std::vector<std::int64_t> input_bytes;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    std::int64_t bytes = static_cast<std::int64_t>(itemsize(inputs_[k].dtype));
+    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis) bytes *= inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]];
+    input_bytes.push_back(bytes);
+  }
+  try {
+    check_bytes(*plan.planned, values);
+    auto bound = bind_plan(plan.planned, plan.leaves, values, at_.target, Engine::get().kernels());
+    check_reach(*bound, values, input_bytes);
+    return bound;
+  } catch (const InternalError& error) {
+    fail<IoError>(site, fmt::format("the file's plan cannot be run: {}", error.what()));
+  }
+}
+
+// A plan that was made for such sizes, else of those that are right for them the one that was made for the nearest.
+std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
+  for (const FrozenPlan& plan : plans_)
+    if (const auto values = served(plan, sizes, true)) return bind_checked(plan, *values, sizes, site_at(where));
+  const auto far = [&](const FrozenPlan* plan) {
+    double ratio = 0;
+    for (std::size_t k = 0; k < sizes.size(); ++k)
+      ratio += std::abs(std::log(static_cast<double>(std::max<std::int64_t>(sizes[k], 1)) / static_cast<double>(std::max<std::int64_t>(plan->sizes[k], 1))));
+    return ratio;
+  };
+  std::vector<const FrozenPlan*> nearest;
+  for (const FrozenPlan& plan : plans_) nearest.push_back(&plan);
+  std::stable_sort(nearest.begin(), nearest.end(), [&](const FrozenPlan* a, const FrozenPlan* b) { return far(a) < far(b); });
+  for (const FrozenPlan* plan : nearest)
+    if (const auto values = served(*plan, sizes, false)) return bind_checked(*plan, *values, sizes, site_at(where));
+  std::vector<std::string> asked;
+  for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
+  std::string reason;
+  (void)served(*nearest[0], sizes, false, &reason);
+  std::vector<std::string> there;
+  for (const FrozenPlan& plan : plans_) there.push_back(served_by(plan));
+  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared", fmt::join(asked, ", "),
+                                               fmt::join(there, "; "), reason));
+}
+
+namespace {
+
+/// The sizes of one name that a plan serves, around the one that it was made for, the others being as planned.
+struct ServedSizes {
+  std::int64_t first = 0, last = 0;
+  bool more = false;         // than were looked at
+  std::string below, above;  // why it ends there
+};
+
+std::string to_string(const std::string& axis, const ServedSizes& sizes) {
+  if (sizes.more) return fmt::format("{} from {}", axis, sizes.first);
+  return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}", axis, sizes.first, sizes.last);
+}
+
+template <class Holds> ServedSizes served_around(std::int64_t size, Holds holds) {
   constexpr std::int64_t kLooks = 4096;
+  ServedSizes served{size, size, false, {}, {}};
+  while (served.first > 0 && size - served.first < kLooks && holds(served.first - 1, nullptr)) --served.first;
+  while (served.last - size < kLooks && holds(served.last + 1, nullptr)) ++served.last;
+  served.more = served.last - size == kLooks;
+  if (served.first > 0) holds(served.first - 1, &served.below);
+  if (!served.more) holds(served.last + 1, &served.above);
+  return served;
+}
+
+}  // namespace
+
+/// "batch 4 to 7, seq = 16"
+std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    const auto holds = [&](std::int64_t size, std::string* reason) {
+      AxisSizes sizes = plan.sizes;
+      sizes[k] = size;
+      return served(plan, sizes, false, reason).has_value();
+    };
+    names.push_back(to_string(axes_[k], served_around(plan.sizes[k], holds)));
+  }
+  return names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> FrozenFunction::serves() const {
+  std::vector<std::string> all;
+  for (const FrozenPlan& plan : plans_)
+    if (plan.rules) all.push_back(served_by(plan));  // else it is not from a file: any size is planned for
+  return all;
+}
+
+std::vector<std::string> FrozenFunction::ends() const {
   std::vector<std::string> all;
   for (const FrozenPlan& plan : plans_) {
-    if (!plan.rules) continue;  // not from a file: any size is planned for
-    std::vector<std::string> names;
+    if (!plan.rules) continue;
+    std::string text;
     for (std::size_t k = 0; k < axes_.size(); ++k) {
-      const auto holds = [&](std::int64_t size) {
+      const auto sizes_with = [&](std::int64_t size) {
         AxisSizes sizes = plan.sizes;
         sizes[k] = size;
-        const auto values = plan.rules->at(sizes);
-        return values && plan.planned->holds(values->symbols);
+        return sizes;
       };
-      std::int64_t first = plan.sizes[k], last = first;
-      while (first > 0 && plan.sizes[k] - first < kLooks && holds(first - 1)) --first;
-      while (last - plan.sizes[k] < kLooks && holds(last + 1)) ++last;
-      const bool more = last - plan.sizes[k] == kLooks;
-      names.push_back(more ? fmt::format("{} from {}", axes_[k], first) : first == last ? fmt::format("{} = {}", axes_[k], first) : fmt::format("{} {} to {}", axes_[k], first, last));
+      const auto any = served_around(plan.sizes[k], [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
+      const auto best = served_around(plan.sizes[k], [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
+      text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
+      if (best.first < best.last && (best.first != any.first || best.last != any.last)) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
+      if (any.first > 0) text += fmt::format("; not {}: {}", any.first - 1, any.below);
+      if (!any.more) text += fmt::format("{} {}: {}", any.first > 0 && any.first == any.last && any.below == any.above ? "" : "; not", any.last + 1, any.above);
     }
-    all.push_back(names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", ")));
+    all.push_back(text);
   }
   return all;
 }
@@ -257,7 +349,14 @@ std::vector<FrozenFigures> FrozenFunction::figures() const {
   for (const BoundAt& one : bound_) {
     FrozenFigures& figures = all.emplace_back();
     for (std::size_t k = 0; k < axes_.size(); ++k) figures.sizes[axes_[k]] = one.sizes[k];
-    for (const auto& step : one.bound->planned->plan.steps) ++(step.kind == fuse::Step::Kind::kernel ? figures.kernels : figures.library_calls);
+    const Planned& planned = *one.bound->planned;
+    for (std::size_t s = 0; s < planned.steps.size(); ++s) {
+      const bool kernel = planned.plan.steps[s].kind == fuse::Step::Kind::kernel;
+      ++(kernel ? figures.kernels : figures.library_calls);
+      figures.operations += kernel ? std::max(static_cast<int>(planned.steps[s].nest.ops.size()), 1) : 1;
+    }
+    figures.bytes_moved = planned.plan.bytes_moved;
+    figures.bytes_unfused = planned.plan.bytes_unfused;
     figures.arena_bytes = one.bound->arena.bytes;
     figures.least_bytes = one.bound->arena.lower_bound;
     figures.apart_bytes = one.bound->arena.sum;
@@ -288,33 +387,91 @@ std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>&
   return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
 }
 
+/// The plan as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Site& site) {
+  FrozenPlan to = plan;
+  to.explanation = explanation_of(plan.planned);
+  const Outlined again = outline(record(plan.sizes, site.where), site.where);
+  if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+  to.leaves = again.leaves;
+  std::vector<std::int64_t> lows;
+  for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+  to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
+    try {
+      const Outlined made = outline(record(sizes, site.where), site.where);
+      if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
+      Sample sample{made.values, {}, room_of(made.graph)};
+      for (const auto& node : made.graph.nodes)
+        if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
+      return sample;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {
+      taken = false;
+      return {};
+    }
+  });
+  return to;
+}
+
+namespace {
+
+std::int64_t next_prime(std::int64_t number) {
+  const auto is_prime = [](std::int64_t n) {
+    for (std::int64_t by = 2; by * by <= n; ++by)
+      if (n % by == 0) return false;
+    return true;
+  };
+  do ++number;
+  while (!is_prime(number));
+  return number;
+}
+
+std::size_t held_sizes(const SizeRules& rules) {
+  return static_cast<std::size_t>(std::count_if(rules.held.begin(), rules.held.end(), [](std::int64_t size) { return size > 1; }));
+}
+
+}  // namespace
+
+/// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
+/// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
+std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, const Site& site) {
+  constexpr int kTries = 4;
+  AxisSizes sizes = plan.sizes;
+  std::optional<FrozenPlan> best;
+  for (int tried = 0; tried < kTries; ++tried) {
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (plan.sizes[k] < 2) continue;
+      do sizes[k] = next_prime(sizes[k]);
+      while (std::count(sizes.begin(), sizes.end(), sizes[k]) > 1);
+    }
+    try {
+      const Outlined made = outline(record(sizes, site.where), site.where);
+      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, site);
+      if (!served(other, plan.sizes, false) || held_sizes(*other.rules) >= held_sizes(*(best ? best->rules : plan.rules))) continue;
+      best = other;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {  // the formula does not take them
+      continue;
+    }
+    if (held_sizes(*best->rules) == 0) break;
+  }
+  return best;
+}
+
 std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
   for (const FrozenPlan& plan : plans_) {
-    FrozenPlan& to = saved.emplace_back(plan);
-    to.explanation = explanation_of(plan.planned);
-    const Outlined again = outline(record(plan.sizes, site.where), site.where);
-    if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
-    to.leaves = again.leaves;
-    std::vector<std::int64_t> lows;
-    for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
-    to.rules = find_rules(plan.sizes, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
-      try {
-        const Outlined made = outline(record(sizes, site.where), site.where);
-        if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
-        Sample sample{made.values, {}};
-        for (const auto& node : made.graph.nodes)
-          if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
-        return sample;
-      } catch (const InternalError&) {
-        throw;
-      } catch (const Error&) {
-        taken = false;
-        return {};
-      }
-    });
+    const FrozenPlan here = with_rules(plan, site);
+    std::optional<FrozenPlan> general;
+    if (held_sizes(*here.rules) > 0) general = nearby(here, site);
+    // What another one serves as well as the plan that was made for these sizes needs no plan of its own.
+    if (!general || !served(*general, plan.sizes, true)) saved.push_back(here);
+    if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return known.structure == general->structure && served(known, general->sizes, true); }))
+      saved.push_back(std::move(*general));
   }
   return saved;
 }

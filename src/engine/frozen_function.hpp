@@ -59,6 +59,7 @@ class FrozenFunction {
   int plans() const { return plan_count_; }
   std::vector<FrozenFigures> figures() const;
   std::vector<std::string> serves() const;
+  std::vector<std::string> ends() const;
   std::string explain() const;
 
   const std::vector<InputSpec>& inputs() const { return inputs_; }
@@ -82,7 +83,12 @@ class FrozenFunction {
   Outlined outline(const Recording& recording, Location where) const;
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
+  FrozenPlan with_rules(const FrozenPlan& plan, const trace::Site& site);
+  std::optional<FrozenPlan> nearby(const FrozenPlan& plan, const trace::Site& site);
+  std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
+  std::string served_by(const FrozenPlan& plan) const;
   std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;
+  std::shared_ptr<const Bound> bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const trace::Site& site) const;
   std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
 
   Function::Formula formula_;  // empty: it was loaded

@@ -79,11 +79,19 @@ struct Literal {
   auto tied() { return std::tie(dtype, bits, value); }
 };
 
+struct Room {
+  Multilinear<std::int64_t> left;
+  std::string of;
+  auto tied() { return std::tie(left, of); }
+};
+
 struct FilePlan {
   std::vector<std::int64_t> sizes, held, lows;
+  std::vector<std::string> why;
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   std::vector<Literal> literals;
   std::vector<std::vector<Multilinear<std::int64_t>>> shapes;
+  std::vector<Room> room;
   std::vector<Leaf> leaves;
   std::vector<Place> gathers, calls;
   std::vector<DType> results;
@@ -95,7 +103,7 @@ struct FilePlan {
   fuse::SizeProgram program;
   std::string explanation;
   auto tied() {
-    return std::tie(sizes, held, lows, symbols, gathered, literals, shapes, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
+    return std::tie(sizes, held, lows, why, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
                     explanation);
   }
 };
@@ -142,10 +150,12 @@ FilePlan described(const FrozenPlan& plan, const device::Kind& kind, Contents& c
   const SizeRules& rules = *plan.rules;
   out.held = rules.held;
   out.lows = rules.lows;
+  out.why = rules.why;
   out.symbols = rules.symbols;
   out.gathered = rules.gathered;
   for (const auto& literal : rules.literals) out.literals.push_back({literal.dtype, literal.bits, literal.value});
   out.shapes = rules.shapes;
+  for (const auto& room : rules.room) out.room.push_back({room.left, room.of});
   const Leaves& leaves = *plan.leaves;
   for (std::size_t k = 0; k < leaves.inputs.size(); ++k) {
     Leaf leaf{leaves.inputs[k]};
@@ -217,13 +227,14 @@ bool all_below_or_none(const std::vector<int>& list, std::size_t count) {
 void check(const FilePlan& plan, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
   const std::size_t nodes = plan.nodes.size(), symbols = plan.symbols.size();
   std::size_t free = 0;
-  require(plan.sizes.size() == axes && plan.held.size() == axes, "the axes of a plan");
+  require(plan.sizes.size() == axes && plan.held.size() == axes && plan.why.size() == axes, "the axes of a plan");
   for (const std::int64_t size : plan.held) free += size < 0;
   require(free <= kMaxFreeAxes, "the axes of a plan");
   const auto rule = [&](const auto& one) { return one.size() == std::size_t{1} << free; };
   const auto all_rules = [&](const auto& list) { return std::all_of(list.begin(), list.end(), rule); };
   require(plan.lows.size() == symbols && all_rules(plan.symbols) && all_rules(plan.gathered) && plan.gathered.size() == plan.gathers.size(), "the rules of the sizes");
   for (const auto& shape : plan.shapes) require(all_rules(shape), "the rules of the sizes");
+  for (const Room& room : plan.room) require(rule(room.left), "the rules of the sizes");
   for (const auto& literal : plan.literals) require(literal.value.empty() || rule(literal.value), "the rules of the sizes");
   require(plan.shapes.size() == all.outputs.size() && plan.results.size() == all.outputs.size() && plan.outputs.size() == all.outputs.size(), "the results");
   require(all_below(plan.outputs, nodes) && plan.bytes.size() == nodes, "the results");
@@ -233,6 +244,9 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   for (const GraphNode& node : plan.nodes)
     require(node.op != trace::Op::data || (node.leaf >= 0 && static_cast<std::size_t>(node.leaf) < plan.leaves.size()), "a node");
   std::size_t numbers = 0;
+  std::vector<char> there(nodes);  // in memory, as far as the steps have come
+  for (std::size_t node = 0; node < nodes; ++node) there[node] = plan.nodes[node].op == trace::Op::data;
+  const auto lists = [](const std::vector<int>& list, int node) { return std::find(list.begin(), list.end(), node) != list.end(); };
   for (const FileStep& step : plan.steps) {
     require(step.numbers == numbers, "the numbers of a step");
     require(all_below(step.reads, nodes) && all_below(step.writes, nodes) && all_below(step.last_reads, nodes) && step.in_place < static_cast<int>(nodes), "what a step reads");
@@ -242,8 +256,11 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
       numbers += step.call.shape.size();
       require(step.call.node >= 0 && static_cast<std::size_t>(step.call.node) < nodes && step.call.call < static_cast<int>(plan.calls.size()) && !step.call.operands.empty(),
               "a library call");
+      require(lists(step.writes, step.call.node) && step.call.operands.size() == static_cast<std::size_t>(trace::primitive(step.call.op).arity), "a library call");
+      require(plan.nodes[static_cast<std::size_t>(step.call.node)].dtype == step.call.dtype, "a library call");
       for (const auto& operand : step.call.operands) {
         require(operand.node >= 0 && static_cast<std::size_t>(operand.node) < nodes && operand.shape.size() == operand.strides.size(), "a library call");
+        require(lists(step.reads, operand.node) && plan.nodes[static_cast<std::size_t>(operand.node)].dtype == operand.dtype, "what a step reads");
         numbers += 1 + 2 * operand.shape.size();
       }
     } else {
@@ -252,10 +269,21 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
       require(step.constants.size() == nest.scalars.size() && static_cast<int>(step.gathers.size()) == nest.checks, "what a step takes");
       require(step.kernel < static_cast<int>(all.kernels.size()), "a kernel");
       for (const auto* accesses : {&nest.inputs, &nest.outputs})
-        for (const auto& access : *accesses) require(access.buffer >= 0 && static_cast<std::size_t>(access.buffer) < nodes, "what a step reads");
+        for (const auto& access : *accesses) {
+          require(access.buffer >= 0 && static_cast<std::size_t>(access.buffer) < nodes, "what a step reads");
+          require(lists(accesses == &nest.inputs ? step.reads : step.writes, access.buffer) && plan.nodes[static_cast<std::size_t>(access.buffer)].dtype == access.dtype, "what a step reads");
+        }
+      require(!step.follows || (nest.rows == 0 && nest.checks == 0 && nest.schedule.form == jit::Form::pointwise), "a step that follows another");
       numbers += nest.ints.size() + nest.inputs.size() + nest.outputs.size();
     }
+    for (const int node : step.reads) require(there[static_cast<std::size_t>(node)], "what a step reads is not there");
+    require(step.in_place < 0 || there[static_cast<std::size_t>(step.in_place)], "what a step takes the memory of is not there");
+    for (const int node : step.writes) {
+      require(plan.nodes[static_cast<std::size_t>(node)].op != trace::Op::data, "a step writes over what it was given");
+      there[static_cast<std::size_t>(node)] = 1;
+    }
   }
+  for (const int output : plan.outputs) require(there[static_cast<std::size_t>(output)] || plan.bytes[static_cast<std::size_t>(output)] < 0, "a result that no step writes");
   std::size_t sized = 0;
   for (const int number : plan.bytes) {
     require(number < 0 || (static_cast<std::size_t>(number) >= numbers), "the sizes of the values");
@@ -263,7 +291,7 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   }
   require(plan.program.sound(symbols, numbers + sized) && all_below_or_none(plan.bytes, numbers + sized), "the program of the sizes");
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    require(!plan.steps[s].follows || (s > 0 && plan.steps[s - 1].library), "a step that follows another");
+    require(!plan.steps[s].follows || (s > 0 && plan.steps[s - 1].library && fuse::comes_in_pieces(plan.steps[s - 1].call.op)), "a step that follows another");
     for (const int node : plan.steps[s].writes) require(plan.bytes[static_cast<std::size_t>(node)] >= 0, "the sizes of the values");
   }
 }
@@ -415,7 +443,8 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
     FrozenPlan& to = loaded.plans.emplace_back();
     to.sizes = plan.sizes;
     to.leaves = leaves_of(plan, contents);
-    SizeRules rules{plan.held, plan.lows, plan.symbols, plan.gathered, {}, plan.shapes};
+    SizeRules rules{plan.held, plan.why, plan.lows, plan.symbols, plan.gathered, {}, plan.shapes, {}};
+    for (const Room& room : plan.room) rules.room.push_back({room.left, room.of});
     for (const Literal& literal : plan.literals) rules.literals.push_back({literal.dtype, literal.bits, literal.value});
     to.rules = std::move(rules);
     to.explanation = std::move(plan.explanation);

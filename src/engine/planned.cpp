@@ -38,29 +38,31 @@ PlannedStep make_step(const Planned& planned, const fuse::Step& step, const jit:
 
 namespace {
 
-/// Whether the index counts the nest's points one after the other, as ordered by its axes.
-bool counts_points(const jit::LoopNest& nest, int index) {
+/// Whether the index counts the nest's points one after the other, as ordered by its axes, of which `ints` are the sizes: today, and as a condition on the
+/// sizes for later.
+bool counts_points(const jit::LoopNest& nest, const fuse::Sizes& ints, int index) {
+  const auto equal = [](const fuse::Size& a, const fuse::Size& b) { return a.hint() == b.hint() && a == b; };
   const auto& terms = nest.indices[static_cast<std::size_t>(index)].terms;
-  std::int64_t step = 1;
+  fuse::Size step = 1;
   std::size_t found = 0;
-  for (int axis = nest.parallel; axis-- > 0; step *= nest.ints[static_cast<std::size_t>(axis)]) {
-    if (nest.ints[static_cast<std::size_t>(axis)] == 1) continue;
+  for (int axis = nest.parallel; axis-- > 0; step *= ints[static_cast<std::size_t>(axis)]) {
+    if (equal(ints[static_cast<std::size_t>(axis)], 1)) continue;
     for (const auto& term : terms)
-      found += term.axis == axis && (term.coeff == jit::kOne ? 1 : nest.ints[static_cast<std::size_t>(term.coeff)]) == step;
+      found += term.axis == axis && equal(term.coeff == jit::kOne ? fuse::Size(1) : ints[static_cast<std::size_t>(term.coeff)], step);
   }
   std::size_t walked = 0;  // axes of size 1 stay where they are
-  for (const auto& term : terms) walked += term.axis < 0 || nest.ints[static_cast<std::size_t>(term.axis)] != 1;
+  for (const auto& term : terms) walked += term.axis < 0 || !equal(ints[static_cast<std::size_t>(term.axis)], 1);
   return found == walked;
 }
 
 /// What fuse::Step::follows hoped for, where the nest as scheduled keeps the order; the memory of the pieces becomes the result's where
 /// nobody needs them afterwards and the kernel has no other result.
-void follow(fuse::Plan& plan, std::size_t at, PlannedStep& step) {
+void follow(fuse::Plan& plan, std::size_t at, PlannedStep& step, const fuse::Sizes& ints) {
   const int result = plan.steps[at - 1].call.node;
   const jit::LoopNest& nest = step.nest;
   if (nest.rows > 0 || nest.schedule.form != jit::Form::pointwise || nest.checks > 0) return;
   for (const auto& input : nest.inputs)
-    if (input.buffer == result && !counts_points(nest, input.index)) return;
+    if (input.buffer == result && !counts_points(nest, ints, input.index)) return;
   step.follows = true;
   const auto& from = plan.graph.nodes[result];
   const double bytes = static_cast<double>(element_count(fuse::hints(from.shape))) * static_cast<double>(itemsize(from.dtype));
@@ -70,7 +72,7 @@ void follow(fuse::Plan& plan, std::size_t at, PlannedStep& step) {
   };
   stays_in_cache(at);  // it reads what was just written
   const bool last = std::find(step.last_reads.begin(), step.last_reads.end(), result) != step.last_reads.end();
-  if (!last || nest.outputs.size() != 1 || nest.outputs[0].offset != 0 || !counts_points(nest, nest.outputs[0].index)) return;
+  if (!last || nest.outputs.size() != 1 || nest.outputs[0].offset != 0 || !counts_points(nest, ints, nest.outputs[0].index)) return;
   const auto& to = plan.graph.nodes[nest.outputs[0].buffer];
   if (itemsize(from.dtype) != itemsize(to.dtype) || !from.elements.same(to.elements)) return;
   step.in_place = result;
@@ -110,15 +112,17 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
       if (node.made) planned->made.push_back(node.scalar);
     bool cut_again = false;
     fuse::Sizes numbers;
+    std::vector<fuse::Sizes> ints;  // of each step's nest
     const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };
     for (auto& step : planned->plan.steps) {
       PlannedStep made;
+      ints.emplace_back();
       const std::size_t first_number = numbers.size();
       if (step.kind == fuse::Step::Kind::kernel) {
         const auto [lowered, from] = scheduled(*planned, step, target, how, kernels);
         planned->plan.bytes_moved += lowered.bytes_moved - step.bytes_moved;
         step.bytes_moved = lowered.bytes_moved;
-        add(lowered.ints);
+        add(ints.back() = lowered.ints);
         add(lowered.input_offsets);
         add(lowered.output_offsets);
         made = make_step(*planned, step, lowered, target, kernels);
@@ -158,7 +162,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
       step.writes = plan.steps[at].writes();
       for (int node : step.reads)
         if (plan.last_use[node] == static_cast<int>(at)) step.last_reads.push_back(node);
-      if (plan.steps[at].follows) follow(plan, at, step);
+      if (plan.steps[at].follows) follow(plan, at, step, ints[at]);
     }
     for (int output : plan.graph.outputs) {
       const auto alias = plan.aliases.find(output);

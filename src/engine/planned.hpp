@@ -34,8 +34,8 @@ struct Planned {
   fuse::Limits limits;             // what it was planned for
   fuse::SizeProgram program;       // the plan's guards, and its numbers from the symbols' values
 
-  /// Whether the plan serves these values of the symbols.
-  bool holds(const std::vector<std::int64_t>& symbols) const { return program.holds(symbols); }
+  /// Whether the plan serves these values of the symbols: is the one that would be made for them (`estimates`), or is right for them at least.
+  bool holds(const std::vector<std::int64_t>& symbols, bool estimates = true) const { return program.holds(symbols, estimates); }
   /// Of a node that some step writes, among the program's numbers.
   std::size_t bytes_of(int node, std::span<const std::int64_t> numbers) const { return static_cast<std::size_t>(numbers[static_cast<std::size_t>(bytes[node])]); }
 };

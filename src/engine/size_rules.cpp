@@ -1,5 +1,7 @@
 #include "engine/size_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,11 +26,15 @@ template <class Number> Number value(const Multilinear<Number>& rule, const std:
 
 }  // namespace
 
-std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes) const {
+std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std::string* reason) const {
+  const auto refuse = [&](auto text) -> std::optional<Values> {
+    if (reason) *reason = text();
+    return {};
+  };
   std::vector<std::int64_t> free;
   for (std::size_t k = 0; k < held.size(); ++k) {
-    if (held[k] >= 0 && held[k] != sizes[k]) return {};
-    if (held[k] < 0 && sizes[k] < 2) return {};  // nothing, and one, are structures of their own
+    if (held[k] >= 0 && held[k] != sizes[k]) return refuse([&] { return why[k]; });
+    if (held[k] < 0 && sizes[k] < 2) return refuse([] { return "a size of 0 or 1 broadcasts, or holds nothing: another plan"; });
     if (held[k] < 0) free.push_back(sizes[k]);
   }
   const auto whole = products<std::int64_t>(free);
@@ -36,18 +42,62 @@ std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes) cons
   Values values;
   for (std::size_t k = 0; k < symbols.size(); ++k) {
     values.symbols.push_back(value(symbols[k], whole));
-    if (values.symbols.back() < lows[k]) return {};
+    if (values.symbols.back() < lows[k])
+      return refuse([&] { return fmt::format("a {} of the recording would be {}: another plan", lows[k] == 1 ? "slice's start" : "size", values.symbols.back()); });
   }
+  for (const Room& one : room)
+    if (value(one.left, whole) < 0) return refuse([&] { return fmt::format("{} would read beyond the end of its operand", one.of); });
   for (const auto& rule : gathered) values.gathered.push_back(value(rule, whole));
   for (const Literal& literal : literals) values.literals.push_back(literal.value.empty() ? literal.bits : trace::make_scalar(literal.dtype, value(literal.value, real)).bits());
   for (const auto& shape : shapes) {
     Shape& result = values.shapes.emplace_back();
     for (const auto& rule : shape) {
       result.push_back(value(rule, whole));
-      if (result.back() < 0) return {};
+      if (result.back() < 0) return refuse([] { return "a result's size would be negative"; });
     }
   }
   return values;
+}
+
+std::vector<std::string> SizeRules::symbol_texts(const std::vector<std::string>& axes) const {
+  std::vector<std::string> products{""};
+  for (std::size_t axis = 0; axis < held.size(); ++axis)
+    if (held[axis] < 0)
+      for (std::size_t k = 0, count = products.size(); k < count; ++k) products.push_back(products[k] + (products[k].empty() ? "" : "*") + axes[axis]);
+  std::vector<std::string> texts;
+  for (const auto& rule : symbols) {
+    std::string& text = texts.emplace_back();
+    for (std::size_t k = rule.size(); k-- > 0;) {
+      if (rule[k] == 0) continue;
+      const std::int64_t magnitude = std::abs(rule[k]);
+      text += text.empty() ? (rule[k] < 0 ? "-" : "") : rule[k] < 0 ? " - " : " + ";
+      text += products[k].empty() ? fmt::format("{}", magnitude) : magnitude == 1 ? products[k] : fmt::format("{}*{}", magnitude, products[k]);
+    }
+    if (text.empty()) text = "0";
+  }
+  return texts;
+}
+
+std::vector<Sample::Room> room_of(const trace::Graph& graph) {
+  std::vector<Sample::Room> room;
+  for (const trace::Node& node : graph.nodes) {
+    const auto add = [&](std::int64_t left) { room.push_back({left, {node.called, node.where}}); };
+    const auto& from = node.inputs.empty() ? node.shape : graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
+    if (node.op == trace::Op::slice) {
+      for (std::size_t k = 0; k < node.shape.size(); ++k) {
+        if (node.shape[k] == 0) continue;
+        const std::int64_t start = node.ints[2 * k], last = start + (node.shape[k] - 1) * node.ints[2 * k + 1];
+        add(std::min(start, last));
+        add(from[k] - 1 - std::max(start, last));
+      }
+    } else if (node.op == trace::Op::windows) {
+      const auto axis = static_cast<std::size_t>(node.ints[0]);
+      add(from[axis] - 1 - (node.shape[axis] - 1) * node.ints[1] - (node.shape.back() - 1) * node.ints[2]);
+    } else if (node.op == trace::Op::argsort) {
+      add(from.back() - node.shape.back());
+    }
+  }
+  return room;
 }
 
 namespace {
@@ -56,7 +106,7 @@ using Sizes = std::vector<std::int64_t>;
 
 /// A sample's numbers in one order.
 struct Numbers {
-  std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes
+  std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes, room
   std::vector<double> real;         // literals
   bool fits(const Numbers& other) const { return whole.size() == other.whole.size() && real.size() == other.real.size(); }
   friend bool operator==(const Numbers&, const Numbers&) = default;
@@ -70,6 +120,7 @@ Numbers numbers_of(const Sample& sample) {
     numbers.whole.push_back(static_cast<std::int64_t>(shape.size()));
     numbers.whole.insert(numbers.whole.end(), shape.begin(), shape.end());
   }
+  for (const Sample::Room& room : sample.room) numbers.whole.push_back(room.left);
   // No number of a size is infinite or NaN; those literals are compared by their bits in the end.
   for (const trace::Scalar& literal : sample.literals) numbers.real.push_back(std::isfinite(literal.as_double()) ? literal.as_double() : 0);
   return numbers;
@@ -97,7 +148,7 @@ template <class Number> void to_coefficients(Multilinear<Number>& rule, const Si
 class RuleFinder {
  public:
   using Record = std::function<std::optional<Sample>(const Sizes& sizes, bool& taken)>;
-  RuleFinder(const Sizes& sizes, const Record& record) : sizes_(sizes), record_(record) {
+  RuleFinder(const Sizes& sizes, const std::vector<std::string>& axes, const Record& record) : sizes_(sizes), axes_(axes), record_(record), why_(sizes.size()) {
     bool taken = true;
     base_sample_ = record(sizes, taken).value();
     base_ = numbers_of(base_sample_);
@@ -109,18 +160,26 @@ class RuleFinder {
     rules.held = sizes_;
     Sizes from;
     std::vector<std::size_t> free;
-    for (std::size_t axis = 0; axis < sizes_.size() && free.size() < kMaxFreeAxes; ++axis)
+    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
+      if (free.size() == kMaxFreeAxes) {
+        why_[axis] = fmt::format("{} names are free already, and no more can be", kMaxFreeAxes);
+        continue;
+      }
       if (const auto start = straight_along(axis)) {
         free.push_back(axis);
         from.push_back(*start);
       }
+    }
     std::vector<Numbers> corners;
     if (!free.empty() && corners_of(free, from, corners)) {
       fill(rules, corners, from);
       for (const std::size_t axis : free) rules.held[axis] = -1;
+      rules.why = why_;
       if (agrees(rules, free, from)) return rules;
       rules.held = sizes_;
     }
+    for (const std::size_t axis : free) why_[axis] = "together with the other names its numbers are no sums of products of sizes";
+    rules.why = why_;
     fill(rules, {base_}, {});
     return rules;
   }
@@ -147,25 +206,50 @@ class RuleFinder {
     return std::find(symbols.begin(), symbols.end(), size) != symbols.end() || std::find(sizes_.begin(), sizes_.end(), size) != sizes_.end();
   }
 
-  /// The first of two neighbouring sizes of the axis that span the line on which all numbers lie at all sizes tried; nothing if they do not.
+  /// A number that is not on the line through two others, in words.
+  std::string off_the_line(std::size_t axis, std::int64_t first, const Numbers& a, const Numbers& b, std::int64_t other, const Numbers& there) const {
+    const Numbers expected = on_line(a, b, other - first);
+    for (std::size_t k = 0; k < there.whole.size(); ++k)
+      if (expected.whole[k] != there.whole[k])
+        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}: no sum of products of sizes", a.whole[k], axes_[axis], first, b.whole[k], first + 1,
+                           there.whole[k], other);
+    return fmt::format("a literal of the recording follows from {} otherwise than as a sum of products of sizes", axes_[axis]);
+  }
+
+  /// The first of two neighbouring sizes of the axis that span the line on which all numbers lie at all sizes tried; nothing, and the reason, if they do not.
   std::optional<std::int64_t> straight_along(std::size_t axis) {
     const std::int64_t size = sizes_[axis];
-    if (size < 2) return {};
+    std::string& why = why_[axis];
+    if (size < 2) {
+      why = fmt::format("planned for {} = {}: a size of 0 or 1 broadcasts, or holds nothing, and is a plan by itself", axes_[axis], size);
+      return {};
+    }
+    why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another", axes_[axis], size);
     for (const std::int64_t step : {1, -1}) {  // there may be no larger ones: a table of positions has an end
       std::int64_t first = step > 0 ? size + 1 : size - 2;
       while (first > 1 && (is_number(first) || is_number(first + 1))) first += step;
       if (first < 2) continue;
       const auto a = along(axis, first), b = along(axis, first + 1);
       if (!a || !b) continue;
-      bool straight = on_line(*a, *b, size - first) == base_;
+      if (on_line(*a, *b, size - first) != base_) {
+        why = off_the_line(axis, first, *a, *b, size, base_);
+        return {};
+      }
       for (const std::int64_t other : {first + 2, first + 3, first - 1, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
-        if (!straight || other < 2) continue;
+        if (other < 2) continue;
         bool structure_differs = false;
         const auto there = along(axis, other, &structure_differs);
-        if (there) straight = on_line(*a, *b, other - first) == *there;
-        else if (structure_differs && other > size && !is_number(other)) straight = false;
+        if (there && on_line(*a, *b, other - first) != *there) {
+          why = off_the_line(axis, first, *a, *b, other, *there);
+          return {};
+        }
+        if (!there && structure_differs && other > size && !is_number(other)) {
+          why = fmt::format("at {} = {} the operations are others", axes_[axis], other);
+          return {};
+        }
       }
-      return straight ? std::optional(first) : std::nullopt;
+      why.clear();
+      return first;
     }
     return {};
   }
@@ -193,12 +277,19 @@ class RuleFinder {
     rules.gathered.clear();
     rules.shapes.clear();
     rules.literals.clear();
+    rules.room.clear();
     for (std::size_t k = 0; k < base_sample_.values.symbols.size(); ++k) rules.symbols.push_back(whole(next++));
     for (std::size_t k = 0; k < base_sample_.values.gathered.size(); ++k) rules.gathered.push_back(whole(next++));
     for (const Shape& shape : base_sample_.values.shapes) {
       ++next;  // how many follow
       auto& sizes = rules.shapes.emplace_back();
       for (std::size_t k = 0; k < shape.size(); ++k) sizes.push_back(whole(next++));
+    }
+    for (const Sample::Room& room : base_sample_.room) {
+      auto left = whole(next++);
+      const bool fixed = std::all_of(left.begin() + 1, left.end(), [](std::int64_t coeff) { return coeff == 0; });
+      if (fixed || std::any_of(rules.room.begin(), rules.room.end(), [&](const SizeRules::Room& known) { return known.left == left; })) continue;
+      rules.room.push_back({std::move(left), room.of.where.line ? fmt::format("{} ({}:{})", room.of.op, room.of.where.file, room.of.where.line) : std::string(room.of.op)});
     }
     for (std::size_t k = 0; k < base_.real.size(); ++k) {
       const trace::Scalar& scalar = base_sample_.literals[k];
@@ -225,15 +316,17 @@ class RuleFinder {
   }
 
   const Sizes& sizes_;
+  const std::vector<std::string>& axes_;
   const Record& record_;
+  std::vector<std::string> why_;
   Sample base_sample_;
   Numbers base_;
 };
 
 }  // namespace
 
-SizeRules find_rules(const std::vector<std::int64_t>& sizes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {
-  return RuleFinder(sizes, record).find(std::move(lows));
+SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {
+  return RuleFinder(sizes, axes, record).find(std::move(lows));
 }
 
 }  // namespace sinter::engine

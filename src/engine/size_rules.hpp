@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/frozen.hpp"
 #include "trace/graph.hpp"
+#include "trace/site.hpp"
 
 namespace sinter::engine {
 
@@ -19,6 +21,7 @@ inline constexpr std::size_t kMaxFreeAxes = 6;
 
 struct SizeRules {
   std::vector<std::int64_t> held;  // by named axis: the only size it may have; -1: it is free, and at least 2
+  std::vector<std::string> why;    // by named axis: why it is held
   std::vector<std::int64_t> lows;  // of the symbols: sizes are at least 2, starts of slices 1
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   struct Literal {
@@ -28,19 +31,35 @@ struct SizeRules {
   };
   std::vector<Literal> literals;
   std::vector<std::vector<Multilinear<std::int64_t>>> shapes;
+  struct Room {
+    Multilinear<std::int64_t> left;  // elements that a view leaves unread: a slice of a table by the sequence's length, say
+    std::string of;
+  };
+  std::vector<Room> room;
 
-  /// The values at these sizes; nothing where an axis is held at another, or where a number is out of the range that the structure stands for.
-  std::optional<Values> at(const std::vector<std::int64_t>& sizes) const;
+  /// The values at these sizes; nothing where an axis is held at another, or where a number is out of the range that the structure stands for: then
+  /// the reason, if it is asked for.
+  std::optional<Values> at(const std::vector<std::int64_t>& sizes, std::string* reason = nullptr) const;
+  /// Each symbol in terms of the axes: "3*batch*seq + 1".
+  std::vector<std::string> symbol_texts(const std::vector<std::string>& axes) const;
 };
 
 /// What a recording at some sizes says.
 struct Sample {
   Values values;
   std::vector<trace::Scalar> literals;
+  struct Room {
+    std::int64_t left;
+    trace::Site of;
+  };
+  std::vector<Room> room;
 };
-/// The rules of a plan that was made at `sizes`. `record` gives nothing for sizes that the formula does not take (then `taken` is false), or that give
-/// another structure or other contents of its leaves.
-SizeRules find_rules(const std::vector<std::int64_t>& sizes, std::vector<std::int64_t> lows,
+/// What each view and each part that is chosen leaves of its operand: a plan must not be run where that is less than nothing.
+std::vector<Sample::Room> room_of(const trace::Graph& graph);
+
+/// The rules of a plan that was made at `sizes` of these axes. `record` gives nothing for sizes that the formula does not take (then `taken` is false), or
+/// that give another structure or other contents of its leaves.
+SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows,
                      const std::function<std::optional<Sample>(const std::vector<std::int64_t>& sizes, bool& taken)>& record);
 
 }  // namespace sinter::engine

@@ -35,6 +35,7 @@ Size magnitude(const Size& size) { return size < 0 ? -size : size; }
 
 // Bytes that the step along the axis moves: a line for a long one, nothing for none.
 std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
+  const Estimating estimate;
   const auto size = static_cast<std::int64_t>(itemsize(dtype));
   const Size stride = magnitude(stride_along(index, axis));
   if (stride * size >= kLine) return kLine;
@@ -54,6 +55,7 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int 
     if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
   for (const auto& root : kernel.roots)
     if ((root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
+  const Estimating estimate;
   const Size& size = kernel.sizes[axis];
   std::int64_t lanes = kLanes;  // that the axis fills, to a power of two: every size by itself would be a plan by itself
   while (lanes > 1 && size < lanes) lanes /= 2;
@@ -65,6 +67,7 @@ std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis
   std::int64_t saved = 0;
   for (const auto& root : kernel.roots) {
     const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
+    const Estimating estimate;
     if (root_pass(kernel, root) >= 0 && stride_along(root.index, last_row) == 1)
       saved += 2 * (step_bytes(root.index, axis, graph.nodes[root.node].dtype) - size);
   }
@@ -142,6 +145,7 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   const auto row_cost = cost_along(graph, kernel, last_row);
   if (!limits.is_cuda()) parallel_cost -= saved_by_squares(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
+  const Estimating estimate;
   const bool short_rows = kernel.row_points() <= (limits.is_cuda() ? 8 : 31) && kernel.sizes[last_parallel] >= 64;
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }

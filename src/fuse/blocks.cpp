@@ -53,6 +53,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   if (results == 0 || operand.elements == 0) return push(out, std::move(node));
   const int along = contiguous_axis(out, input);
   const bool columns = std::find(axes.begin(), axes.end(), along) == axes.end();
+  const Estimating estimate;
   const Size extent = operand.elements / results, blocks = blocks_of(results, extent, operand.dtype, columns);
   const Size wanted = limits.units * kBlocksWanted;
   if (blocks >= wanted || operand.elements < blocks * kLeastWork) return push(out, std::move(node));

@@ -857,6 +857,7 @@ class Builder {
     Size bytes = 0;
     for (auto dtype : kernel_.persistent) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
+    const Estimating estimate(!limits_.is_cuda());  // a GPU has no more of it, a CPU has memory behind its cache
     if (has_place && bytes <= limits_.row_bytes) return true;
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();

@@ -252,6 +252,7 @@ std::optional<Split> split_of(const Sizes& shape, const std::vector<int>& axes, 
   }
   if (extent == 0) return std::nullopt;
   const Size bytes = extent * static_cast<std::int64_t>(itemsize(dtype));
+  const Estimating estimate;
   const bool few = element_count(shape) / extent < limits.units && extent >= kSplitFrom;
   const bool in_cache = limits.is_cuda() && element_count(shape) * static_cast<std::int64_t>(itemsize(dtype)) <= kInGpuCache;
   if (!few && (bytes <= limits.row_bytes || in_cache)) return std::nullopt;

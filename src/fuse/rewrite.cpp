@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::int64_t kMaxChunks = 1024;
 
-// Up to kMaxChunks pieces of kMinChunk; then longer pieces.
+// Up to kMaxChunks pieces of kMinChunk; then longer pieces. Of any length a sum is right.
 Size chunk_length(const Size& length) {
+  const Estimating estimate;
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
 }
 
@@ -40,6 +41,7 @@ Graph split_reductions(Graph graph, const Limits& limits) {
     const Sizes shape = out.nodes[input].shape;
     const Size results = node.elements;
     const Size extent = results != 0 ? out.nodes[input].elements / results : 0;
+    const Estimating estimate;
     if (results >= limits.units || extent < kSplitFrom) return push(out, std::move(node));
 
     Node first = node;
@@ -77,6 +79,7 @@ Graph split_scans(Graph graph, const Limits& limits) {
     const int axis = node.axis(0), input = node.inputs[0];
     const auto reduction = static_cast<Op>(node.axis(1));
     const Size length = node.shape[axis];
+    const Estimating estimate;
     if (length < kSplitFrom || node.elements / length >= limits.units) return push(out, std::move(node));
     const DType carried = trace::scan_carry(reduction, node.dtype);
     Node wide = node;  // what is carried

@@ -122,6 +122,7 @@ class Segmenter {
   // A piece of something joined of too many is read from memory, rather than all that was joined before it.
   void put_piece_in_memory(int id, std::vector<int>& inputs) {
     const int piece = base_[graph_.nodes[id].inputs[0]], rest = base_[graph_.nodes[id].inputs[1]];
+    const Estimating estimate;
     if (inputs.size() < 2 || !(graph_.nodes[piece].elements < graph_.nodes[rest].elements)) return;
     const auto all = joined(inputs, [](int) { return true; });
     if (static_cast<int>(all.size()) < max_ops_ || static_cast<int>(ops_[rest]->size()) >= max_ops_) return;

@@ -60,7 +60,12 @@ std::optional<Terms> exact_quotient(const Terms& a, const Terms& b) {
   return result;
 }
 
-// The answer to an operation on these operands, computed once.
+struct Estimates {
+  bool on = false;
+};
+bool& estimating() { return per_thread<Estimates>().on; }
+
+// The answer to an operation on these operands, computed once; a comparison once as an estimate and once as a condition.
 template <class Compute> Size answer(char operation, SizeSpace& space, const Size& a, const Size& b, Compute compute) {
   const auto id = [](const Size& size) { return size.node() ? size.node()->id : -1; };
   const auto constant = [](const Size& size) { return size.node() ? 0 : size.hint(); };
@@ -72,6 +77,7 @@ template <class Compute> Size answer(char operation, SizeSpace& space, const Siz
 }
 
 Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
+  const Estimating nothing(false);  // what is told of a quotient's bounds relies on these guards
   if (b == 0) throw InternalError(fmt::format("size: {} is divided by zero", to_string(a)));
   const bool quotient = kind == SizeAtom::Kind::quotient;
   SizeSpace* space = space_of(a, b);
@@ -154,7 +160,7 @@ bool operator==(const Size& a, const Size& b) {
   SizeSpace* space = space_of(a, b);
   if (!space) return false;
   if (surely_below(a, b) || surely_below(b, a)) return false;
-  return answer('=', *space, a, b, [&]() -> Size {
+  return answer(estimating() ? 'e' : '=', *space, a, b, [&]() -> Size {
            const Size difference = a - b;
            if (difference.is_constant()) return difference.hint() == 0;
            const Terms& terms = difference.node()->terms;
@@ -171,7 +177,7 @@ bool operator<(const Size& a, const Size& b) {
   if (!space) return a.hint() < b.hint();
   if (surely_below(a, b)) return true;
   if (surely_not_above(b, a)) return false;
-  return answer('<', *space, a, b, [&]() -> Size {
+  return answer(estimating() ? 'l' : '<', *space, a, b, [&]() -> Size {
            const Size difference = b - a;
            if (difference.is_constant()) return difference.hint() > 0;
            const Terms& terms = difference.node()->terms;
@@ -183,9 +189,13 @@ bool operator<(const Size& a, const Size& b) {
          }).hint() != 0;
 }
 
+Estimating::Estimating(bool on) : before_(std::exchange(estimating(), on)) {}
+Estimating::~Estimating() { estimating() = before_; }
+
 double as_double(const Size& size) {
   const std::int64_t value = size.hint();
   if (!size.is_constant() && !size.node()->estimated) {
+    const Estimating estimate;
     size.node()->estimated = true;
     constexpr std::int64_t kFactor = 16;
     std::int64_t high = kFactor;
@@ -214,60 +224,68 @@ std::vector<std::int64_t> hints(const Sizes& sizes) {
 
 namespace {
 
-std::string text_of(const SizeSpace& space, int number) {
-  const SizeAtom& atom = space.atom(number);
-  if (atom.kind == SizeAtom::Kind::symbol) return atom.name;
-  const auto operand = [](const Size& size) {
-    const std::string text = to_string(size);
-    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
-  };
-  return fmt::format("({} {} {})", operand(atom.a), atom.kind == SizeAtom::Kind::quotient ? '/' : '%', operand(atom.b));
-}
+// Of a polynomial: a product of atoms, empty where it is 1, and how often.
+using Summand = std::pair<std::string, std::int64_t>;
 
-}  // namespace
-
-std::string to_string(const Size& size) {
-  if (size.is_constant()) return fmt::format("{}", size.hint());
-  const SizeSpace& space = *size.node()->space;
+std::string sum_of(const std::vector<Summand>& summands) {
   std::string text;
   // The constant comes last: "n0*n1 - 4".
-  const auto add = [&](const std::vector<int>& monomial, std::int64_t coeff) {
-    const std::int64_t magnitude = coeff < 0 ? -coeff : coeff;
-    text += text.empty() ? (coeff < 0 ? "-" : "") : coeff < 0 ? " - " : " + ";
-    std::string product;
-    for (int atom : monomial) product += (product.empty() ? "" : "*") + text_of(space, atom);
-    if (product.empty()) text += fmt::format("{}", magnitude);
-    else text += magnitude == 1 ? product : fmt::format("{}*{}", magnitude, product);
-  };
-  for (const auto& [monomial, coeff] : size.node()->terms)
-    if (!monomial.empty()) add(monomial, coeff);
-  if (const auto constant = size.node()->terms.find({}); constant != size.node()->terms.end()) add({}, constant->second);
-  return text;
+  for (const bool constant : {false, true})
+    for (const auto& [product, coeff] : summands) {
+      if (product.empty() != constant) continue;
+      const std::int64_t magnitude = coeff < 0 ? -coeff : coeff;
+      text += text.empty() ? (coeff < 0 ? "-" : "") : coeff < 0 ? " - " : " + ";
+      text += constant ? fmt::format("{}", magnitude) : magnitude == 1 ? product : fmt::format("{}*{}", magnitude, product);
+    }
+  return text.empty() ? "0" : text;
 }
 
-std::string to_string(const Guard& guard) {
+std::string in_parentheses(const std::string& sum) { return sum.find(' ') == std::string::npos ? sum : "(" + sum + ")"; }
+std::string division_of(const std::string& a, bool remainder, const std::string& b) { return fmt::format("({} {} {})", in_parentheses(a), remainder ? '%' : '/', in_parentheses(b)); }
+
+std::string condition_of(std::vector<Summand> summands, Guard::Kind kind) {
   // A constant goes to the other side: "n0 > 4", not "n0 - 4 > 0".
-  Size left = guard.size;
   std::int64_t right = 0;
-  const auto& terms = guard.size.node()->terms;
-  if (const auto constant = terms.find({}); constant != terms.end()) {
-    right = -constant->second;
-    left = left + Size(right);
-  }
-  const bool turn = std::all_of(left.node()->terms.begin(), left.node()->terms.end(), [](const auto& term) { return term.second < 0; });
+  std::erase_if(summands, [&](const Summand& summand) {
+    if (summand.first.empty()) right -= summand.second;
+    return summand.first.empty();
+  });
+  const bool turn = std::all_of(summands.begin(), summands.end(), [](const Summand& summand) { return summand.second < 0; });
   if (turn) {
-    left = -left;
+    for (auto& [product, coeff] : summands) coeff = -coeff;
     right = -right;
   }
   const char* sign = "";
-  switch (guard.kind) {
+  switch (kind) {
     case Guard::Kind::zero: sign = "=="; break;
     case Guard::Kind::not_zero: sign = "!="; break;
     case Guard::Kind::positive: sign = turn ? "<" : ">"; break;
     case Guard::Kind::not_positive: sign = turn ? ">=" : "<="; break;
   }
-  return fmt::format("{} {} {}", to_string(left), sign, right);
+  return fmt::format("{} {} {}", sum_of(summands), sign, right);
 }
+
+std::string text_of(const SizeSpace& space, int number) {
+  const SizeAtom& atom = space.atom(number);
+  if (atom.kind == SizeAtom::Kind::symbol) return atom.name;
+  return division_of(to_string(atom.a), atom.kind == SizeAtom::Kind::remainder, to_string(atom.b));
+}
+
+std::vector<Summand> summands_of(const Size& size) {
+  std::vector<Summand> summands;
+  for (const auto& [monomial, coeff] : size.node()->terms) {
+    std::string product;
+    for (const int atom : monomial) product += (product.empty() ? "" : "*") + text_of(*size.node()->space, atom);
+    summands.push_back({std::move(product), coeff});
+  }
+  return summands;
+}
+
+}  // namespace
+
+std::string to_string(const Size& size) { return size.is_constant() ? fmt::format("{}", size.hint()) : sum_of(summands_of(size)); }
+
+std::string to_string(const Guard& guard) { return condition_of(summands_of(guard.size), guard.kind); }
 
 // Where it is, or where it would be put.
 std::size_t SizeSpace::place_of(const Asked& asked) const {
@@ -384,13 +402,19 @@ Size SizeSpace::polynomial(Terms terms) {
   return Size(hint, known->second);
 }
 
-bool SizeSpace::is_zero(const Size& size) const {
-  return size.node() ? guarded_.count({size.node()->id, static_cast<int>(Guard::Kind::zero)}) > 0 : size.hint() == 0;
+bool SizeSpace::is_zero(const Size& size) {
+  if (!size.node()) return size.hint() == 0;
+  const auto found = guarded_.find({size.node()->id, static_cast<int>(Guard::Kind::zero)});
+  if (found == guarded_.end()) return false;
+  guards_[found->second].estimate = false;
+  return true;
 }
 
 void SizeSpace::guard(const Size& size, Guard::Kind kind) {
-  if (closed_ || !guarded_.insert({size.node()->id, static_cast<int>(kind)}).second) return;
-  guards_.push_back({size, kind});
+  if (closed_) return;
+  const auto [known, fresh] = guarded_.try_emplace({size.node()->id, static_cast<int>(kind)}, guards_.size());
+  if (fresh) guards_.push_back({size, kind, estimating()});
+  else guards_[known->second].estimate &= estimating();
 }
 
 // ---- programs -------------------------------------------------------------------------------------------------------------
@@ -398,7 +422,7 @@ void SizeSpace::guard(const Size& size, Guard::Kind kind) {
 SizeProgram::SizeProgram(const SizeSpace& space, const Sizes& outputs) : space_(&space) {
   for (const Guard& guard : space.guards()) {
     need(guard.size);
-    checks_.push_back({add(guard.size), guard.kind});
+    checks_.push_back({add(guard.size), guard.kind, guard.estimate});
   }
   guard_divisions_ = divisions_.size();
   for (const Size& size : outputs) {
@@ -440,21 +464,22 @@ SizeProgram::Polynomial SizeProgram::add(const Size& size) {
 }
 
 std::int64_t SizeProgram::value(const Polynomial& polynomial, const std::int64_t* atoms) const {
-  std::int64_t sum = 0;
+  std::uint64_t sum = 0;  // a file's numbers may be anything, and wrap
   for (int k = polynomial.first; k < polynomial.first + polynomial.count; ++k) {
-    std::int64_t product = monomials_[static_cast<std::size_t>(k)].coeff;
+    auto product = static_cast<std::uint64_t>(monomials_[static_cast<std::size_t>(k)].coeff);
     const int first = monomials_[static_cast<std::size_t>(k)].first, count = monomials_[static_cast<std::size_t>(k)].count;
-    for (int f = first; f < first + count; ++f) product *= atoms[factors_[static_cast<std::size_t>(f)]];
+    for (int f = first; f < first + count; ++f) product *= static_cast<std::uint64_t>(atoms[factors_[static_cast<std::size_t>(f)]]);
     sum += product;
   }
-  return sum;
+  return static_cast<std::int64_t>(sum);
 }
 
 void SizeProgram::divide(std::size_t count, std::int64_t* atoms) const {
   for (std::size_t k = 0; k < count; ++k) {
     const Division& division = divisions_[k];
     const std::int64_t a = value(division.a, atoms), b = value(division.b, atoms);
-    atoms[division.atom] = b == 0 ? 0 : division.remainder ? a % b : a / b;  // a guard tells whether b may be 0
+    const bool sensible = b != 0 && b != -1;  // a guard tells whether b may be 0
+    atoms[division.atom] = sensible ? (division.remainder ? a % b : a / b) : 0;
   }
 }
 
@@ -467,20 +492,46 @@ std::int64_t* workspace(int places) {
 }
 }  // namespace
 
-bool SizeProgram::holds(const std::vector<std::int64_t>& symbols) const {
+const SizeProgram::Check* SizeProgram::first_unmet(const std::vector<std::int64_t>& symbols, bool estimates) const {
   std::int64_t* atoms = workspace(places_);
   for (const auto& [place, symbol] : symbols_) atoms[place] = symbols[static_cast<std::size_t>(symbol)];
   divide(guard_divisions_, atoms);
   for (const Check& check : checks_) {
+    if (check.estimate && !estimates) continue;
     const std::int64_t sign = value(check.polynomial, atoms);
     switch (check.kind) {
-      case Guard::Kind::zero: if (sign != 0) return false; break;
-      case Guard::Kind::not_zero: if (sign == 0) return false; break;
-      case Guard::Kind::positive: if (sign <= 0) return false; break;
-      case Guard::Kind::not_positive: if (sign > 0) return false; break;
+      case Guard::Kind::zero: if (sign != 0) return &check; break;
+      case Guard::Kind::not_zero: if (sign == 0) return &check; break;
+      case Guard::Kind::positive: if (sign <= 0) return &check; break;
+      case Guard::Kind::not_positive: if (sign > 0) return &check; break;
     }
   }
-  return true;
+  return nullptr;
+}
+
+std::vector<Summand> SizeProgram::summands_of(const Polynomial& polynomial, const std::vector<std::string>& names) const {
+  const auto text_of = [&](int place) {
+    for (const auto& [at, symbol] : symbols_)
+      if (at == place) return in_parentheses(names[static_cast<std::size_t>(symbol)]);
+    for (const Division& division : divisions_)
+      if (division.atom == place) return division_of(sum_of(summands_of(division.a, names)), division.remainder, sum_of(summands_of(division.b, names)));
+    return std::string("?");
+  };
+  std::vector<Summand> summands;
+  for (int k = polynomial.first; k < polynomial.first + polynomial.count; ++k) {
+    const Monomial& monomial = monomials_[static_cast<std::size_t>(k)];
+    std::string product;
+    for (int f = monomial.first; f < monomial.first + monomial.count; ++f) product += (product.empty() ? "" : "*") + text_of(factors_[static_cast<std::size_t>(f)]);
+    summands.push_back({std::move(product), monomial.coeff});
+  }
+  return summands;
+}
+
+bool SizeProgram::holds(const std::vector<std::int64_t>& symbols, bool estimates) const { return !first_unmet(symbols, estimates); }
+
+std::string SizeProgram::unmet(const std::vector<std::int64_t>& symbols, const std::vector<std::string>& names, bool estimates) const {
+  const Check* check = first_unmet(symbols, estimates);
+  return check ? condition_of(summands_of(check->polynomial, names), check->kind) : "";
 }
 
 void SizeProgram::evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const {

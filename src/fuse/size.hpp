@@ -12,9 +12,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace sinter::fuse {
@@ -68,6 +68,19 @@ inline std::int64_t exactly(const Size& size) {
 /// For estimates: today's value, guarded to its order of magnitude (a factor of 16).
 double as_double(const Size& size);
 
+/// While one lives, what the thread compares decides what is faster, not what is right: the guards are estimates (Guard::estimate), which a plan may miss
+/// where no better one can be made.
+class Estimating {
+ public:
+  explicit Estimating(bool on = true);
+  ~Estimating();
+  Estimating(const Estimating&) = delete;
+  Estimating& operator=(const Estimating&) = delete;
+
+ private:
+  bool before_;
+};
+
 using Sizes = std::vector<Size>;
 Size element_count(const Sizes& shape);
 Sizes sizes_of(const std::vector<std::int64_t>& numbers);
@@ -100,6 +113,7 @@ struct Guard {
   enum class Kind : std::uint8_t { zero, not_zero, positive, not_positive };
   Size size;
   Kind kind;
+  bool estimate = false;  // a plan for sizes that do not meet it is right, and may be slower than another
 };
 
 /// Owns the expressions and guards of one plan. Not thread-safe; immutable once closed.
@@ -123,8 +137,8 @@ class SizeSpace {
   Size atom(SizeAtom atom);
   const SizeAtom& atom(int number) const { return atoms_[static_cast<std::size_t>(number)]; }
   void guard(const Size& size, Guard::Kind kind);
-  /// Whether a guard says that it is 0.
-  bool is_zero(const Size& size) const;
+  /// Whether a guard says that it is 0; what is made of that needs the guard, if it was an estimate.
+  bool is_zero(const Size& size);
   /// What an operation gave for the same operands before: planning asks the same few things over and over.
   struct Asked {
     char operation;
@@ -149,7 +163,7 @@ class SizeSpace {
   std::vector<Answer> answers_;  // open addressing: as many as a power of two
   std::size_t answered_ = 0;
   std::vector<Guard> guards_;
-  std::set<std::pair<int, int>> guarded_;
+  std::map<std::pair<int, int>, std::size_t> guarded_;  // a polynomial and a kind -> which of the guards
   int symbols_ = 0;
   bool closed_ = false;
 };
@@ -162,8 +176,10 @@ class SizeProgram {
  public:
   SizeProgram() = default;
   SizeProgram(const SizeSpace& space, const Sizes& outputs);
-  /// Whether all of the space's guards hold for these values of the symbols.
-  bool holds(const std::vector<std::int64_t>& symbols) const;
+  /// Whether the space's guards hold for these values of the symbols: all of them, or all that are no estimates.
+  bool holds(const std::vector<std::int64_t>& symbols, bool estimates = true) const;
+  /// The first of the guards in question that does not hold, with the symbols by these names; empty if all hold.
+  std::string unmet(const std::vector<std::int64_t>& symbols, const std::vector<std::string>& names, bool estimates = true) const;
   /// The outputs' values.
   void evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const;
 
@@ -191,8 +207,11 @@ class SizeProgram {
   struct Check {
     Polynomial polynomial;
     Guard::Kind kind;
-    auto tied() { return std::tie(polynomial, kind); }
+    bool estimate;
+    auto tied() { return std::tie(polynomial, kind, estimate); }
   };
+  const Check* first_unmet(const std::vector<std::int64_t>& symbols, bool estimates) const;
+  std::vector<std::pair<std::string, std::int64_t>> summands_of(const Polynomial& polynomial, const std::vector<std::string>& names) const;
   Polynomial add(const Size& size);
   void need(const Size& size);
   std::int64_t value(const Polynomial& polynomial, const std::int64_t* atoms) const;

@@ -125,6 +125,9 @@ void verify(const LoopNest& nest) {
   if (form == Form::contraction &&
       !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right && nest.schedule.side >= 32))
     broken(nest, "a contraction has squares of two parallel axes");
+  if (nest.chunk_axis >= 0 && (nest.chunk_axis >= nest.parallel || nest.chunk_row < nest.parallel || nest.chunk_row >= nest.axes() || nest.chunk_total < 0 ||
+                               nest.chunk_total >= static_cast<int>(nest.ints.size())))
+    broken(nest, "chunks of no axis");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };
@@ -145,10 +148,36 @@ void verify(const LoopNest& nest) {
     for (const auto& access : *accesses)
       if (access.index < 0 || access.index >= static_cast<int>(nest.indices.size())) broken(nest, "an access has no index");
 
+  for (const Instr& instr : nest.instrs) {  // also of those that no body has
+    const bool computed = instr.kind == Instr::Kind::op || instr.kind == Instr::Kind::scan;
+    const int arity = instr.kind == Instr::Kind::scan ? 2 : instr.kind == Instr::Kind::op && trace::is_elementwise(instr.op) ? trace::primitive(instr.op).arity : 0;
+    for (int k = 0; k < 3; ++k)
+      if (instr.args[k] < -1 || instr.args[k] >= instrs || (instr.args[k] >= 0 && k >= arity)) broken(nest, instr.name + " has operands that it does not take");
+    if (instr.kind == Instr::Kind::op && !trace::is_elementwise(instr.op)) broken(nest, instr.name + " is not computed element by element");
+    const std::size_t of = instr.kind == Instr::Kind::load ? nest.inputs.size() : instr.kind == Instr::Kind::scalar ? nest.scalars.size() : instr.kind == Instr::Kind::index ? nest.indices.size()
+                         : instr.kind == Instr::Kind::persistent ? nest.persistent.size() : 0;
+    if (!computed && instr.kind != Instr::Kind::reduced && (instr.input < 0 || static_cast<std::size_t>(instr.input) >= of)) broken(nest, instr.name + " reads what there is not");
+    const bool loads = instr.kind == Instr::Kind::load;
+    if (instr.guard < -1 || instr.guard >= instrs || instr.fill < -1 || instr.fill >= instrs || (!loads && (instr.guard >= 0 || instr.fill >= 0)))
+      broken(nest, instr.name + " has a guard of no value");
+  }
+  if (nest.checks < 0) broken(nest, "a negative number of checks");
+  const Schedule& how = nest.schedule;
+  const auto between = [&](int value, int low, int high, const char* what) {
+    if (value < low || value > high) broken(nest, fmt::format("its schedule has {} for {}", value, what));
+  };
+  between(how.unroll, 1, 64, "unroll");
+  between(how.tile, 1, 1 << 16, "tile");
+  between(how.panel, 1, 1 << 12, "panel");
+  between(how.panel_rows, 1, 64, "panel_rows");
+  between(how.workspace, 1, 1 << 16, "workspace");
+  between(how.grain, 1, 1 << 30, "grain");
+  between(how.pieces, 1, 1 << 16, "pieces");
   // 0: not defined; 1: of a parallel point, visible to later stages; 2: of the current row stage
   std::vector<char> state(instrs, 0);
   std::vector<char> kept(nest.persistent.size(), 0);
   for (const auto& stage : nest.stages) {
+    if (stage.lanes < 0 || stage.lanes > 64 || (stage.lanes & (stage.lanes - 1)) != 0) broken(nest, "a stage combines in lanes that are no power of two");
     if (stage.row && nest.rows == 0) broken(nest, "a row stage without row axes");
     const auto use = [&](int id, const char* by) {
       if (id < 0 || id >= instrs || !state[id]) broken(nest, fmt::format("{} uses a value that is not defined here", by));
@@ -165,6 +194,7 @@ void verify(const LoopNest& nest) {
       switch (instr.kind) {
         case Instr::Kind::load:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.inputs.size())) broken(nest, instr.name + ": no such input");
+          if (instr.dtype != nest.inputs[instr.input].dtype) broken(nest, instr.name + " is of another type than its input");
           use_index(nest.inputs[instr.input].index, instr.name.c_str());
           if (instr.guard >= 0) use_as(instr.guard, DType::bool_, "a guard");
           if (instr.fill >= 0) use_as(instr.fill, instr.dtype, "a fill");
@@ -172,6 +202,7 @@ void verify(const LoopNest& nest) {
           break;
         case Instr::Kind::scalar:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.scalars.size())) broken(nest, instr.name + ": no such scalar");
+          if (instr.dtype != nest.scalars[instr.input].dtype) broken(nest, instr.name + " is of another type than its literal");
           break;
         case Instr::Kind::index:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.indices.size())) broken(nest, instr.name + ": no such index");
@@ -188,6 +219,7 @@ void verify(const LoopNest& nest) {
         case Instr::Kind::persistent:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.persistent.size()) || !kept[instr.input] || !stage.row)
             broken(nest, instr.name + ": the persistent buffer holds nothing here");
+          if (instr.dtype != nest.persistent[instr.input]) broken(nest, instr.name + " is of another type than its persistent buffer");
           break;
         case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
         case Instr::Kind::op:
@@ -202,6 +234,7 @@ void verify(const LoopNest& nest) {
     for (const auto& store : stage.stores) {
       use(store.value, "a store");
       if (store.output < 0 || store.output >= static_cast<int>(nest.outputs.size())) broken(nest, "a store has no output");
+      if (nest.instrs[store.value].dtype != nest.outputs[store.output].dtype) broken(nest, "a store of another type than its output");
       use_index(nest.outputs[store.output].index, "a store");
       if (store.guard >= 0) use_as(store.guard, DType::bool_, "a guard");
     }
@@ -211,7 +244,14 @@ void verify(const LoopNest& nest) {
       if (check.number < 0 || check.number >= nest.checks) broken(nest, "a check has no flag");
     }
     if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages keep and reduce");
-    for (const auto& reduction : stage.reductions) use(reduction.value, "a reduction");
+    for (const auto& reduction : stage.reductions) {
+      use(reduction.value, "a reduction");
+      if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by what does not combine");
+      if (reduction.result < 0 || reduction.result >= instrs || nest.instrs[reduction.result].kind != Instr::Kind::reduced) broken(nest, "a reduction without a result");
+    }
+    for (const auto& keep : stage.keeps)
+      if (keep.buffer < 0 || keep.buffer >= static_cast<int>(nest.persistent.size())) broken(nest, "no such persistent buffer");
+      else if (nest.instrs[keep.value].dtype != nest.persistent[keep.buffer]) broken(nest, "a persistent buffer of another type than its value");
     if (stage.row)
       for (int id : stage.body) state[id] = 0;
     for (const auto& keep : stage.keeps) kept.at(keep.buffer) = 1;

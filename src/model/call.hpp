@@ -87,6 +87,7 @@ std::span<const Operator> attention_operators();
 std::span<const Operator> recurrent_operators();
 std::span<const Operator> convolution_operators();
 std::span<const Operator> vision_operators();
+std::span<const Operator> signal_operators();
 /// All of them.
 std::vector<std::span<const Operator>> operator_families();
 

@@ -65,7 +65,25 @@ Graph graph_within(const Graph& graph, const Node& node, std::string_view attrib
 
 }  // namespace
 
-Program::Program(Graph graph, bool laid_out) : graph_(std::move(graph)), layouts_(laid_out ? std::make_unique<Layouts>() : nullptr) {
+namespace {
+
+// Operators of which an operand of float32 says what to do: scales, thresholds.
+constexpr std::string_view kExact[] = {"DequantizeLinear", "DynamicQuantizeLinear", "NonMaxSuppression", "QLinearConv", "QLinearMatMul", "QuantizeLinear", "Range", "Resize", "Upsample"};
+
+bool is_exact(std::string_view op) { return std::find(std::begin(kExact), std::end(kExact), op) != std::end(kExact); }
+
+}  // namespace
+
+/// A constant: what the type does not hold becomes its largest number, so that a mask of -3e38 does not turn sums into infinities.
+Tensor Program::narrowed(const Tensor& tensor) const {
+  if (precision_ == DType::float32 || tensor.empty_handle() || tensor.dtype() != DType::float32) return tensor;
+  const double most = precision_ == DType::float16 ? 65504 : 3.3895e38;
+  const Tensor finite = where(isinf(tensor), tensor, clip(tensor, -most, most));
+  return astype(finite, precision_);
+}
+
+Program::Program(Graph graph, bool laid_out, DType precision)
+    : graph_(std::move(graph)), precision_(precision), layouts_(laid_out ? std::make_unique<Layouts>() : nullptr) {
   std::unordered_map<std::string, int> slots;
   const auto slot = [&](const std::string& name) {
     if (name.empty()) return -1;
@@ -83,13 +101,13 @@ Program::Program(Graph graph, bool laid_out) : graph_(std::move(graph)), layouts
   }
   std::unordered_map<int, std::size_t> last;
   for (const Node& node : graph_.nodes) {
-    Line line{find_operator(node.op), {}, {}, {}, false, {}};
+    Line line{find_operator(node.op), {}, {}, {}, false, is_exact(node.op), {}};
     line.elementwise = std::any_of(elementwise_operators().begin(), elementwise_operators().end(), [&](const Operator& row) { return &row == line.op; });
     const bool shape_alone = node.op == "Shape" || node.op == "Size";
     bool data = false;
     std::vector<std::string> inputs = node.inputs;
     for (const std::string_view attribute : graphs_within(node.op)) {
-      line.branches.emplace_back(graph_within(graph_, node, attribute));
+      line.branches.emplace_back(graph_within(graph_, node, attribute), false, precision_);
       for (const std::string& outer : outer_reads(*std::get<std::shared_ptr<const Graph>>(node.attributes.find(attribute)->second))) inputs.push_back(outer);
     }
     for (const std::string& input : inputs) {
@@ -107,6 +125,16 @@ Program::Program(Graph graph, bool laid_out) : graph_(std::move(graph)), layouts
     lines_.push_back(std::move(line));
   }
   for (const ModelValue& output : graph_.outputs) output_slots_.push_back(slot(output.name));
+  std::vector<bool> as_it_is(constants_.size());
+  for (const Line& line : lines_)
+    for (const int input : line.inputs)
+      if (line.exact && input >= 0) as_it_is[static_cast<std::size_t>(input)] = true;
+  std::vector<Tensor> narrow;
+  for (std::size_t k = 0; k < constants_.size(); ++k) {
+    if (precision_ == DType::float32 || as_it_is[k] || constants_[k].empty_handle() || constants_[k].dtype() != DType::float32) continue;
+    narrow.push_back(constants_[k] = narrowed(constants_[k]));
+  }
+  eval(narrow);
   for (const auto& [at, line] : last)
     if (std::find(output_slots_.begin(), output_slots_.end(), at) == output_slots_.end()) lines_[line].last.push_back(at);
 }
@@ -130,15 +158,24 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
   std::vector<Laid> values;
   values.reserve(constants_.size());
   for (const Tensor& constant : constants_) values.push_back({constant});
-  for (std::size_t i = 0; i < input_slots_.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = {inputs[i]};
+  const auto kept = [&](const Tensor& tensor) { return !tensor.empty_handle() && tensor.dtype() == DType::float32 ? astype(tensor, precision_) : tensor; };
+  for (std::size_t i = 0; i < input_slots_.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = {kept(inputs[i])};
   std::vector<Laid> operands;
+  std::vector<LaidNode> laid;
   for (std::size_t n = 0; n < lines_.size(); ++n) {
     const Line& line = lines_[n];
     const Node& node = graph_.nodes[n];
     operands.clear();
     for (const int slot : line.inputs) operands.push_back(slot < 0 ? Laid() : values[static_cast<std::size_t>(slot)]);
+    for (Laid& operand : operands) {
+      if (precision_ == DType::float32 || operand.tensor.empty_handle()) continue;
+      if (!line.exact) operand.tensor = kept(operand.tensor);
+      else if (operand.tensor.dtype() == precision_) operand.tensor = astype(operand.tensor, DType::float32);
+    }
     std::optional<std::vector<Laid>> results;
-    if (layouts_ && line.op && line.branches.empty()) results = layouts_->record(graph_, node, *line.op, operands, read);
+    if (layouts_) laid.push_back({false, "it runs a graph within"});
+    if (layouts_ && line.op && line.branches.empty()) results = layouts_->record(graph_, node, *line.op, operands, read, laid.back().why);
+    if (layouts_) laid.back().in_blocks = results && std::any_of(results->begin(), results->end(), [](const Laid& result) { return result.in_blocks(); });
     if (!results) {
       std::vector<Tensor> plain;
       for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -150,12 +187,26 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
         results->push_back({std::move(result)});
     }
     for (std::size_t k = 0; k < line.outputs.size() && k < results->size(); ++k)
-      if (line.outputs[k] >= 0) values[static_cast<std::size_t>(line.outputs[k])] = std::move((*results)[k]);
+      if (line.outputs[k] >= 0) {
+        if (precision_ != DType::float32) (*results)[k].tensor = kept((*results)[k].tensor);
+        values[static_cast<std::size_t>(line.outputs[k])] = std::move((*results)[k]);
+      }
     for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = {};
   }
   std::vector<Tensor> outputs;
-  for (const int slot : output_slots_) outputs.push_back(values[static_cast<std::size_t>(slot)].plain());
+  for (std::size_t k = 0; k < output_slots_.size(); ++k) {
+    Tensor output = values[static_cast<std::size_t>(output_slots_[k])].plain();
+    const bool wide = precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.empty_handle() && output.dtype() == precision_;
+    outputs.push_back(wide ? astype(output, DType::float32) : output);
+  }
+  const std::lock_guard lock(last_laid_->mutex);
+  last_laid_->nodes = std::move(laid);
   return outputs;
+}
+
+std::vector<Program::LaidNode> Program::laid() const {
+  const std::lock_guard lock(last_laid_->mutex);
+  return last_laid_->nodes;
 }
 
 }  // namespace sinter::model

@@ -1,6 +1,7 @@
 // A graph on tensors: each node recorded by its operator's function.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,8 @@ namespace sinter::model {
 /// A graph whose values are numbered, so that a run looks nothing up by name.
 class Program {
  public:
-  /// `laid_out`: values may lie otherwise than the graph says, where that is faster.
-  explicit Program(Graph graph, bool laid_out = false);
+  /// `laid_out`: values may lie otherwise than the graph says, where that is faster. `precision`: what float32 values are kept in.
+  explicit Program(Graph graph, bool laid_out = false, DType precision = DType::float32);
 
   const Graph& graph() const { return graph_; }
   /// Records all nodes on these inputs, in the order of graph().inputs. Throws what the operators throw; for a missing one ModelError.
@@ -23,6 +24,12 @@ class Program {
   /// Whether an input of one of this graph's nodes depends on the inputs' elements, and not on their shapes alone;
   /// a node of a branch counts as one that does.
   bool depends_on_data(const Node& node, std::size_t input) const;
+  /// How the values of the last recording lay, by node; empty before the first one, and where all lie as the graph says.
+  struct LaidNode {
+    bool in_blocks = false;
+    std::string why;
+  };
+  std::vector<LaidNode> laid() const;
 
  private:
   struct Line {
@@ -30,15 +37,23 @@ class Program {
     std::vector<int> inputs, outputs;  // slots; -1: left out
     std::vector<int> last;             // slots that nobody reads afterwards
     bool elementwise = false;          // reads elements of its operands, and no sizes from them
+    bool exact = false;                // takes and gives float32 whatever the precision
     std::vector<Program> branches;     // of If, Loop and Scan: the graphs within; what they read of this graph are their last inputs, and further ones of the line
   };
   Graph graph_;
   std::vector<Line> lines_;
   std::vector<Tensor> constants_;      // by slot; empty for what a node gives
   std::vector<bool> data_;             // by slot
+  DType precision_;
   std::vector<int> input_slots_, output_slots_;
   std::unique_ptr<Layouts> layouts_;   // null: values lie as the graph says
+  struct LastLaid {
+    std::mutex mutex;
+    std::vector<LaidNode> nodes;
+  };
+  std::unique_ptr<LastLaid> last_laid_ = std::make_unique<LastLaid>();
 
+  Tensor narrowed(const Tensor& tensor) const;
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
   // control.cpp
   Results record_control(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;

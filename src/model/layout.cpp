@@ -65,21 +65,28 @@ Node along_blocks(const Node& node) {
 Tensor Laid::plain() const { return in_blocks() ? unblock_channels(tensor, channels) : tensor; }
 
 std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node& node, const Operator& op, std::span<const Laid> operands,
-                                                 const ReadIntegers& read) const {
+                                                 const ReadIntegers& read, std::string& why) const {
   const auto one = [](Tensor tensor, std::int64_t channels) { return std::vector<Laid>{{std::move(tensor), channels}}; };
   if (node.op == "Conv") {
-    if (std::optional<Laid> result = convolve(graph, node, operands, read)) return std::vector<Laid>{std::move(*result)};
+    if (std::optional<Laid> result = convolve(graph, node, operands, read, why)) return std::vector<Laid>{std::move(*result)};
     return {};
   }
   const auto first = std::find_if(operands.begin(), operands.end(), [](const Laid& operand) { return operand.in_blocks(); });
-  if (first == operands.end() || node.outputs.size() != 1) return {};
+  why = "nothing that it reads is in blocks";
+  if (first == operands.end()) return {};
+  why = "it has several results";
+  if (node.outputs.size() != 1) return {};
+  why = "it takes the blocks as they are";
   const std::int64_t channels = first->channels;
   const auto recorded = [&](const Node& as, std::vector<Tensor> tensors) { return one(op.record(Call(graph, as, std::move(tensors), read))[0], channels); };
   if (holds(kElementwise, node.op)) {
     std::vector<Tensor> tensors;
     for (const Laid& operand : operands) {
       std::optional<Tensor> tensor = beside(operand, channels, first->tensor.dtype());
-      if (!tensor) return {};
+      if (!tensor) {
+        why = "what it reads beside the blocks broadcasts otherwise than channel by channel";
+        return {};
+      }
       tensors.push_back(std::move(*tensor));
     }
     return recorded(node, std::move(tensors));
@@ -87,7 +94,10 @@ std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node&
   if (holds(kWindows, node.op) && operands.size() == 1) {
     const auto kernel = node.attributes.find("kernel_shape");
     const Numbers* list = kernel == node.attributes.end() ? nullptr : std::get_if<Numbers>(&kernel->second);
-    if (!list || list->size() != 2) return {};
+    if (!list || list->size() != 2) {
+      why = "its windows are not over two axes";
+      return {};
+    }
     return recorded(along_blocks(node), {first->tensor});
   }
   const bool mean_of_places = [&] {
@@ -111,38 +121,51 @@ std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node&
     std::int64_t all = 0;
     std::vector<Tensor> tensors;
     for (const Laid& operand : operands) {
-      if (!operand.in_blocks() || operand.channels % kChannelBlock != 0) return {};
+      if (!operand.in_blocks() || operand.channels % kChannelBlock != 0) {
+        why = "it joins what does not end with a whole block";
+        return {};
+      }
       all += operand.channels;
       tensors.push_back(operand.tensor);
     }
-    if (!number || *number != 1) return {};
+    if (!number || *number != 1) {
+      why = "it joins along another axis than the channels";
+      return {};
+    }
     return one(op.record(Call(graph, node, std::move(tensors), read))[0], all);
   }
+  why = node.op + " is written for the order that the model says";
   return {};
 }
 
 /// In blocks: a convolution of float32 whose weights are constants, and that reads all channels or one for each filter. What is not in blocks yet
 /// is brought there where the convolution is worth it.
-std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read) const {
-  if (operands.size() < 2 || node.outputs.size() != 1 || !convolves_in_blocks()) return {};
+std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const {
+  const auto left = [&](const char* reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  if (operands.size() < 2 || node.outputs.size() != 1) return left("it is no convolution of two operands");
+  if (!convolves_in_blocks()) return left("the device has no convolution in blocks");
   const Laid& x = operands[0];
   const Tensor &weight = operands[1].tensor, bias = operands.size() > 2 ? operands[2].tensor : Tensor();
   const auto constant = [&](std::size_t k) { return k >= node.inputs.size() || node.inputs[k].empty() || graph.constants.contains(node.inputs[k]); };
-  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return {};
-  if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32 || weight.ndim() != 4 || x.tensor.ndim() != (x.in_blocks() ? 5 : 4)) return {};
-  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[0]})) return {};
+  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return left("its weights or its bias are no constants");
+  if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32) return left("it is of another type than float32");
+  if (weight.ndim() != 4 || x.tensor.ndim() != (x.in_blocks() ? 5 : 4)) return left("it is over one axis or three");
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[0]})) return left("its bias is not one float32 for each filter");
   const std::int64_t channels = x.in_blocks() ? x.channels : x.tensor.shape()[1], filters = weight.shape()[0];
   const Call call(graph, node, {x.tensor, weight, bias}, read);
   const std::int64_t groups = call.integer("group", 1);
   const bool depthwise = groups > 1 && groups == channels && filters == channels && weight.shape()[1] == 1;
-  if (!depthwise && (groups != 1 || weight.shape()[1] != channels)) return {};
+  if (!depthwise && (groups != 1 || weight.shape()[1] != channels)) return left("it has groups of several channels");
   const bool planes = !x.in_blocks() && !depthwise && channels <= kPlanes;
   const double waste = static_cast<double>(up_to_blocks(filters)) / static_cast<double>(filters) *
                        (planes || depthwise ? 1.0 : static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels));
   const Shape& shape = x.tensor.shape();
   const bool one_place = shape[2] * shape[3] == 1;
-  if (waste > kWaste && !(x.in_blocks() && one_place)) return {};
-  if (one_place && !x.in_blocks()) return {};  // a product of a matrix and a vector
+  if (waste > kWaste && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than double its work");
+  if (one_place && !x.in_blocks()) return left("it is a product of a matrix and a vector");
 
   const Filters laid_out = [&] {
     {
@@ -152,14 +175,16 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
     const FilterLayout layout = depthwise ? FilterLayout::depthwise : planes ? FilterLayout::planes : FilterLayout::blocked;
     Filters made;
     made.weight = block_filters(weight, layout);
-    if (!bias.empty_handle()) made.bias = pad(bias, {{0, up_to_blocks(filters) - filters}});
-    eval(made.bias.empty_handle() ? std::vector<Tensor>{made.weight} : std::vector<Tensor>{made.weight, made.bias});
+    // Zeros too are computed once, and not at each call.
+    made.bias = bias.empty_handle() ? from_span(std::vector<float>(static_cast<std::size_t>(up_to_blocks(filters)))) : pad(bias, {{0, up_to_blocks(filters) - filters}});
+    eval({made.weight, made.bias});
     const std::lock_guard lock(mutex_);
     return filters_.emplace(node.outputs[0], std::move(made)).first->second;
   }();
   const Windows how = windows(call, {weight.shape()[2], weight.shape()[3]}, {shape[2], shape[3]});
   for (const auto& [before, after] : how.padding)
-    if (before < 0 || after < 0) return {};
+    if (before < 0 || after < 0) return left("it cuts off what it reads");
+  why = depthwise ? "a convolution of each channel by itself: the blocks are its vectors" : "a convolution by constant weights: the sums of a block stay in registers";
   const Tensor in = x.in_blocks() || planes ? x.tensor : block_channels(call[0]);
   return Laid{conv2d_blocked(call.at_node(in), laid_out.weight, laid_out.bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation}), filters};
 }

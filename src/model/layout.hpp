@@ -26,8 +26,9 @@ struct Laid {
 /// Decides for each node, when its operands are known.
 class Layouts {
  public:
-  /// The node on what lies in blocks, or so that its result does. Nothing: it is to be recorded as the model says.
-  std::optional<std::vector<Laid>> record(const Graph& graph, const Node& node, const Operator& op, std::span<const Laid> operands, const ReadIntegers& read) const;
+  /// The node on what lies in blocks, or so that its result does. Nothing: it is to be recorded as the model says. Either way `why` says the reason.
+  std::optional<std::vector<Laid>> record(const Graph& graph, const Node& node, const Operator& op, std::span<const Laid> operands, const ReadIntegers& read,
+                                          std::string& why) const;
 
  private:
   struct Filters {
@@ -36,7 +37,7 @@ class Layouts {
   mutable std::mutex mutex_;
   mutable std::map<std::string, Filters> filters_;  // laid out, by the convolution's result
 
-  std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read) const;
+  std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
 };
 
 }  // namespace sinter::model

@@ -12,9 +12,14 @@
 #include "sinter/ops.hpp"
 
 namespace sinter {
+namespace {
+
+std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
+
+}  // namespace
 
 struct Model::State {
-  State(model::Graph graph, bool laid_out) : program(std::move(graph), laid_out) {}
+  State(model::Graph graph, bool laid_out, DType precision) : program(std::move(graph), laid_out, precision) {}
   model::Program program;
   int nodes_in_file = 0;
   std::vector<Rewrite> rewrites;
@@ -24,12 +29,14 @@ struct Model::State {
   mutable std::map<std::vector<Shape>, std::map<Place, std::vector<std::int64_t>>> read;
 };
 
-Model Model::load(std::string_view path, const ModelOptions& options, Location) {
+Model Model::load(std::string_view path, const ModelOptions& options, Location where) {
+  if (!is_floating(options.precision) || options.precision == DType::float64)
+    throw ValueError(fmt::format("Model::load: the precision is float32, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
   model::Graph graph = model::read_onnx(std::string(path));
   const int nodes = static_cast<int>(graph.nodes.size());
   std::vector<Rewrite> rewrites;
   if (options.rewrite) rewrites = model::rewrite(graph);
-  auto state = std::make_shared<State>(std::move(graph), options.rewrite);
+  auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
   state->nodes_in_file = nodes;
   state->rewrites = std::move(rewrites);
   Model model;
@@ -44,9 +51,19 @@ int Model::nodes() const { return static_cast<int>(state_->program.graph().nodes
 const std::vector<Rewrite>& Model::rewrites() const { return state_->rewrites; }
 std::vector<MissingOperator> Model::missing() const { return model::missing_operators(state_->program.graph()); }
 
-namespace {
+std::vector<LayoutRegion> Model::layouts() const {
+  const std::vector<model::Program::LaidNode> laid = state_->program.laid();
+  const std::vector<model::Node>& nodes = state_->program.graph().nodes;
+  std::vector<LayoutRegion> regions;
+  for (std::size_t n = 0; n < laid.size(); ++n) {
+    const std::string_view layout = laid[n].in_blocks ? "channels in blocks of 16" : "as the model says";
+    if (regions.empty() || regions.back().layout != layout) regions.push_back({layout, laid[n].why, model::describe(nodes[n]), 0});
+    ++regions.back().nodes;
+  }
+  return regions;
+}
 
-std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
+namespace {
 
 /// One size under one name for all inputs.
 void check_inputs(const model::Graph& graph, const std::vector<Tensor>& inputs, Location where) {

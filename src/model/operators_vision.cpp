@@ -240,11 +240,69 @@ Results col2im(const Call& c) {
   return {slice(reshape(c.at_node(summed), whole), middle)};
 }
 
+// ---- RoiAlign
+
+/// Places between elements along one axis of the regions, [regions, results, samples]: the two elements beside each, what they weigh, and whether it counts.
+struct Between {
+  Tensor low, high, of_low, of_high, counts;
+};
+
+Between between(const Call& c, const Tensor& first, const Tensor& last, std::int64_t results, std::int64_t most, std::int64_t ratio, std::int64_t size, bool at_least_one) {
+  const Tensor extent = at_least_one ? maximum(c.at_node(last - first), 1.f) : last - first;  // [regions, 1, 1]
+  const Tensor bin = extent / static_cast<float>(results);
+  const Tensor samples = ratio > 0 ? full_like(c.at_node(bin), static_cast<double>(ratio)) : maximum(c.at_node(ceil(c.at_node(bin))), 1.f);
+  const Tensor result = reshape(astype(arange(results), DType::float32), {1, results, 1}), sample = reshape(astype(arange(most), DType::float32), {1, 1, most});
+  const Tensor at = first + result * bin + (sample + 0.5f) * bin / samples;
+  const Tensor inside = logical_and(logical_and(greater_equal(at, -1.f), less_equal(at, static_cast<float>(size))), less(sample, samples));
+  const Tensor place = clip(c.at_node(at), 0, static_cast<double>(size - 1)), low = floor(c.at_node(place)), weight = place - low;
+  const Tensor there = astype(inside, DType::float32);
+  return {astype(low, DType::int64), astype(minimum(c.at_node(low + 1.f), static_cast<float>(size - 1)), DType::int64), (1.f - weight) * there, weight * there, samples};
+}
+
+Results roi_align(const Call& c) {
+  const Tensor &x = c.tensor(0), &boxes = c.tensor(1);
+  if (x.ndim() != 4 || boxes.ndim() != 2 || boxes.size(1) != 4) c.refuse(fmt::format("regions {} of {}", to_string(boxes.shape()), to_string(x.shape())));
+  const std::int64_t channels = x.size(1), rows = x.size(2), columns = x.size(3), regions = boxes.size(0);
+  const std::int64_t high = c.integer("output_height", 1), wide = c.integer("output_width", 1), ratio = c.integer("sampling_ratio", 0);
+  const bool half = c.text("coordinate_transformation_mode", c.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel", largest = c.text("mode", "avg") == "max";
+  const Tensor corner = astype(boxes, DType::float32) * static_cast<float>(c.number("spatial_scale", 1)) - (half ? 0.5f : 0.f);
+  const auto side = [&](std::int64_t k) { return reshape(corner.at({Slice{}, k}, c.where()), {regions, 1, 1}); };
+  // Where the model does not say how many samples a result has, the largest region's bins do.
+  const auto most_of = [&](std::int64_t first, std::int64_t last, std::int64_t results) {
+    if (ratio > 0 || regions == 0) return std::max<std::int64_t>(ratio, 1);
+    return std::max<std::int64_t>(astype(ceil(max(c.at_node(maximum(side(last) - side(first), half ? 0.f : 1.f))) / static_cast<float>(results)), DType::int64).item<std::int64_t>(), 1);
+  };
+  const std::int64_t most_y = most_of(1, 3, high), most_x = most_of(0, 2, wide);
+  const Between y = between(c, side(1), side(3), high, most_y, ratio, rows, !half), at_x = between(c, side(0), side(2), wide, most_x, ratio, columns, !half);
+  // [regions, high, samples, wide, samples]
+  const auto down = [&](const Tensor& t) { return reshape(t, {regions, high, most_y, 1, 1}); };
+  const auto along = [&](const Tensor& t) { return reshape(t, {regions, 1, 1, wide, most_x}); };
+  const Tensor elements = reshape(transpose(astype(x, DType::float32), {0, 2, 3, 1}), {x.size(0) * rows * columns, channels});
+  const Tensor batch = reshape(astype(c[2], DType::int64), {regions, 1, 1, 1, 1});
+  Tensor found;
+  for (const bool lower : {true, false})
+    for (const bool left : {true, false}) {
+      const Tensor index = (batch * rows + down(lower ? y.low : y.high)) * columns + along(left ? at_x.low : at_x.high);
+      const Tensor weighed = take(c.at_node(elements), index, 0) * expand_dims(c.at_node(down(lower ? y.of_low : y.of_high) * along(left ? at_x.of_low : at_x.of_high)), -1);
+      found = found.empty_handle() ? weighed : largest ? maximum(c.at_node(found), weighed) : found + weighed;
+    }
+  Tensor result;
+  if (largest) {
+    const auto counted = [&](const Tensor& samples, std::int64_t most) { return less(reshape(astype(arange(most), DType::float32), {1, 1, most}), samples); };
+    const Tensor counts = logical_and(down(broadcast_to(counted(y.counts, most_y), {regions, high, most_y})), along(broadcast_to(counted(at_x.counts, most_x), {regions, wide, most_x})));
+    result = max(where(expand_dims(counts, -1), found, -std::numeric_limits<float>::infinity()), {2, 4});
+  } else {
+    result = sum(found, {2, 4}) / reshape(y.counts * at_x.counts, {regions, 1, 1, 1});
+  }
+  return {astype(transpose(c.at_node(result), {0, 3, 1, 2}), x.dtype())};
+}
+
 const Operator kRows[] = {
     {"AffineGrid", affine_grid},
     {"Col2Im", col2im},
     {"GridSample", grid_sample},
     {"NonMaxSuppression", non_max_suppression},
+    {"RoiAlign", roi_align},
 };
 
 }  // namespace

@@ -197,6 +197,7 @@ class Reader {
     node.place = place;
     node.inputs.assign(from.input().begin(), from.input().end());
     node.outputs.assign(from.output().begin(), from.output().end());
+    if (node.outputs.empty()) fail(fmt::format("{} gives nothing", describe(node)));
     while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
     for (const onnx::Attribute& attribute : from.attribute()) node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));
     return node;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_set>
 
@@ -55,20 +56,57 @@ int fold_constants(Graph& graph) {
   return count;
 }
 
-bool is_identity(const Graph& graph, const Node& node) {
+/// Whether the constant is these numbers, each the same.
+bool all_equal(const Tensor& constant, double number) {
+  const std::vector<double> list = constant.astype(DType::float64).to_vector<double>();
+  return std::all_of(list.begin(), list.end(), [&](double x) { return x == number; });
+}
+
+bool is_identity(const Graph& graph, const Node& node, const Types& types) {
+  const auto input = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty() ? constant_of(graph, node.inputs[k]) : nullptr; };
+  const auto given = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty(); };
   if (node.op == "Identity") return true;
   if (node.op == "Dropout") {  // the mask is not wanted, and nothing asks for training
     if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
-    if (node.inputs.size() < 3 || node.inputs[2].empty()) return true;
-    const Tensor* training = constant_of(graph, node.inputs[2]);
+    if (!given(2)) return true;
+    const Tensor* training = input(2);
     return training && training->astype(DType::int64).item<std::int64_t>() == 0;
+  }
+  if (node.op == "Cast") {
+    const auto from = types.of(node.inputs[0]), to = types.of(node.outputs[0]);
+    return from && to && *from == *to;
+  }
+  if (node.op == "Transpose") {
+    const std::vector<std::int64_t> axes = integers(node, "perm");
+    return !axes.empty() && std::is_sorted(axes.begin(), axes.end());
+  }
+  if (node.op == "Concat" || node.op == "Max" || node.op == "Min" || node.op == "Sum" || node.op == "Mean") return node.inputs.size() == 1;
+  if (node.op == "Pad") {
+    const Tensor* widths = input(1);
+    const std::vector<std::int64_t> list = widths ? widths->to_vector<std::int64_t>() : integers(node, "pads");
+    return !list.empty() && !(given(1) && !widths) && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
+  }
+  if (node.op == "Slice") {  // from the first to past any last, one by one
+    const Tensor *starts = input(1), *ends = input(2);
+    return starts && ends && all_equal(*starts, 0) && ends->dtype() == DType::int64 && all_equal(*ends, static_cast<double>(std::numeric_limits<std::int64_t>::max())) &&
+           (!given(4) || (input(4) && all_equal(*input(4), 1)));
+  }
+  if (node.op == "Reshape") {  // each size is copied
+    const Tensor* sizes = input(1);
+    const auto rank = types.rank_of(node.inputs[0]);
+    return sizes && integer(node, "allowzero", 0) == 0 && rank && *rank == sizes->size() && all_equal(*sizes, 0);
+  }
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow") {  // by a single number without axes: it changes no shape
+    const Tensor* by = node.inputs.size() == 2 ? input(1) : nullptr;
+    return by && by->ndim() == 0 && all_equal(*by, node.op == "Sub" ? 0 : 1) && types.of(node.inputs[0]) == by->dtype();
   }
   return false;
 }
 
-/// Identity and Dropout give their input.
+/// What gives its input is that.
 int remove_identities(Graph& graph) {
   int count = 0;
+  const Types types(graph);
   std::vector<bool> gone(graph.nodes.size());
   std::map<std::string, std::string> same;  // value -> what it is
   const auto inner = inner_reads(graph);
@@ -76,7 +114,7 @@ int remove_identities(Graph& graph) {
     Node& node = graph.nodes[n];
     redirect(node, same);
     const bool output = !node.outputs.empty() && (graph.is_output(node.outputs[0]) || inner.contains(node.outputs[0]));
-    if (node.inputs.empty() || node.inputs[0].empty() || output || !is_identity(graph, node)) continue;
+    if (node.inputs.empty() || node.inputs[0].empty() || output || !is_identity(graph, node, types)) continue;
     same.emplace(node.outputs[0], node.inputs[0]);
     gone[n] = true;
     ++count;
@@ -111,16 +149,18 @@ struct Rule {
   int (*apply)(Graph& graph);
 };
 constexpr Rule kRules[] = {
-    {"remove_identity", "Identity and Dropout give their input", remove_identities},
+    {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing give their input", remove_identities},
     {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
     {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},
     {"merge_reshapes", "a Reshape of a Reshape is one", merge_reshapes},
+    {"merge_casts", "a Cast of a Cast that lost nothing is one", merge_casts},
     {"merge_equal", "nodes that say the same are one", merge_equal_nodes},
     {"absorb_pad", "a Pad of zeros is the padding of the Conv after it", absorb_pads},
     {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
     {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, which pads nothing", fold_leading_batch_norms},
     {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},
-    {"merge_products", "products of one operand with several constant matrices are one", merge_products},
+    {"pool_first", "a MaxPool of a rising function is the function of the MaxPool, which computes it at fewer places", pool_first},
+    {"merge_products", "products of one operand with several constant matrices are one, and so are the rows that are added to them", merge_products},
     {"remove_dead", "nodes whose results nobody reads go", remove_dead},
 };
 

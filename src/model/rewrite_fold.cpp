@@ -150,7 +150,7 @@ int fold_leading_batch_norms(Graph& graph) {
   std::vector<bool> gone(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    if (node.op != "Conv" || integer(node, "group", 1) != 1 || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
+    if (node.op != "Conv" || node.inputs.empty() || integer(node, "group", 1) != 1 || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
     const std::vector<std::int64_t> pads = integers(node, "pads");
     if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) continue;  // zeros around would have to become the shift
     const auto giver = uses.giver(node.inputs[0]);
@@ -178,9 +178,30 @@ int fold_leading_batch_norms(Graph& graph) {
   return count;
 }
 
-/// Products of one operand with several constant matrices are one product, whose result is read in parts.
+namespace {
+
+/// The Add of a constant row, as wide as the product, that alone reads each of the products; empty if one of them has none.
+std::vector<std::size_t> biases_of(const Graph& graph, const Uses& uses, const std::vector<std::size_t>& products, const std::vector<std::int64_t>& widths, std::vector<Tensor>& rows) {
+  std::vector<std::size_t> adds;
+  for (std::size_t k = 0; k < products.size(); ++k) {
+    const std::string& product = graph.nodes[products[k]].outputs[0];
+    const auto reader = uses.only_reader(product);
+    if (!reader || graph.nodes[*reader].op != "Add" || graph.nodes[*reader].inputs.size() != 2) return {};
+    const Node& add = graph.nodes[*reader];
+    const Tensor* row = constant_of(graph, add.inputs[add.inputs[0] == product ? 1 : 0]);
+    if (!row || row->shape() != Shape{widths[k]} || row->dtype() != constant_of(graph, graph.nodes[products[k]].inputs[1])->dtype()) return {};
+    rows.push_back(*row);
+    adds.push_back(*reader);
+  }
+  return adds;
+}
+
+}  // namespace
+
+/// Products of one operand with several constant matrices are one product, whose result is read in parts; so are additions of a constant row to each.
 int merge_products(Graph& graph) {
   int count = 0;
+  const Uses uses(graph);
   std::map<std::string, std::vector<std::size_t>> by_operand;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -202,11 +223,19 @@ int merge_products(Graph& graph) {
       widths.push_back(weight.size(1));
     }
     if (!same) continue;
+    std::vector<Tensor> rows;
+    const std::vector<std::size_t> adds = biases_of(graph, uses, group, widths, rows);
     Node& merged = graph.nodes[group[0]];
     Node split{"Split", merged.name + "/parts", merged.place, {}, {}, {}};
-    for (const std::size_t n : group) split.outputs.push_back(graph.nodes[n].outputs[0]);
+    for (const std::size_t n : adds.empty() ? group : adds) split.outputs.push_back(graph.nodes[n].outputs[0]);
     const std::string whole = merged.outputs[0] + "/merged";
     split.inputs = {whole};
+    if (!adds.empty()) {
+      Node& add = graph.nodes[adds[0]];
+      add.inputs = {whole, add_constant(graph, merged.name + "/bias", concatenate(rows, 0))};
+      add.outputs[0] = split.inputs[0] = whole + "/biased";
+      for (std::size_t k = 1; k < adds.size(); ++k) graph.nodes[adds[k]].op.clear();
+    }
     split.attributes.emplace("axis", std::int64_t{-1});
     split.attributes.emplace("split", widths);
     merged.inputs[1] = add_constant(graph, merged.inputs[1], concatenate(weights, 1));
@@ -228,11 +257,11 @@ int absorb_pads(Graph& graph) {
   std::vector<bool> gone(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    if (node.op != "Conv" || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
+    if (node.op != "Conv" || node.inputs.empty() || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
     const auto giver = uses.giver(node.inputs[0]);
     if (!giver || gone[*giver] || uses.only_reader(node.inputs[0]) != n) continue;
     const Node& pad = graph.nodes[*giver];
-    if (pad.op != "Pad" || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty())) continue;
+    if (pad.op != "Pad" || pad.inputs.empty() || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty())) continue;
     std::vector<std::int64_t> widths = integers(pad, "pads");
     if (widths.empty() && pad.inputs.size() > 1)
       if (const Tensor* constant = constant_of(graph, pad.inputs[1])) widths = constant->to_vector<std::int64_t>();

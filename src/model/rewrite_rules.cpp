@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+
+#include "model/types.hpp"
 
 namespace sinter::model {
 
@@ -31,6 +34,50 @@ void Uses::renamed(const std::string& from, const std::string& to, std::size_t n
   givers_.erase(from);
   readers_.erase(from);
   givers_[to] = n;
+}
+
+namespace {
+
+// Their first result is of their first operand's type.
+constexpr std::string_view kKeepType[] = {
+    "Abs",         "Add",           "AveragePool", "BatchNormalization", "Ceil",    "Clip",   "Concat",       "Conv",        "Div",       "Dropout",    "Elu",
+    "Erf",         "Exp",           "Expand",      "Flatten",            "Floor",   "Gather", "Gelu",         "Gemm",        "GlobalAveragePool", "HardSigmoid", "HardSwish",
+    "Identity",    "LayerNormalization", "LeakyRelu", "Log",             "MatMul",  "Max",    "MaxPool",      "Mean",        "Min",       "Mul",        "Neg",
+    "Pad",         "Pow",           "ReduceMax",   "ReduceMean",         "ReduceSum", "Relu", "Reshape",      "Sigmoid",     "Slice",     "Softmax",    "Split",
+    "Sqrt",        "Squeeze",       "Sub",         "Sum",                "Tanh",    "Tile",   "Transpose",    "Unsqueeze"};
+
+}  // namespace
+
+Types::Types(const Graph& graph) {
+  for (const ModelValue& input : graph.inputs) {
+    types_[input.name] = input.dtype;
+    if (input.shape) ranks_[input.name] = static_cast<std::int64_t>(input.shape->size());
+  }
+  for (const auto& [name, constant] : graph.constants) {
+    types_[name] = constant.dtype();
+    ranks_[name] = constant.ndim();
+  }
+  for (const Node& node : graph.nodes) {
+    if (node.outputs.empty() || node.outputs[0].empty()) continue;
+    if (node.op == "Cast") {
+      if (const auto to = element_type(integer(node, "to", 0))) types_[node.outputs[0]] = *to;
+    } else if (node.op == "Shape" || node.op == "Size" || node.op == "ArgMax" || node.op == "ArgMin" || node.op == "NonZero") {
+      types_[node.outputs[0]] = DType::int64;
+    } else if (std::find(std::begin(kKeepType), std::end(kKeepType), node.op) != std::end(kKeepType) && !node.inputs.empty()) {
+      if (const auto from = of(node.inputs[0]))
+        for (const std::string& output : node.op == "Split" ? node.outputs : std::vector<std::string>{node.outputs[0]}) types_[output] = *from;
+    }
+  }
+}
+
+std::optional<DType> Types::of(const std::string& value) const {
+  const auto found = types_.find(value);
+  return found == types_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Types::rank_of(const std::string& value) const {
+  const auto found = ranks_.find(value);
+  return found == ranks_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const Tensor* constant_of(const Graph& graph, const std::string& value) {

@@ -20,6 +20,8 @@ int absorb_pads(Graph& graph);
 // rewrite_views.cpp
 int merge_transposes(Graph& graph);
 int merge_reshapes(Graph& graph);
+int merge_casts(Graph& graph);
+int pool_first(Graph& graph);
 int merge_equal_nodes(Graph& graph);
 
 /// Who gives and who reads each value, by the nodes' places in the graph's list.
@@ -35,6 +37,18 @@ class Uses {
  private:
   std::map<std::string, std::size_t, std::less<>> givers_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> readers_;
+};
+
+/// What can be told of values before any input is there: their types, and of inputs and constants how many axes they have.
+class Types {
+ public:
+  explicit Types(const Graph& graph);
+  std::optional<DType> of(const std::string& value) const;
+  std::optional<std::int64_t> rank_of(const std::string& value) const;
+
+ private:
+  std::map<std::string, DType, std::less<>> types_;
+  std::map<std::string, std::int64_t, std::less<>> ranks_;
 };
 
 const Tensor* constant_of(const Graph& graph, const std::string& value);

@@ -15,9 +15,9 @@ int merge_transposes(Graph& graph) {
     Node& node = graph.nodes[n];
     redirect(node, same);
     const std::vector<std::int64_t> axes = integers(node, "perm");
-    if (node.op != "Transpose" || axes.empty()) continue;
+    if (node.op != "Transpose" || axes.empty() || node.inputs.empty()) continue;
     const auto giver = uses.giver(node.inputs[0]);
-    if (!giver || graph.nodes[*giver].op != "Transpose") continue;
+    if (!giver || graph.nodes[*giver].op != "Transpose" || graph.nodes[*giver].inputs.empty()) continue;
     const std::vector<std::int64_t> before = integers(graph.nodes[*giver], "perm");
     if (before.size() != axes.size()) continue;
     std::vector<std::int64_t> both(axes.size());
@@ -49,12 +49,88 @@ int merge_reshapes(Graph& graph) {
     if (!giver) continue;
     const Node& before = graph.nodes[*giver];
     if (before.op != "Reshape" && before.op != "Flatten" && before.op != "Squeeze" && before.op != "Unsqueeze") continue;
+    if (before.inputs.empty()) continue;
     const Tensor* sizes = constant_of(graph, node.inputs[1]);
     if (!sizes || integer(node, "allowzero", 0) != 0) continue;
     const std::vector<std::int64_t> list = sizes->to_vector<std::int64_t>();
     if (std::find(list.begin(), list.end(), 0) != list.end()) continue;  // a 0 copies a size of the shape between
     node.inputs[0] = before.inputs[0];
     ++count;
+  }
+  return count;
+}
+
+namespace {
+
+/// Whether every number of `from` is one of `to`.
+bool holds_all(DType to, DType from) {
+  if (to == from || from == DType::bool_) return true;
+  const int bits_to = static_cast<int>(itemsize(to)) * 8, bits_from = static_cast<int>(itemsize(from)) * 8;
+  if (is_floating(from)) return is_floating(to) && bits_to > bits_from;  // float16 and bfloat16 hold different numbers
+  if (to == DType::bool_) return false;
+  const int digits = bits_from - (is_unsigned(from) ? 0 : 1);
+  if (is_floating(to)) return digits <= (to == DType::float64 ? 53 : to == DType::float32 ? 24 : to == DType::float16 ? 11 : 8);
+  return is_unsigned(to) ? is_unsigned(from) && bits_to > bits_from : bits_to > bits_from;
+}
+
+}  // namespace
+
+int merge_casts(Graph& graph) {
+  int count = 0;
+  const Uses uses(graph);
+  const Types types(graph);
+  for (Node& node : graph.nodes) {
+    if (node.op != "Cast" || node.inputs.empty()) continue;
+    const auto giver = uses.giver(node.inputs[0]);
+    if (!giver || graph.nodes[*giver].op != "Cast" || graph.nodes[*giver].inputs.empty()) continue;
+    const std::string& first = graph.nodes[*giver].inputs[0];
+    const auto from = types.of(first), between = types.of(node.inputs[0]);
+    if (!from || !between || !holds_all(*between, *from)) continue;
+    node.inputs[0] = first;  // the first one goes by itself where nobody else reads it
+    ++count;
+  }
+  return count;
+}
+
+namespace {
+
+/// Functions of one number that never fall: of the largest they are the largest.
+bool rises(const Graph& graph, const Node& node) {
+  if (node.op == "Sigmoid" || node.op == "Tanh" || node.op == "Softplus" || node.op == "Softsign" || node.op == "Erf" || node.op == "Exp" || node.op == "Relu") return true;
+  if (node.op == "HardSigmoid") return number(node, "alpha", 0.2f) >= 0;
+  if (node.op == "LeakyRelu") return number(node, "alpha", 0.01f) >= 0;
+  if (node.op == "Elu") return number(node, "alpha", 1) >= 0;
+  if (node.op != "Clip") return false;
+  for (std::size_t k = 1; k < node.inputs.size(); ++k)
+    if (!node.inputs[k].empty() && !constant_of(graph, node.inputs[k])) return false;
+  return true;
+}
+
+/// A few comparisons a number: behind a convolution they cost nothing.
+bool is_cheap(const Node& node) { return node.op == "Relu" || node.op == "Clip" || node.op == "LeakyRelu"; }
+
+}  // namespace
+
+int pool_first(Graph& graph) {
+  int count = 0;
+  const Uses uses(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& pool = graph.nodes[n];
+    if ((pool.op != "MaxPool" && pool.op != "GlobalMaxPool") || pool.outputs.size() != 1 || pool.inputs.size() != 1 || integer(pool, "ceil_mode", 0) != 0) continue;
+    const auto giver = uses.giver(pool.inputs[0]);
+    if (!giver || uses.only_reader(pool.inputs[0]) != n) continue;
+    Node& function = graph.nodes[*giver];
+    if (!rises(graph, function) || function.outputs.size() != 1 || function.inputs.empty()) continue;
+    const auto before = uses.giver(function.inputs[0]);
+    if (is_cheap(function) && before && (graph.nodes[*before].op == "Conv" || graph.nodes[*before].op == "ConvTranspose")) continue;
+    const std::string pooled = function.outputs[0] + "/pooled";
+    pool.inputs[0] = function.inputs[0];
+    function.inputs[0] = pooled;
+    function.outputs[0] = pool.outputs[0];
+    pool.outputs[0] = pooled;
+    std::swap(pool, function);
+    ++count;
+    break;  // who gives what has changed: the next round finds the next one
   }
   return count;
 }

@@ -1,0 +1,210 @@
+#include "engine/reach.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sinter/errors.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::engine {
+namespace {
+
+using jit::kNone;
+using jit::kOne;
+using Wide = __int128;  // no sum or product of a few int64 is lost
+
+constexpr Wide kMost = std::int64_t{1} << 56;
+
+struct Range {
+  Wide low = 0, high = 0;
+};
+
+[[noreturn]] void refuse(std::string_view what) { throw InternalError(fmt::format("a step of the plan {}", what)); }
+
+Wide within_reason(Wide value) {
+  if (value > kMost || value < -kMost) refuse("has numbers beyond any memory");
+  return value;
+}
+
+Range scaled(const Range& range, Wide by) {
+  const Wide a = within_reason(range.low * by), b = within_reason(range.high * by);
+  return {std::min(a, b), std::max(a, b)};
+}
+
+/// One kernel's walk.
+class Walk {
+ public:
+  Walk(const jit::LoopNest& nest, const std::int64_t* numbers) : nest_(nest), numbers_(numbers) {
+    for (int axis = 0; axis < nest.axes(); ++axis) {
+      if (numbers[axis] < 0) refuse("has an axis of a negative size");
+      empty_ |= numbers[axis] == 0;
+    }
+    for (const jit::Index& index : nest.indices) ranges_.push_back(of(index));
+  }
+
+  bool empty() const { return empty_; }
+
+  /// The places that an index takes; nothing where computed values are part of it.
+  const std::optional<Range>& range(int index) const { return ranges_[static_cast<std::size_t>(index)]; }
+
+  Wide parallel_points() const {
+    Wide points = 1;
+    for (int axis = 0; axis < nest_.parallel; ++axis) points = within_reason(points * numbers_[axis]);
+    return points;
+  }
+
+ private:
+  std::optional<Range> of(const jit::Index& at) const {  // inner ones are there before
+    Range sum;
+    bool computed = false;
+    if (at.constant != kNone) sum = scaled({1, 1}, number(at.constant));
+    const bool chunked = nest_.chunk_axis >= 0 && walks_chunks(at);
+    for (const jit::Index::Term& term : at.terms) {
+      Range one;
+      if (term.value >= 0) {
+        computed = true;
+        continue;
+      }
+      if (chunked && term.axis == nest_.chunk_axis) continue;  // together with the place in the chunk, below
+      if (chunked && term.axis == nest_.chunk_row) {
+        one = {0, number(nest_.chunk_total) - 1};
+      } else if (term.axis >= 0) {
+        one = {0, std::max<std::int64_t>(numbers_[term.axis] - 1, 0)};
+      } else {
+        const auto& inner = range(term.inner);
+        const std::int64_t div = number(term.div);
+        if (div <= 0 || (term.mod != kNone && number(term.mod) <= 0)) refuse("divides by no number of elements");
+        if (term.mod != kNone) one = {0, number(term.mod) - 1};
+        else if (!inner) computed = true;
+        else one = {inner->low / div, inner->high / div};
+      }
+      const Range part = scaled(one, number(term.coeff));
+      sum = {within_reason(sum.low + part.low), within_reason(sum.high + part.high)};
+    }
+    return computed ? std::nullopt : std::optional(sum);
+  }
+
+  std::int64_t number(int parameter) const { return parameter == kOne ? 1 : numbers_[parameter]; }
+
+  /// Whether the index counts what is cut in chunks: the chunk's number times its length, and the place in it.
+  bool walks_chunks(const jit::Index& index) const {
+    std::int64_t chunk = 0, row = 0;
+    for (const jit::Index::Term& term : index.terms) {
+      if (term.axis == nest_.chunk_axis) chunk += number(term.coeff);
+      if (term.axis == nest_.chunk_row) row += number(term.coeff);
+    }
+    return row != 0 && static_cast<Wide>(row) * numbers_[nest_.chunk_row] == chunk;
+  }
+
+  const jit::LoopNest& nest_;
+  const std::int64_t* numbers_;
+  bool empty_ = false;
+  std::vector<std::optional<Range>> ranges_;
+};
+
+class Checker {
+ public:
+  Checker(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes) : bound_(bound), input_bytes_(input_bytes), planned_(*bound.planned) {
+    const auto& nodes = planned_.plan.graph.nodes;
+    for (const fuse::Node& node : nodes) bytes_.push_back(node.op == trace::Op::data ? leaf_bytes(node) : -1);
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+      if (planned_.bytes[node] >= 0) bytes_[node] = numbers()[planned_.bytes[node]];
+    for (std::size_t k = 0; k < planned_.outputs.size(); ++k) {
+      const auto node = static_cast<std::size_t>(planned_.outputs[k]);
+      Wide bytes = static_cast<Wide>(itemsize(bound.leaves->results[k]));
+      for (const std::int64_t size : values.shapes[k]) bytes = within_reason(bytes * size);
+      if (bytes < 0 || bytes > std::max<std::int64_t>(bytes_[node], 0)) refuse("leaves a result shorter than its shape");
+    }
+  }
+
+  void run() const {
+    for (const auto& [node, with] : bound_.shared)
+      if (bytes_[static_cast<std::size_t>(node)] > bytes_[static_cast<std::size_t>(with)]) refuse("takes the memory of a smaller value");
+    for (std::size_t s = 0; s < planned_.steps.size(); ++s) {
+      if (planned_.plan.steps[s].kind == fuse::Step::Kind::library) call(bound_.library[s]);
+      else kernel(planned_.steps[s], planned_.steps[s].follows ? &bound_.library[s - 1] : nullptr);
+    }
+  }
+
+ private:
+  const std::int64_t* numbers() const { return bound_.numbers.data(); }
+
+  /// Of an input: what its shape says.
+  std::int64_t leaf_bytes(const fuse::Node& node) const {
+    const auto leaf = static_cast<std::size_t>(node.leaf);
+    const int input = bound_.leaves->inputs[leaf];
+    return input < 0 ? static_cast<std::int64_t>(bound_.leaves->storages[leaf]->bytes) : input_bytes_[static_cast<std::size_t>(input)];
+  }
+
+  void inside(int node, const Range& places, std::int64_t offset, DType dtype) const {
+    const auto size = static_cast<Wide>(itemsize(dtype));
+    if (places.low + offset < 0 || (places.high + offset + 1) * size > bytes_[static_cast<std::size_t>(node)]) refuse("reaches outside of its buffers");
+  }
+
+  void kernel(const PlannedStep& step, const fuse::LibraryCall* followed) const {
+    const jit::LoopNest& nest = step.nest;
+    const std::int64_t* ints = numbers() + step.numbers;
+    const std::int64_t* offsets = ints + nest.ints.size();
+    const Walk walk(nest, ints);
+    std::vector<bool> bare(nest.inputs.size());  // read at every point, whatever its values
+    for (const jit::Instr& instr : nest.instrs)
+      if (instr.kind == jit::Instr::Kind::load && instr.guard < 0) bare[static_cast<std::size_t>(instr.input)] = true;
+    if (followed && walk.parallel_points() != element_count(followed->shape)) refuse("follows a call of other points");
+    if (walk.empty()) return;
+    Wide most = 0;
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+      if (!bare[k]) continue;
+      const auto& places = walk.range(nest.inputs[k].index);
+      if (!places) refuse("reads at computed places without a guard");
+      inside(nest.inputs[k].buffer, *places, offsets[k], nest.inputs[k].dtype);
+    }
+    for (std::size_t k = 0; k < nest.outputs.size(); ++k) {
+      const jit::Access& out = nest.outputs[k];
+      const auto& places = walk.range(out.index);
+      if (!places) refuse("writes at computed places");
+      inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
+      most = std::max<Wide>(most, bytes_[static_cast<std::size_t>(out.buffer)]);
+    }
+    if (walk.parallel_points() > most) refuse("computes more points than it has room for");
+  }
+
+  void call(const fuse::LibraryCall& call) const {
+    std::vector<Shape> shapes;
+    for (const fuse::LibraryOperand& operand : call.operands) {
+      Range places;
+      bool empty = false;
+      for (std::size_t k = 0; k < operand.shape.size(); ++k) {
+        if (operand.shape[k] < 0) refuse("has an operand of a negative size");
+        empty |= operand.shape[k] == 0;
+        const Range part = scaled({0, static_cast<Wide>(operand.shape[k]) - 1}, operand.strides[k]);
+        places = {within_reason(places.low + part.low), within_reason(places.high + part.high)};
+      }
+      if (!empty) inside(operand.node, places, operand.offset, operand.dtype);
+      shapes.push_back(operand.shape);
+    }
+    if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
+    Wide elements = 1;
+    for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
+    if (elements * static_cast<Wide>(itemsize(call.dtype)) > bytes_[static_cast<std::size_t>(call.node)]) refuse("reaches outside of its buffers");
+  }
+
+  const Bound& bound_;
+  const std::vector<std::int64_t>& input_bytes_;
+  const Planned& planned_;
+  std::vector<std::int64_t> bytes_;  // of each node in memory
+};
+
+}  // namespace
+
+void check_bytes(const Planned& planned, const Values& values) {
+  std::vector<std::int64_t> numbers;
+  planned.program.evaluate(values.symbols, numbers);
+  for (const int number : planned.bytes)
+    if (number >= 0 && (numbers[static_cast<std::size_t>(number)] < 0 || numbers[static_cast<std::size_t>(number)] > kMost)) refuse("writes a value of no size");
+}
+
+void check_reach(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes) { Checker(bound, values, input_bytes).run(); }
+
+}  // namespace sinter::engine

@@ -1,0 +1,141 @@
+// The command on trained models: check, run, compile, explain; what they print, what they write, and what they refuse.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include "onnx_builder.hpp"
+#include "sinter/model.hpp"
+#include "sinter/sinter.hpp"
+
+using namespace sinter;
+using testing::OnnxBuilder;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::mt19937 rng{std::random_device{}()};
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> list(count);
+  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(rng);
+  return list;
+}
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("sinter_model_command_" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+};
+
+struct Ran {
+  int status;
+  std::string out;
+  bool says(const std::string& text) const { return out.find(text) != std::string::npos; }
+};
+
+Ran run(const std::string& arguments) {
+  FILE* pipe = popen(("'" SINTER_COMMAND "' " + arguments + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::string out;
+  char buffer[4096];
+  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+}
+
+/// A convolution with a batch norm, and a classifier, for any batch.
+std::string saved(const Folder& folder) {
+  OnnxBuilder m;
+  m.input("x", {-1, 3, 8, 8}).output("y").constant("w", {16, 3, 3, 3}, numbers(432)).constant("s", {16}, numbers(16)).constant("v", {16}, std::vector<float>(16, 0.7f));
+  m.node("Conv", {"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}}).node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"}).node("Relu", {"b"}, {"r"}).node("Identity", {"r"}, {"i"});
+  m.node("GlobalAveragePool", {"i"}, {"g"}).node("Flatten", {"g"}, {"f"}).constant("k", {16, 5}, numbers(80)).node("MatMul", {"f", "k"}, {"m"}).node("Softmax", {"m"}, {"y"});
+  return m.save(folder.path / "net.onnx");
+}
+
+double difference(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  return max(absolute(a.astype(DType::float64) - b.astype(DType::float64))).item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("check, run, compile and explain") {
+  const Folder folder;
+  const std::string onnx = saved(folder), plan = folder / "net.plan";
+  const Model model = Model::load(onnx);
+
+  const Ran checked = run("check " + onnx);
+  INFO(checked.out);
+  CHECK(checked.status == 0);
+  CHECK(checked.says("input    x: float32[N, 3, 8, 8]"));
+  CHECK(checked.says("nodes    8 in the file, 6 after the rewrites"));
+  CHECK(checked.says("rewrite  fold_batch_norm x 1"));
+  CHECK(checked.says("every operator is there"));
+
+  const Ran compiled = run("compile " + onnx + " -o " + plan + " --size N=1..9");
+  INFO(compiled.out);
+  REQUIRE(compiled.status == 0);
+  CHECK(compiled.says("serves   N from 2"));
+  CHECK(compiled.says("serves   N = 1"));
+  CHECK(compiled.says("0 or 1"));
+  const Ran plans = run("check " + plan);
+  INFO(plans.out);
+  CHECK(plans.says("serves   N from 2"));
+  CHECK(plans.says("net.plan: 2 plans"));
+
+  for (const std::int64_t batch : {1, 2, 5, 9, 16}) {
+    const Tensor x = from_span(numbers(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8});
+    save_npy(folder / "x.npy", x);
+    const Tensor want = model({x})[0];
+    for (const std::string& file : {onnx, plan}) {
+      const Ran ran = run("run " + file + " x=" + (folder / "x.npy") + " -o " + (folder / "out"));
+      INFO(ran.out);
+      CHECK(ran.status == 0);
+      CHECK(ran.says("y.npy"));
+      CHECK(difference(load_npy(folder / "out/y.npy"), want) < 1e-5);
+    }
+  }
+  const Ran half = run("run " + onnx + " x=" + (folder / "x.npy") + " --precision float16 --time 2 -o " + (folder / "half"));
+  INFO(half.out);
+  CHECK(half.says("min "));
+  const double off = difference(load_npy(folder / "half/y.npy"), model({load_npy(folder / "x.npy")})[0]);
+  CHECK(off < 0.01);
+  CHECK(off > 0);
+
+  const Ran explained = run("explain " + onnx + " --size N=3");
+  INFO(explained.out);
+  CHECK(explained.status == 0);
+  CHECK(explained.says("rewrite  fold_batch_norm x 1"));
+  CHECK(explained.says("layout   "));
+  CHECK(explained.says("steps compute"));
+  CHECK(explained.says("with a launch for each operation"));
+  CHECK(explained.says("ends "));
+}
+
+TEST_CASE("what is refused, in words") {
+  const Folder folder;
+  const std::string onnx = saved(folder), plan = folder / "net.plan";
+  REQUIRE(run("compile " + onnx + " -o " + plan + " --size N=1").status == 0);
+  save_npy(folder / "x.npy", from_span(numbers(384), {2, 3, 8, 8}));
+  const auto refused = [&](const std::string& arguments, const std::string& what) {
+    const Ran ran = run(arguments);
+    INFO(arguments, "\n", ran.out);
+    CHECK(ran.status != 0);
+    CHECK(ran.says(what));
+  };
+  refused("run " + plan + " x=" + (folder / "x.npy"), "the file has no plan for N = 2; it has: N = 1");
+  refused("run " + plan + " x=" + (folder / "x.npy"), "a size of 0 or 1 broadcasts");
+  refused("run " + onnx + " z=" + (folder / "x.npy"), "x: float32[N, 3, 8, 8]");
+  refused("run " + onnx, "x: float32[N, 3, 8, 8] is not given");
+  refused("run " + onnx + " --random", "--size N=1");
+  for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"}) refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));
+  refused("run " + onnx + " --precision int8 --random --size N=1", "int8");
+  refused("explain " + (folder / "none.onnx"), "none.onnx");
+  refused("check " + (folder / "x.npy"), "x.npy");
+}
