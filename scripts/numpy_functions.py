@@ -141,6 +141,8 @@ np.sum(s, axis=0) np.max(s, axis=-1) np.any(s, axis=0) np.cumsum(s, axis=0) np.a
 np.half(1.5) np.single(2) np.double(3) np.intp(4) np.short(5) np.ubyte(250) np.longlong(6) np.array([1.5], np.half) np.zeros(2, np.intc) np.arange(3, dtype=np.uintp) np.ones(2, dtype='e') x.astype('d') x.astype(np.short)
 np.linalg.tensorsolve(np.eye(6).reshape(2, 3, 2, 3), np.arange(6.).reshape(2, 3)) np.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3), np.arange(4.).reshape(2, 2), axes=(1,)) trim_zeros(np.array([0, 0, 1, 2, 0])) unwrap([0, 3, 6.5, -3], discont=2) np.unwrap([0., 90, 200, 359, 10], period=360)
 np.sort_complex(np.fft.fft(v)).real np.iscomplexobj(np.fft.fft(v)) np.fft.fft(v)[1:3].imag np.fft.fft2(q)[0].real np.fft.rfft(l)[::2].imag (3 in i) (99 not in i)
+quantile(l, 0.3, weights=np.arange(11), method='inverted_cdf') quantile(x, [0, 0.25, 1], axis=1, weights=[0, 1, 2, 0.5], method='inverted_cdf') percentile(x, 40, axis=0, weights=f * f, method='inverted_cdf', keepdims=True) nanquantile(n, 0.5, axis=1, weights=np.ones((3, 4)), method='inverted_cdf') quantile(i, 0.5, weights=np.ones((3, 4)), method='inverted_cdf')
+atleast_1d(s, v) atleast_2d(v, x) atleast_3d(v, x, t)
 """
 ORDERED = {"p": np.array([-3.5, -1, 0, 0.25, 2, 3.75]), "e": np.array([-2, 0, 0, 3, 5]), "a": rng.integers(0, 9, 14), "c": rng.integers(0, 9, 14),
            "j": rng.integers(-3, 3, (4, 5)), "g": rng.integers(0, 2, (6, 2)), "d": rng.integers(0, 5, 40).astype("uint8"), "h": np.round(rng.normal(size=14), 3),

@@ -284,12 +284,12 @@ TEST_CASE("eigenvalues and vectors of any square matrix") {
       const sn::Complex alone = sn::eigvals(a);
       near(sn::sort(wide(alone.re)), sn::sort(w.re), 16 * tolerance(type));
     }
-  // Elements of very different sizes: the polynomial (x - 1) (x - 1e-4) (x - 1e4) has these roots.
-  const sn::Complex far = sn::roots({1.0, -(1 + 1e-4 + 1e4), 1e-4 + 1e4 + 1, -1.0});
+  // Elements of very different sizes: the polynomial (x - 1) (x - 1e-8) (x - 1e8), whose roots take a balanced matrix.
+  const sn::Complex far = sn::roots({1.0, -(1 + 1e-8 + 1e8), 1e-8 + 1e8 + 1, -1.0});
   const auto roots = values(sn::sort(far.re));
-  CHECK(std::fabs(roots[0] / 1e-4 - 1) < 1e-10);
+  CHECK(std::fabs(roots[0] / 1e-8 - 1) < 1e-10);
   CHECK(std::fabs(roots[1] - 1) < 1e-10);
-  CHECK(std::fabs(roots[2] / 1e4 - 1) < 1e-10);
+  CHECK(std::fabs(roots[2] / 1e8 - 1) < 1e-10);
   // A rotation has no real eigenvalue.
   const sn::Complex turned = sn::eigvals({{0., -1.}, {1., 0.}});
   near(turned.re, Ref{{2}, {0, 0}}, 1e-15);

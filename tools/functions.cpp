@@ -653,6 +653,12 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
   const std::string wanted = a.text(3, "linear");
   for (const auto& [name, method] : methods) {
     if (wanted != name) continue;
+    if (a.given(5)) {
+      if (method != QuantileMethod::inverted_cdf) a.fail(5, "weights go with method='inverted_cdf' alone, as in NumPy");
+      constexpr bool hundred = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(percentile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
+      constexpr bool nan = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanquantile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
+      return weighted_quantile(a, hundred, nan);
+    }
     return {F(a.operand(0), a.operand(1), a.axes(2), method, a.flag(4))};
   }
   a.fail(3, fmt::format("there is no method '{}'; NumPy's names are known: linear, lower, higher, midpoint, nearest, ...", wanted));
@@ -1348,9 +1354,9 @@ constexpr Function kFunctions[] = {
     {"nanmean", "a axis? dtype? * keepdims? where?", nanmean_},
     {"nanmedian", "a axis? * keepdims?", reduce<nanmedian>},
     {"nanmin", kExtreme, nan_extreme_from<nanmin, minimum>},
-    {"nanpercentile", "a q axis? * method? keepdims?", quantile_<nanpercentile>},
+    {"nanpercentile", "a q axis? * method? keepdims? weights?", quantile_<nanpercentile>},
     {"nanprod", kReduceFrom, nan_reduce_from<prod, multiply, 1>},
-    {"nanquantile", "a q axis? * method? keepdims?", quantile_<nanquantile>},
+    {"nanquantile", "a q axis? * method? keepdims? weights?", quantile_<nanquantile>},
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduceFrom, nan_reduce_from<sum, add, 0>},
     {"nanvar", kSpread, spread<nanvar>},
@@ -1370,7 +1376,7 @@ constexpr Function kFunctions[] = {
     {"pad", "array pad_width mode? * constant_values? stat_length? end_values?", pad_},
     {"pareto", "size a * key dtype?", random_of<random::pareto>},
     {"partition", "a kth axis? kind? order?", parted<partition>},
-    {"percentile", "a q axis? * method? keepdims?", quantile_<percentile>},
+    {"percentile", "a q axis? * method? keepdims? weights?", quantile_<percentile>},
     {"permutation", "x axis? * key", permutation_},
     {"permute_dims", "a axes+", transpose_},
     {"piecewise", "x condlist funclist", piecewise_},
@@ -1400,7 +1406,7 @@ constexpr Function kFunctions[] = {
     {"put_along_axis", "arr indices values axis?", put_along_axis_},
     {"putmask", "a mask values", putmask_},
     {"qr", "a mode?", qr_},
-    {"quantile", "a q axis? * method? keepdims?", quantile_<quantile>},
+    {"quantile", "a q axis? * method? keepdims? weights?", quantile_<quantile>},
     {"rad2deg", "x", unary<rad2deg>},
     {"rademacher", "size * key dtype?", rademacher_},
     {"radians", "x", unary<deg2rad>},

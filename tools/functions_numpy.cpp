@@ -489,6 +489,34 @@ Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, b
   return {root ? sqrt(var) : var};
 }
 
+Value weighted_quantile(const Arguments& a, bool percent, bool leave_nan_out) {
+  Tensor x = a.tensor(0), weights = a.tensor(5);
+  const bool flat = !a.given(2);
+  const std::int64_t axis = flat ? 0 : a.integer(2, 0);
+  if (weights.ndim() == 1 && x.ndim() > 1 && !flat) weights = moveaxis(broadcast_to(weights, moveaxis(x, axis, -1).shape()), -1, axis);
+  if (weights.shape() != x.shape()) a.fail(5, fmt::format("weights of shape {} for shape {}", to_string(weights.shape()), to_string(x.shape())));
+  const int rank = x.ndim();
+  if (flat) x = reshape(x, Shape{-1}), weights = reshape(weights, Shape{-1});
+  x = moveaxis(x, flat ? 0 : axis, -1);
+  weights = astype(moveaxis(weights, flat ? 0 : axis, -1), DType::float64);
+  if (leave_nan_out) weights = where(isnan(x), 0, weights);
+  const Tensor q = a.tensor(1) / (percent ? 100.0 : 1.0), order = argsort(x, -1);
+  const Tensor sorted = take_along_axis(x, order, -1), sums = cumsum(take_along_axis(weights, order, -1), -1);
+  Tensor share = sums / sums.at({ellipsis, Slice{-1, {}}}, kNowhere);
+  share = where(share == 0, -1, share);  // what weighs nothing at the beginning is no quantile, not even the least
+  std::vector<Tensor> found;
+  for (const Tensor& one : q.ndim() == 0 ? std::vector{q} : unstack(reshape(q, Shape{-1}), 0, kNowhere)) {
+    const Tensor place = expand_dims(argmax(share >= one, -1), -1);
+    Tensor value = squeeze(take_along_axis(sorted, place, -1), -1);
+    if (!leave_nan_out && is_floating(x.dtype())) value = where(any(isnan(x), -1), std::numeric_limits<double>::quiet_NaN(), value);
+    if (a.flag(4)) value = flat ? reshape(value, Shape(static_cast<std::size_t>(rank), 1)) : expand_dims(value, axis);
+    found.push_back(value);
+  }
+  if (q.ndim() == 0) return {found[0]};
+  Shape shape = q.shape();
+  shape.insert(shape.end(), found[0].shape().begin(), found[0].shape().end());
+  return {reshape(stack(found, 0, kNowhere), shape)};
+}
 Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root) {
   const Tensor x = a.tensor(0);
   if (a.given(6) || a.given(7)) a.fail(2, fmt::format("{}() in integers takes no where and no mean", a.function()));

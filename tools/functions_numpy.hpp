@@ -58,6 +58,9 @@ Value zip_(const Arguments& a);
 /// bins='auto', 'fd', 'sturges', ...: how many bins NumPy makes of x. Evaluates x.
 std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& x, std::optional<std::pair<double, double>> range);
 
+/// The least element up to which the weights make a part q of all; along one axis, or of all elements. NaN where an element is NaN.
+Value weighted_quantile(const Arguments& a, bool percent, bool leave_nan_out);
+
 /// Mean and variance of the elements where the condition holds.
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims);
 Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root, const Tensor& mean);
