@@ -316,9 +316,11 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
       return wish.has("row_steps") ? registers <= limits.registers : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
     // A row that ends with a step is not asked at each whether there is more of it. Of others a kernel serves all lengths up to a power of two.
+    // (Without the questions ptxas computes several steps at once: of doubles in too many registers.)
+    const bool doubles = std::any_of(nest.persistent.begin(), nest.persistent.end(), [](DType dtype) { return itemsize(dtype) == 8; });
     int steps = power_of_two(wish.number("row_steps", 1), kMostSteps);
     const std::int64_t exact = row.hint() / step;
-    const bool may_be_whole = row.hint() == exact * step && (wish.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMostSteps);
+    const bool may_be_whole = !doubles && row.hint() == exact * step && (wish.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMostSteps);
     schedule.whole = may_be_whole && fits(static_cast<int>(exact)) && row == exact * step;
     if (schedule.whole) steps = static_cast<int>(exact);
     while (!schedule.whole && !wish.has("row_steps") && steps < kMostSteps && row > steps * step) steps *= 2;

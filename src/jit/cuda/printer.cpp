@@ -821,7 +821,10 @@ class Printer {
     open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
     const std::string at = fmt::format("({})step * {} + thread", count_, nest_.schedule.row_threads);
     line("const {} row = {};", count_, width_ > 1 ? fmt::format("({}) * {}", at, width_) : at);
-    if (!nest_.schedule.whole) line("if (row >= row_points) continue;");
+    // A later pass that reads what the first did not: unasked, ptxas would read it for all steps at once, beside what is kept.
+    const bool reads = std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::load; });
+    const bool reads_again = reads && std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::persistent; });
+    if (!nest_.schedule.whole || reads_again) line("if (row >= row_points) continue;");
     unflatten_row(stage);
     stage_body(stage, row_owner_);
     close();
