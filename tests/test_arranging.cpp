@@ -34,9 +34,9 @@ void same(const Tensor& got, const std::vector<double>& want, double within = 0)
 }  // namespace
 
 TEST_CASE("convolutions of every mode, of types and lengths") {
-  for (const DType type : {DType::float64, DType::float32, DType::int32, DType::int8}) {
+  for (const DType type : {DType::float64, DType::float32, DType::int32, DType::int8, DType::bool_}) {
     if (on_cuda() && type != DType::float32) continue;
-    for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{9, 4}, {4, 9}, {5, 5}, {1, 1}, {7, 1}, {1, 6}, {130, 17}}) {
+    for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{9, 4}, {4, 9}, {5, 5}, {1, 1}, {7, 1}, {1, 6}, {130, 17}, {70, 32}, {90, 33}}) {
       if (on_cuda() && n != 9) continue;
       const auto [a, ra] = random(rng, {n}, type, -3, 3);
       const auto [v, rv] = random(rng, {m}, type, -3, 3);
@@ -45,6 +45,8 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
         for (std::size_t k = 0; k < rv.v.size(); ++k) full[i + k] += ra.v[i] * rv.v[k];
       if (type == DType::int8)
         for (double& x : full) x = static_cast<std::int8_t>(static_cast<std::int64_t>(x));
+      if (type == DType::bool_)
+        for (double& x : full) x = x != 0;
       const auto part = [&](std::int64_t begin, std::int64_t count) { return std::vector<double>(full.begin() + begin, full.begin() + begin + count); };
       const double within = type == DType::float64 ? 1e-14 : type == DType::float32 ? 1e-5 : 0;
       const std::int64_t longer = std::max(n, m), shorter = std::min(n, m);

@@ -33,7 +33,7 @@ const Function kFunctions[] = {
     {"silu", sn::silu, +[](Real x) { return x * sigmoid(x); }, 2.5},
     {"gelu", +[](const sn::Arg& x) { return sn::gelu(x); }, +[](Real x) { return x * std::erfc(-x * std::sqrt(Real(0.5))) / 2; }, 4},
     {"softplus", sn::softplus, softplus, 3},
-    {"mish", sn::mish, +[](Real x) { return x * std::tanh(softplus(x)); }, 4},
+    {"mish", sn::mish, +[](Real x) { return x * std::tanh(softplus(x)); }, 5},
     {"leaky_relu", +[](const sn::Arg& x) { return sn::leaky_relu(x, 0.25); }, +[](Real x) { return x < 0 ? x / 4 : x; }, 0.51},
     {"elu", +[](const sn::Arg& x) { return sn::elu(x, 0.5); }, +[](Real x) { return elu(x, 0.5); }, 2},
     {"celu", +[](const sn::Arg& x) { return sn::celu(x, 2); }, +[](Real x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, 2},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "program.hpp"
@@ -321,6 +322,47 @@ TEST_CASE("looked up at what was looked up, and joined with it") {
   for (const DType dtype : {DType::int32, DType::int64, DType::float32})
     CHECK(sn::searchsorted(sn::astype(Tensor{1, 2, 3}, dtype), sn::full({}, 2).astype(dtype)).item<std::int64_t>() == 1);
   if (has_compiler) CHECK(sn::counters().fallbacks == before);
+}
+
+TEST_CASE("searched and interpolated in tables of every length") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const std::int64_t n : {1, 2, 3, 4, 7, 11, 12, 13, 16, 17, 31, 32, 33, 100}) {
+    if (on_cuda() && n != 13) continue;
+    CAPTURE(n);
+    std::vector<double> table, heights, x{nan, inf, -inf, 0.0, -0.0};
+    for (std::int64_t k = 0; k < n; ++k) table.push_back(std::round(std::normal_distribution<double>(0, 8)(rng))), heights.push_back(std::normal_distribution<double>()(rng));
+    std::sort(table.begin(), table.end());
+    for (int k = 0; k < 60; ++k) x.push_back(std::round(std::normal_distribution<double>(0, 16)(rng)) / 2);
+    // NaN is the largest of numbers, and as large as itself.
+    const auto before = [](double a, double b) { return std::isnan(a) ? false : std::isnan(b) || a < b; };
+    for (const std::int64_t missing : {std::int64_t{0}, n / 2}) {
+      std::vector<double> list(table.begin(), table.end() - missing);
+      list.resize(table.size(), nan);
+      std::vector<double> first, last;
+      for (const double v : x) {
+        first.push_back(static_cast<double>(std::lower_bound(list.begin(), list.end(), v, before) - list.begin()));
+        last.push_back(static_cast<double>(std::upper_bound(list.begin(), list.end(), v, before) - list.begin()));
+      }
+      CHECK(values(sn::searchsorted(sn::from_span(list), sn::from_span(x))) == first);
+      CHECK(values(sn::searchsorted(sn::from_span(list), sn::from_span(x), sn::Side::right)) == last);
+    }
+    table.erase(std::unique(table.begin(), table.end()), table.end());
+    heights.resize(table.size());
+    const Tensor given = sn::from_span(x), points = sn::from_span(table), h = sn::from_span(heights);
+    const auto plain = values(sn::interp(given, points, h)), ended = values(sn::interp(given, points, h, -100., 100.));
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      CAPTURE(x[k]);
+      const auto at = static_cast<std::size_t>(std::upper_bound(table.begin(), table.end(), x[k]) - table.begin());
+      if (std::isnan(x[k])) CHECK((std::isnan(plain[k]) && std::isnan(ended[k])));
+      else if (at == 0) CHECK((plain[k] == heights.front() && ended[k] == -100));
+      else if (at == table.size()) CHECK((plain[k] == heights.back() && ended[k] == (x[k] > table.back() ? 100 : heights.back())));
+      else {
+        const double share = (x[k] - table[at - 1]) / (table[at] - table[at - 1]);
+        CHECK(plain[k] == doctest::Approx(heights[at - 1] + share * (heights[at] - heights[at - 1])).epsilon(1e-12).scale(1));
+        CHECK(plain[k] == ended[k]);
+      }
+    }
+  }
 }
 
 TEST_CASE("in the midst of a program, through views") {

@@ -93,12 +93,12 @@ TEST_CASE("argsort keeps the order of equal elements, up and down") {
     }
 }
 
-TEST_CASE("long rows, by digits: every dtype, special values, any number of threads") {
+TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special values, any number of threads") {
   if (on_cuda()) return;
   const sn::Options before = sn::options();
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
-    for (const Shape& shape : {Shape{512}, Shape{3, 700}, Shape{300000}}) {
+    for (const Shape& shape : {Shape{512}, Shape{3, 700}, Shape{300000}, Shape{37, 6}, Shape{4, 3, 97}, Shape{9, 256}, Shape{5, 257}}) {
       CAPTURE(sn::name(type));
       CAPTURE(sn::to_string(shape));
       auto [x, rx] = random(rng, shape, type, is_floating(type) ? -1e4 : -100, is_floating(type) ? 1e4 : 100);

@@ -145,18 +145,25 @@ Tensor digitize(const Arg& x, const Arg& edges, bool right) {
 
 namespace sinter::trace {
 
+// So few elements are all compared with the value: cheaper than looking some of them up.
+constexpr std::int64_t kCompared = 12;
+
 Tensor count_before(const Site& site, const Tensor& ascending, const Tensor& values, bool equal, bool placed) {
   const bool nan = placed && is_floating(values.dtype());
   const Tensor unordered = nan ? isnan(values) : Tensor();
-  const auto before = [&](const Tensor& place) {
-    const Tensor element(make_take(site, ascending.node(), place.node(), 0));
+  const auto comes_before = [&](const Tensor& element) {
     const Tensor less = equal ? element <= values : element < values;
     return nan ? logical_or(less, equal ? unordered : logical_and(unordered, logical_not(isnan(element)))) : less;
   };
-  // The number is one of `first` to `first + length`, and the length a power of two: no place is outside of the vector.
   const std::int64_t n = ascending.size();
-  auto length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   Tensor first = zeros(values.shape(), DType::int64);
+  if (n <= kCompared) {
+    for (std::int64_t k = 0; k < n; ++k) first = first + astype(comes_before(ascending(k)), DType::int64);
+    return first;
+  }
+  const auto before = [&](const Tensor& place) { return comes_before(Tensor(make_take(site, ascending.node(), place.node(), 0))); };
+  // The number is one of `first` to `first + length`, and the length a power of two: no place is outside of the vector.
+  auto length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   if (length < n) first = where(before(first + (length - 1)), n - length, first);
   for (length /= 2; length > 0; length /= 2) first = where(before(first + (length - 1)), first + length, first);
   return first + astype(before(first), DType::int64);
