@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "trace/log.hpp"
@@ -101,7 +102,9 @@ bool CudaReplay::make_graph() {
   if (r == result::success) return true;
   drop_graph();
   as_graph_ = false;
-  log().warn("{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(), launches_.size(), api.describe(r));
+  static std::atomic<bool> told{false};  // every further plan would say the same
+  log().log(told.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(), launches_.size(),
+            api.describe(r));
   return false;
 }
 
