@@ -278,12 +278,13 @@ TEST_CASE("eigenvalues and vectors of any square matrix") {
       near(sn::matmul(wide(a), v.im), v.re * wi + v.im * wr, 8 * tolerance(type));
       const Tensor sizes = sn::square(v.re) + sn::square(v.im);
       near(sn::sum(sizes, -2), sn::ones({3, n}), tolerance(type));
-      const Tensor largest = sizes >= (1 - 4 * tolerance(type)) * sn::max(sizes, -2, true);  // of several that are as large, one
-      near(sn::min(sn::where(largest, sn::abs(v.im), 1.), -2), sn::zeros({3, n}), 4 * tolerance(type));
+      // Of those that are as large as the largest, but for rounding, one is real.
+      const Tensor largest = sizes >= sn::max(sizes, -2, true) * (itemsize(type) == 2 ? 0.9 : 1 - 1e-5);
+      near(sn::min(sn::where(largest, sn::abs(v.im), 2), -2), sn::zeros({3, n}), tolerance(type));
       near(sn::sum(w.re, -1), sn::matrix_trace(wide(a), 0, -2, -1), 8 * tolerance(type));
       near(sn::sum(w.im, -1), sn::zeros({3}), 8 * tolerance(type));
       const sn::Complex alone = sn::eigvals(a);
-      near(sn::sort(wide(alone.re)), sn::sort(w.re), 16 * tolerance(type));
+      near(sn::sort(wide(alone.re)), sn::sort(w.re), std::max(1e-6, 16 * tolerance(type)));  // of a double one half of the digits are known
     }
   // Elements of very different sizes: the polynomial (x - 1) (x - 1e-8) (x - 1e8), whose roots take a balanced matrix.
   const sn::Complex far = sn::roots({1.0, -(1 + 1e-8 + 1e8), 1e-8 + 1e8 + 1, -1.0});

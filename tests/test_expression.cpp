@@ -632,7 +632,7 @@ TEST_CASE("loops, conditions and lists that grow") {
   CHECK_RECORDS("z = y\nfor k in range(9):\n  if k == 2:\n    break\n  elif k == 0:\n    continue\n  else:\n    z = z * 7\n  z = z + k\nz", y * 7 + 1);
   CHECK_RECORDS("k = 0\nwhile k < 3: k += 1\nx * k", x * 3);
   CHECK_RECORDS("z = y\nfor row in x: z = z + row\nz", y + x(0) + x(1) + x(2) + x(3));
-  CHECK_RECORDS("z = y\nfor i, (k) in enumerate([5, 7]): z = z * i + k\nz", (y * 0 + 5) * 1 + 7);
+  CHECK_RECORDS("z = y\nfor (i, k) in enumerate([5, 7]): z = z * i + k\nz", (y * 0 + 5) * 1 + 7);
   CHECK_RECORDS("z = y\nfor a, b in zip((1, 2), (3, 4)): z = z * a + b\nz", (y * 1 + 3) * 2 + 4);
   CHECK_RECORDS("rows = []\nfor k in range(2):\n  rows.append(y * k)\nnp.stack(rows)", stack({y * 0, y * 1}));
   CHECK_RECORDS("l = [1, 2, 3]\nl[1] = 9\nl.extend((4, 5))\nx * l[1] + len(l)", x * 9 + 5);

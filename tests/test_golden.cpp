@@ -82,7 +82,8 @@ template <class T> double distance(T got, T want, bool sign_of_zero) {
     const auto g = static_cast<double>(got), w = static_cast<double>(want);
     if (std::isnan(g) || std::isnan(w)) return std::isnan(g) && std::isnan(w) ? 0 : kFar;
     if (g == w) return sign_of_zero && std::signbit(g) != std::signbit(w) ? kFar : 0;
-    return std::fabs(static_cast<double>(static_cast<__int128>(rank(got)) - rank(want)));  // a double holds no rank of 64 bits
+    const std::int64_t high = std::max(rank(got), rank(want)), low = std::min(rank(got), rank(want));
+    return static_cast<double>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));  // a double would not hold the ranks themselves
   }
 }
 

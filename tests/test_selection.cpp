@@ -214,7 +214,7 @@ TEST_CASE("combined at integers: in pairs, or one after the other") {
   CHECK(values(sn::combine_at(sn::arange(4.), Tensor{true, false, true, false}, 5., sn::maximum)) == std::vector<double>{5, 1, 5, 3});
   CHECK(values(sn::combine_at(sn::zeros({3}), {1, 1, 0}, Tensor{4., 6., 5.}, sn::maximum)) == std::vector<double>{5, 6, 0});
   CHECK(sn::combine_at(sn::zeros({0}), sn::zeros({0}, DType::int64), 1., sn::maximum).size() == 0);
-  says<sn::DTypeError>([&] { sn::combine_at(sn::zeros({3}, DType::int32), {0}, 0.5, sn::maximum); }, "float64 cannot take the place of int32");
+  says<sn::DTypeError>([&] { sn::combine_at(sn::zeros({3}, DType::int32), {0}, 0.5, sn::maximum); }, "combine_at (assign): float64 cannot take the place of int32; convert one of them with astype first");
   says<sn::ValueError>([&] { sn::combine_at(sn::zeros({3}), sn::zeros({1001}, DType::int64), 1., sn::divide, sn::Combining::one_by_one); },
                        "combine_at: more than 1000 values for one place, combined one after the other");
 }
@@ -240,7 +240,7 @@ TEST_CASE("diagonals, triangles, grids and choices") {
   CHECK(values(sn::choose({0, 1, 1, 0}, {Tensor{1, 2, 3, 4}, Tensor{-1}})) == std::vector<double>{1, -1, -1, 4});
   CHECK(values(sn::choose({-1, 5}, {Tensor{7}, Tensor{8}}, sn::IndexMode::clip)) == std::vector<double>{7, 8});
   CHECK(values(sn::choose({-1, 4}, {Tensor{7}, Tensor{8}}, sn::IndexMode::wrap)) == std::vector<double>{8, 7});
-  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({3}), 1); }, "fill_diagonal: shape (3,) has no diagonal");
+  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({3}), 1); }, "fill_diagonal: shape (3,) has no diagonal: a matrix has one, and a cube of more axes");
   says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({2, 2, 3}), 1); }, "fill_diagonal: shape (2, 2, 3): of more than two axes all have to be of one size");
   says<sn::ShapeError>([&] { sn::ix_({x}); }, "ix_: shape (4, 5) is no vector");
   says<sn::DTypeError>([&] { sn::choose({0.5}, {x}); }, "choose: choices are numbered by integers, not float64");

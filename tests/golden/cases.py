@@ -455,8 +455,8 @@ def newest():
             if "real" in x or "imag" in x or x in one:
                 case(x.split("(")[0], f"rint({text} * 1e6)", "value")
             else:
-                case(x.split("(")[0], f"rint({text}[0] * 1e6)", "value")
-                case(x.split("(")[0], f"rint({text}[1] * 1e6)", "value")
+                case(x.split("(")[0], f"rint(real({text}) * 1e6)", "value")
+                case(x.split("(")[0], f"rint(imag({text}) * 1e6)", "value")
     for x in ("solve(S, v_f64[0:4])", "solve(S, a_f64)", "inv(S)", "det(S) * 256e-6", "slogdet(S)[0]", "slogdet(S)[1]", "cholesky(P)", "eigvalsh(P)", "eigh(P)[0]", "abs(eigh(P)[1])", "svdvals(a_f64)", "svd(a_f64)[1]", "svd(a_f64, compute_uv=False)", "abs(qr(a_f64.T)[1])",
               "abs(qr(a_f64)[0])", "abs(qr(a_f64, mode='r'))", "pinv(a_f64)", "lstsq(a_f64.T, v_f64)[0]", "lstsq(a_f64.T, v_f64)[1]", "matrix_norm(a_f64)", "matrix_norm(a_f64, ord=2)", "matrix_norm(a_f64, ord='nuc')", "cond(S)", "norm(a_f64, 'nuc')", "norm(a_f64, -2)",
               "cross(a_f64[:, 0:3], b_f64[:, 0:3])", "cross(t_f64, t_f64[::-1], axis=1)"):
