@@ -91,6 +91,19 @@ int main() {
   timed("median float64", [&] { return sn::median(d); });
   timed("quantile along rows of float32", [&] { return sn::quantile(rows, 0.9, 1); });
   timed("interp in 100 points", [&] { return sn::interp(d, sn::linspace(-3., 3., 100), sn::linspace(0., 1., 100)); });
+  timed("interp in 10 points", [&] { return sn::interp(d, sn::linspace(-3., 3., 10), sn::linspace(0., 1., 10)); });
+  timed("searchsorted in 10", [&] { return sn::searchsorted(sn::linspace(-3., 3., 10), d); });
+  timed("searchsorted in 1000", [&] { return sn::searchsorted(sn::linspace(-3., 3., 1000), d); });
+  for (const std::int64_t length : {10, 30, 100, 300}) {
+    const Tensor short_rows = f(Slice{0, n / length * length}).reshape({n / length, length});
+    timed(fmt::format("sort rows of {} float32", length).c_str(), [&] { return sn::sort(short_rows); });
+    timed(fmt::format("argsort rows of {} float32", length).c_str(), [&] { return sn::argsort(short_rows); });
+  }
+  for (const std::int64_t count : {3, 31}) {
+    const Tensor few_taps = sn::random::normal(key.fold_in(6), {count});
+    sn::eval(few_taps);
+    timed(fmt::format("convolve with {} taps", count).c_str(), [&] { return sn::convolve(d, few_taps); });
+  }
   timed("permutation", [&] { return sn::random::permutation(key, n); });
   timed("gamma float64", [&] { return sn::random::gamma(key, {n}, 2.5); });
   timed("poisson", [&] { return sn::random::poisson(key, {n}, 4.0); });
