@@ -60,10 +60,11 @@ rehearse() {
   build=$(cd "$1" && pwd)
   rm -rf "$2"
   folder=$(mkdir -p "$2" && cd "$2" && pwd)
-  collect "$root" "$build" "$folder" threads
+  collect "$root" "$build" "$folder" '(threads|replay)'
   export SINTER_CUDA_DRIVER=$folder/lib/libcuda_emulator.so SINTER_NVRTC=$folder/lib/libnvrtc_emulator.so
   for part in right fast why; do "$folder/day.sh" "$part" --quick; done
   grep -q '^threads passed$' "$folder/out/right.txt"
+  grep -q '^replay passed$' "$folder/out/right.txt"  # graphs of kernels
   grep -q '^| softmax 1024 | f32 |' "$folder/out/report.md"
   grep -q '^   best ' "$folder/out/tuned.txt"
   echo "rehearsed: right, fast and why"
@@ -95,7 +96,7 @@ right() {
   while read -r name program; do
     grep -q "^$name passed" "$done_before" && continue
     if over; then echo "stopped by the clock: call again for the rest"; break; fi
-    if [ -n "$quick" ] && ! [[ $name =~ ^(eval|formula|threads)$ ]]; then continue; fi
+    if [ -n "$quick" ] && ! [[ $name =~ ^(eval|formula|threads|replay)$ ]]; then continue; fi
     local gpu=SINTER_TEST_GPU=1
     [ -z "${SINTER_CUDA_DRIVER:-}" ] || gpu=SINTER_TEST_GPU=0
     local rc=0
