@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Trained models, side by side in one run: a plan that sinter compiled, sinter recording the model with each call, the same with one kernel an
-operation, ONNX Runtime with all its optimisations.
+operation, ONNX Runtime with all its optimisations, and if asked for PyTorch as it is and with torch.compile, and oneDNN's convolutions alone.
 
     bench/make_models.py FOLDER
-    bench/models.py SINTER FOLDER [--threads 1] [--batch 1] [--times 20] [NAME...]
+    bench/models.py SINTER FOLDER [--threads 1] [--batch 1] [--times 20] [--rounds 2] [--torch] [--onednn bench/onednn_convolutions] [NAME...]
 
-Prints for each model the largest difference from ONNX Runtime's result, the nodes before and after the rewrites, the kernels and library calls,
-and the fastest of N runs of each as a ratio to ONNX Runtime's.
+Prints for each model the largest difference from ONNX Runtime's result, the nodes before and after the rewrites, and the fastest of all runs of each as
+a ratio to ONNX Runtime's. The runs of one round are of all, one after the other.
 """
 import argparse
 import glob
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -58,7 +59,67 @@ def compiled(sinter, path, check, inputs, folder):
     return plan
 
 
+def of_torch(name, threads, batch, times):
+    """The fastest runs in ms of the model that make_models.py exported: as it is, and compiled. In a process of its own, for its threads' sake."""
+    run = subprocess.run([sys.executable, __file__, "--as-torch", name, str(threads), str(batch), str(times)], capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return [float(word) for word in run.stdout.split()[-2:]]
+
+
+def as_torch(name, threads, batch, times):
+    import torch
+
+    import make_models
+
+    torch.set_num_threads(threads)
+    model, inputs, _ = make_models.made(name)
+    inputs = [torch.cat([value] * batch) for value in inputs.values()]
+    with torch.inference_mode():
+        for run in model, torch.compile(model):
+            best = float("inf")
+            for _ in range(times + 3):
+                start = time.perf_counter()
+                run(*inputs)
+                best = min(best, time.perf_counter() - start)
+            print(best * 1e3)
+
+
+def convolutions(path, inputs):
+    """A line for each, as onednn_convolutions reads them."""
+    import onnx
+
+    model = onnx.load(path)
+    for value in model.graph.input:
+        for axis, size in zip(value.type.tensor_type.shape.dim, inputs[value.name].shape if value.name in inputs else ()):
+            axis.dim_value = size
+    del model.graph.value_info[:], model.graph.output[:]
+    model = onnx.shape_inference.infer_shapes(model)
+    shapes = {value.name: [axis.dim_value for axis in value.type.tensor_type.shape.dim] for value in [*model.graph.input, *model.graph.value_info]}
+    shapes.update({value.name: list(value.dims) for value in model.graph.initializer})
+    lines = []
+    for node in model.graph.node:
+        if node.op_type != "Conv":
+            continue
+        x, weight = shapes[node.input[0]], shapes[node.input[1]]
+        given = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+        pads = given.get("pads", [0] * 4)
+        lines.append([*x, weight[0], *weight[2:], *given.get("strides", [1, 1]), *given.get("dilations", [1, 1]), *pads, given.get("group", 1)])
+    return "".join(" ".join(map(str, line)) + "\n" for line in lines)
+
+
+def of_onednn(program, path, inputs, threads, times):
+    """The sum of the fastest runs of the model's convolutions in ms, None where there are none."""
+    lines = convolutions(path, inputs)
+    if not lines:
+        return None
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    return float(subprocess.run([program, str(times)], input=lines, env=environment, capture_output=True, text=True, check=True).stdout)
+
+
 def main():
+    if sys.argv[1:2] == ["--as-torch"]:
+        return as_torch(sys.argv[2], *map(int, sys.argv[3:]))
     parser = argparse.ArgumentParser()
     parser.add_argument("sinter")
     parser.add_argument("folder")
@@ -66,10 +127,14 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=1, help="inputs repeated along their first axis")
     parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--torch", action="store_true", help="PyTorch, as it is and compiled")
+    parser.add_argument("--onednn", help="the program onednn_convolutions")
     given = parser.parse_args()
     names = given.names or sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(given.folder, "*.onnx")))
-    print(f"| model ({given.threads} thread{'s' * (given.threads > 1)}, batch {given.batch}) | difference | nodes | after rewrites | ONNX Runtime ms | plan | recorded | fuse off |")
-    print("|---|---|---|---|---|---|---|---|")
+    more = ["PyTorch", "torch.compile"] * given.torch + ["oneDNN's convolutions"] * bool(given.onednn)
+    columns = [f"model ({given.threads} thread{'s' * (given.threads > 1)}, batch {given.batch})", "difference", "nodes", "after rewrites", "ONNX Runtime ms", "plan", "recorded", "fuse off", *more]
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|", flush=True)
     for name in names:
         path = os.path.join(given.folder, name + ".onnx")
         files = {os.path.basename(file)[len(name) + 1:-4]: file for file in glob.glob(os.path.join(given.folder, name + ".*.npy"))}
@@ -77,6 +142,7 @@ def main():
         check = subprocess.run([given.sinter, "check", path], capture_output=True, text=True).stdout
         before, after = re.search(r"nodes +(\d+) in the file, (\d+)", check).groups()
         inputs = {key: np.concatenate([np.load(file)] * given.batch) for key, file in files.items()}
+        times = {}
         with tempfile.TemporaryDirectory() as folder:
             files = {key: os.path.join(folder, f"{number}.npy") for number, key in enumerate(inputs)}
             for key, file in files.items():
@@ -85,14 +151,19 @@ def main():
             output = session.get_outputs()[0].name
             expected = session.run([output], inputs)[0]
             plan = compiled(given.sinter, path, check, inputs, folder)
-            runtime = fastest_of_runtime(session, inputs, given.times)
-            frozen, result = ours(given.sinter, plan, output, files, given.threads, given.times)
-            recorded, _ = ours(given.sinter, path, output, files, given.threads, given.times)
-            runtime = min(runtime, fastest_of_runtime(session, inputs, given.times))
-            frozen = min(frozen, ours(given.sinter, plan, output, files, given.threads, given.times)[0])
-            unfused, _ = ours(given.sinter, path, output, files, given.threads, max(given.times // 4, 3), "--fuse", "off")
+            few = max(given.times // 4, 3)
+            for _ in range(given.rounds):
+                took, result = ours(given.sinter, plan, output, files, given.threads, given.times)
+                row = [fastest_of_runtime(session, inputs, given.times), took, ours(given.sinter, path, output, files, given.threads, given.times)[0],
+                       ours(given.sinter, path, output, files, given.threads, few, "--fuse", "off")[0]]
+                row += of_torch(name, given.threads, given.batch, given.times) if given.torch else []
+                row += [of_onednn(given.onednn, path, inputs, given.threads, few)] if given.onednn else []
+                for number, value in enumerate(row):
+                    times.setdefault(number, []).append(value)
         difference = np.abs(result - expected).max() / max(np.abs(expected).max(), 1e-30)
-        print(f"| {name} | {difference:.1e} | {before} | {after} | {runtime:.1f} | {frozen / runtime:.2f} | {recorded / runtime:.2f} | {unfused / runtime:.2f} |", flush=True)
+        runtime, *others = [None if None in values else min(values) for values in times.values()]
+        ratios = " | ".join("" if value is None else f"{value / runtime:.2f}" for value in others)
+        print(f"| {name} | {difference:.1e} | {before} | {after} | {runtime:.1f} | {ratios} |", flush=True)
 
 
 if __name__ == "__main__":

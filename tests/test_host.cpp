@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
