@@ -13,7 +13,7 @@ namespace {
 
 using jit::kNone;
 using jit::kOne;
-using Wide = __int128;  // no sum or product of a few int64 is lost
+__extension__ typedef __int128 Wide;  // no sum or product of a few int64 is lost
 
 constexpr Wide kMost = std::int64_t{1} << 56;
 
