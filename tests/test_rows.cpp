@@ -113,4 +113,50 @@ TEST_CASE("a row's NaN is its own") {
   }
 }
 
+TEST_CASE("what is compared with the largest of a row is what that was the largest of") {
+  for (int round = 0; round < 10; ++round) {
+    const Tensor x = random(numbers(), {6, 20, 5}, DType::float32, -1, 1).first;
+    const auto scores = [&] {  // a product of what another kernel has added up, near enough to be computed twice
+      const Tensor rows = sn::sum(sn::pad(sn::flip(x, {2}) + x, {{1, 0}, {1, 0}, {1, 0}}), {1}) * 0.1f;
+      return sn::matmul(rows, rows.T()) * 0.05f + 1.f;
+    };
+    const Tensor best = scores();
+    const auto hits = values(sn::sum(sn::where(best >= sn::max(best, {1}, true), 1.f, 0.f).astype(DType::float64), 1));
+    for (const double count : hits) CHECK(count >= 1);
+    const Tensor wide = scores(), kept = sn::where(wide >= sn::max(wide, {1}, true), wide * 2.f, wide).astype(DType::float64);
+    const auto doubled = values(kept), whole = values(sn::max(scores().astype(DType::float64), {1}));
+    for (std::size_t row = 0; row < 7; ++row)
+      CHECK(*std::max_element(doubled.begin() + static_cast<std::ptrdiff_t>(row * 7), doubled.begin() + static_cast<std::ptrdiff_t>(row * 7 + 7)) == doctest::Approx(2 * whole[row]).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("rows that are kept over a scan") {
+  for (const std::int64_t width : {1, 5, 20, 31, 33, 64, 200}) {
+    const auto [x, ref] = random(numbers(), {12, width}, DType::float32, -1, 1);
+    const auto soft = [](const std::vector<double>& row) {
+      double most = -1e300, sum = 0;
+      for (const double v : row) most = std::max(most, v);
+      std::vector<double> out;
+      for (const double v : row) out.push_back(std::exp(2 * v - 2 * most)), sum += out.back();
+      for (double& v : out) v /= sum;
+      return out;
+    };
+    const auto scanned = [&](std::vector<double> row) {
+      const double most = *std::max_element(row.begin(), row.end());
+      double so_far = 0;
+      for (double& v : row) v = so_far += v >= most ? 2 * v : v;
+      return soft(row);
+    };
+    const auto one = [](const Tensor& t) {
+      const Tensor doubled = sn::where(t >= sn::max(t, {1}, true), t * 2.f, t);
+      return sn::softmax(sn::cumsum(doubled, 1) * 2.f, 1);
+    };
+    const Ref want = by_rows(ref, scanned);
+    check(one(x), want, 1e-5, "scan between two passes");
+    Ref both = want;
+    for (std::size_t k = 0; k < both.v.size(); ++k) both.v[k] += want.v[(11 - k / static_cast<std::size_t>(width)) * static_cast<std::size_t>(width) + k % static_cast<std::size_t>(width)];
+    check(one(x) + one(sn::flip(x, {0})), both, 1e-5, "two of them");
+  }
+}
+
 int main(int argc, char** argv) { return run_tests(argc, argv); }

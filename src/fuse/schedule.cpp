@@ -241,6 +241,11 @@ class Scheduler {
     merge_groups({&merged_builder_, &in_memory_, &wanted_, &calls}, groups_);
   }
 
+  bool rounds_in_order(int id) const {
+    const Node& n = node(id);
+    return is_floating(n.dtype) && (n.op == Op::reduce_sum || n.op == Op::reduce_prod || n.op == Op::scan);
+  }
+
   // A value that several kernels compute for themselves is put in memory when that is cheaper. Only the last of a row of such values
   // is looked at: those below it are then computed once. The kernels that computed it are taken apart, all others are settled; returns
   // what those wrote.
@@ -259,6 +264,9 @@ class Scheduler {
     std::vector<int> times(graph().nodes.size());
     for (const auto& [id, group] : computed) ++times[id];
     for (int& count : times) count = count < 2 ? 0 : count;
+    // On a GPU the order of a sum is its kernel's own: computed by two, what is compared with the largest of them might be less than that.
+    std::vector<char> ordered(graph().nodes.size());
+    for (const auto& [id, group] : computed) ordered[id] = limits_.is_cuda() && rounds_in_order(id) && (times[id] > 0 || written[id] > 0);
     for (const auto& [id, reason] : cuts_) times[id] = 0;
     std::vector<char> last(graph().nodes.size());
     for (const auto& group : groups_)
@@ -279,6 +287,11 @@ class Scheduler {
       while (begin != computed.begin() && std::prev(begin)->node == id) --begin;
       const auto users = std::span(begin, end);
       end = begin;
+      if (ordered[id]) {
+        cuts_.try_emplace(id, Cut{CutReason::recompute_cost, "two kernels would add it up in orders of their own"});
+        for (const auto& user : users) apart[user.group] = 1;
+        continue;
+      }
       if (!last[id] || std::all_of(users.begin(), users.end(), [&](const Computed& user) { return groups_[user.group].settled; })) continue;
       const double bytes = as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype));
       const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;

@@ -381,7 +381,8 @@ class Printer {
       }
       case Instr::Kind::index:
         return fmt::format("(long long)({})", index(instr.input, per_lane));
-      case Instr::Kind::persistent:
+      case Instr::Kind::persistent:  // of the last element, what its own thread may be changing
+        if (scanning_ && !in_registers()) return fmt::format("in_row ? persistent{}[row] : ({})0", instr.input, cpp_type(instr.dtype));
         return persistent_element(instr.input, false);
       case Instr::Kind::op:
         break;
@@ -833,7 +834,7 @@ class Printer {
   /// Threads meet in a scan: all go round as often. One past the end computes the last element again and does not count it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
-    // It reads what the last element's thread kept, and the pass after this one may keep something else there.
+    // Elements go to other threads than in passes by vectors.
     const bool shares_persistent = !nest_.persistent.empty() && !in_registers();
     const auto meet = [&] {
       if (shares_persistent) line("{}();", nest_.schedule.row_threads > kWarp ? "__syncthreads" : "__syncwarp");
@@ -843,7 +844,9 @@ class Printer {
     line("const bool in_row = first + thread < row_points;");
     line("const {} row = in_row ? first + thread : row_points - 1;", count_);
     unflatten_row(stage);
+    scanning_ = true;
     stage_body(stage, "in_row");
+    scanning_ = false;
     close();
     meet();
   }
@@ -1110,6 +1113,7 @@ class Printer {
   int depth_ = 1;
   std::string row_owner_;            // the condition under which a row's threads store, or ""
   bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
+  bool scanning_ = false;            // threads past the end of a row go along, for in_row
   std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;  // inner indices that have a name here
   std::map<int, std::string> divisors_;  // what holds the reciprocal of a value that others are divided by
