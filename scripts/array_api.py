@@ -17,7 +17,7 @@ ROWS = {name: (parameters, builder) for name, parameters, builder in re.findall(
 
 
 def declared(name):
-    return re.search(rf"^(?:inline |template <[^\n]*>\s*)?[\w:<>, ]+ {name}\(", HEADERS, re.M) is not None
+    return re.search(rf"^(?! )(?:inline |template <[^\n]*>\s*)?[\w:<>, ]+ {name}\(", HEADERS, re.M) is not None
 
 
 def of_library(name, builder):
