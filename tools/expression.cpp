@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "format_spec.hpp"
 #include "functions.hpp"
 #include "lexer.hpp"
 #include "scalars.hpp"
@@ -554,16 +555,8 @@ class Parser {
     if (format.empty()) return shown(given);
     const auto* tensor = given.as<Tensor>();
     const Value value = tensor && tensor->size() == 1 ? recorded(token.offset, [&] { return numbers_of(reshape(*tensor, Shape{}), given.offset); }) : given;
-    try {
-      const std::string pattern = "{:" + format + "}";
-      if (format.ends_with('%') && value.is_number()) return fmt::format(fmt::runtime("{:" + format.substr(0, format.size() - 1) + "f}%"), 100 * operand(value, "format").as_double());
-      const bool floating = std::string_view("eEfFgG").find(format.back()) != std::string_view::npos;
-      if (value.as<double>() || (floating && value.is_number())) return fmt::format(fmt::runtime(pattern), operand(value, "format").as_double());
-      if (const auto* integer = value.as<std::int64_t>()) return fmt::format(fmt::runtime(pattern), *integer);
-      return fmt::format(fmt::runtime(pattern), shown(value));
-    } catch (const fmt::format_error&) {
-      throw Fault{token.offset, fmt::format("'{}' is no format of {}", format, kind_name(value))};
-    }
+    if (const std::optional<std::string> text = by_format(value, format, [&] { return shown(value); })) return *text;
+    throw Fault{token.offset, fmt::format("'{}' is no format of {}", format, kind_name(value))};
   }
 
   /// The name that a statement such as x.sort(), np.put(x, …) or np.add.at(x, …) changes in NumPy: here it gets the changed value.
@@ -1671,7 +1664,8 @@ class Parser {
       if (!argument.keyword.empty()) return std::nullopt;
     if (name == "sum" && list.size() == 1) {
       const Tuple* items = list[0].value.as<Tuple>();
-      if (!items || !items->is_list || items->empty() || !items->front().as<Tensor>() || items->front().as<Tensor>()->ndim() == 0) return std::nullopt;
+      if (items && items->empty()) return Value{std::int64_t{0}, offset};
+      if (!items || !items->is_list || !items->front().as<Tensor>() || items->front().as<Tensor>()->ndim() == 0) return std::nullopt;
       Value total = items->front();
       for (std::size_t k = 1; k < items->size(); ++k) total = apply(*find_operator({.kind = TokenKind::symbol, .text = "+"}), offset, total, (*items)[k]);
       return total;
