@@ -98,6 +98,7 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
       throw Fault{rest[0].offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[position].name)};
     const std::size_t at = rest[0].offset;
     const bool as_it_is = rest.size() == 1 && !rest[0].as<std::int64_t>();
+    gathered_ = !as_it_is;
     values_[position] = as_it_is ? std::move(rest[0]) : Value{std::move(rest), at};
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -143,10 +144,8 @@ Tensor Arguments::tensor(int parameter) const {
 
 std::vector<Tensor> Arguments::tensors(int parameter) const {
   const Value* value = given(parameter);
-  if (value && value->as<Tensor>()) {  // the only one of those written one after another; elsewhere a sequence of its slices
-    if (parameters_[static_cast<std::size_t>(parameter)].takes_rest) return {*value->as<Tensor>()};
-    return unstack(*value->as<Tensor>(), 0, Location{});
-  }
+  if (value && parameters_[static_cast<std::size_t>(parameter)].takes_rest && !gathered_) return {array_of(*value, function_.name)};  // one, be it a list
+  if (value && value->as<Tensor>()) return unstack(*value->as<Tensor>(), 0, Location{});
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
   if (value->is_complex()) return {array_of(*value, function_.name)};  // which refuses it
   std::vector<Tensor> result;

@@ -37,7 +37,8 @@ class Arguments {
   bool none(int parameter) const;
   /// A list becomes a tensor, which lives as long as the arguments.
   Arg operand(int parameter) const;
-  std::vector<Tensor> tensors(int parameter) const;  // a list of what array_of takes
+  /// A list of what array_of takes; of arguments written one after another each of them, of which one may be a list.
+  std::vector<Tensor> tensors(int parameter) const;
   std::optional<std::int64_t> axis(int parameter) const;  // absent: none
   std::vector<std::int64_t> list(int parameter) const;    // an integer or a tuple of integers
   Tensor tensor(int parameter) const;  // absent: an empty handle; numbers and lists become tensors
@@ -61,6 +62,7 @@ class Arguments {
   std::vector<std::optional<Value>> values_;
   mutable std::vector<Tensor> lists_;  // by parameter: what operand() made of a list
   std::size_t offset_;
+  bool gathered_ = false;  // what is left of the positional arguments was several
 };
 
 }  // namespace sinter::tools

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "format_spec.hpp"
 #include "functions.hpp"
 #include "lexer.hpp"
 #include "scalars.hpp"
@@ -127,6 +128,23 @@ class Parser {
     bool active = false;    // being called
   };
 
+  /// A name, a part of what it stands for: name[1:3], name[0][1], or several of them in brackets.
+  struct Target {
+    struct Part {
+      std::vector<Index> index;
+      std::size_t opening = 0;  // where the bracket stands
+    };
+    Token name = {};  // or the bracket
+    std::vector<Part> parts = {};
+    std::vector<Target> inner = {};
+    bool rest = false;  // *name: a list of what is left
+  };
+  struct Targets {
+    std::vector<Target> list;
+    bool several = false;  // written with a comma
+    std::size_t equals = 0;  // where the = stands
+  };
+
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const Token& next() { return tokens_[std::min(at_++, tokens_.size() - 1)]; }
   bool accept(std::string_view symbol) {
@@ -207,6 +225,8 @@ class Parser {
 
   enum class Form : std::uint8_t { definition, import, part, update, assignment, appended, changed, expression };
   Form form() {
+    const std::optional<std::size_t> end = targets_end();
+    if (end && peek(*end).is("=")) return Form::assignment;
     if (peek().kind != TokenKind::name) return Form::expression;
     if (is_word("def")) return Form::definition;
     if (is_word("import") || is_word("from")) return Form::import;
@@ -214,7 +234,6 @@ class Parser {
       if (const Value* value = variable(peek().text); value && value->as<Tuple>() && value->as<Tuple>()->is_list) return Form::appended;
     if (find_update(peek(1))) return Form::update;
     if (peek(1).is("[") && find_update(peek(target_end(0)))) return Form::part;
-    if (targets() > 0) return Form::assignment;
     return changed_in_place() ? Form::changed : Form::expression;
   }
 
@@ -327,7 +346,7 @@ class Parser {
   Flow loop_over() {
     const Depth depth(*this);
     const Token word = next();
-    const std::vector<Token> names = loop_names(word);
+    const Targets names = loop_names(word);
     const Value over = expressions();
     const Block body = block(word);
     const std::size_t end = body.end;
@@ -340,17 +359,11 @@ class Parser {
     at_ = end;
     return Flow::next;
   }
-  std::vector<Token> loop_names(const Token& word) {
-    std::vector<Token> names;
-    const bool parenthesized = accept("(");
-    do {
-      names.push_back(next());
-      if (names.back().kind != TokenKind::name) throw Fault{word.offset, "a loop is written for name in range(n): …"};
-      check_assignable(names.back());
-    } while (accept(","));
-    if (parenthesized && !accept(")")) unexpected(peek());
-    if (!is_word("in")) throw Fault{word.offset, "a loop is written for name in range(n): …"};
-    next();
+  Targets loop_names(const Token& word) {
+    const std::optional<std::size_t> end = targets_end();
+    if (!end || !peek(*end).is_word("in")) throw Fault{word.offset, "a loop is written for name in range(n): …"};
+    Targets names = targets();
+    names.equals = next().offset;
     return names;
   }
   /// What a loop and a list made of another go over.
@@ -362,11 +375,9 @@ class Parser {
     for (const Tensor& slice : recorded(over.offset, [&] { return unstack(*tensor, 0, Location{}); })) items.push_back({slice, over.offset});
     return items;
   }
-  void name_item(const std::vector<Token>& names, const Value& value) {
-    if (names.size() == 1) return assign(names[0], value);
-    const std::vector<Value> parts = items_of(value);
-    if (parts.size() != names.size()) throw Fault{names[0].offset, fmt::format("{} names are given {} values", names.size(), parts.size())};
-    for (std::size_t k = 0; k < names.size(); ++k) assign(names[k], parts[k]);
+  void name_item(const Targets& names, const Value& value) {
+    if (names.several) assign_each(names.list, value, names.equals);
+    else assign_target(names.list.front(), value, names.equals);
   }
 
   Flow loop_while() {
@@ -554,16 +565,8 @@ class Parser {
     if (format.empty()) return shown(given);
     const auto* tensor = given.as<Tensor>();
     const Value value = tensor && tensor->size() == 1 ? recorded(token.offset, [&] { return numbers_of(reshape(*tensor, Shape{}), given.offset); }) : given;
-    try {
-      const std::string pattern = "{:" + format + "}";
-      if (format.ends_with('%') && value.is_number()) return fmt::format(fmt::runtime("{:" + format.substr(0, format.size() - 1) + "f}%"), 100 * operand(value, "format").as_double());
-      const bool floating = std::string_view("eEfFgG").find(format.back()) != std::string_view::npos;
-      if (value.as<double>() || (floating && value.is_number())) return fmt::format(fmt::runtime(pattern), operand(value, "format").as_double());
-      if (const auto* integer = value.as<std::int64_t>()) return fmt::format(fmt::runtime(pattern), *integer);
-      return fmt::format(fmt::runtime(pattern), shown(value));
-    } catch (const fmt::format_error&) {
-      throw Fault{token.offset, fmt::format("'{}' is no format of {}", format, kind_name(value))};
-    }
+    if (const std::optional<std::string> text = by_format(value, format, [&] { return shown(value); })) return *text;
+    throw Fault{token.offset, fmt::format("'{}' is no format of {}", format, kind_name(value))};
   }
 
   /// The name that a statement such as x.sort(), np.put(x, …) or np.add.at(x, …) changes in NumPy: here it gets the changed value.
@@ -587,32 +590,65 @@ class Parser {
 
   bool is_word(std::string_view word) const { return peek().is_word(word); }
 
-  /// A name, or a part of what it stands for: name[1:3].
-  struct Target {
-    Token name;
-    std::optional<std::vector<Index>> part;
-    std::size_t opening = 0;  // where the bracket stands
-  };
-  struct Targets {
-    std::vector<Target> list;
-    bool several = false;  // written with a comma
-    std::size_t equals = 0;  // where the = stands
-  };
+  /// Where targets end that begin at this token: a, (b, *c), x[0][1]. Nothing where these are none.
+  std::optional<std::size_t> targets_end(std::size_t at = 0, int depth = 0) const {
+    if (depth > 50) return std::nullopt;
+    for (;;) {
+      if (peek(at).is("*")) ++at;
+      if (peek(at).is("(") || peek(at).is("[")) {
+        const std::optional<std::size_t> close = targets_end(at + 1, depth + 1);
+        if (!close || opens(peek(*close)) >= 0) return std::nullopt;
+        at = *close + 1;
+      } else if (peek(at).kind == TokenKind::name) {
+        at = target_end(at);
+      } else {
+        return std::nullopt;
+      }
+      if (!peek(at).is(",")) return at;
+      if (ends_targets(peek(++at))) return at;
+    }
+  }
+  static bool ends_targets(const Token& token) { return token.is("=") || token.is(")") || token.is("]") || token.is_word("in"); }
 
-  /// a = …; a, b = …; a[0], a[1] = …; a = b = …
+  Target target() {
+    Target one;
+    one.rest = accept("*");
+    const Token first = one.name = next();
+    if (first.is("(") || first.is("[")) {
+      Targets inner = targets();
+      expect(first.is("(") ? ")" : "]", first);
+      if (first.is("(") && !inner.several && !one.rest) return std::move(inner.list.front());  // (a) = 1
+      one.inner = std::move(inner.list);
+      return one;
+    }
+    if (first.kind != TokenKind::name) unexpected(first);
+    check_assignable(first);
+    while (peek().is("[")) {
+      const Token opening = next();
+      one.parts.push_back({indexes(opening), opening.offset});
+    }
+    return one;
+  }
+  Targets targets() {
+    Targets made;
+    do {
+      if (!made.list.empty() && ends_targets(peek())) break;
+      made.list.push_back(target());
+      made.several |= peek().is(",");
+    } while (accept(","));
+    const auto rest = [](const Target& target) { return target.rest; };
+    if (std::count_if(made.list.begin(), made.list.end(), rest) > (made.several ? 1 : 0)) throw Fault{made.list.front().name.offset, "one name among several takes the rest: a, *rest = …"};
+    return made;
+  }
+
+  /// a = …; a, b = …; a[0], (b, *c) = …; a = b = …
   Value assignment() {
     std::vector<Targets> all;
-    while (const std::size_t count = targets()) {
-      Targets one;
-      while (one.list.size() < count) {
-        one.list.push_back({.name = next()});
-        check_assignable(one.list.back().name);
-        if (peek().is("[")) {
-          const Token opening = next();
-          one.list.back().opening = opening.offset;
-          one.list.back().part = indexes(opening);
-        }
-        one.several |= accept(",");
+    for (auto end = targets_end(); end && peek(*end).is("="); end = targets_end()) {
+      Targets one = targets();
+      if (!one.several && !one.list.front().inner.empty()) {  // (a, b) = …
+        one.list = std::vector<Target>(one.list.front().inner);
+        one.several = true;
       }
       one.equals = next().offset;
       all.push_back(std::move(one));
@@ -627,54 +663,91 @@ class Parser {
   Value assign_all(const Targets& targets, Value value) {
     const Target& first = targets.list.front();
     if (!targets.several) {
-      if (first.part) return assign_part(first, value, targets.equals);
-      if (written_at_ == value.offset) written_at_ = first.name.offset;
+      if (written_at_ == value.offset && first.parts.empty()) written_at_ = first.name.offset;
       value.offset = first.name.offset;
-      assign(first.name, value);
-      return value;
+      assign_target(first, value, targets.equals);
+      return first.parts.empty() ? value : Value{variable(first.name.text)->is, first.name.offset};
     }
-    const std::size_t count = targets.list.size();
-    if (const auto* tensor = value.as<Tensor>(); tensor && tensor->ndim() > 0 && tensor->shape()[0] == static_cast<std::int64_t>(count)) {
-      Tuple slices;
-      for (const Tensor& slice : unstack(*tensor, 0, Location{})) slices.push_back({slice, value.offset});
-      value.is = std::move(slices);
-    }
-    const auto* tuple = value.as<Tuple>();
-    if (!tuple || tuple->size() != count)
-      throw Fault{first.name.offset, fmt::format("{} name{} given {}", count, count == 1 ? " is" : "s are",
-                                                 !tuple ? std::string(kind_name(value)) : fmt::format("a tuple of {}", tuple->size()))};
+    value.is = assign_each(targets.list, value, targets.equals);
     written_.clear();
     written_at_ = value.offset;
-    for (std::size_t k = 0; k < count; ++k) {
-      const Target& target = targets.list[k];
-      if (target.part) assign_part(target, (*tuple)[k], targets.equals);
-      else assign(target.name, (*tuple)[k]);
-      written_.emplace_back(target.name.text);
-    }
+    for (const Target& target : targets.list)
+      if (target.inner.empty()) written_.emplace_back(target.name.text);  // else, and where one takes the rest, the results have no names
     return value;
   }
-
-  /// The name stands for a tensor in which that part is another.
-  Value assign_part(const Target& target, const Value& by, std::size_t equals) {
-    if (const Value* before = variable(target.name.text); before && before->as<Tuple>() && before->as<Tuple>()->is_list && target.part->size() == 1 && (*target.part)[0].kind() == Index::Kind::integer) {
-      Tuple list = *before->as<Tuple>();
-      list[place_in(list, (*target.part)[0].integer(), target.opening)] = by;
-      assign(target.name, {list, target.name.offset});
-      return {list, target.name.offset};
-    }
-    Tensor whole = assignable(target);
-    const Value value = beside_tensor(by);
-    const Arg operand = tools::operand(value, "=");
-    recorded(equals, [&] { whole.at(*target.part, Location{}) = operand; });
-    assign(target.name, {whole, target.name.offset});
-    return {whole, target.name.offset};
+  void assign_target(const Target& target, const Value& value, std::size_t equals) {
+    if (!target.inner.empty()) assign_each(target.inner, value, equals);
+    else if (target.parts.empty()) assign(target.name, value);
+    else change(target, {.offset = equals, .by = value});
   }
-  Tensor assignable(const Target& target) {
+  /// The items that were assigned.
+  Tuple assign_each(const std::vector<Target>& list, const Value& value, std::size_t equals) {
+    const auto rest = std::find_if(list.begin(), list.end(), [](const Target& target) { return target.rest; });
+    const std::size_t before = static_cast<std::size_t>(rest - list.begin()), behind = rest == list.end() ? 0 : list.size() - before - 1, count = before + behind;
+    const auto* tuple = value.as<Tuple>();
+    const auto* tensor = value.as<Tensor>();
+    const std::optional<std::size_t> size = tuple ? std::optional(tuple->size()) : tensor && tensor->ndim() > 0 ? std::optional(static_cast<std::size_t>(tensor->shape()[0])) : std::nullopt;
+    if (!size || (rest == list.end() ? *size != count : *size < count))
+      throw Fault{list.front().name.offset, fmt::format("{} name{} given {}", list.size(), list.size() == 1 ? " is" : "s are",
+                                                        !tuple ? std::string(kind_name(value)) : fmt::format("a tuple of {}", tuple->size()))};
+    Tuple items;
+    if (tuple) items = *tuple;
+    else for (const Tensor& slice : unstack(*tensor, 0, Location{})) items.push_back({slice, value.offset});
+    for (std::size_t k = 0; k < before; ++k) assign_target(list[k], items[k], equals);
+    if (rest == list.end()) return items;
+    const auto left = items.begin() + static_cast<std::ptrdiff_t>(before), end = items.end() - static_cast<std::ptrdiff_t>(behind);
+    Tuple others;
+    others.assign(left, end);
+    others.is_list = true;
+    assign_target({.name = rest->name, .parts = rest->parts, .inner = rest->inner}, {std::move(others), value.offset}, equals);
+    for (std::size_t k = 0; k < behind; ++k) assign_target(list[before + 1 + k], items[items.size() - behind + k], equals);
+    return items;
+  }
+
+  /// What comes to stand in a part: a value, or what an operator makes of the part's and it.
+  struct Change {
+    const Operator* update = nullptr;
+    std::size_t offset = 0;  // of the = or the operator
+    Value by;
+  };
+  /// The name stands for a tensor or a list in which that part is another.
+  Value change(const Target& target, const Change& change) {
     const Value* before = variable(target.name.text);
     if (!before) unknown(target.name, /*variables=*/true);
-    const auto* tensor = before->as<Tensor>();
-    if (!tensor) throw Fault{target.opening, fmt::format("a part of {} cannot be assigned to", kind_name(*before))};
-    return *tensor;
+    Value after{with_part(*before, target, 0, change).is, target.name.offset};
+    assign(target.name, after);
+    return after;
+  }
+  /// x[0][1]: the part of a part is changed, then the part.
+  Value with_part(const Value& whole, const Target& target, std::size_t level, const Change& change) {
+    const auto& [index, opening] = target.parts[level];
+    const bool last = level + 1 == target.parts.size();
+    if (const auto* items = whole.as<Tuple>(); items && items->is_list) {
+      if (index.size() != 1 || (index[0].kind() != Index::Kind::integer && !is_place(index[0]))) throw Fault{opening, "an item of a list is assigned to, by one integer"};
+      Tuple list = *items;
+      Value& item = list[place_in(list, index, opening)];
+      item = !last ? with_part(item, target, level + 1, change) : change.update ? updated(*change.update, change.offset, item, change.by) : change.by;
+      return {std::move(list), whole.offset};
+    }
+    const auto* before = whole.as<Tensor>();
+    if (!before) throw Fault{opening, fmt::format("a part of {} cannot be assigned to", kind_name(whole))};
+    Tensor after = *before;
+    if (!last) {
+      if (std::any_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::places && !is_place(i); }))
+        throw Fault{opening, "what tensors of places choose is a copy, and the assignment to a part of it would be lost; write all of it as one index"};
+      const Value part{recorded(opening, [&] { return std::as_const(after).at(index, Location{}); }), opening};
+      const Value changed = with_part(part, target, level + 1, change);
+      recorded(change.offset, [&] { after.at(index, Location{}) = *changed.as<Tensor>(); });
+      return {after, whole.offset};
+    }
+    const Value value = beside_tensor(change.by);
+    const Arg by = operand(value, change.update ? change.update->symbol : "=");
+    recorded(change.offset, [&] {
+      if (!change.update) after.at(index, Location{}) = by;
+      else if (change.update->update_part) (after.at(index, Location{}).*change.update->update_part)(by);
+      else after.at(index, Location{}) = change.update->record(std::as_const(after).at(index, Location{}), by);
+    });
+    return {after, whole.offset};
   }
 
   /// list.append(x), list.extend(y)
@@ -725,33 +798,21 @@ class Parser {
     return {after, offset};
   }
 
-  /// The token behind a name, or behind name[…], that begins at this one.
+  /// The token behind a name, or behind name[…][…], that begins at this one.
   std::size_t target_end(std::size_t at) const {
-    if (!peek(at + 1).is("[")) return at + 1;
+    std::size_t end = at + 1;
     int open = 0;
-    for (std::size_t k = at + 1; peek(k).kind != TokenKind::end && peek(k).kind != TokenKind::separator; ++k)
-      if ((open += opens(peek(k))) == 0) return k + 1;
-    return at + 1;
+    for (std::size_t k = end; (open > 0 || peek(k).is("[")) && peek(k).kind != TokenKind::end && peek(k).kind != TokenKind::separator; ++k)
+      if ((open += opens(peek(k))) == 0) end = k + 1;
+    return end;
   }
 
   /// name[mask] += expression
   Value update_part() {
-    Target target{.name = next()};
-    check_assignable(target.name);
-    const Token opening = next();
-    target.opening = opening.offset;
-    Tensor whole = assignable(target);
-    const std::vector<Index> index = indexes(opening);
+    const Target to = target();
+    if (const Value* before = variable(to.name.text); !before) unknown(to.name, /*variables=*/true);
     const Token symbol = next();
-    const Operator& row = *find_update(symbol);
-    const Value value = beside_tensor(expressions());
-    const Arg by = operand(value, symbol.text);
-    recorded(symbol.offset, [&] {
-      if (row.update_part) (whole.at(index, Location{}).*row.update_part)(by);
-      else whole.at(index, Location{}) = row.record(std::as_const(whole).at(index, Location{}), by);
-    });
-    assign(target.name, {whole, target.name.offset});
-    return {whole, target.name.offset};
+    return change(to, {find_update(symbol), symbol.offset, expressions()});
   }
 
   /// Scripts that begin as Python does.
@@ -965,18 +1026,6 @@ class Parser {
 
   std::string called_here(const Token& name, std::string_view what) const {
     return fmt::format("{}\n{}", what, point_at(text_, name.offset, fmt::format("{}() is called here", name.text)));
-  }
-
-  /// How many names and parts of names stand before an assignment's =, the last of them with or without a comma; 0 where the statement is none.
-  std::size_t targets() const {
-    for (std::size_t count = 1, at = 0;; ++count) {
-      if (peek(at).kind != TokenKind::name) return 0;
-      at = target_end(at);
-      if (peek(at).is("=")) return count;
-      if (!peek(at).is(",")) return 0;
-      ++at;
-      if (peek(at).is("=")) return count;
-    }
   }
 
   void check_assignable(const Token& name) const {
@@ -1361,9 +1410,14 @@ class Parser {
     Tuple items = {};
     std::set<std::string> names = {};
   };
+  static void add_names(const std::vector<Target>& targets, std::set<std::string>& names) {
+    for (const Target& target : targets)
+      if (target.inner.empty()) names.emplace(target.name.text);
+      else add_names(target.inner, names);
+  }
   /// What follows a `for`: names in list, conditions, further clauses.
   void clause(Comprehension& made) {
-    const std::vector<Token> names = loop_names(tokens_[at_ - 1]);
+    const Targets names = loop_names(tokens_[at_ - 1]);
     const std::vector<Value> values = items_of(disjunction());
     std::vector<std::size_t> conditions;
     while (is_word("if")) {
@@ -1373,7 +1427,7 @@ class Parser {
     }
     const std::size_t inner = is_word("for") ? at_ + 1 : 0;  // of a further clause
     if (inner == 0 && !peek().is("]") && !peek().is(")")) unexpected(peek());
-    for (const Token& name : names) made.names.emplace(name.text);
+    add_names(names.list, made.names);
     for (const Value& value : values) {
       name_item(names, value);
       const bool chosen = std::all_of(conditions.begin(), conditions.end(), [&](std::size_t condition) {
@@ -1671,7 +1725,8 @@ class Parser {
       if (!argument.keyword.empty()) return std::nullopt;
     if (name == "sum" && list.size() == 1) {
       const Tuple* items = list[0].value.as<Tuple>();
-      if (!items || !items->is_list || items->empty() || !items->front().as<Tensor>() || items->front().as<Tensor>()->ndim() == 0) return std::nullopt;
+      if (items && items->empty()) return Value{std::int64_t{0}, offset};
+      if (!items || !items->is_list || !items->front().as<Tensor>() || items->front().as<Tensor>()->ndim() == 0) return std::nullopt;
       Value total = items->front();
       for (std::size_t k = 1; k < items->size(); ++k) total = apply(*find_operator({.kind = TokenKind::symbol, .text = "+"}), offset, total, (*items)[k]);
       return total;
@@ -1868,18 +1923,19 @@ class Parser {
         return {std::move(parts), opening.offset};
       }
       if (index.size() == 1 && index[0].kind() == Index::Kind::slice) return {part_of(*tuple, index[0].slice(), opening), opening.offset};
-      if (index.size() == 1 && index[0].kind() == Index::Kind::places && index[0].places().ndim() == 0 && is_integer(index[0].places().dtype()))
-        return {(*tuple)[place_in(*tuple, whole_number({index[0].places(), opening.offset}), opening.offset)].is, opening.offset};
-      if (index.size() != 1 || index[0].kind() != Index::Kind::integer)
-        throw Fault{opening.offset, fmt::format("{} is indexed by one integer or slice", tuple->is_list ? "a list" : "a tuple")};
-      return {(*tuple)[place_in(*tuple, index[0].integer(), opening.offset)].is, opening.offset};
+      return {(*tuple)[place_in(*tuple, index, opening.offset)].is, opening.offset};
     }
     const auto* tensor = value.as<Tensor>();
     if (!tensor) throw Fault{opening.offset, fmt::format("{} cannot be indexed", kind_name(value))};
     return {recorded(opening.offset, [&] { return tensor->at(index, Location{}); }), opening.offset};
   }
 
-  static std::size_t place_in(const Tuple& tuple, std::int64_t given, std::size_t offset) {
+  /// A tensor of one integer without axes, which is a number as an index.
+  static bool is_place(const Index& index) { return index.kind() == Index::Kind::places && index.places().ndim() == 0 && is_integer(index.places().dtype()); }
+  static std::size_t place_in(const Tuple& tuple, const std::vector<Index>& index, std::size_t offset) {
+    if (index.size() != 1 || (index[0].kind() != Index::Kind::integer && !is_place(index[0])))
+      throw Fault{offset, fmt::format("{} is indexed by one integer or slice", tuple.is_list ? "a list" : "a tuple")};
+    const std::int64_t given = is_place(index[0]) ? whole_number({index[0].places(), offset}) : index[0].integer();
     const auto size = static_cast<std::int64_t>(tuple.size());
     const std::int64_t i = given < 0 ? given + size : given;
     if (i < 0 || i >= size) throw Fault{offset, fmt::format("index {} is out of range for {} of {}", given, tuple.is_list ? "a list" : "a tuple", size)};

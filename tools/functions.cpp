@@ -215,11 +215,20 @@ Value full_like_(const Arguments& a) {
   const Tensor like = a.tensor(0);
   return {full(a.given(5) ? a.shape(5) : like.shape(), a.operand(1), a.dtype(2).value_or(like.dtype()))};
 }
+/// A tensor without axes is a number there: how long the result is has to be known, so it is evaluated.
+Arg end_of_range(const Arguments& a, int parameter) {
+  const Value* value = a.given(parameter);
+  if (!value || !value->as<Tensor>() || value->as<Tensor>()->ndim() > 0) return a.operand(parameter);
+  if (is_whole_number(*value)) return {whole_number(*value), Location{}};
+  return is_floating(value->as<Tensor>()->dtype()) ? Arg(a.number(parameter, 0), Location{}) : a.operand(parameter);
+}
 Value arange_(const Arguments& a) {
-  const std::optional<DType> dtype = a.dtype(3);
-  if (a.given(2)) return {arange(a.operand(0), a.operand(1), a.operand(2), dtype)};
-  if (a.given(1)) return {arange(a.operand(0), a.operand(1), dtype)};
-  return {arange(a.operand(0), dtype)};
+  std::optional<DType> dtype = a.dtype(3);
+  const auto typed = [&](int parameter) { return a.given(parameter) ? a.given(parameter)->as<Tensor>() : nullptr; };
+  if (!dtype && typed(0) && typed(1) && typed(2)) dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype()), typed(2)->dtype());  // no number has a say
+  if (a.given(2)) return {arange(end_of_range(a, 0), end_of_range(a, 1), end_of_range(a, 2), dtype)};
+  if (a.given(1)) return {arange(end_of_range(a, 0), end_of_range(a, 1), dtype)};
+  return {arange(end_of_range(a, 0), dtype)};
 }
 
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DType>)> Value scan_as(const Arguments& a) {
@@ -580,15 +589,9 @@ Value unique_all_(const Arguments& a) {
 template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(parts_in(a, 1), Location{})}; }
 /// Of one array, or of several, written one after another.
 template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
-  const Tuple* several = a.given(0) ? a.given(0)->as<Tuple>() : nullptr;
-  const auto number = [](const Value& value) { return value.is_number(); };
-  if (!several || several->is_list || std::all_of(several->begin(), several->end(), number)) {
-    if (several && several->size() == 1 && !several->is_list) return {F(a.tensors(0)[0])};
-    return {F(a.operand(0))};
-  }
   std::vector<Tensor> results;
   for (const Tensor& tensor : a.tensors(0)) results.push_back(F(tensor));
-  return list(results);
+  return results.size() == 1 ? Value{results[0]} : list(results);
 }
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
@@ -619,10 +622,9 @@ Value meshgrid_(const Arguments& a) {
   }
   const std::string indexing = a.text(1, "xy");
   if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
-  const Value& first = *a.given(0);
-  if (const Tuple* only = first.as<Tuple>(); only && only->is_list && std::all_of(only->begin(), only->end(), [](const Value& item) { return item.is_number(); }))
-    return list(meshgrid({a.tensor(0)}, indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));  // one vector, written as a list
-  return list(meshgrid(a.tensors(0), indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
+  std::vector<Tensor> vectors = a.tensors(0);
+  for (Tensor& vector : vectors) vector = reshape(vector, Shape{-1});
+  return list(meshgrid(vectors, indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
 }
 Value sliding_window_view_(const Arguments& a) { return {sliding_window_view(a.operand(0), a.shape(1), a.axes(2))}; }
 Value diff_(const Arguments& a) {
@@ -743,9 +745,8 @@ Value histogram2d_(const Arguments& a) {
   return list({found.counts, found.x_edges, found.y_edges});
 }
 Value histogramdd_(const Arguments& a) {
-  Tensor points;  // a list is of one vector for each axis
-  if (const Tuple* vectors = a.given(0)->as<Tuple>(); vectors && !vectors->empty() && array_of(vectors->front(), a.function()).ndim() == 1 && vectors->front().as<Tensor>()) points = stack(a.tensors(0), 1, Location{});
-  else points = a.tensor(0);
+  Tensor points = a.tensor(0);
+  if (a.given(0)->as<Tuple>() && points.ndim() == 2) points = transpose(points);  // a list is of one vector for each axis
   if (points.ndim() == 1) points = reshape(points, {-1, 1});
   if (points.ndim() != 2) a.fail(0, "sample is a matrix, a point in each row");
   const HistogramDd found = histogramdd(points, bins_of(a, 1, static_cast<std::size_t>(points.shape()[1]), false), a.tensor(4), a.flag(3));
@@ -936,8 +937,9 @@ Value unwrap_(const Arguments& a) {
 Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
 Value multi_dot_(const Arguments& a) { return {multi_dot(a.tensors(0), Location{})}; }
 Value shape_(const Arguments& a) {
+  const Tensor x = a.tensor(0);  // which holds the shape
   Tuple sizes;
-  for (const std::int64_t size : a.tensor(0).shape()) sizes.push_back({size, a.given(0)->offset});
+  for (const std::int64_t size : x.shape()) sizes.push_back({size, a.given(0)->offset});
   return {std::move(sizes)};
 }
 Value size_(const Arguments& a) {

@@ -10,24 +10,23 @@
 namespace sinter::tools {
 namespace {
 
-/// Each element as NumPy writes it among the others, without the spaces before it.
+/// Each element as NumPy writes it among the others: of one width, with the spaces before and behind it.
 std::vector<std::string> elements(const Tensor& x, PrintOptions options) {
   options.threshold = std::numeric_limits<std::int64_t>::max();
   options.linewidth = std::numeric_limits<int>::max();
-  const std::string text = to_string(reshape(x, Shape{-1}), options);
+  const std::string text = to_string(reshape(x, Shape{-1}), options);  // [a b c]
+  const auto count = static_cast<std::size_t>(x.size());
   std::vector<std::string> words;
-  for (std::size_t begin = text.find_first_not_of("[] "); begin != std::string::npos;) {
-    const std::size_t end = std::min(text.find_first_of("[] ", begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = text.find_first_not_of("[] ", end);
-  }
+  const std::size_t width = count == 0 ? 0 : (text.size() - 1) / count;  // an element and what stands before it
+  for (std::size_t k = 0; k < count; ++k) words.push_back(text.substr(1 + k * width, width - 1));
   return words;
 }
 
-void pad_left(std::vector<std::string>& words) {
-  std::size_t width = 0;
-  for (const std::string& word : words) width = std::max(width, word.size());
-  for (std::string& word : words) word.insert(0, width - word.size(), ' ');
+/// The sign stands at the number, the j behind it.
+std::string imaginary_part(const std::string& word, bool minus) {
+  const std::size_t begin = word.find_first_not_of(' '), end = word.find_last_not_of(' ') + 1;
+  const bool nan = word.compare(begin, 3, "nan") == 0;
+  return word.substr(0, begin) + (minus && !nan ? "-" : "+") + word.substr(begin, end - begin) + "j" + word.substr(end);
 }
 
 /// Of an axis of more than two times `edge` elements those at its ends, and dots; 0: all.
@@ -70,17 +69,18 @@ void write(const std::vector<std::string>& words, const Shape& shape, std::size_
 
 std::string complex_text(const Complex& numbers, const PrintOptions& options) {
   const Tensor &re = numbers.re, &im = numbers.im;
-  std::vector<std::string> real = elements(re, options), imaginary = elements(abs(im), options);
+  std::vector<std::string> words = elements(re, options);
+  const std::vector<std::string> imaginary = elements(abs(im), options);
   const std::vector<bool> minus = signbit(im).to_vector<bool>(Location{});
-  for (std::size_t k = 0; k < imaginary.size(); ++k) imaginary[k].insert(0, minus[k] ? "-" : "+");
-  if (re.ndim() == 0) return "(" + real[0].substr(0, real[0].ends_with('.') ? real[0].size() - 1 : real[0].size()) + (imaginary[0].ends_with('.') ? imaginary[0].substr(0, imaginary[0].size() - 1) : imaginary[0]) + "j)";
-  pad_left(real);
-  pad_left(imaginary);
-  for (std::size_t k = 0; k < real.size(); ++k) real[k] += imaginary[k] + "j";
+  if (re.ndim() == 0) {
+    const auto without_point = [](std::string word) { return word.ends_with('.') ? word.substr(0, word.size() - 1) : word; };
+    return "(" + without_point(words[0]) + imaginary_part(without_point(imaginary[0]), minus[0]) + ")";
+  }
+  for (std::size_t k = 0; k < words.size(); ++k) words[k] += imaginary_part(imaginary[k], minus[k]);
   if (re.size() == 0) return to_string(re, options);
   std::string text;
   std::size_t next = 0;
-  write(real, re.shape(), 0, next, re.size() > options.threshold ? options.edgeitems : 0, options.linewidth, text);
+  write(words, re.shape(), 0, next, re.size() > options.threshold ? options.edgeitems : 0, options.linewidth, text);
   return text;
 }
 
