@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 
@@ -63,6 +64,45 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
   }
   says<sn::ShapeError>([] { sn::convolve(sn::ones({0}), sn::ones({2})); }, "convolve: vectors with elements are taken, not shape (0,)");
   says<sn::ShapeError>([] { sn::correlate(sn::ones({2, 2}), sn::ones({2})); }, "correlate: vectors with elements are taken, not shape (2, 2)");
+}
+
+TEST_CASE("what lies beside a vector has no part in its convolution, whatever it is convolved with") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType type : {DType::float16, DType::float32, DType::float64}) {
+    if (on_cuda() && type != DType::float32) continue;
+    for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{3, 2}, {5, 8}, {20, 9}, {10, 10}, {40, 32}, {33, 50}}) {
+      if (on_cuda() && n != 3 && n != 20) continue;
+      // Positive numbers, in one of them an infinity or NaN at one place: sums with it are that, all others finite.
+      for (const double special : {inf, nan}) {
+        for (const bool in_first : {false, true}) {
+          std::vector<double> a(static_cast<std::size_t>(n)), v(static_cast<std::size_t>(m)), full(a.size() + v.size() - 1);
+          for (double& x : a) x = static_cast<double>(rng() % 4 + 1);
+          for (double& x : v) x = static_cast<double>(rng() % 4 + 1);
+          std::vector<double>& one = in_first ? a : v;
+          one[rng() % one.size()] = special;
+          for (std::size_t i = 0; i < a.size(); ++i)
+            for (std::size_t k = 0; k < v.size(); ++k) full[i + k] += a[i] * v[k];
+          const auto equal = [&](const Tensor& got, std::int64_t begin, std::int64_t count) {
+            const auto list = sinter::testing::values(got);
+            REQUIRE(list.size() == static_cast<std::size_t>(count));
+            for (std::size_t k = 0; k < list.size(); ++k) {
+              CAPTURE(k);
+              const double want = full[static_cast<std::size_t>(begin) + k];
+              REQUIRE((std::isnan(want) ? std::isnan(list[k]) : list[k] == want));
+            }
+          };
+          const Tensor x = sn::astype(sn::from_pointer(a.data(), {n}), type), y = sn::astype(sn::from_pointer(v.data(), {m}), type);
+          const std::int64_t longer = std::max(n, m), shorter = std::min(n, m);
+          CAPTURE(n);
+          CAPTURE(m);
+          equal(sn::convolve(x, y), 0, n + m - 1);
+          equal(sn::convolve(x, y, sn::ConvolveMode::same), (shorter - 1) / 2, longer);
+          equal(sn::convolve(x, y, sn::ConvolveMode::valid), shorter - 1, longer - shorter + 1);
+          equal(sn::correlate(x, sn::flip(y), sn::ConvolveMode::full), 0, n + m - 1);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("inserted, erased, appended, cycled") {

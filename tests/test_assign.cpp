@@ -165,8 +165,48 @@ TEST_CASE("masks") {
   x(rows) = Tensor{{1, 2}, {3, 4}};  // a slice for each true
   CHECK(values(x) == std::vector<double>{1, 2, 2, 3, 3, 4});
   CHECK(values(sn::sum(x(rows))) == std::vector<double>{10});
+  x(rows) += Tensor{{10, 20}, {30, 40}};
+  CHECK(values(x) == std::vector<double>{11, 22, 2, 3, 33, 44});
+  x(rows) -= Tensor{{{1, 2}}};  // the same for each
+  CHECK(values(x) == std::vector<double>{10, 20, 2, 3, 32, 42});
+  x(rows) *= Tensor{{1}, {2}};
+  CHECK(values(x) == std::vector<double>{10, 20, 2, 3, 64, 84});
+  says<sn::ShapeError>([&] { x(rows) += sn::arange(3); }, "add: shapes (2, 2) and (3,) do not broadcast (axis -1: 2 against 3)");
+  says<sn::DTypeError>([&] { x(rows) += Tensor{{0.5}, {0.5}}; }, "add: float64 cannot take the place of int64; convert one of them with astype first");
   says<sn::ShapeError>([&] { x(rows) = sn::arange(3); }, "assign: shape (3,) does not broadcast to (2, 2), the shape of what is assigned to");
   says<sn::ShapeError>([&] { x(Tensor{true, false}) = 0; }, "index: a mask of shape (2,) does not fit shape (3, 2)");
+}
+
+TEST_CASE("masks with one operand for each element they choose") {
+  std::mt19937 rng(std::random_device{}());
+  for (int round = 0; round < 12; ++round) {
+    const auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float64, -2, 2));
+    const double least = round % 4 == 0 ? 3 : -1 + 0.5 * (round % 4);  // of round 0 none
+    std::vector<double> want = ref.v, operands;
+    for (double& v : want)
+      if (v > least) operands.push_back(std::uniform_real_distribution(0.5, 2.0)(rng));
+    const Tensor y = sn::from_pointer(operands.data(), {static_cast<std::int64_t>(operands.size())});
+    const auto changed = [&](auto f) {
+      std::vector<double> all = ref.v;
+      std::size_t n = 0;
+      for (double& v : all)
+        if (v > least) v = f(v, operands[n++]);
+      return all;
+    };
+    const Tensor mask = x > least;
+    Tensor sum = x, difference = x, product = x, quotient = x, own = x;
+    sum(mask) += y;
+    difference(mask) -= y;
+    product(mask) *= y;
+    quotient(mask) /= y;
+    own(own > least) += own(own > least);
+    CHECK(values(sum) == changed([](double a, double b) { return a + b; }));
+    CHECK(values(difference) == changed([](double a, double b) { return a - b; }));
+    CHECK(values(product) == changed([](double a, double b) { return a * b; }));
+    CHECK(values(quotient) == changed([](double a, double b) { return a / b; }));
+    CHECK(values(own) == changed([](double a, double) { return a + a; }));
+    CHECK(values(x) == ref.v);
+  }
 }
 
 TEST_CASE("types and shapes that do not fit") {

@@ -39,13 +39,24 @@ Tensor& in_place(Tensor& x, const char* op, Binary function, const Arg& other) {
   return x = Tensor(cast_in_place(site, result.node(), whole->dtype));
 }
 
-/// The shape without axes of size 1 in front that the part has not; ShapeError where it does not broadcast to the part.
-Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
-  Shape shape = given;
+bool broadcasts(const Shape& given, const Shape& part) {
+  if (given.size() > part.size()) return false;
+  for (std::size_t k = 0; k < given.size(); ++k)
+    if (given[k] != 1 && given[k] != part[part.size() - given.size() + k]) return false;
+  return true;
+}
+
+/// The shape without axes of size 1 in front that the part has not.
+Shape without_axes_in_front(Shape shape, const Shape& part) {
   while (shape.size() > part.size() && shape.front() == 1) shape.erase(shape.begin());
-  bool fits = shape.size() <= part.size();
-  for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = shape[k] == 1 || shape[k] == part[part.size() - shape.size() + k];
-  if (!fits) fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}, the shape of what is assigned to", to_string(given), to_string(part)));
+  return shape;
+}
+
+/// That shape; ShapeError where it does not broadcast to the part.
+Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
+  Shape shape = without_axes_in_front(given, part);
+  if (!broadcasts(shape, part))
+    fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}, the shape of what is assigned to", to_string(given), to_string(part)));
   return shape;
 }
 
@@ -183,13 +194,6 @@ Tensor over_all_axes(const Site& site, const Tensor& mask, const Shape& shape) {
 /// Each of the elements that a mask selects gets the same, however many they are: a value of this shape.
 Shape one_selected(const Tensor& mask, const Shape& whole) { return Shape(whole.begin() + mask.ndim(), whole.end()); }
 
-bool broadcasts(const Shape& given, const Shape& part) {
-  if (given.size() > part.size()) return false;
-  for (std::size_t k = 0; k < given.size(); ++k)
-    if (given[k] != 1 && given[k] != part[part.size() - given.size() + k]) return false;
-  return true;
-}
-
 /// The elements where the mask is true, looked up when somebody reads them.
 Tensor unread(const Tensor& whole, const Tensor& mask, Location where) {
   const Site site = site_of("index", where);
@@ -245,15 +249,18 @@ void Part::replace(const char* op, Tensor whole) {
 }
 
 void Part::update(const char* op, Binary function, const Arg& other) {
-  if (!is_mask(index_)) {
+  const Site site = site_of(op, other.where());
+  const bool by_mask = is_mask(index_);
+  const Shape each = by_mask ? one_selected(index_[0].places(), node_of(site, *whole_)->shape) : Shape();
+  const Shape given = without_axes_in_front(shape_of(site, other), each);
+  if (!by_mask || !broadcasts(given, each)) {  // of a mask: one for each element, as many as it has true, for which it is evaluated
     const Tensor value = function(Arg(*this, other.where()), other);
     return assign(op, Arg(value, other.where()));
   }
-  const Site site = site_of(op, other.where());
-  const Tensor whole(node_of(site, *whole_)), &mask = index_[0].places();
-  const Tensor wide = over_all_axes(site, mask, whole.shape());
-  fitting_shape(site, shape_of(site, other), one_selected(mask, whole.shape()));
-  const Tensor changed = function(Arg(whole, other.where()), other);
+  const Tensor whole(node_of(site, *whole_));
+  const Tensor wide = over_all_axes(site, index_[0].places(), whole.shape());
+  const Tensor fitting = other.is_tensor() ? other.tensor().reshape(given) : Tensor();
+  const Tensor changed = function(Arg(whole, other.where()), other.is_tensor() ? Arg(fitting, other.where()) : other);
   replace(op, where(Arg(wide, site.where), Tensor(cast_in_place(site, changed.node(), whole.dtype())), whole));
 }
 

@@ -33,32 +33,49 @@ struct Vectors {
   Tensor x, y;
 };
 
-// So many taps are written out, as a sum of shifted reads, which a kernel keeps in registers; each is guarded where x is padded, and from so many on it is
-// cheaper to lay out x with its padding first.
-constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 8;
+// So many taps are written out, as a sum of shifted reads, which a kernel keeps in registers; of fewer the reads beside x are guarded as well, and from so
+// many on it is cheaper to compute the places at the ends apart.
+constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 6;
 
-/// Sum over k of x[n + k] * y[k], wherever y fits.
-Tensor correlated_with_few(const Tensor& x, const Tensor& y) {
+/// Sum over k of x[n + k] * y[k], wherever y fits or reaches so far beyond x. What is beside x has no part in a sum: zeros there would be multiplied by
+/// taps that may be infinite.
+Tensor correlated_with_few(const Tensor& x, const Tensor& y, std::int64_t before, std::int64_t behind) {
   const DType type = y.dtype(), compute = traits(type).compute;  // 16-bit floats are rounded once
-  const Tensor wide = astype(x, compute), taps = astype(y, compute);
-  const std::int64_t places = x.size() - y.size() + 1;
+  const auto wide = [&](const Tensor& t) { return pad(t, {{before, behind}}); };
+  const Tensor all = wide(astype(x, compute)), met = wide(ones(x.shape(), DType::bool_)), taps = astype(y, compute);
+  const std::int64_t places = all.size() - y.size() + 1;
   Tensor total;
   for (std::int64_t k = 0; k < y.size(); ++k) {
-    const Tensor term = wide(Slice{k, k + places}) * taps(k);  // of bool it is "and", and the sum "or"
+    const Slice shifted{k, k + places};
+    Tensor term = all(shifted) * taps(k);  // of bool it is "and", and the sum "or"
+    if (is_floating(type) && before + behind > 0) term = where(met(shifted), term, 0);
     total = k == 0 ? term : total + term;
   }
   return astype(total, type);
 }
+/// The same with any number of taps, where y fits.
+Tensor correlated_inside(const Tensor& x, const Tensor& y) {
+  if (y.size() <= kFewTaps) return correlated_with_few(x, y, 0, 0);
+  const Tensor windows = sliding_window_view(x, {y.size()});
+  return is_bool(y.dtype()) ? any(windows & y, -1) : sum(windows * y, -1, false, y.dtype());
+}
+/// The same for the places where y lies beyond one end of x, of which it meets `end`.
+Tensor correlated_at_end(const Tensor& end, const Tensor& y, std::int64_t before, std::int64_t behind) {
+  const auto windows = [&](const Tensor& t) { return sliding_window_view(pad(t, {{before, behind}}), {y.size()}); };
+  if (is_bool(y.dtype())) return any(windows(end) & y, -1);
+  return sum(where(windows(ones(end.shape(), DType::bool_)), windows(end) * y, 0), -1, false, y.dtype());
+}
 
-/// y, the shorter, slides over x, which gets zeros before and behind: sum over k of x[n + k] * y[k].
+/// y, the shorter, slides over x and beyond its ends: sum over k of x[n + k] * y[k].
 Tensor correlated(const Tensor& x, const Tensor& y, ConvolveMode mode) {
-  const std::int64_t m = y.size();
+  const std::int64_t n = x.size(), m = y.size();
   const std::int64_t before = mode == ConvolveMode::full ? m - 1 : mode == ConvolveMode::same ? m / 2 : 0;
   const std::int64_t behind = mode == ConvolveMode::valid ? 0 : mode == ConvolveMode::same ? m - 1 - before : m - 1;
-  const Tensor wide = pad(x, {{before, behind}});
-  if (m <= kFewTaps) return correlated_with_few(m > kGuardedTaps && before + behind > 0 ? contiguous(wide) : wide, y);
-  const Tensor windows = sliding_window_view(wide, {m});
-  return is_bool(y.dtype()) ? any(windows & y, -1) : sum(windows * y, -1, false, y.dtype());
+  if (before + behind == 0) return correlated_inside(x, y);
+  if (m <= kGuardedTaps) return correlated_with_few(x, y, before, behind);
+  const Tensor laid = contiguous(x);
+  return concatenate({correlated_at_end(laid(Slice{0, m - 1}), y, before, 0), contiguous(correlated_inside(laid, y)),
+                      correlated_at_end(laid(Slice{n - m + 1, n}), y, 0, behind)});
 }
 
 /// n numbers 1 - n, 3 - n, ..., n - 1.
