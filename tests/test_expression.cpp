@@ -661,6 +661,7 @@ TEST_CASE("loops, conditions and lists that grow") {
   CHECK(message("raise ValueError('no'); x").find("ValueError: no") != std::string::npos);
   CHECK(message("for k in range(2):\n    k = 1\n  z = 2\nx").find("not indented as the others") != std::string::npos);
   CHECK(message("f'{n'").find("has no end") != std::string::npos);
+  CHECK(message("f'{s:#g}'").find("'#g' is no format of a float") != std::string::npos);
   CHECK(message("f'{n:q}'").find("'q' is no format of an integer") != std::string::npos);
   CHECK(message("math.sqrt(-1)").find("has no value there") != std::string::npos);
   CHECK(message("with open('f') as g:\n  x").find("np.errstate") != std::string::npos);

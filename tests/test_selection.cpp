@@ -404,6 +404,12 @@ TEST_CASE("places out of range, and what does not fit") {
   says<sn::ValueError>([&] { sn::histogram(sn::log(x)); }, "histogram: bins from -inf to -inf are not finite");
   says<sn::ValueError>([&] { sn::quantile(x, 1.5); }, "quantile: 1.5 is not in [0, 1]");
   says<sn::ValueError>([&] { sn::percentile(x, Tensor{50, 101}); }, "percentile: 101 is not in [0, 100]");
+  // Beside a height at infinity a line is drawn from the point that has one, and between two at infinity none.
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor four{0, 1, 2, 3};
+  CHECK(values(sn::interp(Tensor{0.5, 1.5, 2.0, 2.5, 3.0}, four, Tensor{0., 1., inf, 3.})) == std::vector<double>{0.5, inf, inf, inf, 3});
+  CHECK(values(sn::interp(Tensor{1.5, 2.5}, four, Tensor{0., 1., inf, inf})) == std::vector<double>{inf, inf});
+  CHECK(values(sn::interp(Tensor{0.5, 1.5}, four, Tensor{-inf, -inf, 1., 3.})) == std::vector<double>{-inf, -inf});
   says<sn::ShapeError>([&] { sn::interp(x, Tensor{1, 2}, Tensor{1}); }, "interp: xp and fp are vectors of one length, at least 1, not of shapes (2,) and (1,)");
   says<sn::ShapeError>([&] { sn::gradient(sn::zeros({1})); }, "gradient: a gradient of edge_order 1 needs 2 elements, axis -1 has 1");
 }

@@ -141,7 +141,7 @@ std::optional<std::string> by_format(const Value& value, std::string_view text, 
   Format format = *read_format;
   const auto is = [&](std::string_view types) { return format.type != 0 && types.find(format.type) != std::string_view::npos; };
   if (value.as<double>() || (value.is_number() && is("eEfFgG%"))) {
-    if (is("bcdosxX")) return std::nullopt;
+    if (is("bcdosxX") || (format.alternate && (format.type == 0 || is("gGn")))) return std::nullopt;  // '#' keeps zeros there, which fmt counts otherwise than Python
     return floating(operand(value, "format").as_double(), format, shown);
   }
   if (value.is_number()) {

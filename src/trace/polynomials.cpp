@@ -77,6 +77,7 @@ Tensor polysub(const Arg& a, const Arg& b) {
   return of_one_length(scope.site(), a, b, subtract);
 }
 Tensor polymul(const Arg& a, const Arg& b) {
+  // Zeros in front stay, unlike NumPy's: how many there are would have to be evaluated to know the size of the product.
   const Scope scope("polymul", a.where());
   return convolve(coefficients(scope.site(), a), coefficients(scope.site(), b));
 }

@@ -72,8 +72,8 @@ Tensor correlated(const Tensor& x, const Tensor& y, ConvolveMode mode) {
   const std::int64_t before = mode == ConvolveMode::full ? m - 1 : mode == ConvolveMode::same ? m / 2 : 0;
   const std::int64_t behind = mode == ConvolveMode::valid ? 0 : mode == ConvolveMode::same ? m - 1 - before : m - 1;
   if (before + behind == 0) return correlated_inside(x, y);
-  if (m <= kGuardedTaps) return correlated_with_few(x, y, before, behind);
-  const Tensor laid = contiguous(x);
+  const Tensor laid = contiguous(x);  // read by every tap
+  if (m <= kGuardedTaps) return correlated_with_few(laid, y, before, behind);
   return concatenate({correlated_at_end(laid(Slice{0, m - 1}), y, before, 0), contiguous(correlated_inside(laid, y)),
                       correlated_at_end(laid(Slice{n - m + 1, n}), y, 0, behind)});
 }

@@ -299,8 +299,11 @@ Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double
   const auto at = [&](const Tensor& t, const Tensor& index) { return Tensor(make_take(site, t.node(), index.node(), 0)); };
   Tensor result = heights(0);
   if (n > 1) {
-    const Tensor lower = at(points, begin), height = at(heights, begin);
-    const Tensor line = (at(heights, begin + 1) - height) / (at(points, begin + 1) - lower) * (x - lower) + height;
+    const Tensor lower = at(points, begin), upper = at(points, begin + 1), height = at(heights, begin), next = at(heights, begin + 1);
+    const Tensor slope = (next - height) / (upper - lower);
+    // Where an infinity makes it NaN, it is drawn from the other point; between two of the same height there is nothing to draw.
+    Tensor line = slope * (x - lower) + height;
+    line = where(isnan(line), where(height == next, height, slope * (x - upper) + next), line);
     result = where(x == lower, height, line);  // at a point itself no line is drawn: next to it one may end at infinity
   }
   // At the last point and beyond it, and before the first.
