@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <random>
 
 #include "trace/graph.hpp"
 
@@ -56,6 +58,8 @@ std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std:
       if (result.back() < 0) return refuse([] { return "a result's size would be negative"; });
     }
   }
+  for (std::size_t k = 0; k < held.size(); ++k)
+    if (held[k] < 0 && (sizes[k] < first[k] || sizes[k] > last[k])) return refuse([&] { return why[k]; });
   return values;
 }
 
@@ -158,6 +162,8 @@ class RuleFinder {
     SizeRules rules;
     rules.lows = std::move(lows);
     rules.held = sizes_;
+    rules.first.assign(sizes_.size(), 0);
+    rules.last.assign(sizes_.size(), std::numeric_limits<std::int64_t>::max());
     Sizes from;
     std::vector<std::size_t> free;
     for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
@@ -324,6 +330,69 @@ class RuleFinder {
 };
 
 }  // namespace
+
+namespace {
+
+constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
+
+/// The farthest size from `from` towards `end`, both included, up to which all that are looked at hold; near `from` and below kOneByOne all are.
+template <class Holds> std::int64_t farthest(std::int64_t from, std::int64_t end, Holds holds) {
+  const std::int64_t way = end < from ? -1 : 1;
+  std::int64_t good = from;
+  while (good != end) {
+    const bool near = std::abs(good - from) < kOneByOne || good <= kOneByOne;
+    std::int64_t next = good + way * (near ? 1 : std::max<std::int64_t>(1, good / 16));
+    if (way < 0 ? next < end : next > end) next = end;
+    if (!holds(next)) {
+      while (std::abs(next - good) > 1) {
+        const std::int64_t middle = good + (next - good) / 2;
+        (holds(middle) ? good : next) = middle;
+      }
+      return good;
+    }
+    good = next;
+  }
+  return good;
+}
+
+}  // namespace
+
+void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>& axes, const std::function<Look(const Sizes&)>& look) {
+  std::vector<std::size_t> free;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis)
+    if (rules.held[axis] < 0) free.push_back(axis);
+  for (const std::size_t axis : free) {
+    const auto holds = [&](std::int64_t size) {
+      Sizes other = sizes;
+      other[axis] = size;
+      return look(other) == Look::same;
+    };
+    rules.first[axis] = farthest(sizes[axis], std::min<std::int64_t>(2, sizes[axis]), holds);
+    rules.last[axis] = farthest(sizes[axis], std::max(kFarthest, sizes[axis]), holds);
+  }
+  const auto differs_somewhere = [&] {
+    std::minstd_rand numbers(1);
+    for (unsigned drawn = 0; drawn < 40; ++drawn) {
+      Sizes other = sizes;
+      for (std::size_t k = 0; k < free.size(); ++k) {
+        const std::int64_t low = rules.first[free[k]], high = rules.last[free[k]];
+        const double where = static_cast<double>(numbers()) / static_cast<double>(std::minstd_rand::max());
+        const double between = std::exp(std::lerp(std::log(static_cast<double>(low)), std::log(static_cast<double>(high)), where));
+        other[free[k]] = drawn < 16 ? (drawn >> (k % 4) & 1 ? high : low) : std::clamp(static_cast<std::int64_t>(between), low, high);
+      }
+      if (look(other) == Look::other) return true;
+    }
+    return false;
+  };
+  const auto as_planned = [&](std::size_t axis) { return rules.first[axis] == sizes[axis] && rules.last[axis] == sizes[axis]; };
+  while (free.size() > 1 && !std::all_of(free.begin(), free.end(), as_planned) && differs_somewhere())
+    for (const std::size_t axis : free) {  // half as far
+      rules.first[axis] = sizes[axis] - (sizes[axis] - rules.first[axis]) / 2;
+      rules.last[axis] = sizes[axis] + (rules.last[axis] - sizes[axis]) / 2;
+    }
+  for (const std::size_t axis : free)
+    rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}; beyond it decides otherwise, refuses, or was not looked at", axes[axis], rules.first[axis], rules.last[axis]);
+}
 
 SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {
   return RuleFinder(sizes, axes, record).find(std::move(lows));

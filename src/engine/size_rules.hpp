@@ -1,6 +1,8 @@
 // How the numbers of a recording follow from the sizes of its named axes, where the recording itself cannot be asked again. The rules are found by
 // recording at several sizes: they are sums of products of the sizes (3 * batch * seq, seq - 1), which every further recording has to agree
-// with; an axis whose size gives another structure, or numbers that are no such sums (a half, rounded), is held at the size that it has.
+// with; an axis whose size gives another structure, or numbers that are no such sums (a half, rounded), is held at the size that it has. A free
+// one serves the sizes between which the formula was looked at and found to be the same: it may decide by a size (an If, the smaller of two), and a
+// slice may end before it begins.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,7 +23,8 @@ inline constexpr std::size_t kMaxFreeAxes = 6;
 
 struct SizeRules {
   std::vector<std::int64_t> held;  // by named axis: the only size it may have; -1: it is free, and at least 2
-  std::vector<std::string> why;    // by named axis: why it is held
+  std::vector<std::string> why;    // by named axis: why it is held, or serves no more sizes
+  std::vector<std::int64_t> first, last;  // by named axis: what a free one serves
   std::vector<std::int64_t> lows;  // of the symbols: sizes are at least 2, starts of slices 1
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   struct Literal {
@@ -56,6 +59,13 @@ struct Sample {
 };
 /// What each view and each part that is chosen leaves of its operand: a plan must not be run where that is less than nothing.
 std::vector<Sample::Room> room_of(const trace::Graph& graph);
+
+/// What the formula is at other sizes than a plan's.
+enum class Look : std::uint8_t { same, other, refused };
+/// Narrows what free axes serve to the sizes at which the formula does what the rules say: one by one near the plan's own and to 64, then in steps of some
+/// percent, and of several names together at corners and between. What decides by a threshold is found where it is; what comes and goes
+/// between two steps is not.
+void narrow(SizeRules& rules, const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, const std::function<Look(const std::vector<std::int64_t>& sizes)>& look);
 
 /// The rules of a plan that was made at `sizes` of these axes. `record` gives nothing for sizes that the formula does not take (then `taken` is false), or
 /// that give another structure or other contents of its leaves.
