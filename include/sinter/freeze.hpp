@@ -73,8 +73,9 @@ class Function {
 
   /// Writes the function to a file: its plans, machine code, and what it has captured. For sizes other than those that its plans were made with, a
   /// loaded function relies on rules that are found now by recording the formula at several sizes: an axis is free where all numbers of the recording
-  /// are sums of products of the named axes' sizes, and the same operations result. So a formula must not do something else at some sizes
-  /// (if (x.size(0) > 1000) ...) unless plans were prepared for each. Throws IoError, and ValueError for a function that was loaded itself.
+  /// are sums of products of the named axes' sizes, and the same operations result. A formula that does something else at some sizes
+  /// (if (x.size(0) > 1000) ...) is found out and served up to there; one that does so between two sizes that are looked at (up to 64 each, then
+  /// every sixteenth further) and not at these is not, and must have plans prepared for each. Throws IoError, and ValueError for a function that was loaded itself.
   void save(std::string_view path, Location where = Location::current()) const;
   /// Reads a function without its formula, for the present device. No compiler is opened. The file is mapped, and checked for damage; it holds machine
   /// code, and has to be trusted as a program has. Throws IoError for one that is

@@ -418,12 +418,14 @@ FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Site& site) 
       if (!values) return Look::refused;
       if (!same_contents(*made.leaves, *to.leaves) || made.values.shapes != values->shapes) return Look::other;
       if (made.structure == plan.structure) return made.values == *values ? Look::same : Look::other;
-      // A size that is another number of the formula too is one symbol with it. The operations tell.
+      std::vector<std::int64_t> symbols = values->symbols;  // apart from each other where the plan was made
+      std::sort(symbols.begin(), symbols.end());
+      if (std::adjacent_find(symbols.begin(), symbols.end()) == symbols.end()) return Look::other;
       const auto alike = [](const trace::Node& a, const trace::Node& b) {
         return a.op == b.op && a.dtype == b.dtype && a.inputs == b.inputs && a.shape.size() == b.shape.size();
       };
       const auto &here = made.graph.nodes, &there = again.graph.nodes;
-      return std::equal(here.begin(), here.end(), there.begin(), there.end(), alike) ? Look::same : Look::other;
+      return std::equal(here.begin(), here.end(), there.begin(), there.end(), alike) ? Look::same : Look::unclear;
     } catch (const InternalError&) {
       throw;
     } catch (const Error&) {

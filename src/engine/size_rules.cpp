@@ -335,22 +335,25 @@ namespace {
 
 constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
 
-/// The farthest size from `from` towards `end`, both included, up to which all that are looked at hold; near `from` and below kOneByOne all are.
-template <class Holds> std::int64_t farthest(std::int64_t from, std::int64_t end, Holds holds) {
+/// The farthest size from `from` towards `end`, both included, that is the same, as all that are looked at on the way are, or unclear; near `from` and below
+/// kOneByOne each is.
+template <class At> std::int64_t farthest(std::int64_t from, std::int64_t end, At look_at) {
   const std::int64_t way = end < from ? -1 : 1;
   std::int64_t good = from;
-  while (good != end) {
-    const bool near = std::abs(good - from) < kOneByOne || good <= kOneByOne;
-    std::int64_t next = good + way * (near ? 1 : std::max<std::int64_t>(1, good / 16));
+  for (std::int64_t at = from; at != end;) {
+    const bool near = std::abs(at - from) < kOneByOne || at <= kOneByOne;
+    std::int64_t next = at + way * (near ? 1 : std::max<std::int64_t>(1, at / 16));
     if (way < 0 ? next < end : next > end) next = end;
-    if (!holds(next)) {
+    const Look look = look_at(next);
+    if (look == Look::other || look == Look::refused) {
       while (std::abs(next - good) > 1) {
         const std::int64_t middle = good + (next - good) / 2;
-        (holds(middle) ? good : next) = middle;
+        (look_at(middle) == Look::same ? good : next) = middle;
       }
       return good;
     }
-    good = next;
+    at = next;
+    if (look == Look::same) good = next;
   }
   return good;
 }
@@ -362,13 +365,13 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
   for (std::size_t axis = 0; axis < sizes.size(); ++axis)
     if (rules.held[axis] < 0) free.push_back(axis);
   for (const std::size_t axis : free) {
-    const auto holds = [&](std::int64_t size) {
+    const auto look_at = [&](std::int64_t size) {
       Sizes other = sizes;
       other[axis] = size;
-      return look(other) == Look::same;
+      return look(other);
     };
-    rules.first[axis] = farthest(sizes[axis], std::min<std::int64_t>(2, sizes[axis]), holds);
-    rules.last[axis] = farthest(sizes[axis], std::max(kFarthest, sizes[axis]), holds);
+    rules.first[axis] = farthest(sizes[axis], std::min<std::int64_t>(2, sizes[axis]), look_at);
+    rules.last[axis] = farthest(sizes[axis], std::max(kFarthest, sizes[axis]), look_at);
   }
   const auto differs_somewhere = [&] {
     std::minstd_rand numbers(1);

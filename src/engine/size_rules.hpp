@@ -60,8 +60,8 @@ struct Sample {
 /// What each view and each part that is chosen leaves of its operand: a plan must not be run where that is less than nothing.
 std::vector<Sample::Room> room_of(const trace::Graph& graph);
 
-/// What the formula is at other sizes than a plan's.
-enum class Look : std::uint8_t { same, other, refused };
+/// What the formula is at other sizes than a plan's. `unclear`: two of its sizes are one number there, which makes another recording of it.
+enum class Look : std::uint8_t { same, other, refused, unclear };
 /// Narrows what free axes serve to the sizes at which the formula does what the rules say: one by one near the plan's own and to 64, then in steps of some
 /// percent, and of several names together at corners and between. What decides by a threshold is found where it is; what comes and goes
 /// between two steps is not.
