@@ -8,9 +8,9 @@
 #include <functional>
 #include <random>
 
+#include "draws.hpp"
 #include "onnx_builder.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
 
@@ -24,15 +24,6 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-unsigned seed() {
-  static const unsigned chosen = testing::test_seed();
-  return chosen;
-}
-std::mt19937& rng() {
-  static std::mt19937 generator(seed());
-  return generator;
-}
-
 /// A file that goes with the test.
 struct File {
   fs::path path;
@@ -43,7 +34,7 @@ struct File {
 
 std::vector<float> floats(std::size_t count, float low = -1, float high = 1) {
   std::vector<float> list(count);
-  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(rng());
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(testing::numbers());
   return list;
 }
 
@@ -71,7 +62,6 @@ double difference(const Tensor& got, const Doubles& want) {
 
 /// Recorded, frozen, and out of a file.
 void check_all_ways(const Network& network, const std::vector<Tensor>& inputs, const Doubles& want) {
-  INFO("SINTER_TEST_SEED=", seed());
   File onnx("network.onnx"), plan("network.plan");
   const Model model = Model::load(network.file.save(onnx.path)), plain = Model::load(onnx.text(), {.rewrite = false});
   CHECK(difference(model(inputs)[0], want) < 2e-5);

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "draws.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/freeze.hpp"
 #include "sinter/profile.hpp"
@@ -32,18 +32,9 @@ bool switched_off(const char* variable) {
 bool replays() { return testing::on_cuda(); }
 bool graphs() { return replays() && !switched_off("SINTER_EMULATOR_GRAPHS"); }
 
-unsigned seed() {
-  static const unsigned chosen = testing::test_seed();
-  return chosen;
-}
-std::mt19937& rng() {
-  static std::mt19937 generator(seed());
-  return generator;
-}
-
 std::vector<float> numbers(std::int64_t count, float low = -1, float high = 1) {
   std::vector<float> list(static_cast<std::size_t>(count));
-  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(rng());
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(testing::numbers());
   return list;
 }
 Tensor random_tensor(const Shape& shape, float low = -1, float high = 1) { return from_span(numbers(element_count(shape), low, high), shape); }
@@ -93,7 +84,6 @@ std::vector<double> doubles(const std::vector<float>& x) { return {x.begin(), x.
 }  // namespace
 
 TEST_CASE("one kernel: other literals, other contents" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   for (int k = 0; k < 6; ++k) {
     const std::vector<float> x = numbers(1000);
     const float factor = 1.5f + static_cast<float>(k), more = 0.25f * static_cast<float>(k + 1);
@@ -114,7 +104,6 @@ TEST_CASE("one kernel: other literals, other contents" * doctest::skip(losing)) 
 }
 
 TEST_CASE("several kernels are one graph, whose kernels run in any order that their values allow" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   constexpr std::size_t kRows = 12, kColumns = 40;
   const Function frozen = freeze([](const Tensor& x) { return normalised(x, 3); }, {{DType::float32, {12, 40}, "x"}});
   for (int k = 0; k < 5; ++k) {
@@ -139,7 +128,6 @@ TEST_CASE("several kernels are one graph, whose kernels run in any order that th
 }
 
 TEST_CASE("a value that goes round: what one run gives is what the next reads" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   constexpr std::size_t kRows = 8, kColumns = 24;
   const std::vector<float> x = numbers(kRows * kColumns);
   const Function frozen = freeze([](const Tensor& y) { return normalised(y, 2); }, {{DType::float32, {8, 24}, "y"}});
@@ -188,15 +176,14 @@ std::vector<Tensor> program(unsigned chosen, const std::vector<Tensor>& inputs, 
 }  // namespace
 
 TEST_CASE("programs drawn by chance: every later evaluation gives the first one's bits, and a step by step one's" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   constexpr std::int64_t kSide = 16;
   const int programs = testing::on_cuda() ? 5 : 40;
   for (int p = 0; p < programs; ++p) {
-    const unsigned chosen = rng()();
+    const unsigned chosen = testing::numbers()();
     CAPTURE(chosen);
     const std::vector<Tensor> first{random_tensor({kSide, kSide}), random_tensor({kSide, kSide})}, second{random_tensor({kSide, kSide}), random_tensor({kSide, kSide})};
     std::vector<std::int64_t> list(kSide);
-    for (auto& place : list) place = static_cast<std::int64_t>(rng()() % kSide);
+    for (auto& place : list) place = static_cast<std::int64_t>(testing::numbers()() % kSide);
     const Tensor places = from_span(list);
     const auto compute = [&](const std::vector<Tensor>& inputs) {
       const auto wanted = program(chosen, inputs, places);
@@ -218,7 +205,6 @@ TEST_CASE("programs drawn by chance: every later evaluation gives the first one'
 }
 
 TEST_CASE("results that share memory: one that is kept stays as it is, and all comes back with the last" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   const Tensor x = random_tensor({64, 256});
   eval(x);
   const auto step = [&](float factor) {
@@ -251,7 +237,6 @@ TEST_CASE("results that share memory: one that is kept stays as it is, and all c
 }
 
 TEST_CASE("a small result does not hold a large one's memory" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   const Tensor x = random_tensor({256, 1024});
   eval(x);
   std::vector<Tensor> losses;
@@ -267,7 +252,6 @@ TEST_CASE("a small result does not hold a large one's memory" * doctest::skip(lo
 }
 
 TEST_CASE("sizes that alternate, and more of them than are remembered" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   for (const std::vector<std::size_t>& sizes : {std::vector<std::size_t>{24, 40}, {20, 24, 28, 32, 36, 40, 44}})
     for (int round = 0; round < 3; ++round)
       for (const std::size_t rows : sizes) {
@@ -279,7 +263,6 @@ TEST_CASE("sizes that alternate, and more of them than are remembered" * doctest
 }
 
 TEST_CASE("an index out of range is told in a repeated evaluation too" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   const Tensor x = random_tensor({10, 4});
   for (int k = 0; k < 6; ++k) {
     const std::vector<std::int64_t> list{1, k == 4 ? 10 : 9, 3};
@@ -290,7 +273,6 @@ TEST_CASE("an index out of range is told in a repeated evaluation too" * doctest
 }
 
 TEST_CASE("what the host computes in the device's stead lies between kernels that are repeated" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   for (int k = 0; k < 4; ++k) {
     const Tensor a = random_tensor({5, 5});
     const Tensor spd = matmul(a, transpose(a)) + eye(5).astype(DType::float32) * 4.f, l = cholesky(spd), back = matmul(l, transpose(l)) - spd;
@@ -302,7 +284,6 @@ TEST_CASE("what the host computes in the device's stead lies between kernels tha
 }
 
 TEST_CASE("several threads repeat the same plans, each with its own values" * doctest::skip(losing)) {
-  INFO("SINTER_TEST_SEED=", seed());
   constexpr int kThreads = 4, kTimes = 6;
   constexpr std::size_t kRows = 6, kColumns = 20;
   const Function frozen = freeze([](const Tensor& x) { return normalised(x, 2); }, {{DType::float32, {6, 20}, "x"}});

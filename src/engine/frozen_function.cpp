@@ -396,41 +396,39 @@ FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Site& site) 
   to.leaves = again.leaves;
   std::vector<std::int64_t> lows;
   for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
-  to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
+  const auto made_at = [&](const AxisSizes& sizes) -> std::optional<Outlined> {  // nothing where the formula does not take them
     try {
-      const Outlined made = outline(record(sizes, site.where), site.where);
-      if (made.structure != plan.structure || !same_contents(*made.leaves, *to.leaves)) return {};
-      Sample sample{made.values, {}, room_of(made.graph)};
-      for (const auto& node : made.graph.nodes)
-        if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
-      return sample;
+      return outline(record(sizes, site.where), site.where);
     } catch (const InternalError&) {
       throw;
     } catch (const Error&) {
-      taken = false;
       return {};
     }
+  };
+  to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
+    const auto made = made_at(sizes);
+    taken = made.has_value();
+    if (!made || made->structure != plan.structure || !same_contents(*made->leaves, *to.leaves)) return {};
+    Sample sample{made->values, {}, room_of(made->graph)};
+    for (const auto& node : made->graph.nodes)
+      if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
+    return sample;
   });
   narrow(*to.rules, plan.sizes, axes_, [&](const AxisSizes& sizes) {
-    try {
-      const Outlined made = outline(record(sizes, site.where), site.where);
-      const auto values = to.rules->at(sizes);
-      if (!values) return Look::refused;
-      if (!same_contents(*made.leaves, *to.leaves) || made.values.shapes != values->shapes) return Look::other;
-      if (made.structure == plan.structure) return made.values == *values ? Look::same : Look::other;
-      std::vector<std::int64_t> symbols = values->symbols;  // apart from each other where the plan was made
-      std::sort(symbols.begin(), symbols.end());
-      if (std::adjacent_find(symbols.begin(), symbols.end()) == symbols.end()) return Look::other;
-      const auto alike = [](const trace::Node& a, const trace::Node& b) {
-        return a.op == b.op && a.dtype == b.dtype && a.inputs == b.inputs && a.shape.size() == b.shape.size();
-      };
-      const auto &here = made.graph.nodes, &there = again.graph.nodes;
-      return std::equal(here.begin(), here.end(), there.begin(), there.end(), alike) ? Look::same : Look::unclear;
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error&) {
-      return Look::refused;
-    }
+    const auto values = to.rules->at(sizes);
+    if (!values) return Look::refused;
+    const auto made = made_at(sizes);
+    if (!made) return Look::refused;
+    if (!same_contents(*made->leaves, *to.leaves) || made->values.shapes != values->shapes) return Look::other;
+    if (made->structure == plan.structure) return made->values == *values ? Look::same : Look::other;
+    std::vector<std::int64_t> symbols = values->symbols;  // apart from each other where the plan was made
+    std::sort(symbols.begin(), symbols.end());
+    if (std::adjacent_find(symbols.begin(), symbols.end()) == symbols.end()) return Look::other;
+    const auto alike = [](const trace::Node& a, const trace::Node& b) {
+      return a.op == b.op && a.dtype == b.dtype && a.inputs == b.inputs && a.shape.size() == b.shape.size();
+    };
+    const auto &here = made->graph.nodes, &there = again.graph.nodes;
+    return std::equal(here.begin(), here.end(), there.begin(), there.end(), alike) ? Look::same : Look::unclear;
   });
   return to;
 }
