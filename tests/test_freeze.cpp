@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
+#include "draws.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 #include "sinter/freeze.hpp"
 #include "sinter/profile.hpp"
 
@@ -20,18 +20,9 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
 
-unsigned seed() {
-  static const unsigned chosen = testing::test_seed();
-  return chosen;
-}
-std::mt19937& rng() {
-  static std::mt19937 generator(seed());
-  return generator;
-}
-
 Tensor random_tensor(const Shape& shape, float low = -1, float high = 1) {
   std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(rng());
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(testing::numbers());
   return from_span(list, shape);
 }
 
@@ -43,7 +34,6 @@ void check_near(const Tensor& got, const Tensor& want, double tolerance = 1e-5) 
   for (std::size_t i = 0; i < a.size(); ++i)
     if (std::isnan(a[i]) || std::isnan(b[i])) worst = std::max(worst, std::isnan(a[i]) == std::isnan(b[i]) ? 0 : 1e300);  // the mean of nothing
     else worst = std::max(worst, std::fabs(a[i] - b[i]) / (1 + std::fabs(b[i])));
-  INFO("SINTER_TEST_SEED=", seed());
   CHECK(worst <= tolerance);
 }
 

@@ -12,9 +12,9 @@
 #include <fstream>
 #include <random>
 
+#include "draws.hpp"
 #include "mutations.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 #include "sinter/freeze.hpp"
 
 using namespace sinter;
@@ -24,18 +24,9 @@ namespace {
 
 std::string self;
 
-unsigned seed() {
-  static const unsigned chosen = testing::test_seed();
-  return chosen;
-}
-std::mt19937& rng() {
-  static std::mt19937 generator(seed());
-  return generator;
-}
-
 Tensor random_tensor(const Shape& shape) {
   std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(rng());
+  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(testing::numbers());
   return from_span(list, shape);
 }
 
@@ -45,7 +36,6 @@ void check_near(const Tensor& got, const Tensor& want) {
   const auto a = got.astype(DType::float64).to_vector<double>(), b = want.astype(DType::float64).to_vector<double>();
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? 1e300 : std::fabs(a[i] - b[i]) / (1 + std::fabs(b[i])));
-  INFO("SINTER_TEST_SEED=", seed());
   CHECK(worst <= 1e-4);
 }
 
@@ -264,8 +254,7 @@ TEST_CASE("files that are cut short, changed, or something else are refused") {
     damaged.write(other);
     CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
   }
-  const auto pick = [&](std::size_t low, std::size_t high) { return std::uniform_int_distribution<std::size_t>(low, high)(rng()); };
-  INFO("SINTER_TEST_SEED=", seed());
+  const auto pick = [&](std::size_t low, std::size_t high) { return std::uniform_int_distribution<std::size_t>(low, high)(testing::numbers()); };
   for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 97) {
     damaged.write(whole.substr(0, length));
     CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
@@ -379,7 +368,7 @@ TEST_CASE("random formulas: a plan is right at every size that it serves, howeve
   int served = 0;
   for (int round = 0, drawn = 0; round < formulas && drawn < 4 * formulas; ++round, ++drawn) {
     std::vector<unsigned> program;
-    for (int k = 0; k < 7; ++k) program.push_back(std::uniform_int_distribution<unsigned>()(rng()));
+    for (int k = 0; k < 7; ++k) program.push_back(std::uniform_int_distribution<unsigned>()(testing::numbers()));
     std::string text;
     const auto body = [&](const std::vector<Tensor>& in) {
       Tensor x = in[0];
@@ -417,7 +406,7 @@ TEST_CASE("random formulas: a plan is right at every size that it serves, howeve
     }
     const Function g = saved_and_loaded(f, file);
     for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{6, 20}, {2, 2}, {3, 7}, {7, 3}, {20, 6}, {33, 2}, {2, 65}, {17, 31}, {5, 5}, {40, 20}}) {
-      INFO("SINTER_TEST_SEED=", seed(), " formula ", round, ": ", text, " at a = ", a, ", b = ", b, "\n", g.serves()[0]);
+      INFO("formula ", round, ": ", text, " at a = ", a, ", b = ", b, "\n", g.serves()[0]);
       const std::vector<Tensor> in{random_tensor({a, b, 5})};
       const auto got = called(g, in);
       if (got.empty()) continue;
@@ -469,7 +458,7 @@ TEST_CASE("whatever a file says under a good checksum, it is refused, or gives r
   eval(in);
   CHECK(Function::load(file.text())(in).size() == 5);
   File mine("forged_mutation.plan");
-  const auto outcomes = testing::try_mutations(testing::mutations_or(2000), std::uniform_int_distribution<unsigned>()(rng()), [&](std::uint64_t mutation) {
+  const auto outcomes = testing::try_mutations(testing::mutations_or(2000), std::uniform_int_distribution<unsigned>()(testing::numbers()), [&](std::uint64_t mutation) {
     std::mt19937_64 numbers(mutation);
     mine.write(forged(whole, numbers));
     const std::vector<Tensor> got = Function::load(mine.text())(in);
