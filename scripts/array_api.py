@@ -20,8 +20,14 @@ def declared(name):
     return re.search(rf"^(?! )(?:inline |template <[^\n]*>\s*)?[\w:<>, ]+ {name}\(", HEADERS, re.M) is not None
 
 
+# Where the builder's body does more than call the function of C++.
+SPELT = {"asarray": "Tensor", "concat": "concatenate", "trace": "matrix_trace"}
+
+
 def of_library(name, builder):
     """The C++ function behind a row: of its name, the one its builder names, or the first one that the builder's body calls."""
+    if name in SPELT:
+        return f"`{SPELT[name]}`"
     if declared(name):
         return f"`{name}`"
     inside = re.search(r"<([\w:]+)", builder)

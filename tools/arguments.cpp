@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "complex_numbers.hpp"
 #include "lexer.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
@@ -24,7 +25,9 @@ std::string signature(const std::vector<Parameter>& parameters) {
 
 std::string_view kind_name(const Value& value) {
   constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
-                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1", "a function", "a slice"};
+                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1", "a function", "a slice", "a complex type", "a dictionary"};
+  if (value.is_complex()) return "complex";
+  if (value.as<Dictionary>() && value.as<Dictionary>()->is_set) return "a set";
   return names[value.is.index()];
 }
 
@@ -232,25 +235,8 @@ DType dtype_of(const Value& value, std::string_view parameter, std::string_view 
                                         text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : "")};
 }
 
-/// Functions whose value of complex numbers is that of their real and that of their imaginary parts.
-bool goes_by_parts(std::string_view name) {
-  constexpr std::string_view names[] = {"ascontiguousarray", "broadcast_to", "contiguous", "copy", "cumsum", "diff", "expand_dims", "fftshift", "flatten", "flip", "fliplr",
-                                        "flipud", "ifftshift", "matrix_transpose", "mean", "moveaxis", "negative", "permute_dims", "positive", "ravel", "repeat", "reshape",
-                                        "roll", "rot90", "squeeze", "sum", "swapaxes", "take", "tile", "transpose"};
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
-  if (!arguments.empty() && arguments[0].value.is_complex() && goes_by_parts(function.name)) {
-    Tuple parts;
-    parts.is_complex = true;
-    for (const Value& part : *arguments[0].value.as<Tuple>()) {
-      std::vector<Argument> of_part = arguments;
-      of_part[0].value = part;
-      parts.push_back(call(function, std::move(of_part), offset));
-    }
-    return {std::move(parts), offset};
-  }
+  if (std::optional<Value> complex = complex_call(function, arguments, offset)) return *std::move(complex);
   Value result = function.build(Arguments(function, std::move(arguments), offset));
   result.offset = offset;
   return result;

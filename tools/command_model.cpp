@@ -1,5 +1,6 @@
 // sinter run, sinter check, sinter compile: a trained model, or its plan, on .npy files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -118,8 +119,8 @@ std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& re
   return sizes;
 }
 
-/// NAME=FILE.npy or NAME=NUMBER; a model's names may hold anything but =.
-std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values) {
+/// NAME=FILE.npy or NAME=NUMBER; a model's names may hold anything but =. `sizes` are those of inputs that are made up, where the request says no others.
+std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values, std::map<std::string, std::int64_t> sizes) {
   std::map<std::string, Tensor> inputs;
   for (const std::string& argument : request.bindings) {
     const std::size_t equals = argument.find('=');
@@ -128,7 +129,6 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
     if (!inputs.emplace(name, load_npy(argument.substr(equals + 1), Location{})).second) throw ValueError(fmt::format("'{}' is given twice", name));
   }
   if (!request.random) return inputs;
-  std::map<std::string, std::int64_t> sizes;
   for (const auto& [name, list] : sizes_of(request)) sizes[name] = list.front();
   std::uint64_t seed = 0;
   for (const ModelValue& input : values)
@@ -148,12 +148,13 @@ Model load_model(const ModelRequest& request) {
 /// What can be run by names: a model, or its plan.
 struct Runnable {
   std::vector<ModelValue> inputs;
+  std::map<std::string, std::int64_t> sizes;  // that it was planned for first
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
   std::function<std::string(const std::map<std::string, Tensor>& results)> explain;
 };
 
 Runnable runnable(const Model& model) {
-  return {model.inputs(), [model](const auto& inputs) { return model.run(inputs, {}); },
+  return {model.inputs(), {}, [model](const auto& inputs) { return model.run(inputs, {}); },
           [](const std::map<std::string, Tensor>& results) {
             std::vector<Tensor> all;
             for (const auto& [name, tensor] : results) all.push_back(tensor);
@@ -171,7 +172,11 @@ std::vector<ModelValue> inputs_of(const Function& function) {
 }
 
 Runnable runnable(const Function& function) {
-  return {inputs_of(function),
+  std::map<std::string, std::int64_t> sizes;
+  for (const InputSpec& spec : function.inputs())
+    for (const AxisSize& axis : spec.shape)
+      if (!axis.name.empty()) sizes[axis.name] = axis.size;
+  return {inputs_of(function), sizes,
           [function](const std::map<std::string, Tensor>& inputs) {
             std::vector<Tensor> ordered;
             for (const InputSpec& spec : function.inputs()) {
@@ -225,13 +230,48 @@ void print_figures(const Function& function) {
   }
 }
 
+/// For the sizes that are asked for; what was chosen for names that nothing was said about is printed. `single`: where nothing was said at all, for one
+/// picture or sentence too, which is a plan by itself.
+Function planned(const ModelRequest& request, const Model& model, bool single) {
+  const auto sizes = sizes_of(request);
+  std::vector<std::string> unsaid;
+  for (const ModelValue& input : model.inputs())
+    for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis) {
+      const ModelSize& size = (*input.shape)[axis];
+      const std::string name = size.symbol.empty() ? fmt::format("{}.{}", input.name, axis) : size.symbol;
+      if (!size.size && !sizes.contains(name) && std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) unsaid.push_back(name);
+    }
+  if (unsaid.empty()) return freeze(model, sizes, Location{});
+  const std::string advice = fmt::format("--size {0}=8, {0}=1,8 or {0}=1..64 says for which sizes", unsaid[0]);
+  try {
+    const Function function = freeze(model, sizes, Location{});
+    std::map<std::string, std::string> chosen;
+    for (const InputSpec& spec : function.inputs())
+      for (const AxisSize& axis : spec.shape) chosen[axis.name] = fmt::format("{} = {}", axis.name, axis.size);
+    const AxisSize* batch = function.inputs().front().shape.empty() ? nullptr : &function.inputs().front().shape.front();
+    if (single && sizes.empty() && batch && !batch->name.empty()) {
+      try {
+        function.prepare({{batch->name, 1}}, Location{});
+        chosen[batch->name] += " and 1";
+      } catch (const ShapeError&) {  // it takes no single one
+      }
+    }
+    std::vector<std::string> list;
+    for (const std::string& name : unsaid) list.push_back(chosen[name]);
+    fmt::print("sizes    planned for {}, as nothing else was asked for: {}\n", fmt::join(list, ", "), advice);
+    return function;
+  } catch (const ShapeError& error) {
+    throw ShapeError(fmt::format("{}; nothing was said about {}: {}", error.what(), fmt::join(unsaid, ", "), advice));
+  }
+}
+
 }  // namespace
 
 int compile_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point start = Clock::now();
   const Counters before = counters();
-  const Function function = freeze(load_model(request), sizes_of(request), Location{});
+  const Function function = planned(request, load_model(request), true);
   function.save(request.out, Location{});
   const double took = milliseconds(start);
   const Counters after = counters();
@@ -246,7 +286,7 @@ int compile_model(const ModelRequest& request) {
 int explain_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Model model = load_model(request);
-  const Function function = freeze(model, sizes_of(request), Location{});
+  const Function function = planned(request, model, false);
   print_values("input", model.inputs());
   print_values("output", model.outputs());
   print_rewrites(model);
@@ -276,7 +316,7 @@ int run_model(const ModelRequest& request) {
   }
   const double load_ms = milliseconds(loading);
 
-  const std::map<std::string, Tensor> inputs = inputs_by_name(request, model.inputs);
+  const std::map<std::string, Tensor> inputs = inputs_by_name(request, model.inputs, model.sizes);
   const Counters before = counters();
   std::map<std::string, Tensor> results;
   std::vector<double> times;
@@ -290,7 +330,10 @@ int run_model(const ModelRequest& request) {
   const Counters after = counters();
 
   if (!request.out.empty()) {
-    std::filesystem::create_directories(request.out);
+    const std::filesystem::path folder(request.out);
+    if (folder.has_parent_path() && !std::filesystem::is_directory(folder.parent_path()))
+      throw IoError(fmt::format("-o {}: there is no folder {} to make it in", request.out, folder.parent_path().string()));
+    if (!std::filesystem::is_directory(folder)) std::filesystem::create_directory(folder);
     for (const auto& [name, tensor] : results) {
       const std::string path = (std::filesystem::path(request.out) / file_name(name)).string();
       save_npy(path, tensor);

@@ -25,7 +25,7 @@ struct Evaluated {
 ///   def f(x, *, y=2):
 ///     z = x * y
 ///     return z + 1, z      on one line: def f(x, y=2): return x * y
-/// A function and a loop's body are read anew each time, as if what they record were written there; a function cannot call itself. Conditions are
+/// A function and a loop's body are read anew each time, as if what they record were written there; it may call itself. Conditions are
 /// evaluated. What print says goes to `print`; without one it is left out and not computed. A program that has printed may end without a result.
 /// Throws ValueError for a fault in the expression and sinter's other errors for what does not fit; either message ends
 /// with the line and a caret under the column.

@@ -1,8 +1,10 @@
 #include "files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -47,18 +49,40 @@ Tensor load_member(const Member& member) {
   throw IoError(fmt::format("{}: there is no '{}' in it; it has {}", member.path, member.name, known.empty() ? "none" : known));
 }
 
+/// A table and a column of it, by its name in the header or its number from 0.
+std::optional<Member> column_of(const std::string& text) {
+  for (const std::string_view ending : kTables)
+    if (const auto at = text.find(std::string(ending) + ':'); at != std::string::npos) return Member{text.substr(0, at + ending.size()), text.substr(at + ending.size() + 1)};
+  return std::nullopt;
+}
+Tensor load_table(const std::string& path, const std::string& column) {
+  const Csv table = load_csv(path, {.delimiter = path.ends_with(".tsv") ? '\t' : '\0'}, Location{});
+  if (column.empty()) return table.values;
+  const auto found = std::find(table.names.begin(), table.names.end(), column);
+  std::size_t number = static_cast<std::size_t>(found - table.names.begin());
+  if (found == table.names.end()) {
+    const auto [end, error] = std::from_chars(column.data(), column.data() + column.size(), number);
+    if (error != std::errc() || end != column.data() + column.size() || static_cast<std::int64_t>(number) >= table.values.shape().back())
+      throw IoError(fmt::format("{}: there is no column '{}' in it; it has {}", path, column,
+                                table.names.empty() ? fmt::format("no header, and columns 0 to {}", table.values.shape().back() - 1) : fmt::format("{}", fmt::join(table.names, ", "))));
+  }
+  return table.values(ellipsis, static_cast<std::int64_t>(number));
+}
+
 }  // namespace
 
 Tensor load_file(const std::string& text) {
   std::error_code too_long;  // for a name is no file's
-  if (!std::filesystem::exists(text, too_long) || ends_with_one_of(text, kArchives))
+  const bool exists = std::filesystem::exists(text, too_long);
+  if (!exists || ends_with_one_of(text, kArchives))
     if (const auto member = member_of(text)) return load_member(*member);
-  if (ends_with_one_of(text, kTables)) return load_csv(text, {.delimiter = text.ends_with(".tsv") ? '\t' : '\0'}, Location{}).values;
+  if (const auto column = exists ? std::nullopt : column_of(text)) return load_table(column->path, column->name);
+  if (ends_with_one_of(text, kTables)) return load_table(text, "");
   if (ends_with_one_of(text, kImages)) return load_image(text, Location{});
   return load_npy(text, Location{});
 }
 
-bool is_file_name(const std::string& text) { return text.ends_with(".npy") || member_of(text) || ends_with_one_of(text, kTables) || ends_with_one_of(text, kImages); }
+bool is_file_name(const std::string& text) { return text.ends_with(".npy") || member_of(text) || column_of(text) || ends_with_one_of(text, kTables) || ends_with_one_of(text, kImages); }
 
 bool is_archive(const std::string& path) { return ends_with_one_of(path, kArchives); }
 

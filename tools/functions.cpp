@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "arguments.hpp"
+#include "complex_numbers.hpp"
 #include "functions_nn.hpp"
 #include "functions_numpy.hpp"
 #include "lexer.hpp"
@@ -29,6 +30,7 @@
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
+#include "text.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -199,12 +201,18 @@ std::optional<Axes> normalized_axes(const Arguments& a) {
   return Axes(axes);
 }
 
+/// A number takes the type of what is normalised, as it would beside it.
+Tensor weight_of(const Arguments& a, int parameter) {
+  if (!a.given(parameter) || !a.given(parameter)->is_number()) return a.tensor(parameter);
+  const DType type = a.tensor(0).dtype();
+  return full({}, a.operand(parameter), is_floating(type) ? type : DType::float64);
+}
 Value layer_norm_(const Arguments& a) {
-  if (const auto axes = normalized_axes(a)) return {layer_norm(a.operand(0), a.tensor(2), a.tensor(3), a.number(4, 1e-5), *axes)};
-  return {layer_norm(a.operand(0), a.tensor(1), a.tensor(2), a.number(3, 1e-5), a.axes(4, -1))};
+  if (const auto axes = normalized_axes(a)) return {layer_norm(a.operand(0), weight_of(a, 2), weight_of(a, 3), a.number(4, 1e-5), *axes)};
+  return {layer_norm(a.operand(0), weight_of(a, 1), weight_of(a, 2), a.number(3, 1e-5), a.axes(4, -1))};
 }
 Value rms_norm_(const Arguments& a) {
-  return {rms_norm(a.operand(0), a.tensor(1), a.number(2, 1e-6), a.axes(3, -1))};
+  return {rms_norm(a.operand(0), weight_of(a, 1), a.number(2, 1e-6), a.axes(3, -1))};
 }
 Value full_(const Arguments& a) {
   check_order(a, 3);
@@ -813,9 +821,14 @@ Value qr_(const Arguments& a) {
   if (mode == "r") return {r};
   return {Tuple{{q}, {r}}};
 }
+/// np.linalg.svd(a, 0): a flag that is a number, as older code has it.
+bool number_or_flag(const Arguments& a, int parameter, bool otherwise) {
+  const auto* integer = a.given(parameter) ? a.given(parameter)->as<std::int64_t>() : nullptr;
+  return integer && (*integer == 0 || *integer == 1) ? *integer == 1 : a.flag(parameter, otherwise);
+}
 Value svd_(const Arguments& a) {
-  if (!a.flag(2, true)) return {svdvals(a.operand(0))};
-  const auto [u, s, vh] = svd(a.operand(0), a.flag(1, true));
+  if (!number_or_flag(a, 2, true)) return {svdvals(a.operand(0))};
+  const auto [u, s, vh] = svd(a.operand(0), number_or_flag(a, 1, true));
   return {Tuple{{u}, {s}, {vh}}};
 }
 Triangle triangle(const Arguments& a) {
@@ -842,6 +855,7 @@ bool is_pair(const Arguments& a) {
   return both && !both->is_list && both->size() == 2;
 }
 Complex complex_numbers(const Arguments& a) {
+  if (holds_complex(*a.given(0))) return complex_of(*a.given(0), a.function());
   if (is_pair(a)) return {array_of(a.given(0)->as<Tuple>()->front(), a.function()), array_of(a.given(0)->as<Tuple>()->back(), a.function())};
   const Tensor re = a.tensor(0);
   return {re, zeros_like(re)};
@@ -852,7 +866,7 @@ Value complex_numbers(const Complex& x) {
   return {std::move(pair)};
 }
 Value abs_(const Arguments& a) {
-  if (a.given(0) && a.given(0)->is_complex()) return {abs(complex_numbers(a))};
+  if (a.given(0) && holds_complex(*a.given(0))) return {abs(complex_numbers(a))};
   return {abs(a.operand(0))};
 }
 fft::Norm norm_of(const Arguments& a, int parameter) {
@@ -864,7 +878,7 @@ Value real_(const Arguments& a) { return {complex_numbers(a).re}; }
 Value imag_(const Arguments& a) { return {complex_numbers(a).im}; }
 Value conj_(const Arguments& a) {
   const Complex x = complex_numbers(a);
-  return is_pair(a) ? complex_numbers(conj(x)) : Value{x.re};
+  return is_pair(a) || holds_complex(*a.given(0)) ? complex_numbers(conj(x)) : Value{x.re};
 }
 Value angle_(const Arguments& a) {
   const Tensor radians = angle(complex_numbers(a));
@@ -921,7 +935,10 @@ Value laid_along(const Arguments& a, const Tensor& points, int dtype, int axis) 
   return {a.given(dtype) ? astype(moved, *a.dtype(dtype)) : moved};
 }
 Value logspace_(const Arguments& a) { return laid_along(a, logspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.number(4, 10)), 5, 6); }
-Value geomspace_(const Arguments& a) { return laid_along(a, geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{}), 4, 5); }
+Value geomspace_(const Arguments& a) {
+  if (!a.given(0)->is_number() || !a.given(1)->is_number()) return laid_along(a, geomspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true)), 4, 5);
+  return laid_along(a, geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{}), 4, 5);
+}
 template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(const Arguments& a) {
   const std::string mode = a.text(2, F == static_cast<decltype(F)>(convolve) ? "full" : "valid");
   if (mode != "full" && mode != "same" && mode != "valid") a.fail(2, "mode is 'full', 'same' or 'valid'");
@@ -1024,6 +1041,8 @@ Value finite_array_(const Arguments& a) {
   return array;
 }
 Value len_(const Arguments& a) {
+  if (const auto* text = a.given(0) ? a.given(0)->as<std::string>() : nullptr) return {static_cast<std::int64_t>(characters(*text, 0).size())};
+  if (const auto* dictionary = a.given(0) ? a.given(0)->as<Dictionary>() : nullptr) return {static_cast<std::int64_t>(dictionary->keys.size())};
   if (const Tuple* items = a.given(0) && !a.given(0)->is_complex() ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
   const Tensor x = a.given(0) && a.given(0)->is_complex() ? *a.given(0)->as<Tuple>()->front().as<Tensor>() : a.tensor(0);
   if (x.ndim() == 0) a.fail(0, "a tensor without axes has no length");
@@ -1093,6 +1112,7 @@ constexpr Function kFunctions[] = {
     {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
     {"beta", "size a b * key dtype?", random_between<random::beta>},
+    {"binary_repr", "num width?", binary_repr_},
     {"bincount", "x weights? minlength?", bincount_},
     {"binomial", "size n p * key dtype?", binomial_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
@@ -1118,6 +1138,7 @@ constexpr Function kFunctions[] = {
     {"choice", "a size axis? replace? p? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
     {"choose", "a choices mode?", choose_},
+    {"clamp", "input min? max?", clip_},
     {"clip", "a a_min|min? a_max|max?", clip_},
     {"column_stack", "tup * dtype? casting?", stacked<column_stack>},
     {"common_type", "arrays+", common_type_},
@@ -1215,6 +1236,7 @@ constexpr Function kFunctions[] = {
     {"fmin", "x1 x2", binary<fmin>},
     {"fmod", "x1 x2", binary<fmod>},
     {"frexp", "x", unary_pair<frexp>},
+    {"fromiter", "iter dtype? count?", fromiter_},
     {"full", "shape fill_value dtype? order?", full_},
     {"full_like", "a fill_value dtype? order? subok? shape?", full_like_},
     {"gamma", "size shape scale? * key dtype?", random_between<random::gamma>},
@@ -1264,7 +1286,7 @@ constexpr Function kFunctions[] = {
     {"instance_norm", "input weight? bias? * eps?", instance_norm_},
     {"integers", "size low high * key dtype?", integers_},
     {"interp", "x xp fp left? right? period?", interp_},
-    {"interpolate", "input size? scale_factor? mode? align_corners?", interpolate_},
+    {"interpolate", "input size? scale_factor? mode? align_corners? antialias?", interpolate_},
     {"intersect1d", "ar1 ar2 assume_unique? return_indices?", intersect1d_},
     {"inv", "a", unary<inv>},
     {"invert", "x", unary<bitwise_not>},
@@ -1362,7 +1384,9 @@ constexpr Function kFunctions[] = {
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduceFrom, nan_reduce_from<sum, add, 0>},
     {"nanvar", kSpread, spread<nanvar>},
+    {"ndenumerate", "arr", ndenumerate_},
     {"ndim", "a", ndim_},
+    {"ndindex", "shape+", ndindex_},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
@@ -1396,6 +1420,7 @@ constexpr Function kFunctions[] = {
     {"polymul", "a1 a2", binary<polymul>},
     {"polysub", "a1 a2", binary<polysub>},
     {"polyval", "p x", binary<polyval>},
+    {"popcount", "x", unary<popcount>},
     {"positive", "x", unary<positive>},
     {"pow", "x1 x2", binary<power>},
     {"power", "x1 x2", binary<power>},

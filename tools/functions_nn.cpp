@@ -127,6 +127,7 @@ Value interpolate_(const Arguments& a) {
   const std::string mode = a.text(3, "nearest");
   how.mode = mode;
   how.align_corners = a.flag(4);
+  how.antialias = a.flag(5);
   return {interpolate(a.operand(0), how)};
 }
 Value pixel_shuffle_(const Arguments& a) { return {pixel_shuffle(a.operand(0), a.integer(1, 1))}; }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "arguments.hpp"
+#include "complex_numbers.hpp"
 #include "lexer.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
@@ -23,6 +24,7 @@
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
+#include "text.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -162,10 +164,10 @@ Value ediff1d_(const Arguments& a) {
   return {joined(parts)};
 }
 Value fill_diagonal_(const Arguments& a) { return {fill_diagonal(a.operand(0), astype(a.tensor(1), a.tensor(0).dtype()), a.flag(2))}; }
-Value iscomplexobj_(const Arguments& a) { return {a.given(0)->is_complex()}; }
-Value isrealobj_(const Arguments& a) { return {!a.given(0)->is_complex()}; }
+Value iscomplexobj_(const Arguments& a) { return {holds_complex(*a.given(0))}; }
+Value isrealobj_(const Arguments& a) { return {!holds_complex(*a.given(0))}; }
 Value iscomplex_(const Arguments& a) {
-  if (a.given(0)->is_complex()) return {*(*a.given(0)->as<Tuple>())[1].as<Tensor>() != 0};
+  if (holds_complex(*a.given(0))) return {complex_of(*a.given(0), a.function()).im != 0};
   return {zeros(a.tensor(0).shape(), DType::bool_, kNowhere)};
 }
 Value isreal_(const Arguments& a) { return {logical_not(*iscomplex_(a).as<Tensor>())}; }
@@ -254,7 +256,7 @@ Value eig_(const Arguments& a) {
 Value eigvals_(const Arguments& a) { return complex_or_real(eigvals(a.operand(0))); }
 Value roots_(const Arguments& a) { return complex_or_real(roots(a.operand(0))); }
 Value poly_(const Arguments& a) {
-  if (a.given(0)->is_complex()) return complex_or_real(poly(pair_of(*a.given(0))));
+  if (holds_complex(*a.given(0))) return complex_or_real(poly(complex_of(*a.given(0), a.function())));
   return {poly(a.operand(0))};
 }
 Value real_if_close_(const Arguments& a) {
@@ -265,7 +267,7 @@ Value real_if_close_(const Arguments& a) {
   return *a.given(0);
 }
 Value sort_complex_(const Arguments& a) {
-  const Complex z = a.given(0)->is_complex() ? pair_of(*a.given(0)) : Complex{a.tensor(0), zeros_like(a.tensor(0))};
+  const Complex z = complex_of(*a.given(0), a.function());
   const Tensor order = lexsort({z.im, z.re}, -1, kNowhere);
   Tuple parts{{take_along_axis(z.re, order)}, {take_along_axis(z.im, order)}};
   parts.is_complex = true;
@@ -314,7 +316,14 @@ namespace {
 
 /// What Python iterates over: the items of a list, the slices of a tensor.
 Tuple items(const Arguments& a, const Value& value) {
-  if (const Tuple* tuple = value.as<Tuple>(); tuple && !tuple->is_complex) return *tuple;
+  if (value.is_complex()) return complex_slices(value, value.offset);
+  if (const Tuple* tuple = value.as<Tuple>()) return *tuple;
+  if (const auto* text = value.as<std::string>()) return characters(*text, value.offset);
+  if (const auto* dictionary = value.as<Dictionary>()) {
+    Tuple keys;
+    keys.assign(dictionary->keys.begin(), dictionary->keys.end());
+    return keys;
+  }
   const Tensor* tensor = value.as<Tensor>();
   if (!tensor || tensor->ndim() == 0) throw Fault{value.offset, fmt::format("{}() goes over lists and tensors' first axes, not {}", a.function(), tensor ? "a 0-d tensor" : kind_name(value))};
   Tuple slices;
@@ -331,6 +340,53 @@ Value enumerate_(const Arguments& a) {
   Tuple all;
   for (Value& item : items(a, *a.given(0))) all.push_back({Tuple{{a.integer(1, 0) + static_cast<std::int64_t>(all.size())}, std::move(item)}});
   return as_list(std::move(all));
+}
+Value fromiter_(const Arguments& a) {
+  Tuple all = items(a, *a.given(0));
+  all.is_list = true;
+  const Tensor numbers = array_of({std::move(all), a.given(0)->offset}, a.function());
+  if (numbers.ndim() != 1) a.fail(0, "fromiter() takes numbers");
+  const std::int64_t count = a.integer(2, -1);
+  if (count > numbers.size()) a.fail(2, fmt::format("there are {} numbers, not {}", numbers.size(), count));
+  const Tensor first = count < 0 ? numbers : numbers(Slice{0, count});
+  return {a.given(1) ? astype(first, *a.dtype(1)) : first};
+}
+namespace {
+
+constexpr std::int64_t kMostIndices = 1000000;
+/// The indices of a shape in order, the last axis first.
+Tuple indices_of(const Shape& shape, const Arguments& a) {
+  const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, [](std::int64_t product, std::int64_t size) { return product * size; });
+  if (count > kMostIndices) a.fail(0, fmt::format("lists hold a million items at most, and there are {} indices; indices() is a tensor of them", count));
+  Tuple all;
+  for (std::int64_t k = 0; k < count; ++k) {
+    Tuple index(shape.size());
+    std::int64_t rest = k;
+    for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) index[axis] = {rest % shape[axis]};
+    all.push_back({std::move(index)});
+  }
+  return all;
+}
+
+}  // namespace
+Value ndindex_(const Arguments& a) { return as_list(indices_of(a.shape(0), a)); }
+Value ndenumerate_(const Arguments& a) {
+  const Tensor x = a.tensor(0);
+  Tuple all = indices_of(x.shape(), a);
+  const std::vector<Tensor> elements = all.empty() ? std::vector<Tensor>{} : unstack(reshape(x, Shape{-1}), 0, kNowhere);
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = {Tuple{std::move(all[k]), {elements[k]}}};
+  return as_list(std::move(all));
+}
+Value binary_repr_(const Arguments& a) {
+  const std::int64_t number = a.integer(0, 0), width = a.integer(1, 0);
+  if (width < 0 || width > 64) a.fail(1, "width is at most 64");
+  std::uint64_t bits = static_cast<std::uint64_t>(number);
+  if (number < 0 && width == 0) return {"-" + fmt::format("{:b}", 0 - bits)};
+  if (number < 0 && width < 64) bits &= (std::uint64_t{1} << width) - 1;
+  const std::string digits = fmt::format("{:0{}b}", bits, static_cast<int>(width));
+  const bool fits = number >= 0 ? static_cast<std::int64_t>(digits.size()) <= width || width == 0 : width == 64 || number >= -(std::int64_t{1} << (width - 1));
+  if (!fits) a.fail(1, fmt::format("{} does not fit in {} bits", number, width));
+  return {digits};
 }
 Value zip_(const Arguments& a) {
   const Tuple one{*a.given(0)};

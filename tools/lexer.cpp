@@ -16,10 +16,10 @@ bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 
 bool is_name(char c) { return is_name_start(c) || is_digit(c); }
 
 // Longest first, so that the first match is the right one.
-constexpr std::array<std::string_view, 46> kSymbols = {
+constexpr std::array<std::string_view, 48> kSymbols = {
     "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=",
     "/=",  "%=",  "@=",  "&=",  "|=",  "^=", "&&", "||", ":=", "+",  "-",  "*",  "/",  "%",  "@",  "&",
-    "|",   "^",   "~",   "<",   ">",   "=",  "(",  ")",  "[",  "]",  ",",  ".",  ":",  "!"};
+    "|",   "^",   "~",   "<",   ">",   "=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ".",  ":",  "!"};
 
 class Lexer {
  public:
@@ -51,6 +51,7 @@ class Lexer {
       ++at_;
       string();
       tokens_.back().formatted = c == 'f' || c == 'F';
+      tokens_.back().raw = !tokens_.back().formatted;
     } else if (is_name_start(c)) {
       std::size_t length = 1;
       while (is_name(peek(length))) ++length;
@@ -70,8 +71,8 @@ class Lexer {
   void symbol() {
     for (const std::string_view symbol : kSymbols) {
       if (!text_.substr(at_).starts_with(symbol)) continue;
-      if (symbol == "(" || symbol == "[") ++brackets_;
-      if ((symbol == ")" || symbol == "]") && brackets_ > 0) --brackets_;
+      if (symbol == "(" || symbol == "[" || symbol == "{") ++brackets_;
+      if ((symbol == ")" || symbol == "]" || symbol == "}") && brackets_ > 0) --brackets_;
       return push(TokenKind::symbol, symbol.size());
     }
     std::size_t length = 1;  // a whole UTF-8 character
@@ -90,8 +91,9 @@ class Lexer {
       at_ = close + 3;
       return;
     }
-    const std::size_t close = text_.find_first_of(std::string{peek(), '\n'}, at_ + 1);
-    if (close == std::string_view::npos || text_[close] == '\n') throw Fault{at_, "this string has no end"};
+    std::size_t close = at_ + 1;
+    while (close < text_.size() && text_[close] != peek() && text_[close] != '\n') close += text_[close] == '\\' ? 2 : 1;
+    if (close >= text_.size() || text_[close] == '\n') throw Fault{at_, "this string has no end"};
     tokens_.push_back({.kind = TokenKind::string, .offset = at_, .text = text_.substr(at_ + 1, close - at_ - 1)});
     at_ = close + 1;
   }
@@ -141,8 +143,11 @@ class Lexer {
       if (error != std::errc() || end != digits.data() + digits.size())
         throw Fault{at_, fmt::format("'{}' is not a number", token.text)};
     }
-    if ((peek(length) | 0x20) == 'j' && !is_name(peek(length + 1)))
-      throw Fault{at_, "complex numbers are not supported"};
+    if ((peek(length) | 0x20) == 'j' && !is_name(peek(length + 1)) && base == 10) {
+      if (token.kind == TokenKind::integer) token.floating = std::strtod(digits.c_str(), nullptr);
+      token.kind = TokenKind::imaginary;
+      token.text = text_.substr(at_, ++length);
+    }
     if (is_name_start(peek(length)))
       throw Fault{at_ + length, fmt::format("a name follows the number {} without an operator; a product is written {}*…",
                                             token.text, token.text)};

@@ -74,6 +74,7 @@ std::string complex_text(const Complex& numbers, const PrintOptions& options) {
   const std::vector<bool> minus = signbit(im).to_vector<bool>(Location{});
   if (re.ndim() == 0) {
     const auto without_point = [](std::string word) { return word.ends_with('.') ? word.substr(0, word.size() - 1) : word; };
+    if (words[0] == "0." || words[0] == "0") return (minus[0] ? "-" : "") + without_point(imaginary[0]) + "j";
     return "(" + without_point(words[0]) + imaginary_part(without_point(imaginary[0]), minus[0]) + ")";
   }
   for (std::size_t k = 0; k < words.size(); ++k) words[k] += imaginary_part(imaginary[k], minus[k]);

@@ -69,12 +69,12 @@ std::string_view advice_on_word(std::string_view word) {
   if (word == "if" || word == "else" || word == "elif") return "a condition is one truth value; where(condition, a, b) chooses element by element";
   if (word == "for" || word == "while") return "a loop begins a statement: for k in range(n): …";
   if (word == "lambda") return "a nameless function is written lambda x: …";
-  if (word == "def") return "a function is defined outside of others, at the start of a statement";
+  if (word == "def") return "a function is defined at the start of a statement: def f(x): return …";
   if (word == "return") return "return belongs into a function: def f(x): return …";
   if (word == "import" || word == "from") return "nothing can be imported but numpy and math, whose functions are here by themselves";
-  if (word == "in" || word == "is" || word == "pass" || word == "break" || word == "continue" || word == "assert" || word == "raise" || word == "with")
+  if (word == "in" || word == "is" || word == "pass" || word == "break" || word == "continue" || word == "assert" || word == "raise" || word == "with" || word == "try" || word == "except" || word == "del")
     return "this word has a meaning of its own";
-  if (word == "del" || word == "global" || word == "nonlocal" || word == "class" || word == "try" || word == "except" || word == "yield")
+  if (word == "global" || word == "nonlocal" || word == "class" || word == "yield")
     return "only expressions, assignments, functions, loops and conditions are understood here";
   return {};
 }

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Every suite on the emulated device, as each of the GPUs that are named, one after the other: ctest's summary, and the time.
+#
+#   scripts/emulated.sh [GPU...]        T4 and H100; of tests/cuda_emulator/gpus.hpp. $BUILD: the build folder (build/release)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${BUILD:-build/release}
+[ $# -gt 0 ] || set -- T4 H100
+failed=0
+for gpu in "$@"; do
+  echo "== $gpu"
+  SINTER_EMULATOR_GPU=$gpu ctest --test-dir "$build" -R '_cuda_emulated|products_cublaslt' --output-on-failure -j "$(nproc)" | sed -n '/tests passed/,$p' || failed=1
+done
+exit $failed
