@@ -39,5 +39,7 @@ Tensor indices(const Shape& shape, Location where = Location::current());
 /// `count` numbers, evenly apart in their logarithm: from base^start to base^stop, and from start to stop. float64.
 Tensor logspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, double base = 10);
 Tensor geomspace(double start, double stop, std::int64_t count = 50, bool endpoint = true, Location where = Location::current());
+/// Of tensors, which broadcast; the points lie along a new first axis. NaN where an end is 0 or the signs differ.
+Tensor geomspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true);
 
 }  // namespace sinter

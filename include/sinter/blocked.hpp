@@ -20,14 +20,17 @@ Tensor unblock_channels(const Arg& x, std::int64_t channels);
 /// - blocked: (filters / 16, channels / 16, rows, columns, 16 channels, 16 filters), for x in blocks
 /// - planes: (filters / 16, channels, rows, columns, 16 filters), for x as it is, of few channels
 /// - depthwise: (channels / 16, rows, columns, 16), of filters that read one channel each, their own, for x in blocks
-enum class FilterLayout : std::uint8_t { blocked, planes, depthwise };
+/// - winograd: (16, filters / 16, channels / 16, 16 channels, 16 filters), of 3x3 taps, for x in blocks: transformed for minimal filtering, F(2x2, 3x3).
+///   The convolution multiplies 4/9 as often, and rounds about as well; an infinite element of x makes NaN of all the 2x2 places of a tile that it is in.
+enum class FilterLayout : std::uint8_t { blocked, planes, depthwise, winograd };
 Tensor block_filters(const Arg& filters, FilterLayout layout);
 
 /// True where the present device convolves faster in blocks: a CPU with vectors of 32 bytes.
 bool convolves_in_blocks();
 
 /// conv2d of float32 in blocks: (batch, filters / 16, rows, columns, 16). `filters` come from block_filters; `bias` is (filters,) with the filters that
-/// fill the last block, or empty. Filters read all channels, or their own (depthwise); `how.groups` is not read. One library call, of the CPU;
+/// fill the last block, or empty. Filters read all channels, or their own (depthwise); `how.groups` is not read;
+/// winograd's have stride and dilation 1. One library call, of the CPU;
 /// for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
 Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& how = {});
 

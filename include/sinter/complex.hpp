@@ -1,5 +1,7 @@
 // Complex numbers as pairs of real tensors: sinter has no complex element type (docs/decisions.md). What fft.hpp takes and gives.
 #pragma once
+#include <cstdint>
+
 #include "sinter/tensor.hpp"
 
 namespace sinter {
@@ -25,9 +27,23 @@ Complex operator-(const ComplexArg& a, const ComplexArg& b);
 Complex operator*(const ComplexArg& a, const ComplexArg& b);
 /// Scaled by the larger part of b, so that no square overflows; NaN where b is 0.
 Complex operator/(const ComplexArg& a, const ComplexArg& b);
+Complex operator-(const ComplexArg& x);
 Complex conj(const ComplexArg& x);
 Tensor abs(const ComplexArg& x);    ///< hypot(re, im)
 Tensor angle(const ComplexArg& x);  ///< atan2(im, re)
+Complex exp(const ComplexArg& x);
+Complex log(const ComplexArg& x);   ///< the angle in (-pi, pi]
+Complex sqrt(const ComplexArg& x);  ///< the root whose real part is not negative
+Complex sin(const ComplexArg& x);
+Complex cos(const ComplexArg& x);
+Complex tan(const ComplexArg& x);
+Complex sinh(const ComplexArg& x);
+Complex cosh(const ComplexArg& x);
+Complex tanh(const ComplexArg& x);
+/// exp(exponent log(base)); a whole exponent of a few hundred multiplies.
+Complex power(const ComplexArg& base, const ComplexArg& exponent);
+Complex power(const ComplexArg& base, std::int64_t exponent);
+Complex matmul(const ComplexArg& a, const ComplexArg& b);
 /// radius * (cos(angle) + i sin(angle))
 Complex polar(const Arg& radius, const Arg& angle);
 

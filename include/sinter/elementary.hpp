@@ -13,6 +13,9 @@ Tensor round(const Arg& x, int decimals);
 Tensor fix(const Arg& x);
 /// How far the next number lies, away from 0.
 Tensor spacing(const Arg& x);
+/// clip and bitwise_count, by the names that PyTorch and others have for them.
+Tensor clamp(const Arg& x, const Arg& low, const Arg& high);
+Tensor popcount(const Arg& x);
 /// power in float64 at least.
 Tensor float_power(const Arg& a, const Arg& b);
 Tensor isposinf(const Arg& x);

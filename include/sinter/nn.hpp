@@ -147,15 +147,18 @@ Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype = DType
 
 enum class Interpolation : std::uint8_t { nearest, linear, cubic };
 /// Where place i of the result lies among x's places: ONNX's names.
-enum class Coordinates : std::uint8_t { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
+enum class Coordinates : std::uint8_t { half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize };
 enum class NearestRounding : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 struct ResizeOptions {
   Interpolation mode = Interpolation::nearest;
   Coordinates coordinates = Coordinates::half_pixel;
   NearestRounding rounding = NearestRounding::round_prefer_floor;
   double cubic_a = -0.75;
-  bool exclude_outside = false;          // cubic: taps outside weigh nothing, instead of taking the outermost place again
+  bool exclude_outside = false;          // cubic, antialias: what lies outside weighs nothing, instead of being the outermost place again
   std::vector<double> scales = {};       // of each axis that is resized; without them result over size
+  bool antialias = false;                // linear, cubic: a smaller result weighs all places that it stands for
+  std::vector<std::pair<double, double>> region = {};  // tf_crop_and_resize: what is read of each axis, 0 being its first place and 1 its last
+  double extrapolation_value = 0;                      // tf_crop_and_resize: what lies outside of x
 };
 /// The last axes of x in these sizes.
 Tensor resize(const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how = {});
@@ -165,6 +168,7 @@ struct InterpolateOptions {
   std::vector<double> scale_factor = {};
   std::string_view mode = "nearest";
   bool align_corners = false;
+  bool antialias = false;  // bilinear and bicubic
 };
 Tensor interpolate(const Arg& x, const InterpolateOptions& how);
 /// (batch, channels * r * r, rows, columns) -> (batch, channels, rows * r, columns * r), and back.

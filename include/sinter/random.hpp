@@ -4,6 +4,7 @@
 // Element i of a tensor (in row-major order) is made from the 64 bits of Philox4x32-10 (Salmon et al., SC 2011) whose counter is i.
 // A key gives the same numbers each time it is used: split it for others.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,8 +18,9 @@ class Key {
  public:
   explicit Key(std::uint64_t seed) : bits_(seed) {}
   std::uint64_t bits() const { return bits_; }
-  /// `count` keys, each unlike the others and this one.
-  std::vector<Key> split(std::size_t count = 2) const;
+  /// Keys unlike each other and this one: auto [a, b] = key.split(), or `count` of them.
+  std::array<Key, 2> split() const;
+  std::vector<Key> split(std::size_t count) const;
   /// The key for a number: a step of training, say.
   Key fold_in(std::uint64_t number) const;
   friend bool operator==(const Key&, const Key&) = default;
@@ -33,10 +35,12 @@ Tensor bits(Key key, const Shape& shape, DType dtype = DType::uint32, Location w
 /// In [low, high), as fine as the type's significand is near 1: multiples of 2^-24 (float32) or 2^-53 (float64) of high - low. low and
 /// high broadcast to the shape. As in NumPy, rounding may give `high` itself where the two are not 0 and 1.
 Tensor uniform(Key key, const Shape& shape, const Arg& low = 0, const Arg& high = 1, DType dtype = DType::float64);
+inline Tensor uniform(Key key, const Shape& shape, DType dtype, Location where = Location::current()) { return uniform(key, shape, Arg(0, where), Arg(1, where), dtype); }
 
 /// By Box and Muller's transform of two uniform numbers: of 32 bits each for float32 and narrower types (so that no value is beyond
 /// 6.66 standard deviations), of 53 for float64 (8.57). mean and std broadcast to the shape.
 Tensor normal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& std = 1, DType dtype = DType::float64);
+inline Tensor normal(Key key, const Shape& shape, DType dtype, Location where = Location::current()) { return normal(key, shape, Arg(0, where), Arg(1, where), dtype); }
 
 /// In [low, high). The probability of a value is off by less than one part in 2^64 / (high - low).
 Tensor integers(Key key, const Shape& shape, std::int64_t low, std::int64_t high, DType dtype = DType::int64, Location where = Location::current());
@@ -46,6 +50,7 @@ Tensor bernoulli(Key key, const Shape& shape, const Arg& p = 0.5);
 
 /// Of mean `scale`, which broadcasts to the shape.
 Tensor exponential(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
+inline Tensor exponential(Key key, const Shape& shape, DType dtype, Location where = Location::current()) { return exponential(key, shape, Arg(1, where), dtype); }
 
 // Of other distributions, as NumPy and JAX name and parametrise them; `loc` and `scale` broadcast to the shape. By the inverse of the
 // distribution's function, so their tails are as long as a uniform number of the type is fine.

@@ -44,6 +44,18 @@ std::optional<double> Call::constant_number(std::size_t i) const {
   }
 }
 
+bool Call::is_constant(std::size_t i) const { return i < node_.inputs.size() && graph_.constants.contains(node_.inputs[i]) && has(i); }
+
+bool Call::is_constant_zero(std::size_t i) const {
+  if (!is_constant(i)) return false;
+  const auto zeros = [](const auto& list) { return std::all_of(list.begin(), list.end(), [](auto number) { return number == 0; }); };
+  switch (inputs_[i].dtype()) {
+    case DType::int8: return zeros(inputs_[i].to_vector<std::int8_t>());
+    case DType::uint8: return zeros(inputs_[i].to_vector<std::uint8_t>());
+    default: return false;
+  }
+}
+
 template <class T> const T* Call::attribute(std::string_view name) const {
   const auto found = node_.attributes.find(name);
   if (found == node_.attributes.end()) return nullptr;

@@ -46,6 +46,9 @@ class Call {
   const Tensor* constant(std::string_view attribute) const;
   /// An input that is one floating-point number of the model's own.
   std::optional<double> constant_number(std::size_t i) const;
+  /// Whether an input is the model's own; and bytes that are all 0.
+  bool is_constant(std::size_t i) const;
+  bool is_constant_zero(std::size_t i) const;
 
   /// The elements of an integer input. Evaluates it, which is done once for each shape of the model's inputs where it depends on nothing else.
   std::vector<std::int64_t> values(std::size_t i) const;

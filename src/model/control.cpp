@@ -12,7 +12,7 @@ namespace {
 [[noreturn]] void refuse(const Graph& graph, const Node& node, const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", graph.file, describe(node), why)); }
 
 /// Operands for a graph within: its own inputs, then what it reads around it, which stands at the end of the node's operands.
-std::vector<Tensor> with_outer(std::vector<Tensor> own, std::span<const Tensor> outer) {
+std::vector<Laid> with_outer(std::vector<Laid> own, std::span<const Laid> outer) {
   own.insert(own.end(), outer.begin(), outer.end());
   return own;
 }
@@ -26,50 +26,70 @@ std::span<const std::string_view> graphs_within(std::string_view op) {
   return {};
 }
 
-Results Program::record_control(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const {
+std::vector<Laid> Program::record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
   if (node.op == "If") return record_if(line, node, operands, read);
   return node.op == "Loop" ? record_loop(line, node, operands, read) : record_scan(line, node, operands, read);
 }
 
-Results Program::record_if(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const {
-  if (operands[0].empty_handle() || operands[0].size() != 1) refuse(graph_, node, "the condition has to be one value");
-  const bool then = read(node, 0, operands[0])[0] != 0;
+std::vector<Laid> Program::record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
+  if (operands[0].tensor.empty_handle() || operands[0].tensor.size() != 1) refuse(graph_, node, "the condition has to be one value");
+  const bool then = read(node, 0, operands[0].tensor)[0] != 0;
   const Program& branch = line.branches[then ? 0 : 1];
   const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
-  return branch.record(std::span(operands).subspan(first, branch.input_slots_.size()), read);
+  return branch.record_laid(std::span(operands).subspan(first, branch.input_slots_.size()), read);
+}
+
+/// What no round has added to, as the body declares it.
+Tensor Program::none_added(const Node& node, const ModelValue& each) const {
+  Shape shape{0};
+  for (const ModelSize& size : each.shape.value_or(std::vector<ModelSize>{{}})) {
+    if (!size.size) refuse(graph_, node, fmt::format("it runs no round, so that what each would add ({}) has no shape", to_string(each)));
+    shape.push_back(*size.size);
+  }
+  return zeros(shape, each.dtype);
 }
 
 /// (how often, while, carried..) -> (carried.., what each round adds..); the body: (round, while, carried..) -> (while, carried.., of this round..).
-Results Program::record_loop(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const {
+std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
   if (given < 2 || results < 1 + carried || body.input_slots_.size() != 2 + carried + operands.size() - given)
     refuse(graph_, node, fmt::format("{} inputs for a body of {} inputs and {} outputs", given, body.graph().inputs.size(), results));
-  const auto number = [&](std::size_t input) { return operands[input].size() == 1 ? read(node, input, operands[input])[0] : (refuse(graph_, node, fmt::format("input {} has to be one value", input)), 0); };
-  const bool counted = !operands[0].empty_handle();
+  const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
+  const auto number = [&](std::size_t input) {
+    if (operands[input].tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
+    return read(node, input, operands[input].tensor)[0];
+  };
+  const bool counted = given_at(0);
   const std::int64_t rounds = counted ? number(0) : 0;
-  bool go_on = operands[1].empty_handle() || number(1) != 0;
-  std::vector<Tensor> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
+  bool go_on = !given_at(1) || number(1) != 0;
+  std::vector<Laid> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
   std::vector<std::vector<Tensor>> added(results - 1 - carried);
   for (std::int64_t round = 0; go_on && (!counted || round < rounds); ++round) {
-    std::vector<Tensor> own{full({}, round, DType::int64), full({}, true, DType::bool_)};
+    std::vector<Laid> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
     own.insert(own.end(), state.begin(), state.end());
-    const std::vector<Tensor> now = body.record(with_outer(std::move(own), std::span(operands).subspan(given)), read);
+    const std::vector<Laid> now = body.record_laid(with_outer(std::move(own), std::span(operands).subspan(given)), read);
     std::copy_n(now.begin() + 1, carried, state.begin());
-    for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k]);
-    if (!counted || round + 1 < rounds) go_on = read_integers(node, 1, now[0]).at(0) != 0;
+    for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
+    if (!counted || round + 1 < rounds) go_on = read_integers(node, 1, now[0].tensor).at(0) != 0;
   }
-  for (const auto& list : added) {
-    if (list.empty()) refuse(graph_, node, "it runs no round, so that what each would add has no shape");
-    state.push_back(stack(list, 0));
+  for (std::size_t k = 0; k < added.size(); ++k) {
+    const auto& list = added[k];
+    if (list.empty()) {
+      state.push_back({none_added(node, body.graph().outputs[1 + carried + k])});
+      continue;
+    }
+    state.push_back({stack(list, 0)});
   }
   return state;
 }
 
 /// (states.., sequences..) -> (states.., new sequences..); the body takes and gives one element of each sequence.
-Results Program::record_scan(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const {
+std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
   const Program& body = line.branches[0];
-  const Call call(graph_, node, operands, read);
+  std::vector<Tensor> tensors;
+  for (const Laid& operand : operands) tensors.push_back(operand.tensor);
+  const Call call(graph_, node, tensors, read);
   if (graph_.opset < 9) refuse(graph_, node, "Scan of opset 8, which has a batch, is not supported");
   const std::size_t given = node.inputs.size(), sequences = static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer("num_scan_inputs"), 0, static_cast<std::int64_t>(given)));
   const std::size_t carried = given - sequences, results = body.output_slots_.size();
@@ -89,24 +109,24 @@ Results Program::record_scan(const Line& line, const Node& node, const std::vect
     if (length >= 0 && size != length) refuse(graph_, node, fmt::format("sequences of {} and {} elements", length, size));
     length = size;
   }
-  std::vector<Tensor> state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carried));
+  std::vector<Laid> state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carried));
   std::vector<std::vector<Tensor>> added(results - carried);
   for (std::int64_t step = 0; step < length; ++step) {
-    std::vector<Tensor> own = state;
+    std::vector<Laid> own = state;
     for (std::size_t k = 0; k < sequences; ++k) {
-      const Tensor& sequence = operands[carried + k];
+      const Tensor& sequence = tensors[carried + k];
       std::vector<Index> index(static_cast<std::size_t>(call.axis(axes[k], sequence.ndim())), Slice{});
       index.push_back(backwards[k] != 0 ? length - 1 - step : step);
-      own.push_back(slice(sequence, index));
+      own.push_back({slice(sequence, index)});
     }
-    const std::vector<Tensor> now = body.record(with_outer(std::move(own), std::span(operands).subspan(given)), read);
+    const std::vector<Laid> now = body.record_laid(with_outer(std::move(own), std::span(operands).subspan(given)), read);
     std::copy_n(now.begin(), carried, state.begin());
-    for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[carried + k]);
+    for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[carried + k].tensor);
   }
   for (std::size_t k = 0; k < added.size(); ++k) {
     if (added[k].empty()) refuse(graph_, node, "its sequences are empty, so that its results have no shape");
     if (result_backwards[k] != 0) std::reverse(added[k].begin(), added[k].end());
-    state.push_back(stack(added[k], call.axis(result_axes[k], added[k][0].ndim() + 1)));
+    state.push_back({stack(added[k], call.axis(result_axes[k], added[k][0].ndim() + 1))});
   }
   return state;
 }

@@ -28,7 +28,7 @@ std::vector<MissingOperator> missing_operators(const Graph& graph) {
           for (const MissingOperator& lack : missing_operators(**inner)) missing.push_back(lack);
       continue;
     }
-    if (find_operator(node.op)) continue;
+    if (find_operator(node.op) || find_sequence_operator(node.op)) continue;
     auto known = std::find_if(missing.begin(), missing.end(), [&](const MissingOperator& m) { return m.op == node.op; });
     if (known == missing.end()) known = missing.insert(known, {node.op, describe(node), 0});
     ++known->nodes;
@@ -101,7 +101,7 @@ Program::Program(Graph graph, bool laid_out, DType precision)
   }
   std::unordered_map<int, std::size_t> last;
   for (const Node& node : graph_.nodes) {
-    Line line{find_operator(node.op), {}, {}, {}, false, is_exact(node.op), {}};
+    Line line{find_operator(node.op), find_sequence_operator(node.op), {}, {}, {}, false, is_exact(node.op), {}};
     line.elementwise = std::any_of(elementwise_operators().begin(), elementwise_operators().end(), [&](const Operator& row) { return &row == line.op; });
     const bool shape_alone = node.op == "Shape" || node.op == "Size";
     bool data = false;
@@ -154,12 +154,36 @@ Tensor Program::literal(const Line& line, const Node& node, std::size_t input, c
   return full(tensor.shape(), read(node, input, tensor)[0], DType::int64);
 }
 
+/// An output that follows from the inputs' shapes alone (a Shape, say), of literals, for the same reason as literal().
+Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
+  constexpr std::int64_t kMost = 16;
+  const auto at = static_cast<std::size_t>(slot);
+  if (tensor.empty_handle() || data_[at] || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 || tensor.size() > kMost) return tensor;
+  std::vector<Tensor> numbers;
+  for (const std::int64_t number : tensor.to_vector<std::int64_t>()) numbers.push_back(full({1}, number, DType::int64));
+  return reshape(concatenate(numbers, 0), tensor.shape());
+}
+
 std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIntegers& read) const {
+  std::vector<Laid> given;
+  for (const Tensor& input : inputs) given.push_back({input});
+  std::vector<Tensor> outputs;
+  for (const Laid& output : record_laid(given, read)) {
+    if (output.sequence) throw ModelError(fmt::format("{}: the output '{}' is a sequence, not a tensor", graph_.file, graph_.outputs[outputs.size()].name));
+    outputs.push_back(numbers_of_shapes(output_slots_[outputs.size()], output.tensor));
+  }
+  return outputs;
+}
+
+std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, const ReadIntegers& read) const {
   std::vector<Laid> values;
   values.reserve(constants_.size());
   for (const Tensor& constant : constants_) values.push_back({constant});
   const auto kept = [&](const Tensor& tensor) { return !tensor.empty_handle() && tensor.dtype() == DType::float32 ? astype(tensor, precision_) : tensor; };
-  for (std::size_t i = 0; i < input_slots_.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = {kept(inputs[i])};
+  for (std::size_t i = 0; i < input_slots_.size(); ++i) {
+    Laid& value = values[static_cast<std::size_t>(input_slots_[i])] = inputs[i];
+    value.tensor = kept(value.tensor);
+  }
   std::vector<Laid> operands;
   std::vector<LaidNode> laid;
   for (std::size_t n = 0; n < lines_.size(); ++n) {
@@ -174,17 +198,26 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
     }
     std::optional<std::vector<Laid>> results;
     if (layouts_) laid.push_back({false, "it runs a graph within"});
-    if (layouts_ && line.op && line.branches.empty()) results = layouts_->record(graph_, node, *line.op, operands, read, laid.back().why);
+    if (layouts_ && line.sequence) laid.back().why = "it is of lists of tensors";
+    const bool lists = std::any_of(operands.begin(), operands.end(), [](const Laid& operand) { return operand.sequence != nullptr; });
+    if (layouts_ && line.op && line.branches.empty() && !lists) results = layouts_->record(graph_, node, *line.op, operands, read, laid.back().why);
     if (layouts_) laid.back().in_blocks = results && std::any_of(results->begin(), results->end(), [](const Laid& result) { return result.in_blocks(); });
     if (!results) {
       std::vector<Tensor> plain;
       for (std::size_t k = 0; k < operands.size(); ++k) {
-        plain.push_back(operands[k].plain());
+        operands[k] = {operands[k].plain(), -1, operands[k].sequence};
+        plain.push_back(operands[k].tensor);
         if (line.elementwise) plain.back() = literal(line, node, k, plain.back(), read);
       }
-      results.emplace();
-      for (Tensor& result : line.branches.empty() ? record_node(graph_, node, line.op, std::move(plain), read) : record_control(line, node, plain, read))
-        results->push_back({std::move(result)});
+      if (!line.branches.empty()) {
+        results = record_control(line, node, operands, read);
+      } else if (line.sequence && (!line.op || lists)) {
+        results = line.sequence->record(Call(graph_, node, std::move(plain), read), operands);
+      } else {
+        if (lists) throw ModelError(fmt::format("{}: {}: a sequence is given where a tensor is needed", graph_.file, describe(node)));
+        results.emplace();
+        for (Tensor& result : record_node(graph_, node, line.op, std::move(plain), read)) results->push_back({std::move(result)});
+      }
     }
     for (std::size_t k = 0; k < line.outputs.size() && k < results->size(); ++k)
       if (line.outputs[k] >= 0) {
@@ -193,11 +226,12 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
       }
     for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = {};
   }
-  std::vector<Tensor> outputs;
+  std::vector<Laid> outputs;
   for (std::size_t k = 0; k < output_slots_.size(); ++k) {
-    Tensor output = values[static_cast<std::size_t>(output_slots_[k])].plain();
-    const bool wide = precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.empty_handle() && output.dtype() == precision_;
-    outputs.push_back(wide ? astype(output, DType::float32) : output);
+    const Laid& value = values[static_cast<std::size_t>(output_slots_[k])];
+    Laid& output = outputs.emplace_back(Laid{value.plain(), -1, value.sequence});
+    const bool wide = precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.tensor.empty_handle() && output.tensor.dtype() == precision_;
+    if (wide) output.tensor = astype(output.tensor, DType::float32);
   }
   const std::lock_guard lock(last_laid_->mutex);
   last_laid_->nodes = std::move(laid);

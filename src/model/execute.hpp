@@ -9,6 +9,7 @@
 #include "model/call.hpp"
 #include "model/graph.hpp"
 #include "model/layout.hpp"
+#include "model/sequences.hpp"
 
 namespace sinter::model {
 
@@ -33,7 +34,8 @@ class Program {
 
  private:
   struct Line {
-    const Operator* op;                // nullptr: missing
+    const Operator* op;                // nullptr: missing, or one of those below
+    const SequenceOperator* sequence;  // of lists of tensors
     std::vector<int> inputs, outputs;  // slots; -1: left out
     std::vector<int> last;             // slots that nobody reads afterwards
     bool elementwise = false;          // reads elements of its operands, and no sizes from them
@@ -53,13 +55,16 @@ class Program {
   };
   std::unique_ptr<LastLaid> last_laid_ = std::make_unique<LastLaid>();
 
+  std::vector<Laid> record_laid(std::span<const Laid> inputs, const ReadIntegers& read) const;
   Tensor narrowed(const Tensor& tensor) const;
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
+  Tensor numbers_of_shapes(int slot, const Tensor& tensor) const;
   // control.cpp
-  Results record_control(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
-  Results record_if(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
-  Results record_loop(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
-  Results record_scan(const Line& line, const Node& node, const std::vector<Tensor>& operands, const ReadIntegers& read) const;
+  Tensor none_added(const Node& node, const ModelValue& each) const;
+  std::vector<Laid> record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
+  std::vector<Laid> record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
+  std::vector<Laid> record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
+  std::vector<Laid> record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
 };
 
 /// The attributes of an operator that hold graphs it runs, in the order of Line::branches; none of other operators.

@@ -3,8 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace sinter {
 namespace {
+
+/// Of the k-th name that nobody has said a size for. Two names of one size would be planned for as one, and so would a size that the model has in
+/// another place: primes are there seldom.
+std::int64_t usual_size(std::size_t k) {
+  constexpr std::int64_t kSizes[] = {41, 43, 47, 53, 59, 61};
+  return kSizes[std::min(k, std::size(kSizes) - 1)];
+}
 
 std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
 
@@ -13,6 +23,7 @@ std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", wh
 Function freeze(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, Location where) {
   std::vector<InputSpec> specs;
   std::map<std::string, std::vector<std::int64_t>> named;
+  std::size_t unsaid = 0;
   for (const ModelValue& input : model.inputs()) {
     if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so that nothing can be planned{}", to_string(input), at(where)));
     InputSpec& spec = specs.emplace_back();
@@ -25,8 +36,9 @@ Function freeze(const Model& model, const std::map<std::string, std::vector<std:
       }
       const std::string axis = size.symbol.empty() ? fmt::format("{}.{}", input.name, spec.shape.size()) : size.symbol;
       const auto given = sizes.find(axis);
-      const auto& list = named[axis] = given == sizes.end() || given->second.empty() ? std::vector<std::int64_t>{AxisSize::kUsual} : given->second;
-      spec.shape.emplace_back(axis, list.front());
+      if (given != sizes.end() && !given->second.empty()) named[axis] = given->second;
+      else if (!named.contains(axis)) named[axis] = {usual_size(unsaid++)};
+      spec.shape.emplace_back(axis, named[axis].front());
     }
   }
   for (const auto& [axis, list] : sizes)

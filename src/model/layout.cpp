@@ -15,6 +15,9 @@ using Numbers = std::vector<std::int64_t>;
 
 /// Channels of an input that is read as it is: pictures have few.
 constexpr std::int64_t kPlanes = 4;
+/// Of convolutions that are computed in tiles: channels and filters, places of an image, and products for each that the definition takes.
+constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
+constexpr double kWorthTiles = 0.7;
 /// How much work blocks that are not full may add.
 constexpr double kWaste = 2;
 
@@ -41,6 +44,21 @@ std::optional<Tensor> beside(const Laid& operand, std::int64_t channels, DType d
   whole.insert(whole.end(), shape.begin(), shape.end());
   if (whole[1] != 1 && whole[1] != channels) return {};
   return block_channels(whole == shape ? x : reshape(x, whole));
+}
+
+/// True where minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and read once for each image at least.
+bool by_tiles(const Tensor& weight, const Windows& how, const Shape& x) {
+  const Shape& taps = weight.shape();
+  if (taps[2] != 3 || taps[3] != 3 || taps[1] < kLeastChannels || taps[0] < kLeastChannels) return false;
+  std::int64_t places = 1, tiles = 1;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (how.stride[axis] != 1 || how.dilation[axis] != 1) return false;
+    const std::int64_t count = x[axis + 2] + how.padding[axis].first + how.padding[axis].second - 2;
+    if (count < 1) return false;
+    places *= count;
+    tiles *= (count + 1) / 2;
+  }
+  return places >= kLeastPlaces && static_cast<double>(16 * tiles) <= kWorthTiles * static_cast<double>(9 * places);
 }
 
 /// The node with a further axis of windows, along the channels of a block: of one each.
@@ -167,24 +185,26 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
   if (waste > kWaste && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than double its work");
   if (one_place && !x.in_blocks()) return left("it is a product of a matrix and a vector");
 
+  const Windows how = windows(call, {weight.shape()[2], weight.shape()[3]}, {shape[2], shape[3]});
+  for (const auto& [before, after] : how.padding)
+    if (before < 0 || after < 0) return left("it cuts off what it reads");
+  const FilterLayout layout = depthwise ? FilterLayout::depthwise : planes ? FilterLayout::planes : by_tiles(weight, how, shape) ? FilterLayout::winograd : FilterLayout::blocked;
   const Filters laid_out = [&] {
     {
       const std::lock_guard lock(mutex_);
-      if (const auto known = filters_.find(node.outputs[0]); known != filters_.end()) return known->second;
+      if (const auto known = filters_.find({node.outputs[0], layout}); known != filters_.end()) return known->second;
     }
-    const FilterLayout layout = depthwise ? FilterLayout::depthwise : planes ? FilterLayout::planes : FilterLayout::blocked;
     Filters made;
     made.weight = block_filters(weight, layout);
     // Zeros too are computed once, and not at each call.
     made.bias = bias.empty_handle() ? from_span(std::vector<float>(static_cast<std::size_t>(up_to_blocks(filters)))) : pad(bias, {{0, up_to_blocks(filters) - filters}});
     eval({made.weight, made.bias});
     const std::lock_guard lock(mutex_);
-    return filters_.emplace(node.outputs[0], std::move(made)).first->second;
+    return filters_.emplace(std::pair(node.outputs[0], layout), std::move(made)).first->second;
   }();
-  const Windows how = windows(call, {weight.shape()[2], weight.shape()[3]}, {shape[2], shape[3]});
-  for (const auto& [before, after] : how.padding)
-    if (before < 0 || after < 0) return left("it cuts off what it reads");
-  why = depthwise ? "a convolution of each channel by itself: the blocks are its vectors" : "a convolution by constant weights: the sums of a block stay in registers";
+  why = depthwise                         ? "a convolution of each channel by itself: the blocks are its vectors"
+        : layout == FilterLayout::winograd ? "a convolution of 3x3 taps by constant weights: tiles of 2x2 places take 16 products for 36"
+                                           : "a convolution by constant weights: the sums of a block stay in registers";
   const Tensor in = x.in_blocks() || planes ? x.tensor : block_channels(call[0]);
   return Laid{conv2d_blocked(call.at_node(in), laid_out.weight, laid_out.bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation}), filters};
 }

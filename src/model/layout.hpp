@@ -3,20 +3,24 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/call.hpp"
+#include "sinter/blocked.hpp"
 
 namespace sinter::model {
 
 /// A value as it lies.
 struct Laid {
-  Tensor tensor;               // empty: left out
+  Tensor tensor;               // empty: left out, or a sequence
   std::int64_t channels = -1;  // of a tensor in blocks; -1: it lies as the model says
+  std::shared_ptr<const std::vector<Tensor>> sequence = {};  // of a value that is a list of tensors
 
   bool in_blocks() const { return channels >= 0; }
   /// As the model says.
@@ -35,7 +39,7 @@ class Layouts {
     Tensor weight, bias;
   };
   mutable std::mutex mutex_;
-  mutable std::map<std::string, Filters> filters_;  // laid out, by the convolution's result
+  mutable std::map<std::pair<std::string, FilterLayout>, Filters> filters_;  // laid out, by the convolution's result
 
   std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
 };

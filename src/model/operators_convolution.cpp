@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "model/call.hpp"
@@ -89,10 +90,82 @@ PoolOptions pool_options(const Call& c, const Numbers& kernel) {
           .count_include_pad = c.integer("count_include_pad", 0) != 0};
 }
 
+/// Where in x the largest of each window lies, counted through all of x; `most` is the pool's result.
+Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) {
+  const Tensor& x = c.tensor(0);
+  const bool by_columns = c.integer("storage_order", 0) != 0;
+  const std::size_t rank = x.shape().size(), axes = kernel.size();
+  const Windows w = windows(c, kernel, places_of(c, x));
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(2, {0, 0});
+  std::vector<Index> kept(2, Index(Slice{}));
+  std::vector<Index> taps(rank, Index(Slice{}));
+  Numbers reach, window_axes;
+  for (std::size_t k = 0; k < axes; ++k) {
+    reach.push_back((kernel[k] - 1) * w.dilation[k] + 1);
+    window_axes.push_back(static_cast<std::int64_t>(k) + 2);
+    const std::int64_t needed = (most.shape()[k + 2] - 1) * w.stride[k] + reach[k];
+    widths.emplace_back(w.padding[k].first, std::max<std::int64_t>(needed - w.padding[k].first - x.shape()[k + 2], 0));
+    kept.push_back(Slice{0, (most.shape()[k + 2] - 1) * w.stride[k] + 1, w.stride[k]});
+    taps.push_back(Slice{{}, {}, w.dilation[k]});
+  }
+  const Tensor least = is_floating(x.dtype()) ? full({}, -std::numeric_limits<double>::infinity(), x.dtype()) : astype(c.at_node(min(c[0])), x.dtype());
+  const Tensor padded = pad(c[0], widths, PadMode::constant, c.at_node(least));
+  const Tensor all = sliding_window_view(c.at_node(padded), reach, Axes(window_axes));
+  for (std::size_t k = 0; k < axes; ++k) taps[k + 2] = kept[k + 2];
+  Shape flat = most.shape();
+  flat.push_back(-1);
+  const Tensor tap = argmax(c.at_node(reshape(c.at_node(all.at(taps, c.where())), flat)), -1);
+  const auto along = [&](std::size_t axis) {
+    Shape shape(rank, 1);
+    shape[axis] = most.shape()[axis];
+    return reshape(arange(Arg(most.shape()[axis], c.where())), shape);
+  };
+  Tensor place = add(multiply(c.at_node(along(0)), x.shape()[1]), along(1));
+  std::int64_t before = 1, behind = 1;  // taps and places of the axes behind, and of those in front where columns come first
+  Numbers steps(axes);
+  for (std::size_t k = 0; k < axes; ++k) {
+    const std::size_t axis = by_columns ? k : axes - 1 - k;
+    steps[axis] = behind;
+    behind *= x.shape()[axis + 2];
+  }
+  place = multiply(c.at_node(place), behind);
+  for (std::size_t k = axes; k-- > 0; before *= kernel[k]) {
+    const Tensor own = remainder(c.at_node(floor_divide(c.at_node(tap), before)), kernel[k]);
+    const Tensor at = add(c.at_node(multiply(c.at_node(own), w.dilation[k])), subtract(c.at_node(multiply(c.at_node(along(k + 2)), w.stride[k])), w.padding[k].first));
+    place = add(c.at_node(place), multiply(c.at_node(at), steps[k]));
+  }
+  return astype(c.at_node(place), DType::int64);
+}
+
 Results max_pool_of(const Call& c) {
-  if (c.wants(1)) c.refuse("the places of the maxima (the second output) are not supported");
   const Numbers kernel = c.integers("kernel_shape");
-  return {max_pool(c[0], kernel, pool_options(c, kernel))};
+  const PoolOptions how = pool_options(c, kernel);
+  const Tensor most = max_pool(c[0], kernel, how);
+  if (!c.wants(1)) return {most};
+  return {most, places_of_most(c, most, kernel)};
+}
+
+/// The values at their places among zeros.
+Results max_unpool(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const Numbers kernel = c.integers("kernel_shape"), places = places_of(c, x);
+  const std::size_t axes = kernel.size();
+  const Numbers stride = c.integers("strides", Numbers(axes, 1)), pads = c.integers("pads", Numbers(2 * axes, 0));
+  if (places.size() != axes || stride.size() != axes || pads.size() != 2 * axes || c.tensor(1).shape() != x.shape()) c.refuse("lists of other lengths than the window's");
+  Shape inferred{x.shape()[0], x.shape()[1]};
+  for (std::size_t k = 0; k < axes; ++k) inferred.push_back((places[k] - 1) * stride[k] + kernel[k] - pads[k] - pads[k + axes]);
+  Tensor flat = zeros({element_count(inferred)}, x.dtype());
+  flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = reshape(c[0], {-1});
+  Tensor result = reshape(c.at_node(flat), inferred);
+  if (!c.has(2)) return {result};
+  const Numbers wanted = c.values(2);  // more places: at the ends
+  if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {} sizes", wanted.size()));
+  std::vector<std::pair<std::int64_t, std::int64_t>> more;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    if (wanted[k] < inferred[k]) c.refuse(fmt::format("output_shape {} for values of {}", to_string(wanted), to_string(inferred)));
+    more.emplace_back(0, wanted[k] - inferred[k]);
+  }
+  return {pad(c.at_node(result), more)};
 }
 
 Results average_pool(const Call& c) {
@@ -163,6 +236,8 @@ Results resize_of(const Call& c) {
   if (mode != "nearest" && mode != "linear" && mode != "cubic") c.refuse(fmt::format("mode '{}'", mode));
   const std::string coordinates = c.text("coordinate_transformation_mode", upsample || c.opset() == 10 ? "asymmetric" : "half_pixel");
   if (coordinates == "half_pixel") how.coordinates = Coordinates::half_pixel;
+  else if (coordinates == "half_pixel_symmetric") how.coordinates = Coordinates::half_pixel_symmetric;
+  else if (coordinates == "tf_crop_and_resize") how.coordinates = Coordinates::tf_crop_and_resize;
   else if (coordinates == "pytorch_half_pixel") how.coordinates = Coordinates::pytorch_half_pixel;
   else if (coordinates == "align_corners") how.coordinates = Coordinates::align_corners;
   else if (coordinates == "asymmetric") how.coordinates = Coordinates::asymmetric;
@@ -175,12 +250,21 @@ Results resize_of(const Call& c) {
   else c.refuse(fmt::format("nearest_mode '{}'", rounding));
   how.cubic_a = c.number("cubic_coeff_a", -0.75);
   how.exclude_outside = c.integer("exclude_outside", 0) != 0;
-  if (c.integer("antialias", 0) != 0 && std::any_of(scales.begin(), scales.end(), [](double s) { return s < 1; })) c.refuse("antialias is not supported");
+  how.antialias = c.integer("antialias", 0) != 0;
+  how.extrapolation_value = c.number("extrapolation_value", 0);
+  std::vector<std::pair<double, double>> region(static_cast<std::size_t>(rank), {0.0, 1.0});
+  if (how.coordinates == Coordinates::tf_crop_and_resize) {
+    const std::vector<double> roi = c[1].tensor().astype(DType::float64).to_vector<double>(c.where());  // all starts, then all ends
+    if (roi.size() != 2 * axes.size()) c.refuse(fmt::format("a roi of {} numbers for {} axes", roi.size(), axes.size()));
+    for (std::size_t k = 0; k < axes.size(); ++k) region[static_cast<std::size_t>(axes[k])] = {roi[k], roi[k + axes.size()]};
+  }
 
   int first = 0;  // axes before it keep their size
-  while (first < rank && sizes[static_cast<std::size_t>(first)] == x.shape()[static_cast<std::size_t>(first)] && scales[static_cast<std::size_t>(first)] == 1) ++first;
+  const auto stays = [&](std::size_t axis) { return sizes[axis] == x.shape()[axis] && scales[axis] == 1 && region[axis] == std::pair(0.0, 1.0); };
+  while (first < rank && stays(static_cast<std::size_t>(first))) ++first;
   if (first == rank) return {x};
   how.scales.assign(scales.begin() + first, scales.end());
+  how.region.assign(region.begin() + first, region.end());
   return {resize(c[0], Numbers(sizes.begin() + first, sizes.end()), how)};
 }
 
@@ -193,6 +277,7 @@ const Operator kRows[] = {
     {"GlobalMaxPool", [](const Call& c) -> Results { return {global_max_pool(c[0])}; }},
     {"LpPool", lp_pool_of},
     {"MaxPool", max_pool_of},
+    {"MaxUnpool", max_unpool},
     {"Resize", resize_of},
     {"Upsample", resize_of},
 };

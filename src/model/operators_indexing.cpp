@@ -93,10 +93,20 @@ Results unique_of(const Call& c) {
   return {all.values, all.indices, all.inverse, all.counts};
 }
 
-/// x with the values written at these places, or added to what is there.
+/// x with the values written at these places, or combined with what is there.
 Results scattered(const Call& c, const std::vector<Index>& places, const Tensor& values) {
   const std::string reduction = c.text("reduction", "none");
   if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};
+  const auto combined = [&](Tensor (*f)(const Arg&, const Arg&)) -> Results {
+    try {
+      return {combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); })};
+    } catch (const ValueError& error) {
+      c.refuse(fmt::format("which values meet at a place depends on the data; such a model can be run, and not compiled or frozen: {}", error.what()));
+    }
+  };
+  if (reduction == "mul") return combined(multiply);
+  if (reduction == "max") return combined(maximum);
+  if (reduction == "min") return combined(minimum);
   if (reduction != "none") c.refuse(fmt::format("reduction '{}'", reduction));
   Tensor x = c.tensor(0);
   x.at(places, c.where()) = c.at_node(values);

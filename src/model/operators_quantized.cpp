@@ -10,10 +10,20 @@
 namespace sinter::model {
 namespace {
 
-/// A scale or zero point of one number, or of one for each place along an axis, as broadcast beside x.
+/// A scale or zero point of one number, of one for each place along an axis, or of one for each block of places, as broadcast beside x.
 Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
+  if (const std::int64_t block = c.integer("block_size", 0); block != 0) {
+    const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 1), x.ndim()));
+    Shape blocks = x.shape();
+    if (block > 0) blocks[axis] = (blocks[axis] + block - 1) / block;
+    if (block < 0 || parameter.shape() != blocks)
+      c.refuse(fmt::format("scales or zero points of shape {} for blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis, to_string(x.shape())));
+    std::vector<Index> covered(axis, Index(Slice{}));
+    covered.push_back(Slice{0, x.shape()[axis]});
+    return repeat(c.at_node(parameter), block, static_cast<std::int64_t>(axis)).at(covered, c.where());
+  }
   if (parameter.size() == 1) return reshape(c.at_node(parameter), {});
-  if (parameter.ndim() != 1 || c.integer("block_size", 0) != 0) c.refuse("scales of blocks are not supported");
+  if (parameter.ndim() != 1) c.refuse(fmt::format("scales or zero points of shape {} without a block_size", to_string(parameter.shape())));
   const std::int64_t axis = c.axis(c.integer("axis", 1), x.ndim());
   Shape shape(static_cast<std::size_t>(x.ndim()), 1);
   shape[static_cast<std::size_t>(axis)] = parameter.size();
@@ -70,10 +80,32 @@ Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool 
   return subtract(c.at_node(wide), zero.ndim() == 1 && zero.size() > 1 && rows ? reshape(c.at_node(zero), {-1, 1}) : zero.size() == 1 ? reshape(c.at_node(zero), {}) : zero);
 }
 
-Results matmul_integer(const Call& c) { return {matmul(c.at_node(centred(c, 0, 2, true)), centred(c, 1, 3, false))}; }
+/// A zero point, in int32, beside the product: a single number, of rows a column, of columns a row.
+Tensor beside_product(const Call& c, const Tensor& zero, bool rows) {
+  const Tensor wide = astype(c.at_node(zero), DType::int32);
+  return zero.size() == 1 ? reshape(c.at_node(wide), {}) : zero.ndim() == 1 && rows ? reshape(c.at_node(wide), {-1, 1}) : wide;
+}
+
+/// The product of two operands less their zero points, in int32, as that of the bytes that are stored and what the zero points take off it: devices
+/// multiply bytes as they are. Weights of the model's own lie along the depth, as they are read; a frozen function turns them once.
+Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero) {
+  Tensor a = c.tensor(left), b = c.tensor(right);
+  if (a.ndim() < 2 || b.ndim() < 2) return matmul(c.at_node(centred(c, left, left_zero, true)), centred(c, right, right_zero, false));
+  if (c.is_constant(right) && b.ndim() == 2) b = transpose(contiguous(c.at_node(transpose(c.at_node(b)))));
+  const Tensor wide_a = astype(c.at_node(a), DType::int32), wide_b = astype(c.at_node(b), DType::int32);
+  Tensor product = matmul(c.at_node(wide_a), wide_b);
+  const bool by_a = c.has(left_zero) && !c.is_constant_zero(left_zero), by_b = c.has(right_zero) && !c.is_constant_zero(right_zero);
+  const Tensor zero_a = by_a ? beside_product(c, c.tensor(left_zero), true) : Tensor(), zero_b = by_b ? beside_product(c, c.tensor(right_zero), false) : Tensor();
+  if (by_a) product = subtract(c.at_node(product), multiply(sum(c.at_node(wide_b), {-2}, true, DType::int32), zero_a));
+  if (by_b) product = subtract(c.at_node(product), multiply(sum(c.at_node(wide_a), {-1}, true, DType::int32), zero_b));
+  if (by_a && by_b) product = add(c.at_node(product), multiply(c.at_node(zero_a), zero_b) * static_cast<std::int32_t>(a.shape().back()));
+  return product;
+}
+
+Results matmul_integer(const Call& c) { return {product_of_centred(c, 0, 2, 1, 3)}; }
 
 Results qlinear_matmul(const Call& c) {
-  const Tensor product = astype(c.at_node(matmul(c.at_node(centred(c, 0, 2, true)), centred(c, 3, 5, false))), DType::float32);
+  const Tensor product = astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32);
   const auto number = [&](std::size_t i) { return astype(c[i], DType::float32); };
   const Tensor scale = divide(multiply(c.at_node(number(1)), number(4)), number(6));
   const Tensor numbers = add(rint(multiply(c.at_node(product), scale)), number(7));
@@ -109,6 +141,36 @@ Results qlinear_conv(const Call& c) {
   return {saturated(c, add(rint(multiply(c.at_node(sums), scale)), number(7)), small_type(c, c.tensor(7)))};
 }
 
+/// ONNX Runtime's product with a matrix of numbers of 4 or 8 bits, in blocks along the rows of its transpose.
+Results matmul_n_bits(const Call& c) {
+  const std::int64_t k = c.integer("K"), n = c.integer("N"), block = c.integer("block_size"), bits = c.integer("bits", 4);
+  if ((bits != 4 && bits != 8) || block < 16 || k < 1 || n < 1) c.refuse(fmt::format("{} bits in blocks of {} for {} x {}", bits, block, n, k));
+  if (c.has(4)) c.refuse("rows in another order (g_idx) are not supported");
+  const std::int64_t blocks = (k + block - 1) / block;
+  if (c.tensor(1).dtype() != DType::uint8 || c.tensor(1).size() != n * blocks * block * bits / 8 || c.tensor(2).size() != n * blocks)
+    c.refuse(fmt::format("weights of shape {} and {} scales for {} x {} in blocks of {}", to_string(c.tensor(1).shape()), c.tensor(2).size(), n, k, block));
+  const auto apart = [&](const Tensor& packed) {  // along the last axis, the lower half of each byte first
+    if (bits == 8) return packed;
+    const Tensor low = bitwise_and(c.at_node(packed), 15), high = right_shift(c.at_node(packed), 4);
+    Shape shape = packed.shape();
+    shape.back() *= 2;
+    return reshape(c.at_node(stack({low, high}, packed.ndim(), c.where())), shape);
+  };
+  Tensor weights = astype(c.at_node(apart(reshape(c[1], {n, blocks, block * bits / 8}))), DType::float32);
+  if (!c.has(3)) {
+    weights = subtract(c.at_node(weights), bits == 4 ? 8 : 128);
+  } else if (is_floating(c.tensor(3).dtype())) {
+    weights = subtract(c.at_node(weights), reshape(c.at_node(astype(c[3], DType::float32)), {n, blocks, 1}));
+  } else {
+    const Tensor zero = apart(reshape(c[3], {n, -1})).at({Index(Slice{}), Index(Slice{0, blocks})}, c.where());
+    weights = subtract(c.at_node(weights), reshape(c.at_node(astype(c.at_node(zero), DType::float32)), {n, blocks, 1}));
+  }
+  weights = multiply(c.at_node(weights), reshape(c.at_node(astype(c[2], DType::float32)), {n, blocks, 1}));
+  weights = reshape(c.at_node(weights), {n, blocks * block}).at({Index(Slice{}), Index(Slice{0, k})}, c.where());
+  const Tensor result = matmul(c[0], astype(c.at_node(matrix_transpose(c.at_node(weights))), c.tensor(0).dtype()));
+  return {c.has(5) ? add(c.at_node(result), c.tensor(5)) : result};
+}
+
 const Operator kRows[] = {
     {"ConvInteger", conv_integer},
     {"DequantizeLinear", dequantize_linear},
@@ -117,6 +179,7 @@ const Operator kRows[] = {
     {"QLinearConv", qlinear_conv},
     {"QLinearMatMul", qlinear_matmul},
     {"QuantizeLinear", quantize_linear},
+    {"com.microsoft.MatMulNBits", matmul_n_bits},
 };
 
 }  // namespace

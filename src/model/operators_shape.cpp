@@ -98,7 +98,12 @@ Results slice_of(const Call& c) {
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     c.refuse(fmt::format("{} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(), steps.size()));
   std::vector<Index> index(static_cast<std::size_t>(x.ndim()), Index(Slice{}));
-  for (std::size_t k = 0; k < starts.size(); ++k) index[static_cast<std::size_t>(c.axis(axes[k], x.ndim()))] = Slice{starts[k], ends[k], steps[k]};
+  for (std::size_t k = 0; k < starts.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(c.axis(axes[k], x.ndim()));
+    // Backwards from before the first element: ONNX begins at the first, NumPy nowhere.
+    const bool before = steps[k] < 0 && starts[k] < -x.shape()[axis];
+    index[axis] = Slice{before ? 0 : starts[k], ends[k], steps[k]};
+  }
   return {x.at(index, c.where())};
 }
 
@@ -128,7 +133,10 @@ Results pad_of(const Call& c) {
   bool cuts = false;
   for (std::size_t k = 0; k < axes.size(); ++k) {  // a negative width takes elements away
     const std::size_t axis = static_cast<std::size_t>(c.axis(axes[k], x.ndim()));
-    const std::int64_t before = pads[k], after = pads[k + axes.size()], size = x.size(static_cast<int>(axis));
+    const std::int64_t size = x.size(static_cast<int>(axis));
+    std::int64_t before = pads[k], after = pads[k + axes.size()];
+    if (size + after < 0) before += size + after, after = -size;  // more than there are: of what the other end adds
+    if (size + before < 0) after += size + before, before = -size;
     widths[axis] = {std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0)};
     if (before >= 0 && after >= 0) continue;
     cuts = true;

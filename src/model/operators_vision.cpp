@@ -167,7 +167,7 @@ Results non_max_suppression(const Call& c) {
   if (boxes.ndim() != 3 || scores.ndim() != 3 || boxes.size(2) != 4 || boxes.size(0) != scores.size(0) || boxes.size(1) != scores.size(2))
     c.refuse(fmt::format("boxes of shape {}, scores of {}", to_string(boxes.shape()), to_string(scores.shape())));
   const auto number = [&](std::size_t i, double otherwise) { return c.has(i) ? astype(c[i], DType::float64).to_vector<double>(c.where()).at(0) : otherwise; };
-  const std::int64_t most = static_cast<std::int64_t>(number(2, 0));
+  const std::int64_t most = c.has(2) ? c.values(2).at(0) : 0;
   const double least_overlap = number(3, 0);
   const bool by_score = c.has(4);
   const double least_score = number(4, 0);

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <set>
 
+#include "model/functions.hpp"
 #include "model/graph.hpp"
 #include "model/types.hpp"
 #include "onnx.pb.h"
@@ -73,6 +75,7 @@ class Reader {
     for (const onnx::Tensor& constant : from.initializer()) {
       if (constant.name().empty()) fail("an initializer has no name");
       graph.constants.insert_or_assign(constant.name(), tensor(constant, fmt::format("initializer '{}'", shown(constant.name()))));
+      if (is_four_bits(constant)) four_bits_.insert(constant.name());
     }
     for (const onnx::ValueInfo& input : from.input())
       if (!graph.constants.contains(input.name())) graph.inputs.push_back(value(input, "input", within));
@@ -83,18 +86,13 @@ class Reader {
   }
 
   Tensor tensor(const onnx::Tensor& from, const std::string& what) {
+    if (is_four_bits(from)) return four_bits(from, what);
     const std::optional<DType> dtype = element_type(from.data_type());
     if (!dtype) fail(fmt::format("{} holds {}, which sinter has not", what, element_type_name(from.data_type())));
-    Shape shape;
-    std::int64_t count = 1;
-    for (const std::int64_t size : from.dims()) {
-      if (size < 0 || (size > 0 && count > std::numeric_limits<std::int64_t>::max() / 16 / size))
-        fail(fmt::format("{} has the impossible size {} in its shape", what, size));
-      count *= size;
-      shape.push_back(size);
-    }
+    const Shape shape = shape_of(from, what);
+    const std::int64_t count = element_count(shape);
     const std::size_t bytes = static_cast<std::size_t>(count) * itemsize(*dtype);
-    if (from.data_location() == 1) return external(from, *dtype, shape, bytes, what);
+    if (from.data_location() == 1) return made(external(from, bytes, what), *dtype, shape, bytes);
     if (!from.raw_data().empty() || count == 0) {
       if (from.raw_data().size() != bytes) fail(fmt::format("{} has {} bytes where its shape and type need {}", what, from.raw_data().size(), bytes));
       return made(from.raw_data().data(), *dtype, shape, bytes);
@@ -118,6 +116,7 @@ class Reader {
  private:
   std::string path_, file_;
   std::map<std::string, std::unique_ptr<Mapping>> external_;
+  std::set<std::string> four_bits_;  // constants that the file has in 4 bits
 
   /// The bytes need not lie as the type asks.
   static Tensor made(const void* data, DType dtype, const Shape& shape, std::size_t bytes) {
@@ -139,7 +138,39 @@ class Reader {
     }
   }
 
-  Tensor external(const onnx::Tensor& from, DType dtype, const Shape& shape, std::size_t bytes, const std::string& what) {
+  Shape shape_of(const onnx::Tensor& from, const std::string& what) const {
+    Shape shape;
+    std::int64_t count = 1;
+    for (const std::int64_t size : from.dims()) {
+      if (size < 0 || (size > 0 && count > std::numeric_limits<std::int64_t>::max() / 16 / size))
+        fail(fmt::format("{} has the impossible size {} in its shape", what, size));
+      count *= size;
+      shape.push_back(size);
+    }
+    return shape;
+  }
+
+  static bool is_four_bits(const onnx::Tensor& from) { return from.data_type() == 21 || from.data_type() == 22; }  // uint4, int4
+
+  /// Integers of 4 bits, two in a byte, in 8: they are read to be dequantized, which is the same of both.
+  Tensor four_bits(const onnx::Tensor& from, const std::string& what) {
+    const Shape shape = shape_of(from, what);
+    const auto count = static_cast<std::size_t>(element_count(shape)), bytes = (count + 1) / 2;
+    std::string packed;
+    if (from.data_location() == 1) packed.assign(external(from, bytes, what), bytes);
+    else if (!from.raw_data().empty() || count == 0) packed = from.raw_data();
+    else
+      for (const std::int32_t pair : from.int32_data()) packed += static_cast<char>(pair);
+    if (packed.size() != bytes) fail(fmt::format("{} has {} bytes where its shape and type need {}", what, packed.size(), bytes));
+    std::vector<std::uint8_t> numbers(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const int half = static_cast<unsigned char>(packed[i / 2]) >> (i % 2 ? 4 : 0) & 15;
+      numbers[i] = static_cast<std::uint8_t>(from.data_type() == 22 && half > 7 ? half - 16 : half);
+    }
+    return from_pointer(numbers.data(), from.data_type() == 22 ? DType::int8 : DType::uint8, shape);
+  }
+
+  const char* external(const onnx::Tensor& from, std::size_t bytes, const std::string& what) {
     std::string location;
     std::uint64_t offset = 0, length = bytes;
     for (const onnx::Entry& entry : from.external_data()) {
@@ -158,7 +189,7 @@ class Reader {
     if (length != bytes) fail(fmt::format("{} has {} bytes in {} where its shape and type need {}", what, length, shown(location), bytes));
     if (offset > mapping->size() || length > mapping->size() - offset)
       fail(fmt::format("{} ends at byte {} of {}, which has {}", what, offset + length, shown(location), mapping->size()));
-    return made(mapping->data() + offset, dtype, shape, bytes);
+    return mapping->data() + offset;
   }
 
   std::uint64_t number(const onnx::Entry& entry, const std::string& what) const {
@@ -173,7 +204,8 @@ class Reader {
 
   ModelValue value(const onnx::ValueInfo& from, const char* kind, bool within) const {
     const std::string what = fmt::format("{} '{}'", kind, shown(from.name()));
-    if (within && from.type().value_case() == onnx::Type::VALUE_NOT_SET) return {from.name(), DType::float32, {}};
+    if (within && (from.type().value_case() == onnx::Type::VALUE_NOT_SET || from.type().value_case() == onnx::Type::kSequenceType)) return {from.name(), DType::float32, {}};
+    if (from.type().value_case() == onnx::Type::VALUE_NOT_SET) fail(fmt::format("{} has no type; onnx.shape_inference.infer_shapes writes those of outputs into a file", what));
     if (from.type().value_case() != onnx::Type::kTensorType) fail(fmt::format("{} is no tensor (a sequence, a map or an optional value)", what));
     const onnx::TensorType& type = from.type().tensor_type();
     const std::optional<DType> dtype = element_type(type.elem_type());
@@ -199,7 +231,12 @@ class Reader {
     node.outputs.assign(from.output().begin(), from.output().end());
     if (node.outputs.empty()) fail(fmt::format("{} gives nothing", describe(node)));
     while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
-    for (const onnx::Attribute& attribute : from.attribute()) node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));
+    for (const onnx::Attribute& attribute : from.attribute()) {
+      node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));
+      if (attribute.type() == 4 && is_four_bits(attribute.t())) four_bits_.insert(node.outputs[0]);
+    }
+    // The zero point's type says what it gives.
+    if (node.op == "QuantizeLinear" && node.inputs.size() > 2 && four_bits_.contains(node.inputs[2])) fail(fmt::format("{} quantizes to 4 bits, which sinter has not", describe(node)));
     return node;
   }
 
@@ -244,6 +281,7 @@ Graph read_onnx(const std::string& path) {
   for (const onnx::Opset& imported : model.opset_import())
     if (imported.domain().empty() || imported.domain() == "ai.onnx") opset = static_cast<int>(std::min<std::int64_t>(imported.version(), 1000));
   if (opset <= 0) opset = 1;
+  inline_functions(model, file);
   Graph graph = reader.graph(model.graph(), opset);
   sort_nodes(graph);
   return graph;

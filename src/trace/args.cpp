@@ -68,7 +68,7 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePt
   if (!arg.is_tensor()) return make_constant(site, literal(site, arg, dtype), shape);
   const RecordedPtr& x = node_of(site, arg.tensor());
   if (x->dtype == dtype && x->shape_owner == shape) return x;  // mostly
-  return operand(site, arg, dtype, *shape);
+  return make_broadcast(site, make_cast(site, x, dtype), shape);
 }
 
 RecordedPtr as_node(const Site& site, const Arg& arg) {
@@ -80,6 +80,17 @@ RecordedPtr as_node(const Site& site, const Arg& arg) {
     case Arg::Kind::integer: break;
   }
   return make_constant(site, literal(site, arg, DType::int64), Shape());
+}
+
+const Shape* broader(const Shape& a, const Shape& b) {
+  const auto holds = [](const Shape& wide, const Shape& narrow) {
+    if (narrow.size() > wide.size()) return false;
+    const std::size_t skip = wide.size() - narrow.size();
+    for (std::size_t k = 0; k < narrow.size(); ++k)
+      if (narrow[k] != wide[skip + k] && narrow[k] != 1) return false;
+    return true;
+  };
+  return &a == &b || holds(a, b) ? &a : holds(b, a) ? &b : nullptr;
 }
 
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {

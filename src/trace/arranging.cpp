@@ -1,10 +1,12 @@
 #include "sinter/arranging.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
 #include "trace/promote.hpp"
@@ -170,6 +172,18 @@ Tensor geomspace(double start, double stop, std::int64_t count, bool endpoint, L
   const Tensor k = arange(count);
   const Tensor from_start = sinter::where(k == 0, start, between);
   return endpoint && count > 1 ? sinter::where(k == count - 1, stop, from_start) : from_start;
+}
+Tensor geomspace(const Arg& start, const Arg& stop, std::int64_t count, bool endpoint) {
+  const Scope scope("geomspace", start.where());
+  const Tensor first = start * ones_like(stop), last = stop * ones_like(start), sign = where(first < 0, -1.0, 1.0);
+  const Tensor exponents = linspace(log10(first * sign), log10(last * sign), count, endpoint);
+  Shape along(static_cast<std::size_t>(exponents.ndim()), 1);
+  along[0] = count;
+  const Tensor k = reshape(arange(count), along), defined = isfinite(log10(first * sign)) & isfinite(log10(last * sign));
+  const Tensor between = where(defined, sign * power(10.0, exponents), std::numeric_limits<double>::quiet_NaN());
+  const Tensor from_start = where((k == 0) & defined, first, between);
+  const Tensor all = endpoint && count > 1 ? where((k == count - 1) & defined, last, from_start) : from_start;
+  return astype(all, is_floating(first.dtype()) ? first.dtype() : exponents.dtype());
 }
 
 }  // namespace sinter

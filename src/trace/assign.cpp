@@ -8,6 +8,7 @@
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/in_place.hpp"
 #include "trace/masks.hpp"
 #include "trace/promote.hpp"
 #include "trace/scatter.hpp"
@@ -201,6 +202,24 @@ Tensor unread(const Tensor& whole, const Tensor& mask, Location where) {
   return Tensor(make_unread(site, whole.node(), mask.node()));
 }
 
+/// x(i, j) = 2 where the element can be written as it lies. What does not fit is left to what records it, and says so.
+bool written(const Site& site, Tensor& whole, const Selection& block, const Arg& value) {
+  const DType dtype = whole.dtype();
+  if (!value.is_tensor()) return write_in_place(site, whole, block, fitted(site, value, dtype, {}));
+  const RecordedPtr& elements = node_of(site, value.tensor());
+  return elements->dtype == dtype && broadcasts(without_axes_in_front(elements->shape, block.result), block.result) && write_in_place(site, whole, block, elements);
+}
+
+/// x(i, j) += 2, likewise.
+bool updated(const Site& site, Tensor& whole, const Selection& block, Binary function, const Arg& number) {
+  const DType dtype = whole.dtype();
+  const Op op = function == add ? Op::add : function == subtract ? Op::subtract : function == multiply ? Op::multiply : Op::divide;
+  const bool integer = number.kind() == Arg::Kind::integer;
+  if (op == Op::divide && (function != divide || !is_floating(dtype))) return false;
+  if (!(integer || (number.kind() == Arg::Kind::floating && is_floating(dtype))) || !fits(number, dtype)) return false;
+  return update_in_place(site, whole, block, op, literal(site, number, dtype));
+}
+
 std::vector<const Index*> addresses(const std::vector<Index>& index) {
   std::vector<const Index*> list;
   for (const Index& i : index) list.push_back(&i);
@@ -221,7 +240,7 @@ Part::Part(Part& outer, std::vector<Index> index, Location where) : Part(static_
 void Part::assign(const char* op, const Arg& value) {
   const Site site = site_of(op, value.where());
   static_cast<Tensor&>(*this) = Tensor();  // what was there before is not needed
-  const RecordedPtr whole = node_of(site, *whole_);
+  const RecordedPtr& whole = node_of(site, *whole_);
   if (is_mask(index_)) {
     const Tensor& mask = index_[0].places();
     const Tensor wide = over_all_axes(site, mask, whole->shape);
@@ -235,6 +254,7 @@ void Part::assign(const char* op, const Arg& value) {
     return replace(op, Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value)));
   }
   Selection selection = selected(site, whole->shape, addresses(index_));
+  if (!outer_ && written(site, *whole_, selection, value)) return;
   const RecordedPtr block = make_reshape(site, fitted(site, value, whole->dtype, selection.result), selection.sliced);
   replace(op, Tensor(replaced(site, whole, std::move(selection.start_step), block)));
 }
@@ -251,6 +271,11 @@ void Part::replace(const char* op, Tensor whole) {
 void Part::update(const char* op, Binary function, const Arg& other) {
   const Site site = site_of(op, other.where());
   const bool by_mask = is_mask(index_);
+  if (const RecordedPtr& whole = node_of(site, *whole_); !outer_ && !other.is_tensor() && !has_places(index_) && (whole->evaluated() || whole->op == Op::pad)) {
+    static_cast<Tensor&>(*this) = Tensor();
+    if (updated(site, *whole_, selected(site, whole->shape, addresses(index_)), function, other)) return;
+    static_cast<Tensor&>(*this) = std::as_const(*whole_).at(index_, where_);
+  }
   const Shape each = by_mask ? one_selected(index_[0].places(), node_of(site, *whole_)->shape) : Shape();
   const Shape given = without_axes_in_front(shape_of(site, other), each);
   if (!by_mask || !broadcasts(given, each)) {  // of a mask: one for each element, as many as it has true, for which it is evaluated

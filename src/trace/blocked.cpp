@@ -15,6 +15,8 @@ namespace {
 
 using namespace trace;
 
+constexpr std::array<std::int64_t, 2> kTapsOfWinograd{3, 3};
+
 std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
 /// The axis as two: blocks, and what is side by side in one.
@@ -26,6 +28,17 @@ Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
   shape[axis] = blocks;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, kChannelBlock);
   return reshape(more > 0 ? pad(x, widths) : x, shape);
+}
+
+/// G w G' of the last two axes, 3x3 taps: (positions, filters, channels). In float64, rounded once.
+Tensor transformed(const Tensor& filters) {
+  constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  std::vector<double> both;  // (taps, positions)
+  for (int tap = 0; tap < 9; ++tap)
+    for (int position = 0; position < 16; ++position) both.push_back(g[position / 4][tap / 3] * g[position % 4][tap % 3]);
+  const Shape& shape = filters.shape();
+  const Tensor spread = matmul(reshape(astype(filters, DType::float64), {shape[0] * shape[1], 9}), from_span(both, {9, 16}));
+  return reshape(permute(astype(spread, filters.dtype()), {1, 0}), {16, shape[0], shape[1]});
 }
 
 const Shape& shape_of_rank(const Site& site, const Tensor& x, std::size_t rank, const char* axes) {
@@ -62,6 +75,9 @@ Tensor block_filters(const Arg& given, FilterLayout layout) {
     case FilterLayout::depthwise:
       if (shape[1] != 1) fail<ShapeError>(scope.site(), fmt::format("depthwise filters of shape {} read {} channels each", to_string(shape), shape[1]));
       return permute(split_in_blocks(reshape(filters, {shape[0], shape[2], shape[3]}), 0), {0, 2, 3, 1});
+    case FilterLayout::winograd:
+      if (shape[2] != 3 || shape[3] != 3) fail<ShapeError>(scope.site(), fmt::format("filters of shape {} where minimal filtering takes 3x3 taps", to_string(shape)));
+      return permute(split_in_blocks(split_in_blocks(transformed(filters), 2), 1), {0, 1, 3, 4, 2});
   }
   fail<ValueError>(scope.site(), "no such layout");
 }
@@ -75,20 +91,24 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   const Shape &in = data->shape, &taps = weight->shape;
   const std::size_t rank = taps.size();
   const std::size_t first_tap = rank == 4 ? 1 : 2;  // after the blocks of filters, and the channels where filters read several
-  const bool fits = (rank == 6 && in.size() == 5 && taps[1] == in[1] && taps[4] == in[4]) || (rank == 5 && in.size() == 4 && taps[1] == in[1]) ||
+  const bool winograd = rank == 5 && in.size() == 5;
+  const bool fits = (winograd && taps[0] == 16 && taps[2] == in[1] && taps[3] == kChannelBlock && in[4] == kChannelBlock) || (rank == 6 && in.size() == 5 && taps[1] == in[1] && taps[4] == in[4]) || (rank == 5 && in.size() == 4 && taps[1] == in[1]) ||
                     (rank == 4 && in.size() == 5 && taps[0] == in[1] && in[4] == kChannelBlock);
   if (!fits || taps.back() != kChannelBlock)
     fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps), to_string(in),
                                        in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
-  const Convolution how = convolution_of(site, given, in, std::span(taps).subspan(first_tap, 2));
-  const std::int64_t count = taps[0] * kChannelBlock;
+  const Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));
+  if (winograd && (how.stride != Shape{1, 1} || how.dilation != Shape{1, 1} || how.before[0] < 0 || how.before[1] < 0 || how.after[0] < 0 || how.after[1] < 0))
+    fail<ValueError>(site, fmt::format("stride {}, dilation {} where filters of shape {}, for minimal filtering, are convolved with stride and dilation 1 and no negative padding", to_string(how.stride),
+                                       to_string(how.dilation), to_string(taps)));
+  const std::int64_t blocks = taps[winograd ? 1 : 0], count = blocks * kChannelBlock;
   if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{count}))
     fail<ShapeError>(site, fmt::format("bias of {}{} for {} filters with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), count));
   const RecordedPtr start = bias.empty_handle() ? make_constant(site, make_scalar_int(DType::float32, 0), {count}) : node_of(site, bias);
   if (element_count(in) == 0 || element_count(taps) == 0) {
     const std::array<Shape, 3> shapes{in, taps, start->shape};
     const Shape shape = library_shape(Op::conv_blocked, shapes, how.ints());
-    return broadcast_to(reshape(Tensor(start), {1, taps[0], 1, 1, kChannelBlock}), shape);
+    return broadcast_to(reshape(Tensor(start), {1, blocks, 1, 1, kChannelBlock}), shape);
   }
   return Tensor(make_library(site, Op::conv_blocked, {data, weight, start}, how.ints()));
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/known_shapes.hpp"
 #include "trace/library.hpp"
 #include "trace/loops.hpp"
 #include "trace/pool.hpp"
@@ -22,9 +23,7 @@ RecordedPtr new_node(const Site& site, Op op, DType dtype, ShapePtr shape) {
   return node;
 }
 
-RecordedPtr new_node(const Site& site, Op op, DType dtype, Shape shape) {
-  return new_node(site, op, dtype, std::make_shared<const Shape>(std::move(shape)));
-}
+RecordedPtr new_node(const Site& site, Op op, DType dtype, const Shape& shape) { return new_node(site, op, dtype, shared_shape(shape)); }
 
 /// The operand of a one-operand node of this op that is not evaluated yet; null otherwise.
 RecordedPtr operand_of(const RecordedPtr& x, Op op) {
@@ -55,8 +54,8 @@ RecordedPtr seen_through(RecordedPtr x, std::vector<std::int64_t>& start_step, c
 }
 
 /// Nothing is computed over nothing: a node without elements is a literal, so that no kernel has an empty operand.
-RecordedPtr empty(const Site& site, DType dtype, const Shape& shape) {
-  return element_count(shape) == 0 ? make_constant(site, make_scalar_int(dtype, 0), shape) : nullptr;
+RecordedPtr empty(const Site& site, DType dtype, std::span<const std::int64_t> shape) {
+  return std::find(shape.begin(), shape.end(), 0) == shape.end() ? nullptr : make_constant(site, make_scalar_int(dtype, 0), shared_shape(shape));
 }
 
 bool is_constant(const RecordedPtr& x) { return x->op == Op::constant; }
@@ -112,6 +111,7 @@ StoragePtr host_storage(const Site& site, std::size_t bytes) {
     fail<DeviceError>(site, error.what());
   }
   storage->bytes = bytes;
+  storage->own = true;
   return storage;
 }
 
@@ -123,9 +123,7 @@ RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr sto
   return node;
 }
 
-RecordedPtr make_constant(const Site& site, const Scalar& value, Shape shape) {
-  return make_constant(site, value, std::make_shared<const Shape>(std::move(shape)));
-}
+RecordedPtr make_constant(const Site& site, const Scalar& value, const Shape& shape) { return make_constant(site, value, shared_shape(shape)); }
 
 RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape) {
   RecordedPtr node = new_node(site, Op::constant, value.dtype, std::move(shape));
@@ -161,12 +159,12 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
   return record(new_node(site, Op::cast, dtype, x->shape_owner), {x});
 }
 
-RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) {
-  if (x->shape == shape) return x;
-  if (is_constant(x)) return make_constant(site, x->scalar, shape);
+RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, std::span<const std::int64_t> shape) {
+  if (std::equal(x->shape.begin(), x->shape.end(), shape.begin(), shape.end())) return x;
+  if (is_constant(x)) return make_constant(site, x->scalar, shared_shape(shape));
   if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (const RecordedPtr inner = operand_of(x, Op::reshape)) return make_reshape(site, inner, shape);
-  return record(new_node(site, Op::reshape, x->dtype, shape), {x});
+  return record(new_node(site, Op::reshape, x->dtype, shared_shape(shape)), {x});
 }
 
 RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vector<std::int64_t>& axes) {
@@ -190,21 +188,25 @@ RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vect
 }
 
 RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape) {
-  if (x->shape == shape) return x;
+  return x->shape == shape ? x : make_broadcast(site, x, shared_shape(shape));
+}
+
+RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const ShapePtr& shape) {
+  if (x->shape == *shape) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, shape);
-  if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
+  if (RecordedPtr nothing = empty(site, x->dtype, *shape)) return nothing;
   if (const RecordedPtr inner = operand_of(x, Op::broadcast)) return make_broadcast(site, inner, shape);
   return record(new_node(site, Op::broadcast, x->dtype, shape), {x});
 }
 
-RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape) {
+RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape, bool keep_whole) {
   bool full = true;
   for (std::size_t k = 0; k < shape.size(); ++k) {  // one way to write each slice
     if (shape[k] == 0) start_step[2 * k] = 0;
     if (shape[k] <= 1) start_step[2 * k + 1] = 1;
     full &= shape[k] == x->shape[k] && start_step[2 * k] == 0 && start_step[2 * k + 1] == 1;
   }
-  if (full) return x;
+  if (full && !keep_whole) return x;
   if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
   if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   if (x->op == Op::pad) {
@@ -250,19 +252,19 @@ RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x) {
   return record(new_node(site, Op::contiguous, x->dtype, x->shape_owner), {x});
 }
 
-RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes) {
-  Shape shape;
+RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, std::vector<std::int64_t> axes) {
+  FewSizes shape(x->shape.size() - axes.size());
   for (std::size_t k = 0, next = 0; k < x->shape.size(); ++k) {
     if (next < axes.size() && axes[next] == static_cast<std::int64_t>(k)) {
       ++next;
     } else {
-      shape.push_back(x->shape[k]);
+      shape[k - next] = x->shape[k];
     }
   }
   if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
-  if (element_count(x->shape) == 0) return make_constant(site, make_scalar_int(x->dtype, op == Op::reduce_prod ? 1 : 0), std::move(shape));
-  RecordedPtr node = new_node(site, op, x->dtype, std::move(shape));
-  node->ints = axes;
+  if (element_count(x->shape) == 0) return make_constant(site, make_scalar_int(x->dtype, op == Op::reduce_prod ? 1 : 0), shared_shape(shape));
+  RecordedPtr node = new_node(site, op, x->dtype, shared_shape(shape));
+  node->ints = std::move(axes);
   return record(std::move(node), {x});
 }
 

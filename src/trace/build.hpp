@@ -18,7 +18,7 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs);
 /// Host memory for elements that are there before anything runs; DeviceError with the site where there is none.
 StoragePtr host_storage(const Site& site, std::size_t bytes);
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage);
-RecordedPtr make_constant(const Site& site, const Scalar& value, Shape shape);
+RecordedPtr make_constant(const Site& site, const Scalar& value, const Shape& shape);
 RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape);
 RecordedPtr make_iota(const Site& site, std::int64_t count);
 
@@ -27,11 +27,13 @@ RecordedPtr make_elementwise(const Site& site, Op op, Operands&& inputs);
 RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype);
 
 // --- views
-RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape);
+RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, std::span<const std::int64_t> shape);
+inline RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) { return make_reshape(site, x, std::span<const std::int64_t>(shape)); }
 RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
 RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape);
-/// start_step: [2k] start, [2k+1] step of axis k.
-RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape);
+RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const ShapePtr& shape);
+/// start_step: [2k] start, [2k+1] step of axis k. All of x is x, or with `keep_whole` a slice too.
+RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape, bool keep_whole = false);
 /// x in the midst of `fill`, before_after: [2k] elements of it before x, [2k+1] after it along axis k.
 RecordedPtr make_pad(const Site& site, const RecordedPtr& x, const RecordedPtr& fill, std::vector<std::int64_t> before_after);
 /// All windows along the axis: `count` of them, `stride` apart, each of `width` elements `dilation` apart, which are a new last axis.
@@ -41,7 +43,7 @@ RecordedPtr make_contiguous(const Site& site, const RecordedPtr& x);
 
 // --- reductions and library calls
 /// axes ascending, not empty. Of nothing: sums and products alone (the others have no value, which the caller says).
-RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
+RecordedPtr make_reduction(const Site& site, Op op, const RecordedPtr& x, std::vector<std::int64_t> axes);
 /// x[.., index[.., i, ..], ..] along the axis; int64 indices of the result's shape, negative ones already counted from the front.
 RecordedPtr make_gather(const Site& site, const RecordedPtr& x, const RecordedPtr& index, std::int64_t axis);
 /// Each element combined by a reduction with all before it along the axis.
@@ -68,6 +70,8 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& 
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape);
 /// The argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or its own floating type.
 RecordedPtr as_node(const Site& site, const Arg& arg);
+/// The one of two shapes that both broadcast to; null where it is neither.
+const Shape* broader(const Shape& a, const Shape& b);
 /// The shape that operands broadcast to; ShapeError naming the axis where they do not.
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
 /// The axes, checked, ascending and counted from the front; `all` gives all of them.

@@ -40,6 +40,14 @@ Tensor fix(const Arg& x) {
   const Scope scope("fix", x.where());
   return trunc(x);
 }
+Tensor clamp(const Arg& x, const Arg& low, const Arg& high) {
+  const Scope scope("clamp", x.where());
+  return clip(x, low, high);
+}
+Tensor popcount(const Arg& x) {
+  const Scope scope("popcount", x.where());
+  return bitwise_count(x);
+}
 Tensor float_power(const Arg& a, const Arg& b) {
   const Scope scope("float_power", a.where());
   return power(astype(Tensor(as_node(scope.site(), a)), DType::float64), astype(Tensor(as_node(scope.site(), b)), DType::float64));

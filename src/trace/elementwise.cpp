@@ -33,7 +33,7 @@ Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b
   if (a.is_tensor() != b.is_tensor()) return make((a.is_tensor() ? a : b).tensor().node()->shape_owner);
   const Shape& sa = shape_of(site, a);
   const Shape& sb = shape_of(site, b);
-  if (a.is_tensor() && (&sa == &sb || sa == sb)) return make(a.tensor().node()->shape_owner);
+  if (const Shape* shape = a.is_tensor() ? broader(sa, sb) : nullptr) return make((shape == &sa ? a : b).tensor().node()->shape_owner);
   const std::array shapes{&sa, &sb};
   return make(broadcast_shape(site, shapes));
 }

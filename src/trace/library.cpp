@@ -31,10 +31,11 @@ Shape convolution(std::span<const Shape> operands, std::span<const std::int64_t>
   for (std::size_t axis = 0; axis < how.axes(); ++axis) shape.push_back(how.places(axis, x[axis + 2], weight[axis + 2]));
   return shape;
 }
-/// Of filters (blocks, channels, taps.., [16,] 16), or (blocks, taps.., 16) of one channel each.
+/// Of filters (blocks, channels, taps.., [16,] 16), (blocks, taps.., 16) of one channel each, or (positions, blocks, channels, 16, 16) for minimal filtering.
 Shape convolution_in_blocks(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   const Shape &x = operands[0], &filters = operands[1];
   const Convolution how = Convolution::of(ints);
+  if (filters.size() == 5 && x.size() == 5) return {x[0], filters[1], how.places(0, x[2], 3), how.places(1, x[3], 3), filters.back()};
   const std::size_t first_tap = filters.size() == 4 ? 1 : 2;
   return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters.back()};
 }

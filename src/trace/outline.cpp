@@ -164,11 +164,13 @@ std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) 
 }
 
 const Hash128& Outline::hash_of(const ShapePtr& shape) {
-  if (shape.get() == last_shape_ || (last_shape_ != nullptr && *shape == *last_shape_)) return last_shape_hash_;
+  for (const auto& [known, hash] : shapes_)
+    if (known == shape.get()) return hash;
   CodeWriter codes{{}, symbols_};
   numbers_.sizes(*shape, codes);
-  last_shape_ = shape.get();
-  return last_shape_hash_ = codes.hash;
+  auto& place = shapes_[next_shape_++ % shapes_.size()];
+  place = {shape.get(), codes.hash};
+  return place.second;
 }
 
 // The number of the node in the graph, where equal ones are one.
@@ -267,7 +269,7 @@ void Outline::clear() {
   values_.clear();
   known_leaves_.clear();
   numbers_.clear();
-  last_shape_ = nullptr;
+  shapes_ = {};
   structure_ = {};
   symbols_.clear();
   leaves_.clear();

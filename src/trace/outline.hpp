@@ -1,8 +1,10 @@
 // What an evaluation needs of the recorded nodes, found in one walk that builds nothing: the structure below the roots as a hash, and
 // the numbers, literals and contents that change from one evaluation to the next. Only a structure that is new needs a Graph.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "trace/hash.hpp"
@@ -130,8 +132,9 @@ class Outline {
   std::vector<const void*> identities_;  // of the leaves
   NumberIndex seen_, values_, known_leaves_;
   SymbolNumbers numbers_;
-  const Shape* last_shape_ = nullptr;
-  Hash128 last_shape_hash_, structure_;
+  std::array<std::pair<const Shape*, Hash128>, 8> shapes_{};  // the latest, in a ring
+  std::size_t next_shape_ = 0;
+  Hash128 structure_;
   std::vector<std::int64_t> symbols_;
   std::vector<StoragePtr> leaves_;
   std::vector<std::uint64_t> literals_;

@@ -58,7 +58,8 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
     if (before >= reach || after >= reach)
       fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would see padding alone", before, after, reach));
     const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
-    if (room < 0 || size == 0)
+    // Rounded up, a window may begin inside and end beyond the padding, a larger one than the axis among them.
+    if ((how.ceil_mode ? room + step - 1 : room) < 0 || size == 0)
       fail<ShapeError>(site, fmt::format("windows of {} do not fit into axis {} of shape {} with padding of {} and {}", reach, pool.first + axis, to_string(shape),
                                          before, after));
     std::int64_t places = room / step + 1;

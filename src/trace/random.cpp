@@ -83,6 +83,11 @@ Tensor parameter(const Site& site, const Arg& x, DType dtype, const Shape& shape
 
 }  // namespace
 
+std::array<Key, 2> Key::split() const {
+  const std::vector<Key> keys = split(2);
+  return {keys[0], keys[1]};
+}
+
 std::vector<Key> Key::split(std::size_t count) const {
   std::vector<Key> keys;
   keys.reserve(count);

@@ -80,8 +80,6 @@ std::shared_ptr<void> Recorded::history() const {
 
 namespace {
 
-std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
-
 /// What is read several times is counted several times, so most counts that are large are wrong. After one was looked into, as many nodes
 /// go by as that took to look at, fewer where they read much; and as many bytes are read as its contents lack to be too many.
 thread_local constinit std::size_t nodes_owed = 0, bytes_owed = 0;

@@ -101,6 +101,9 @@ struct Recorded {
   std::atomic<bool> known{false};
 };
 
+/// Of a node's elements, computed or not.
+inline std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
+
 /// Recording asks for an evaluation of what the user holds when a loop goes round without one (loops.hpp), and of any chain of
 /// unevaluated nodes that reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.
 inline constexpr std::uint32_t kMaxPendingDepth = 1024;

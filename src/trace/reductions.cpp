@@ -1,4 +1,5 @@
 // Reductions, and what is composed of them.
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
 #include "trace/composed.hpp"
+#include "trace/known_shapes.hpp"
 #include "trace/promote.hpp"
 
 namespace sinter {
@@ -25,14 +27,16 @@ Shape kept(Shape shape, const std::vector<std::int64_t>& axes) {
 }
 
 Tensor reduce(Op op, const Site& site, const RecordedPtr& x, const Axes& axes, bool keepdims) {
-  const auto list = reduced_axes(site, axes, static_cast<std::int64_t>(x->shape.size()));
+  auto list = reduced_axes(site, axes, static_cast<std::int64_t>(x->shape.size()));
   if (list.empty()) return Tensor(x);
-  const Shape with_ones = kept(x->shape, list);
-  if (!primitive(op).empty_ok && count_along(x->shape, list) == 0 && element_count(with_ones) != 0) {
+  FewSizes with_ones(x->shape.size());
+  std::copy(x->shape.begin(), x->shape.end(), with_ones.span().begin());
+  for (const std::int64_t axis : list) with_ones[static_cast<std::size_t>(axis)] = 1;
+  if (!primitive(op).empty_ok && count_along(x->shape, list) == 0 && std::ranges::find(with_ones.span(), 0) == with_ones.span().end()) {
     fail<ValueError>(site, fmt::format("shape {} has no elements to reduce and {} has no value for nothing", to_string(x->shape),
                                        op == Op::reduce_max ? "max" : "min"));
   }
-  const RecordedPtr node = make_reduction(site, op, x, list);
+  const RecordedPtr node = make_reduction(site, op, x, std::move(list));
   return Tensor(keepdims ? make_reshape(site, node, with_ones) : node);
 }
 
@@ -92,6 +96,7 @@ Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepd
 }
 
 std::int64_t count_of(const Site& site, const Tensor& x, const Axes& axes) {
+  if (!axes.all() && axes.list().size() == 1) return x.shape()[static_cast<std::size_t>(checked_axis(site, axes.list().front(), x.ndim()))];
   return count_along(x.shape(), checked_axes(site, axes, x.ndim()));
 }
 

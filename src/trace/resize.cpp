@@ -17,14 +17,19 @@ namespace {
 using namespace trace;
 
 /// Where place i of the result lies among the places of an axis.
-double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how) {
+double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how, const std::pair<double, double>& region) {
   double length = scale * static_cast<double>(size);  // a scale need not give a whole number of places
   if (std::fabs(length - static_cast<double>(result)) < 1e-6) length = static_cast<double>(result);
   switch (how) {
     case Coordinates::half_pixel: return (i + 0.5) / scale - 0.5;
+    case Coordinates::half_pixel_symmetric: return static_cast<double>(size) / 2 * (1 - static_cast<double>(result) / length) + (i + 0.5) / scale - 0.5;
     case Coordinates::pytorch_half_pixel: return result > 1 ? (i + 0.5) / scale - 0.5 : 0;
     case Coordinates::align_corners: return length > 1 ? i * static_cast<double>(size - 1) / (length - 1) : 0;
     case Coordinates::asymmetric: return i / scale;
+    case Coordinates::tf_crop_and_resize: {  // in the floats that regions are given in, so that a half is one
+      const auto first = static_cast<float>(region.first), whole = static_cast<float>(region.second) - first, last = static_cast<float>(size - 1);
+      return result > 1 ? first * last + static_cast<float>(i) * whole * last / static_cast<float>(result - 1) : (first + whole / 2) * last;
+    }
   }
   return 0;
 }
@@ -64,14 +69,46 @@ std::array<double, 4> cubic_weights(double t, double a) {
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-Tensor resized(const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how) {
+/// The weight of a place at this distance from where a result lies.
+double weight_at(double distance, const ResizeOptions& how) {
+  const double d = std::fabs(distance);
+  if (how.mode == Interpolation::linear) return std::max(0.0, 1 - d);
+  if (d >= 2) return 0;
+  const std::array<double, 4> weights = cubic_weights(d - std::floor(d), how.cubic_a);
+  return d < 1 ? weights[1] : weights[0];
+}
+
+/// To fewer places, each the weighted mean of all that it stands for: a product with a matrix of weights. Beyond the ends lies the outermost place again;
+/// with exclude_outside nothing, as Pillow and PyTorch have it.
+Tensor smoothed(const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
+  const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
+  const double reach = (how.mode == Interpolation::linear ? 1 : 2) / scale;
+  std::vector<double> matrix(static_cast<std::size_t>(result * size));
+  for (std::int64_t i = 0; i < result; ++i) {
+    const double at = coordinate(static_cast<double>(i), scale, size, result, how.coordinates, region);
+    double sum = 0;
+    for (auto k = static_cast<std::int64_t>(std::floor(at - reach)); static_cast<double>(k) <= at + reach; ++k) {
+      const std::int64_t place = std::clamp<std::int64_t>(k, 0, size - 1);
+      if (how.exclude_outside && place != k) continue;
+      const double weight = weight_at((static_cast<double>(k) - at) * scale, how);
+      matrix[static_cast<std::size_t>(place * result + i)] += weight;
+      sum += weight;
+    }
+    for (std::int64_t k = 0; k < size; ++k) matrix[static_cast<std::size_t>(k * result + i)] /= sum;
+  }
+  const Tensor weights = astype(reshape(from_span(matrix), {size, result}), x.dtype());
+  return swapaxes(matmul(swapaxes(x, axis, -1), weights), axis, -1);
+}
+
+Tensor resized(const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
+  if (how.antialias && scale < 1 && how.mode != Interpolation::nearest) return smoothed(x, axis, result, scale, how, region);
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const auto inside = [&](std::int64_t place) { return std::clamp<std::int64_t>(place, 0, size - 1); };
   const int taps = how.mode == Interpolation::nearest ? 1 : how.mode == Interpolation::linear ? 2 : 4;
   std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(taps));
   std::vector<std::vector<double>> weights(static_cast<std::size_t>(taps));
   for (std::int64_t i = 0; i < result; ++i) {
-    double at = coordinate(static_cast<double>(i), scale, size, result, how.coordinates);
+    double at = coordinate(static_cast<double>(i), scale, size, result, how.coordinates, region);
     if (taps == 1) {
       places[0].push_back(inside(nearest(at, how.rounding)));
       continue;
@@ -104,12 +141,24 @@ Tensor resized(const Tensor& x, std::int64_t axis, std::int64_t result, double s
   return sum;
 }
 
+/// Where of an axis a result lies outside of x.
+std::vector<bool> outside(std::int64_t size, std::int64_t result, const std::pair<double, double>& region) {
+  std::vector<bool> list;
+  for (std::int64_t i = 0; i < result; ++i) {
+    const double at = coordinate(static_cast<double>(i), 1, size, result, Coordinates::tf_crop_and_resize, region);
+    list.push_back(at < 0 || at > static_cast<double>(size - 1));
+  }
+  return list;
+}
+
 Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how) {
   RecordedPtr node = as_node(site, x);
   const DType type = node->dtype;
   if (how.mode != Interpolation::nearest && !is_floating(type)) fail<DTypeError>(site, fmt::format("{} is not interpolated but by mode nearest; cast it first", name(type)));
   if (sizes.size() > node->shape.size()) fail<ShapeError>(site, fmt::format("{} sizes for x of shape {}", sizes.size(), to_string(node->shape)));
   if (!how.scales.empty() && how.scales.size() != sizes.size()) fail<ValueError>(site, fmt::format("{} scales for {} sizes", how.scales.size(), sizes.size()));
+  const bool crops = how.coordinates == Coordinates::tf_crop_and_resize;
+  if (crops && how.region.size() != sizes.size()) fail<ValueError>(site, fmt::format("a region of {} axes for {} sizes", how.region.size(), sizes.size()));
   Tensor y(how.mode == Interpolation::nearest ? node : make_cast(site, node, traits(type).compute));
   const std::size_t first = node->shape.size() - sizes.size();
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -117,7 +166,16 @@ Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_
     const double scale = how.scales.empty() ? static_cast<double>(sizes[k]) / static_cast<double>(size) : how.scales[k];
     if (sizes[k] < 1 || size < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} in size {}", first + k, to_string(node->shape), sizes[k]));
     if (!(scale > 0)) fail<ValueError>(site, fmt::format("scale of {}; it is positive", scale));
-    if (sizes[k] != size || scale != 1) y = resized(y, static_cast<std::int64_t>(first + k), sizes[k], scale, how);
+    const std::pair<double, double> region = crops ? how.region[k] : std::pair(0.0, 1.0);
+    if (sizes[k] != size || scale != 1 || crops) y = resized(y, static_cast<std::int64_t>(first + k), sizes[k], scale, how, region);
+  }
+  for (std::size_t k = 0; crops && k < sizes.size(); ++k) {
+    const std::vector<bool> beyond = outside(node->shape[first + k], sizes[k], how.region[k]);
+    if (std::find(beyond.begin(), beyond.end(), true) == beyond.end()) continue;
+    Shape along(node->shape.size(), 1);
+    along[first + k] = sizes[k];
+    const std::vector<std::int64_t> flags(beyond.begin(), beyond.end());
+    y = where(not_equal(reshape(from_span(flags), along), 0), full({}, how.extrapolation_value, y.dtype()), y);
   }
   return astype(y, type);
 }
@@ -146,6 +204,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
   ResizeOptions options;
   options.scales = scales;
   const std::string_view mode = how.mode;
+  if (how.antialias && mode != "bilinear" && mode != "bicubic") fail<ValueError>(site, fmt::format("antialias is for bilinear and bicubic, not '{}'", mode));
   if (mode == "area") return adaptive_avg_pool(held, PerAxis(sizes));
   if (mode == "nearest") {
     options.coordinates = Coordinates::asymmetric;
@@ -155,6 +214,8 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
   } else if ((mode == "linear" && axes == 1) || (mode == "bilinear" && axes == 2) || (mode == "trilinear" && axes == 3) || (mode == "bicubic" && axes == 2)) {
     options.mode = mode == "bicubic" ? Interpolation::cubic : Interpolation::linear;
     if (how.align_corners) options.coordinates = Coordinates::align_corners;
+    options.antialias = options.exclude_outside = how.antialias;
+    if (how.antialias) options.cubic_a = -0.5;  // as Pillow's
   } else {
     fail<ValueError>(site, fmt::format("mode '{}' of {} axes of places; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode, axes));
   }

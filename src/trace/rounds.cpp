@@ -14,15 +14,13 @@ constexpr std::size_t kSpan = 8;       // of all that was recorded its first and
 constexpr double kSmall = 8 << 10;     // bytes that are sooner copied than several assignments to parts of them are planned together
 constexpr double kAlike = 1.01;        // bytes that differ by less are equal
 
-double bytes_of(const Recorded& node) { return static_cast<double>(element_count(node.shape)) * static_cast<double>(itemsize(node.dtype)); }
-
 bool computes(Op op) { return !is_view(op) && op != Op::iota; }
 
 // What of `kLoopOps` an operation is. Dear ones fill a kernel sooner: there is less to gain by more of them, and more to compile. An
 // assignment to a part of what is soon copied is planned longer than it is computed.
 int weight(const Recorded& node) {
   if (!computes(node.op)) return 0;
-  if (node.op == Op::pad) return bytes_of(node) <= kSmall ? 8 : 2;
+  if (node.op == Op::pad) return static_cast<double>(bytes_of(node)) <= kSmall ? 8 : 2;
   return is_elementwise(node.op) ? 1 + primitive(node.op).cost / 4 : 1;
 }
 
@@ -70,7 +68,7 @@ class Timeline {
     const int first = ends.front(), last = ends.back();
     const auto times = static_cast<std::int64_t>(ends.size()) - 1;
     std::int64_t ops = 0;
-    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && bytes_of(node(at)) <= kSmall ? kLoopOps : weight(node(at));
+    for (int at = first + 1; at <= last; ++at) ops += node(at).op == Op::pad && static_cast<double>(bytes_of(node(at))) <= kSmall ? kLoopOps : weight(node(at));
     const bool grows = 2 * (steps_[last].level - steps_[first].level) >= times;
     const std::int64_t each = grows ? 1 : std::max<std::int64_t>(1, kLoopOps * times / std::max<std::int64_t>(1, ops));
     int begin = 0;
@@ -130,7 +128,7 @@ class Timeline {
     for (int at = 0; at < count(); ++at) {
       places[at + 1] = places[at];
       if (!computes(at)) continue;
-      const double bytes = bytes_of(node(at));
+      const double bytes = static_cast<double>(bytes_of(node(at)));
       alive[at] += bytes;
       alive[needed_[at]] -= bytes;
       by_place.emplace_back(place_of(node(at)), at);
@@ -206,9 +204,9 @@ class Timeline {
 }  // namespace
 
 bool Reach::is_long() const {
-  constexpr int kMaxLevels = 8, kMaxShifts = 4, kMaxChain = 2 * kLoopOps;
+  constexpr int kMaxLevels = 32, kMaxShiftedLevels = 8, kMaxShifts = 4, kMaxChain = 2 * kLoopOps;
   constexpr std::size_t kMany = 96;  // operations: shifted reads of shifted reads are what takes longest
-  return levels > kMaxLevels || chain > kMaxChain || (shifts > kMaxShifts && level.size() > kMany);
+  return levels > (shifts > 0 ? kMaxShiftedLevels : kMaxLevels) || chain > kMaxChain || (shifts > kMaxShifts && level.size() > kMany);
 }
 
 Reach reach_of(std::span<const Pending> operations) {

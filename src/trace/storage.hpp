@@ -11,6 +11,7 @@ struct Storage {
   std::size_t bytes = 0;
   std::shared_ptr<void> host;    // contiguous row-major elements, aligned as one of them, at least; null when only a device has them
   std::shared_ptr<void> device;  // the engine's own: a device::Buffer and which device it is of
+  bool own = false;              // the memory is sinter's to write to, once nothing but this refers to it: no file, nobody's array
   SpinLock lock;                 // guards the two once others know of it; never held while a device is waited for
 };
 using StoragePtr = std::shared_ptr<Storage>;

@@ -7,6 +7,7 @@
 
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/for_any_size.hpp"
 #include "trace/gathers.hpp"
 #include "trace/masks.hpp"
 #include "trace/promote.hpp"
@@ -41,7 +42,9 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   }
   Selection selection = selected(site, node->shape, index);
   const Shape& result = selection.result;
-  const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(selection.start_step), std::move(selection.sliced)), result);
+  const bool keep_whole = ForAnySize::recording() && node->evaluated() &&
+                          std::any_of(index.begin(), index.end(), [](const Index* i) { return i->kind() == Index::Kind::slice && (i->slice().start || i->slice().stop); });
+  const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(selection.start_step), std::move(selection.sliced), keep_whole), result);
   if (selection.places.empty()) return Tensor(view);
   const std::vector<std::int64_t>& axes = selection.places_axes;
   if (!selection.places_in_front) return Tensor(make_lookup(site, view, selection.places, axes.front()));
