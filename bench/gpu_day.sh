@@ -3,8 +3,9 @@
 #
 #   bench/gpu_day.sh pack FOLDER         here: builds, and puts all of it into FOLDER (a few tens of MB)
 #   FOLDER/day.sh right [--quick]        there: every suite on the GPU; then on the same edges under compute-sanitizer, where that runs
-#   FOLDER/day.sh fast [--quick]         ceilings of the machine, then every pattern in each float type, beside PyTorch, JAX and CuPy where installed
-#   FOLDER/day.sh why [--quick]          ncu on the twelve slowest patterns, and `sinter tune` over all of them
+#   FOLDER/day.sh fast [--quick]         ceilings of the machine, then every pattern in each float type, beside PyTorch, JAX, CuPy, Liger and QuACK
+#                                        where installed
+#   FOLDER/day.sh why [--quick]          ncu on the twelve slowest patterns, and `sinter tune` over all of them, the slowest first
 #   bench/gpu_day.sh rehearse BUILD FOLDER   here: a small part of the folder out of what BUILD has, and its three parts on the emulated device
 #
 # Each part stands alone, and goes on where it stopped; results are in FOLDER/out ($OUT, where set). SINTER_DAY_SECONDS (540) is when a part stops.
@@ -60,14 +61,33 @@ rehearse() {
   build=$(cd "$1" && pwd)
   rm -rf "$2"
   folder=$(mkdir -p "$2" && cd "$2" && pwd)
-  collect "$root" "$build" "$folder" '(threads|replay)'
+  collect "$root" "$build" "$folder" '(threads|replay|networks)'
   export SINTER_CUDA_DRIVER=$folder/lib/libcuda_emulator.so SINTER_NVRTC=$folder/lib/libnvrtc_emulator.so
+  alone "$folder"
   for part in right fast why; do "$folder/day.sh" "$part" --quick; done
+  for part in right fast why; do "$folder/day.sh" "$part" --quick > /dev/null; done  # nothing is done twice
   grep -q '^threads passed$' "$folder/out/right.txt"
   grep -q '^replay passed$' "$folder/out/right.txt"  # graphs of kernels
   grep -q '^| softmax 1024 | f32 |' "$folder/out/report.md"
-  grep -q '^   best ' "$folder/out/tuned.txt"
+  [ "$(grep -cE '^   (best|gain) ' "$folder/out/tuned.txt")" = 1 ]
+  [ "$(grep -c '^threads passed$' "$folder/out/right.txt")" = 1 ]
+  if [ -x "$folder/test_networks" ]; then [ "$(grep -c '^median ' "$folder/out/networks.txt")" = 2 ]; fi  # without protobuf there is none
   echo "rehearsed: right, fast and why"
+}
+
+# With an empty environment the folder's programs find all their libraries in it, but for the C library, CUDA's, and what the stand-ins compile; in a build
+# that is not for a pack they are told where it is.
+alone() {
+  local folder=$1 program mapped
+  mapped=$(for program in bin/sinter bench_gpu $(cut -d' ' -f2 "$folder/suites.txt" | sort -u); do
+    env -i LD_LIBRARY_PATH="$folder/lib" LD_DEBUG=libs "$folder/$program" --help 2>&1 || true
+  done
+  env -i LD_LIBRARY_PATH="$folder/lib" LD_DEBUG=libs SINTER_DEVICE=cuda SINTER_CUDA_DRIVER="$SINTER_CUDA_DRIVER" SINTER_NVRTC="$SINTER_NVRTC" \
+    SINTER_CACHE_DIR="$folder/cache" SINTER_EMULATOR_CACHE="${SINTER_EMULATOR_CACHE:-$folder/cache}" PATH="$PATH" "$folder/bin/sinter" eval 'softmax(normal((8, 100), key=1), axis=-1)' 2>&1)
+  mapped=$(sed -nE 's/.*calling init: (.*)/\1/p' <<< "$mapped" | sort -u)
+  grep -q '/lib/libcuda_emulator\.so' <<< "$mapped"  # it did compute
+  mapped=$(grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libnvrtc[^/]*|libcuda)\.so|linux-vdso' <<< "$mapped" | grep -vF "$folder/" | grep -vF "${SINTER_EMULATOR_CACHE:-$folder/cache}/" || true)
+  [ -z "$mapped" ] || { echo "mapped from outside of the folder:" "$mapped"; return 1; }
 }
 
 # ---- there
@@ -110,9 +130,12 @@ right() {
     fi
   done < "$here/suites.txt"
   if command -v compute-sanitizer > /dev/null && [ -z "$quick" ] && ! over; then
-    for tool in memcheck racecheck initcheck; do
+    for tool in memcheck racecheck initcheck synccheck; do
+      over && break
+      [ ! -e "$out/sanitizer-$tool.done" ] || continue
       SINTER_TEST_GPU=1 timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test_blocks" > "$out/sanitizer-$tool.log" 2>&1 &&
         echo "compute-sanitizer $tool: nothing found" || echo "compute-sanitizer $tool: see sanitizer-$tool.log"
+      touch "$out/sanitizer-$tool.done"
     done
   fi
   echo "$failed suites failed"
@@ -120,17 +143,33 @@ right() {
 }
 
 fast() {
-  "$here/bench_gpu" ceilings $quick --json "$out/ceilings.json" > /dev/null
+  [ -e "$out/ceilings.json" ] || "$here/bench_gpu" ceilings $quick --json "$out/ceilings.json" > /dev/null
   local some=()
   [ -z "$quick" ] || some=(--only "softmax 1024")
-  "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json"
+  [ -e "$out/patterns.json" ] || "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json"
   python3 "$here/bench/gpu_report.py" "$out"
   local left=$((${SINTER_DAY_SECONDS:-540} - SECONDS + started))
   if [ $left -gt 30 ]; then
     timeout "$left" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers did not end in time, or failed: what there is, is in the report"
   fi
   python3 "$here/bench/gpu_report.py" "$out"
+  networks
   cat "$out/report.md"
+}
+
+# The two small networks of test_networks, out of ONNX files: as plans, timed.
+networks() {
+  [ -x "$here/test_networks" ] && [ ! -e "$out/networks.txt" ] || return 0
+  mkdir -p "$out/networks"
+  (cd "$here" && SINTER_TEST_KEEP=$out/networks ./test_networks > "$out/networks/log.txt" 2>&1) || echo "networks: wrong results: see networks/log.txt"
+  local model runs=1000
+  [ -z "$quick" ] || runs=2
+  for model in "$out"/networks/*.onnx; do
+    "$here/bin/sinter" compile "$model" -o "${model%.onnx}.plan" --size N=8
+    "$here/bin/sinter" run "${model%.onnx}.plan" --random --time "$runs" -o "$out/networks"
+  done > "$out/networks.part"
+  mv "$out/networks.part" "$out/networks.txt"
+  cat "$out/networks.txt"
 }
 
 why() {
@@ -139,19 +178,23 @@ why() {
 import json, sys
 speeds = sorted((row["bytes"] / row["us"], row["name"]) for row in json.load(open(sys.argv[1] + "/patterns.json")) if "us" in row and row["dtype"] == "f32")
 lines = {line.split("\t")[0]: line for line in open(sys.argv[2]) if not line.startswith("#")}
-print("".join(lines[name] for _, name in speeds[:12]), end="")
+print("".join(lines[name] for _, name in speeds), end="")
 PY
+  local number=0 done_before=$out/why.txt
+  touch "$done_before"
   while IFS=$'\t' read -r name expression bindings; do
-    over && break
-    if command -v ncu > /dev/null && [ -z "$quick" ]; then
+    number=$((number + 1))
+    ! grep -qxF "$name" "$done_before" || continue
+    if over; then echo "stopped by the clock: call again for the rest"; break; fi
+    if [ $number -le 12 ] && command -v ncu > /dev/null && [ -z "$quick" ]; then
       printf '%s\t%s\t%s\n' "$name" "$expression" "$bindings" > "$out/one.txt"
       timeout 60 ncu --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats --launch-count 8 \
         "$here/bench_gpu" patterns "$out/one.txt" --dtypes f32 --json "$out/one.json" > "$out/ncu-${name//[^A-Za-z0-9]/_}.txt" 2>&1 || echo "ncu: $name: see its file"
     fi
-    # shellcheck disable=SC2086
     [ -z "$quick" ] || bindings=$(sed -E 's/([0-9]{2})[0-9]+([],])/\1\2/g' <<< "$bindings")
     # shellcheck disable=SC2086
     timeout 120 "$here/bin/sinter" tune "$expression" $bindings | tee -a "$out/tuned.txt" || echo "$name: no tuning"
+    echo "$name" >> "$done_before"
   done < "$out/worst.txt"
 }
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""The patterns of bench/patterns.txt in PyTorch (eager and compiled), JAX and CuPy, whichever are installed. For bench/gpu_day.sh.
+"""The patterns of bench/patterns.txt in PyTorch (eager and compiled), JAX, CuPy, Liger and QuACK, whichever are installed. For bench/gpu_day.sh.
 
-    bench/gpu_peers.py bench/patterns.txt --json FILE [--peers torch,compile,jax,cupy] [--dtypes f32,bf16,f16] [--only WORDS] [--quick]
+    bench/gpu_peers.py bench/patterns.txt --json FILE [--peers torch,jax,cupy,liger,quack,compile] [--dtypes f32,bf16,f16] [--only WORDS] [--quick]
+
+What FILE holds already is not timed again, so that a run that was stopped goes on. Liger and QuACK have kernels for a few patterns: only those are asked of them.
 
 Times are of many calls asked for one after the other and waited for together, inputs taking turns among buffers of more bytes than the
 caches hold: what bench_gpu does. Where there is no GPU, PyTorch and JAX run on the CPU, which shows that the script is whole, not how fast they are.
 """
 import argparse
 import json
+import pathlib
 import re
 import sys
 import time
@@ -53,8 +56,11 @@ class Torch:
             "sum": reduce(torch.sum), "mean": reduce(torch.mean), "var": lambda x, axis=None: torch.var(x, dim=axis, correction=0),
             "min": lambda x, axis: torch.amin(x, dim=axis), "logsumexp": lambda x, axis: torch.logsumexp(x, dim=axis),
             "take_along_axis": lambda x, i, axis: torch.take_along_dim(x, i, dim=axis), "contiguous": lambda x: x.contiguous(),
-            "transpose": lambda x, axes: x.permute(axes), "group_norm": F.group_norm, "layer_norm": lambda x, w, b: F.layer_norm(x, w.shape, w, b),
+            "transpose": lambda x, axes: x.permute(axes), "group_norm": F.group_norm, "layer_norm": lambda x, w, b: F.layer_norm(x, w.shape, w, b), "rms_norm": lambda x, w: F.rms_norm(x, w.shape, w, 1e-6),
         }
+
+    def has(self, name, expression):
+        return True
 
     def function(self, source):
         space = dict(self.names)
@@ -90,8 +96,12 @@ class Jax:
             "gelu": lambda x: jax.nn.gelu(x, approximate=False), "sqrt": jnp.sqrt, "softmax": jax.nn.softmax, "sum": jnp.sum, "mean": jnp.mean, "var": jnp.var,
             "min": jnp.min, "logsumexp": jax.nn.logsumexp, "take_along_axis": jnp.take_along_axis, "contiguous": lambda x: x, "transpose": jnp.transpose,
             "layer_norm": lambda x, w, b: normed(x, -1) * w + b,
+            "rms_norm": lambda x, w: x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w,
             "group_norm": lambda x, n: normed(x.reshape(x.shape[0], n, -1), -1).reshape(x.shape),
         }
+
+    def has(self, name, expression):
+        return True
 
     def function(self, source):
         space = dict(self.names)
@@ -136,8 +146,12 @@ class Cupy:
             "gelu": lambda x: 0.5 * x * (1 + erf(x * 0.7071067811865476)), "sqrt": cupy.sqrt, "softmax": softmax, "sum": cupy.sum, "mean": cupy.mean,
             "var": cupy.var, "min": cupy.min, "logsumexp": logsumexp, "take_along_axis": cupy.take_along_axis, "contiguous": cupy.ascontiguousarray,
             "transpose": cupy.transpose, "layer_norm": lambda x, w, b: normed(x, -1) * w + b,
+            "rms_norm": lambda x, w: x / cupy.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w,
             "group_norm": lambda x, n: normed(x.reshape(x.shape[0], n, -1), -1).reshape(x.shape),
         }
+
+    def has(self, name, expression):
+        return True
 
     def function(self, source):
         space = dict(self.names)
@@ -156,7 +170,41 @@ class Cupy:
         self.cupy.cuda.get_current_stream().synchronize()
 
 
-PEERS = {"torch": lambda: Torch(False), "compile": lambda: Torch(True), "jax": Jax, "cupy": Cupy}
+class Kernels(Torch):
+    """PyTorch's tensors, and functions of a library that has kernels for rows: by the function that the pattern is a call of."""
+
+    def __init__(self, functions, cross_entropy):
+        super().__init__(False)
+        if self.device != "cuda":
+            raise ImportError("no GPU")
+        self.names = functions
+        self.cross_entropy = cross_entropy
+
+    def has(self, name, expression):
+        call = re.fullmatch(r"(\w+)\([^()]*\)", expression)
+        rows = "axis" not in expression or "axis=-1" in expression
+        return name.startswith("cross-entropy") or bool(call and rows and call.group(1) in self.names)
+
+    def function(self, source):
+        return self.cross_entropy if "logsumexp" in source else super().function(source)
+
+
+def liger():
+    from liger_kernel.transformers import functional as L
+
+    return Kernels({"softmax": lambda x, axis: L.liger_softmax(x), "layer_norm": lambda x, w, b: L.liger_layer_norm(x, w, b, 1e-5),
+                    "rms_norm": lambda x, w: L.liger_rms_norm(x, w, 1e-6)}, lambda x, t: L.liger_cross_entropy(x, t, reduction="none"))
+
+
+def quack():
+    import quack as Q
+
+    return Kernels({"softmax": lambda x, axis: Q.softmax(x), "rms_norm": lambda x, w: Q.rmsnorm(x, w, eps=1e-6)},
+                   lambda x, t: Q.cross_entropy(x, t, reduction="none"))
+
+
+# What takes longest to be ready comes last.
+PEERS = {"torch": lambda: Torch(False), "jax": Jax, "cupy": Cupy, "liger": liger, "quack": quack, "compile": lambda: Torch(True)}
 
 
 def timed(peer, function, sets, count):
@@ -177,7 +225,9 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    rows = []
+    path = pathlib.Path(given.json)
+    rows = json.loads(path.read_text()) if path.exists() else []
+    known = {(row["name"], row["dtype"], row["peer"]) for row in rows}
     for which in given.peers.split(","):
         try:
             peer = PEERS[which]()
@@ -185,11 +235,13 @@ def main():
             print(f"{which}: not here ({error})", file=sys.stderr)
             continue
         for name, expression, bindings in read_patterns(given.patterns):
-            if given.only not in name:
+            if given.only not in name or not peer.has(name, expression):
                 continue
             for dtype in given.dtypes.split(","):
                 kinds = {key: shape_of(binding, dtype, given.quick) for key, binding in bindings.items()}
                 if dtype != "f32" and not any(kind == dtype for kind, _ in kinds.values()):
+                    continue
+                if (name, dtype, which) in known:
                     continue
                 row = {"name": name, "dtype": dtype, "peer": which}
                 try:
@@ -210,8 +262,9 @@ def main():
                     row["error"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
                 print(f"{which} {name} {dtype}: {row.get('error') or format(row['us'], '.1f') + ' us'}", file=sys.stderr)
                 rows.append(row)
-                with open(given.json, "w") as file:
-                    json.dump(rows, file, indent=1)
+                part = path.with_suffix(".part")  # stopped in the midst of writing, all would be lost
+                part.write_text(json.dumps(rows, indent=1))
+                part.replace(path)
 
 
 main()

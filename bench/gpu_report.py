@@ -7,7 +7,7 @@ import json
 import pathlib
 import sys
 
-PEERS = ["torch", "compile", "jax", "cupy"]
+PEERS = ["torch", "compile", "jax", "cupy", "liger", "quack"]
 
 
 def load(folder, name):

@@ -68,6 +68,8 @@ EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t byte
 EXPORT int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) {
   return cuMemAlloc_v2(address, bytes);
 }
+EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) { return ++calls, *memory = std::malloc(bytes), *memory ? 0 : 2; }
+EXPORT int cuMemFreeHost(void* memory) { return ++calls, std::free(memory), 0; }
 EXPORT int cuFuncGetAttribute(int* value, int, void*) { return ++calls, *value = 0, 0; }
 EXPORT int cuCtxPopCurrent_v2(void** context) { return ++calls, *context = nullptr, 0; }
 

@@ -37,8 +37,8 @@ struct Members {
   static auto of(jit::Stage& x) { auto& [a, b, c, d, e, f, g] = x; return std::tie(a, b, c, d, e, f, g); }
   static auto of(jit::Scalar& x) { auto& [a, b] = x; return std::tie(a, b); }
   static auto of(jit::Schedule& x) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = x;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y] = x;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y);
   }
   static auto of(jit::LoopNest& x) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = x;
@@ -47,7 +47,7 @@ struct Members {
   static auto of(jit::ResourceReport& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
   static auto of(trace::Scalar& x) { auto& [a, b, c] = x; return std::tie(a, b, c); }
   static auto of(fuse::LibraryOperand& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
-  static auto of(fuse::LibraryCall& x) { auto& [a, b, c, d, e, f, g, h] = x; return std::tie(a, b, c, d, e, f, g, h); }
+  static auto of(fuse::LibraryCall& x) { auto& [a, b, c, d, e, f, g, h, i, j] = x; return std::tie(a, b, c, d, e, f, g, h, i, j); }
 };
 
 /// How many enumerators there are.

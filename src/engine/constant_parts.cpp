@@ -76,13 +76,17 @@ template <class Visit> void descend(const std::vector<RecordedPtr>& results, Vis
   }
 }
 
+constexpr std::size_t kSmall = std::size_t{64} << 10;
+
+/// A conversion to a longer type: whoever reads it reads less where it is left as it is, and products take bytes as they are.
+bool is_longer(const Recorded& node) { return node.op == Op::cast && bytes_of(node) > kSmall && itemsize(node.dtype) > itemsize(node.inputs()[0]->dtype); }
+
 /// What is worth a place in memory: no view, nothing that is a number or a place.
-bool is_computed(const Recorded& node) { return !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data; }
+bool is_computed(const Recorded& node) { return !is_longer(node) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data; }
 
 }  // namespace
 
 void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::vector<RecordedPtr>& others) {
-  constexpr std::size_t kSmall = std::size_t{64} << 10;
   const NodeValues values = values_of(results), other_values = values_of(others);
   std::unordered_set<Hash128> equal;
   for (const auto& [node, value] : other_values) equal.insert(value.hash);
@@ -90,7 +94,7 @@ void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::v
   descend(results, [&](const RecordedPtr& node) {
     if (!is_computed(*node)) return true;
     const Value& value = values.at(node.get());
-    const std::size_t bytes = static_cast<std::size_t>(element_count(node->shape)) * itemsize(node->dtype);
+    const std::size_t bytes = bytes_of(*node);
     if (!equal.contains(value.hash) || (bytes > kSmall && bytes > 4 * value.bytes_read)) return true;
     chosen.push_back(node);
     return false;

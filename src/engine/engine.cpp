@@ -190,12 +190,15 @@ const Engine::Setup& Engine::setup() {
 
 Engine::Known Engine::find_plan(const Hash128& key, const std::vector<std::int64_t>& symbols) {
   std::lock_guard lock(mutex_);
-  if (const auto* family = plans_.find(key))
-    for (auto known = family->rbegin(); known != family->rend(); ++known) {
+  if (auto* family = plans_.find(key))
+    for (auto member = family->rbegin(); member != family->rend(); ++member) {
       ++totals_.guards_checked;
-      if (!known->planned->holds(symbols)) continue;
+      if (member->met != symbols) {
+        if (!member->known.planned->holds(symbols)) continue;
+        member->met = symbols;
+      }
       ++totals_.plans_reused;
-      return *known;
+      return member->known;
     }
   return {};
 }
@@ -205,12 +208,12 @@ Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& grap
   ++totals_.plans_made;
   const auto recurring = target.device && !target.device->reads_host() ? std::make_shared<Recurring>() : nullptr;
   std::lock_guard lock(mutex_);
-  PlanFamily family{{planned, std::make_shared<History>(planned, true, setup.device), recurring}};
+  PlanFamily family{{{planned, std::make_shared<History>(planned, true, setup.device), recurring}, {}}};
   std::size_t cost = cost_of(*planned);
   if (const auto* known = plans_.find(key)) {
     family.insert(family.begin(), known->begin(), known->end());
     if (family.size() > kMaxFamily) family.erase(family.begin());
-    for (const auto& other : *known) cost += cost_of(*other.planned);
+    for (const auto& other : *known) cost += cost_of(*other.known.planned);
   }
   plans_.replace(key, std::move(family), cost);
   return {planned, std::make_shared<History>(planned, false, setup.device), recurring};
@@ -521,6 +524,7 @@ trace::StoragePtr Engine::contents_of(const device::DevicePtr& device, const dev
   auto storage = std::make_shared<trace::Storage>();
   storage->bytes = bytes;
   storage->host = buffer ? device->host_memory(buffer) : trace::allocate_host(0);
+  storage->own = storage->host != nullptr;
   if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{device, buffer});
   return storage;
 }
@@ -562,7 +566,7 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
-  constexpr std::size_t kShort = 8;  // operations: none of them is far from the leaves
+  constexpr std::size_t kShort = 24;  // operations: none of them is far from the leaves
   if (outline.pending().size() > kShort) {
     const trace::Reach reach = trace::reach_of(outline.pending());
     if (reach.is_long()) {
@@ -715,6 +719,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     where.limits = fuse::limits_of(std::string(target));
     where.limits.fuse = set.fuse;
     where.interpret = where.kind().interprets && set.backend == "interpreter";
+    // Where the host is what is planned for, it is there: what was tuned on it counts.
+    if (const Target& here = setup().target; here.device && here.device->reads_host() && here.limits.target == where.limits.target) where = here;
     offline = Setup(0, set, std::move(where));
   }
   const Setup& now = target.empty() ? setup() : offline;

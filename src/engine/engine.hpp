@@ -154,7 +154,11 @@ class Engine {
   std::atomic<std::uint64_t> version_{0};  // of options_; written under the mutex
   std::map<std::pair<std::string_view, int>, device::DevicePtr> devices_;  // by kind and ordinal
   // Plans of one structure, each for the sizes that meet its guards; the latest last.
-  using PlanFamily = std::vector<Known>;
+  struct Member {
+    Known known;
+    std::vector<std::int64_t> met;  // the latest values of the symbols that met its guards
+  };
+  using PlanFamily = std::vector<Member>;
   static constexpr std::size_t kMaxFamily = 64;
   Lru<Hash128, PlanFamily> plans_{kMaxPlanBytes};
 };

@@ -11,6 +11,7 @@
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
+#include "trace/for_any_size.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -109,6 +110,7 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
     placeholders.push_back(placeholder(shape, inputs_[k].dtype, where));
     recording.placeholders.push_back(placeholders.back().node());
   }
+  const trace::ForAnySize all;
   for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
   if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula gives nothing");
   parts_.fill(recording.results);
@@ -387,48 +389,55 @@ std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>&
   return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
 }
 
+const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, const Site& site) const {
+  const auto [at, added] = looked.try_emplace(sizes);
+  if (!added) return at->second.get();
+  try {
+    Outlined made = outline(record(sizes, site.where), site.where);
+    auto look = std::make_unique<Looked>();
+    look->structure = made.structure;
+    look->sample = {std::move(made.values), {}, room_of(made.graph)};
+    look->leaves = std::move(made.leaves);
+    for (const trace::Node& node : made.graph.nodes) {
+      if (node.op == trace::Op::constant) look->sample.literals.push_back(node.scalar);
+      look->operations.add(static_cast<std::uint64_t>(node.op) << 32 | static_cast<std::uint64_t>(node.dtype) << 16 | node.shape.size());
+      look->operations.add(node.inputs.size());
+      for (const auto input : node.inputs) look->operations.add(static_cast<std::uint64_t>(input));
+    }
+    at->second = std::move(look);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error&) {  // not these sizes
+  }
+  return at->second.get();
+}
+
 /// The plan as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
-FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Site& site) {
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.explanation = explanation_of(plan.planned);
-  const Outlined again = outline(record(plan.sizes, site.where), site.where);
-  if (again.structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
-  to.leaves = again.leaves;
+  const Looked* again = look_at(plan.sizes, looked, site);
+  if (!again || again->structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+  to.leaves = again->leaves;
   std::vector<std::int64_t> lows;
   for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
-  const auto made_at = [&](const AxisSizes& sizes) -> std::optional<Outlined> {  // nothing where the formula does not take them
-    try {
-      return outline(record(sizes, site.where), site.where);
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error&) {
-      return {};
-    }
-  };
   to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
-    const auto made = made_at(sizes);
-    taken = made.has_value();
+    const Looked* made = look_at(sizes, looked, site);
+    taken = made != nullptr;
     if (!made || made->structure != plan.structure || !same_contents(*made->leaves, *to.leaves)) return {};
-    Sample sample{made->values, {}, room_of(made->graph)};
-    for (const auto& node : made->graph.nodes)
-      if (node.op == trace::Op::constant) sample.literals.push_back(node.scalar);
-    return sample;
+    return made->sample;
   });
   narrow(*to.rules, plan.sizes, axes_, [&](const AxisSizes& sizes) {
     const auto values = to.rules->at(sizes);
     if (!values) return Look::refused;
-    const auto made = made_at(sizes);
+    const Looked* made = look_at(sizes, looked, site);
     if (!made) return Look::refused;
-    if (!same_contents(*made->leaves, *to.leaves) || made->values.shapes != values->shapes) return Look::other;
-    if (made->structure == plan.structure) return made->values == *values ? Look::same : Look::other;
+    if (!same_contents(*made->leaves, *to.leaves) || made->sample.values.shapes != values->shapes) return Look::other;
+    if (made->structure == plan.structure) return made->sample.values == *values ? Look::same : Look::other;
     std::vector<std::int64_t> symbols = values->symbols;  // apart from each other where the plan was made
     std::sort(symbols.begin(), symbols.end());
     if (std::adjacent_find(symbols.begin(), symbols.end()) == symbols.end()) return Look::other;
-    const auto alike = [](const trace::Node& a, const trace::Node& b) {
-      return a.op == b.op && a.dtype == b.dtype && a.inputs == b.inputs && a.shape.size() == b.shape.size();
-    };
-    const auto &here = made->graph.nodes, &there = again.graph.nodes;
-    return std::equal(here.begin(), here.end(), there.begin(), there.end(), alike) ? Look::same : Look::unclear;
+    return made->operations == again->operations ? Look::same : Look::unclear;
   });
   return to;
 }
@@ -454,7 +463,7 @@ std::size_t held_sizes(const SizeRules& rules) {
 
 /// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
 /// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
-std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, const Site& site) {
+std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   constexpr int kTries = 4;
   AxisSizes sizes = plan.sizes;
   std::optional<FrozenPlan> best;
@@ -466,7 +475,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, const S
     }
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
-      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, site);
+      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, looked, site);
       if (!served(other, plan.sizes, false) || held_sizes(*other.rules) >= held_sizes(*(best ? best->rules : plan.rules))) continue;
       best = other;
     } catch (const InternalError&) {
@@ -483,10 +492,11 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
+  LookedAt looked;
   for (const FrozenPlan& plan : plans_) {
-    const FrozenPlan here = with_rules(plan, site);
+    const FrozenPlan here = with_rules(plan, looked, site);
     std::optional<FrozenPlan> general;
-    if (held_sizes(*here.rules) > 0) general = nearby(here, site);
+    if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
     // What another one serves as well as the plan that was made for these sizes needs no plan of its own.
     if (!general || !served(*general, plan.sizes, true)) saved.push_back(here);
     if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return known.structure == general->structure && served(known, general->sizes, true); }))

@@ -1,6 +1,7 @@
 // What a sinter::Function is inside: the formula, its plans, and the sizes that they are bound to.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,16 @@ struct Outlined {
   Values values;
   std::shared_ptr<const Leaves> leaves;
 };
+
+/// What the rules of plans are found by, of the formula at some sizes: its numbers, and what tells its operations from others.
+struct Looked {
+  Hash128 structure;
+  Hash128 operations;  // and how they are joined, whatever numbers are equal
+  Sample sample;
+  std::shared_ptr<const Leaves> leaves;
+};
+/// By sizes; null where the formula does not take them. Each is recorded once.
+using LookedAt = std::map<AxisSizes, std::unique_ptr<const Looked>>;
 
 struct FrozenPlan {
   Hash128 structure;
@@ -83,8 +94,9 @@ class FrozenFunction {
   Outlined outline(const Recording& recording, Location where) const;
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
-  FrozenPlan with_rules(const FrozenPlan& plan, const trace::Site& site);
-  std::optional<FrozenPlan> nearby(const FrozenPlan& plan, const trace::Site& site);
+  const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
+  FrozenPlan with_rules(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
+  std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
   std::string served_by(const FrozenPlan& plan) const;
   std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;

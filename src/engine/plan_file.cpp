@@ -258,8 +258,9 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
       numbers += step.call.shape.size();
       require(step.call.node >= 0 && static_cast<std::size_t>(step.call.node) < nodes && step.call.call < static_cast<int>(plan.calls.size()) && !step.call.operands.empty(),
               "a library call");
-      require(lists(step.writes, step.call.node) && step.call.operands.size() == static_cast<std::size_t>(trace::primitive(step.call.op).arity), "a library call");
-      require(plan.nodes[static_cast<std::size_t>(step.call.node)].dtype == step.call.dtype, "a library call");
+      require(lists(step.writes, step.call.node) && step.call.operands.size() == static_cast<std::size_t>(trace::primitive(step.call.op).arity) + step.call.row, "a library call");
+      require(!step.call.row || step.call.op == trace::Op::matmul, "a library call");
+      require(plan.nodes[static_cast<std::size_t>(step.call.node)].dtype == step.call.stored, "a library call");
       for (const auto& operand : step.call.operands) {
         require(operand.node >= 0 && static_cast<std::size_t>(operand.node) < nodes && operand.shape.size() == operand.strides.size(), "a library call");
         require(lists(step.reads, operand.node) && plan.nodes[static_cast<std::size_t>(operand.node)].dtype == operand.dtype, "what a step reads");

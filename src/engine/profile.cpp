@@ -34,7 +34,7 @@ std::string name_of(const engine::Planned& planned, std::size_t s, std::span<con
 }
 
 double bytes_of(const fuse::LibraryCall& call) {
-  double bytes = static_cast<double>(element_count(call.shape)) * static_cast<double>(itemsize(call.dtype));
+  double bytes = static_cast<double>(element_count(call.shape)) * static_cast<double>(itemsize(call.stored));
   for (const auto& operand : call.operands) bytes += static_cast<double>(element_count(operand.shape)) * static_cast<double>(itemsize(operand.dtype));
   return bytes;
 }

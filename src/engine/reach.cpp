@@ -184,24 +184,33 @@ class Checker {
       if (!empty) inside(operand.node, places, operand.offset, operand.dtype);
       shapes.push_back(operand.shape);
     }
+    if (call.row) {
+      if (call.shape.empty() || shapes.back() != Shape{call.shape.back()}) refuse("adds a row of another length");
+      shapes.pop_back();
+    }
     if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked) && !convolves(call.op, shapes, call.ints)) refuse("has the attributes of no convolution");
     if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
-    if (elements * static_cast<Wide>(itemsize(call.dtype)) > bytes_[static_cast<std::size_t>(call.node)]) refuse("reaches outside of its buffers");
+    if (elements * static_cast<Wide>(itemsize(call.stored)) > bytes_[static_cast<std::size_t>(call.node)]) refuse("reaches outside of its buffers");
   }
 
   /// Whether these are what trace/conv.cpp and trace/blocked.cpp record, so far as sizes are divided by them.
   static bool convolves(trace::Op op, const std::vector<Shape>& shapes, const std::vector<std::int64_t>& ints) {
     if (ints.size() < 5 || ints.size() % 4 != 1) return false;
     const trace::Convolution how = trace::Convolution::of(ints);
-    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    constexpr std::int64_t kLargest = std::int64_t{1} << 31;
     for (const auto* list : {&how.stride, &how.dilation})
-      if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < 1 || n > kMost; })) return false;
+      if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < 1 || n > kLargest; })) return false;
     for (const auto* list : {&how.before, &how.after})
-      if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < -kMost || n > kMost; })) return false;
+      if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < -kLargest || n > kLargest; })) return false;
     const Shape &x = shapes[0], &filters = shapes[1];
-    if (op == trace::Op::conv_blocked) return how.axes() == 2 && how.groups == 1 && (x.size() == 4 || x.size() == 5) && filters.size() >= 4 && filters.size() <= 6;
+    if (op == trace::Op::conv_blocked) {
+      if (how.axes() != 2 || how.groups != 1 || (x.size() != 4 && x.size() != 5) || filters.size() < 4 || filters.size() > 6) return false;
+      if (std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
+      const bool transformed = x.size() == 5 && filters.size() == 5;
+      return !transformed || (filters[0] == 16 && filters[2] == x[1] && filters[3] == 16 && filters[4] == 16 && x[4] == 16 && how.stride == Shape{1, 1} && how.dilation == Shape{1, 1});
+    }
     return x.size() == how.axes() + 2 && filters.size() == x.size() && how.groups >= 1 && filters[0] % how.groups == 0 && filters[0] >= how.groups && x[1] == filters[1] * how.groups;
   }
 

@@ -48,6 +48,11 @@ class Aligner {
     }
   }
 
+  std::optional<Aligned> beside_each_other() const {
+    if (!over_equal_axes()) return std::nullopt;
+    return joined(axis_for_axis());
+  }
+
  private:
   // Today's, without a guard: two kernels where one would do are right for any size.
   static std::uint64_t points(const Kernel& kernel, int first, int last) {
@@ -71,6 +76,7 @@ class Aligner {
       for (const auto& ours : requests_ ? touches_ : host_.touches) {
         if (ours.node != theirs.node) continue;
         if (++pairs > kMaxPairs) return std::nullopt;
+        if (auto axes = as_they_are(ours, theirs)) return joined(*axes);
         if (auto axes = solve(ours, theirs); axes && same_points(*axes)) return joined(*axes);
       }
     return std::nullopt;
@@ -84,6 +90,25 @@ class Aligner {
       result.guest.push_back(std::move(here));
     }
     return result;
+  }
+
+  // Of two kernels over equal axes that find an element in the same way, however they find it: axis for axis.
+  std::optional<std::vector<IndexExpr>> as_they_are(const Touch& ours, const Touch& theirs) const {
+    if (!(ours.at == theirs.at) || !over_equal_axes()) return std::nullopt;
+    std::uint64_t met = 0;
+    for (const IndexExpr& at : theirs.at) met |= at.axes();
+    if ((met & axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) != axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) return std::nullopt;
+    return axis_for_axis();
+  }
+  bool over_equal_axes() const {
+    const Kernel& guest = guest_.kernel;
+    if (guest.sizes.size() != sizes_.size() || guest.parallel != parallel_ || !chunks_.same(guest.chunks)) return false;
+    return std::equal(sizes_.begin(), sizes_.end(), guest.sizes.begin(), [](const Size& a, const Size& b) { return a.same(b); });
+  }
+  std::vector<IndexExpr> axis_for_axis() const {
+    std::vector<IndexExpr> axes;
+    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
+    return axes;
   }
 
   // The guest's axes over the host's, from two places that are the same element.
@@ -194,5 +219,7 @@ class Aligner {
 }  // namespace
 
 std::optional<Aligned> align(const Graph& graph, const Group& host, const Group& guest) { return Aligner(graph, host, guest).run(); }
+
+std::optional<Aligned> align_beside(const Graph& graph, const Group& host, const Group& guest) { return Aligner(graph, host, guest).beside_each_other(); }
 
 }  // namespace sinter::fuse

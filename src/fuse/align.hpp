@@ -20,4 +20,7 @@ struct Aligned {
 /// at the same point. The guest's points must be all of the host's, rows and all, or all its parallel ones, each once.
 std::optional<Aligned> align(const Graph& graph, const Group& host, const Group& guest);
 
+/// The same for groups over equal axes that touch nothing alike: axis for axis.
+std::optional<Aligned> align_beside(const Graph& graph, const Group& host, const Group& guest);
+
 }  // namespace sinter::fuse

@@ -150,8 +150,34 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 
+int kept_registers(const Kernel& kernel) {
+  int registers = 0;
+  for (const DType dtype : kernel.persistent) registers += itemsize(dtype) == 8 ? 2 : 1;
+  return registers;
+}
+
+int kept_steps(const Kernel& kernel, int warps) {
+  std::size_t parts = 0;  // of the results, which warps combine in shared memory
+  for (const Value& value : kernel.values)
+    if (value.kind == Value::Kind::reduced) parts += 32 * std::max<std::size_t>(itemsize(value.dtype), 4);
+  if (parts * static_cast<std::size_t>(warps) > kStaticShared) return 0;
+  // What is stored at every point has an address at every step: where a thread has 64 registers, half of that is kept.
+  const bool stores = std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& root) { return root_pass(kernel, root) >= 0; });
+  const int registers = warps == 32 && stores ? kKeptRegisters / 2 : kKeptRegisters;
+  if (warps > 8 && live_registers(kernel, 1) + registers > 65536 / 32 / warps) return 0;
+  return registers / kept_registers(kernel);
+}
+
+bool columns_keep(const Kernel& kernel) {
+  if (kernel.persistent.empty() || has_scan(kernel)) return false;
+  const Size points = kernel.row_points();
+  int most = 0;
+  for (const int warps : {8, 16, 32}) most = std::max(most, kept_steps(kernel, warps) * warps);
+  return points <= most;
+}
+
 bool may_keep(const Graph& graph, const Kernel& kernel, const Limits& limits) {
-  if (!limits.is_cuda()) return true;
+  if (!limits.is_cuda() || columns_keep(kernel)) return true;
   Kernel arranged = kernel;
   merge_axes(arranged);
   order_axes(graph, arranged);

@@ -16,8 +16,17 @@ void reorder(Kernel& kernel, const std::vector<int>& order);
 std::vector<int> order_axes(const Graph& graph, Kernel& kernel);
 /// Of a kernel whose axes are in order: whether neighbouring lanes walk its rows, rather than the last parallel axis.
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
-/// Whether values can be kept between the passes over a row. On a GPU that goes down columns they cannot: a column's points are spread over
-/// a block's threads, pass by pass differently.
+/// Registers of a GPU's thread that hold what is kept of a row or of a column, at most.
+inline constexpr int kKeptRegisters = 32;
+/// Registers that its values of the kernel's persistent buffers take at one point.
+int kept_registers(const Kernel& kernel);
+/// Points of a column that each of so many warps of a block keeps in registers, one column beside the other; 0 where the kernel leaves no
+/// room for them.
+int kept_steps(const Kernel& kernel, int warps);
+/// Whether a GPU that goes down columns keeps the kernel's persistent buffers: in registers, since a column's points are spread over a
+/// block's warps and there is no more of them than those hold.
+bool columns_keep(const Kernel& kernel);
+/// Whether values can be kept between the passes over a row: on a GPU that goes down columns only of short ones.
 bool may_keep(const Graph& graph, const Kernel& kernel, const Limits& limits);
 
 }  // namespace sinter::fuse

@@ -14,7 +14,10 @@ constexpr std::int64_t kLeastWork = 65536;    // elements of a block that are wo
 constexpr std::int64_t kLeastPiece = 2048;    // of a row: two vectors for each of a block's threads
 constexpr std::int64_t kLeastRows = 64;       // of a column: eight for each of a block's eight rows of threads
 constexpr std::int64_t kWholeRows = 256;      // a row along which lanes may walk first, whatever else is reduced
+constexpr std::int64_t kSide = 64, kLeastSide = 16;   // points each way of a block's square of a product of matrices, and of what is worth one
+constexpr std::int64_t kLeastProducts = 256;  // that are added up before a partial sum goes to memory
 constexpr int kMaxPieces = 1024;
+constexpr std::int64_t kShortColumn = 1024;   // that registers may keep
 
 /// Neighbouring axes that a reduction runs over: the first, and how many.
 struct Run {
@@ -45,8 +48,50 @@ int merged(Graph& out, int input, const Run& run, const Location& where) {
   return push_view(out, Op::reshape, input, std::move(shape), where);
 }
 
+/// Axes along which a broadcast view repeats what it spreads.
+std::vector<char> spread_along(const Graph& graph, const Node& view) {
+  const Sizes& from = graph.nodes[static_cast<std::size_t>(view.inputs[0])].shape;
+  const std::size_t missing = view.shape.size() - from.size();
+  std::vector<char> spread(view.shape.size());
+  for (std::size_t axis = 0; axis < spread.size(); ++axis) spread[axis] = view.shape[axis] != 1 && (axis < missing || from[axis - missing] == 1);
+  return spread;
+}
+
+/// A product of matrices written out, summed over one axis: how long the pieces of that axis are that give each multiprocessor a square of
+/// the results (jit/contraction.hpp), which there are too few of. 0: it stays whole.
+Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits) {
+  const Node& product = graph.nodes[static_cast<std::size_t>(sum.inputs[0])];
+  if (sum.op != Op::reduce_sum || sum.ints.size() != 1 || product.op != Op::multiply) return 0;
+  const Node &left = graph.nodes[static_cast<std::size_t>(product.inputs[0])], &right = graph.nodes[static_cast<std::size_t>(product.inputs[1])];
+  if (left.op != Op::broadcast || right.op != Op::broadcast) return 0;
+  const std::vector<char> left_repeats = spread_along(graph, left), right_repeats = spread_along(graph, right);
+  const auto along = static_cast<std::size_t>(sum.axis(0));
+  if (left_repeats[along] || right_repeats[along]) return 0;
+  Size across = 1, down = 1, others = 1;
+  for (std::size_t axis = 0; axis < left_repeats.size(); ++axis) {
+    if (axis == along) continue;
+    if (left_repeats[axis] && right_repeats[axis]) return 0;
+    Size& size = left_repeats[axis] ? across : right_repeats[axis] ? down : others;
+    size = size * product.shape[axis];
+  }
+  const Estimating estimate;
+  if (across < kLeastSide || down < kLeastSide) return 0;
+  const std::int64_t side = across >= kSide * 3 / 4 && down >= kSide * 3 / 4 ? kSide : kSide / 2;
+  const Size blocks = (across + (side - 1)) / side * ((down + (side - 1)) / side) * others, length = product.shape[along];
+  if (blocks >= limits.units || length < 2 * kLeastProducts) return 0;
+  std::int64_t piece = kLeastProducts;
+  while (blocks * ((length + (2 * piece - 1)) / (2 * piece)) >= limits.units || length > piece * kMaxPieces) piece *= 2;
+  return piece;
+}
+
 int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const int input = node.inputs[0];
+  if (const Size piece = piece_of_product(out, node, limits); piece > 0) {
+    const int pieces = push(out, in_chunks(out, node, input, node.axis(0), piece, true));
+    node.inputs = {pieces};
+    node.ints = {0};
+    return push(out, std::move(node));
+  }
   const Node& operand = out.nodes[static_cast<std::size_t>(input)];
   const std::vector<int> axes = node.axes();
   const Size results = node.elements;
@@ -78,7 +123,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   Node first = node;
   first.inputs = {merged(out, input, run, node.where)};
   if (in_pieces) {
-    first = in_chunks(out, first, first.inputs[0], run.first, piece);
+    first = in_chunks(out, first, first.inputs[0], run.first, piece, by_columns);
   } else {
     first.ints = {run.first};
     first.shape = out.nodes[static_cast<std::size_t>(first.inputs[0])].shape;
@@ -91,9 +136,11 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   Node second = std::move(node);
   second.inputs = {partial};
   second.ints.clear();
+  const bool pieces_first = in_pieces && by_columns;  // columns' partial results lie side by side as the columns do
+  if (pieces_first) second.ints.push_back(0);
   for (const int axis : axes)
-    if (!run.has(axis)) second.ints.push_back(axis < run.first ? axis : axis - run.axes);
-  if (in_pieces) second.ints.push_back(rank - 1);
+    if (!run.has(axis)) second.ints.push_back((axis < run.first ? axis : axis - run.axes) + pieces_first);
+  if (in_pieces && !pieces_first) second.ints.push_back(rank - 1);
   return push(out, std::move(second));
 }
 
@@ -122,6 +169,8 @@ int contiguous_axis(const Graph& graph, int id) {
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) {
   constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024, kVectorBytes = 16;
   if (columns) {
+    // Short ones are walked one beside the other by up to four times as many threads (choose_columns).
+    if (row <= kShortColumn) return (results + (kWarp - 1)) / kWarp * (row >= kShortColumn / 2 ? 4 : row >= kShortColumn / 4 ? 2 : 1);
     const int wide = kWarp * kVectorBytes / static_cast<int>(std::max<std::size_t>(itemsize(dtype), 4));
     return (results + (wide - 1)) / wide;
   }

@@ -183,9 +183,10 @@ Domain own_domain(const Graph& graph, const Node& reduction) {
   };
   if (reduction.chunk > 0) {
     // Chunks outermost: neighbours in memory stay neighbours along the last parallel axis.
-    const IndexExpr chunks = parallel_axis(reduction.shape.back());
-    for (int k = 0; k + 1 < rank; ++k) domain.dims.push_back(reduction.shape[k] == 1 ? IndexExpr::of(0) : parallel_axis(reduction.shape[k]));
-    domain.dims.push_back(chunks);
+    const auto among = static_cast<int>(reduction.chunks_axis());
+    const IndexExpr chunks = parallel_axis(reduction.shape[static_cast<std::size_t>(among)]);
+    for (int k = 0; k < rank; ++k)
+      domain.dims.push_back(k == among ? chunks : reduction.shape[k] == 1 ? IndexExpr::of(0) : parallel_axis(reduction.shape[k]));
     domain.parallel = static_cast<int>(domain.sizes.size());
     domain.sizes.push_back(reduction.chunk);
     domain.chunks = {reduction.chunk, input[static_cast<std::size_t>(reduction.axis(0))]};

@@ -96,7 +96,7 @@ std::string to_string(const Graph& graph) {
     for (const int input : n.inputs) text += fmt::format(" %{}", input);
     if (!n.ints.empty()) text += fmt::format(" {}", to_string(n.ints));
     if (n.leaf >= 0) text += fmt::format(" leaf {}", n.leaf);
-    if (n.chunk.hint() > 0) text += fmt::format(" chunk {}", n.chunk.hint());
+    if (n.chunk.hint() > 0) text += fmt::format(" chunk {}{}", n.chunk.hint(), n.chunks_first ? " first" : "");
     text += '\n';
   }
   text += "return";

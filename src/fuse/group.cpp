@@ -504,7 +504,7 @@ class Builder {
     const Map& at = maps_[map].map;
     if (!kernel_.chunks.same({node.chunk, graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))]}) || maps_[map].row) return false;
     const auto walked = one_to_one(at, kernel_.sizes);
-    return walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel) && at.back() == IndexExpr::of_axis(0) &&
+    return walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel) && at[node.chunks_axis()] == IndexExpr::of_axis(0) &&
            (guard_ < 0 || !kernel_.values[guard_].row);
   }
 
@@ -523,7 +523,7 @@ class Builder {
     Map inner(input.size());
     if (node.chunk > 0) {
       if (!chunk_here(node, map)) return std::nullopt;
-      std::size_t kept = 0;
+      std::size_t kept = node.chunks_first;
       for (std::size_t k = 0; k < input.size(); ++k)
         inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
       return inner;
@@ -871,13 +871,13 @@ class Builder {
       const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
       if (again <= trip) continue;
       const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, limits_.row_bytes)
-                                         : fmt::format("columns of {}, of which nothing is kept", kernel_.row_points());
+                                         : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
       read(value.node, {limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
     kernel_.notes.push_back(has_place ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes)
-                                      : std::string("nothing is kept of columns: every pass reads them again"));
+                                      : fmt::format("columns of {} are more than threads keep: every pass reads them again", kernel_.row_points()));
     return true;
   }
 
@@ -962,7 +962,7 @@ class Builder {
 std::string two_stage_detail(const Graph& graph, const Node& node) {
   const Node& input = graph.nodes[node.inputs[0]];
   return fmt::format("{} elements to {} results would keep few workers busy; partial results of {} elements first",
-                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape.back(), 1), node.chunk);
+                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
 }
 
 struct GroupBuilder::Tables : Builder {

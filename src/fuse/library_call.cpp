@@ -1,5 +1,7 @@
 #include "fuse/library_call.hpp"
 
+#include <fmt/format.h>
+
 #include "fuse/graph.hpp"
 #include "sinter/errors.hpp"
 
@@ -33,6 +35,8 @@ template <class From, class To, class Convert> void convert(const LibraryCallOf<
   };
   result.op = call.op;
   result.dtype = call.dtype;
+  result.stored = call.stored;
+  result.row = call.row;
   result.node = call.node;
   result.ints = call.ints;
   result.call = call.call;
@@ -96,18 +100,27 @@ bool has_library(const Limits& limits, trace::Op op, DType dtype) {
 
 bool multiplies_into(DType stored, DType result) { return is_storage_only(stored) && traits(stored).compute == result; }
 
+bool multiplies_bytes_into(DType stored, DType result) { return result == DType::int32 && (stored == DType::int8 || stored == DType::uint8); }
+
 bool comes_in_pieces(trace::Op op) { return op == trace::Op::matmul || op == trace::Op::conv || op == trace::Op::conv_blocked; }
 
-std::string to_string(const PlannedCall& call) {
+namespace {
+
+template <class Number, class Shown> std::string shown(const LibraryCallOf<Number>& call, Shown shape) {
   std::string text(trace::name(call.op));
-  for (const auto& operand : call.operands) text += " " + to_string(operand.shape);
+  for (const auto& operand : call.operands) text += (call.row && &operand == &call.operands.back() ? " + " : " ") + shape(operand.shape);
+  if (call.stored != call.dtype) text += fmt::format(", as {}", name(call.stored));
   return text;
 }
 
+}  // namespace
+
+std::string to_string(const PlannedCall& call) {
+  return shown(call, [](const Sizes& shape) { return to_string(shape); });
+}
+
 std::string to_string(const LibraryCall& call) {
-  std::string text(trace::name(call.op));
-  for (const auto& operand : call.operands) text += " " + sinter::to_string(operand.shape);
-  return text;
+  return shown(call, [](const Shape& shape) { return sinter::to_string(shape); });
 }
 
 }  // namespace sinter::fuse

@@ -21,7 +21,9 @@ template <class Number> struct LibraryOperandOf {
 
 template <class Number> struct LibraryCallOf {
   trace::Op op{};
-  DType dtype{};
+  DType dtype{};   // that it computes in
+  DType stored{};  // of the result: the same, or a shorter float that the library rounds to
+  bool row = false;  // matmul: the last operand is a row that is added to each of the product's
   int node = -1;  // the result: contiguous, of this shape
   int call = -1;  // number among the recorded graph's calls
   std::vector<Number> shape;
@@ -47,11 +49,13 @@ bool library_takes(trace::Op op, const Sizes& shape, const Sizes& strides);
 bool has_library(const Limits& limits, trace::Op op, DType dtype);
 /// True if a GPU's library multiplies matrices stored in the one type into the other as it is: a 16-bit float into the type it computes in.
 bool multiplies_into(DType stored, DType result);
+/// The same of a CPU: bytes, of either kind, into int32.
+bool multiplies_bytes_into(DType stored, DType result);
 
 /// True if the op's library gives its result piece by piece, so that what follows can be computed from each while it is in a cache.
 bool comes_in_pieces(trace::Op op);
 
-/// "matmul (64, 32) (32, 16)", with today's sizes.
+/// "matmul (64, 32) (32, 16) + (16,), as bfloat16", with today's sizes.
 std::string to_string(const PlannedCall& call);
 std::string to_string(const LibraryCall& call);
 

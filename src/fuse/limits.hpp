@@ -1,6 +1,7 @@
 // Limits: what a device can take, as a plain value. Every decision for a device can be made, printed and tested on a
 // machine that has none.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -23,6 +24,8 @@ struct Limits {
   bool is_cuda() const { return sm != 0; }
 };
 
+/// Static shared memory of a block, at most.
+inline constexpr std::size_t kStaticShared = 48 << 10;
 /// Of a block's shared memory, for the parts that its warps combine.
 inline constexpr int kPartsBytes = 4096;
 

@@ -234,6 +234,13 @@ class Merger {
       for (int node : units_[u].reads)
         for (int seen : latest_[node])
           if (seen >= 0) consider(seen);
+      // On a GPU what waits for the same kernel may be one, though nothing is read twice: a launch less (is_short).
+      if (limits_.is_cuda())
+        for (int node : units_[u].reads)
+          if (writer_[node] >= 0)
+            for (int beside : units_[find(writer_[node])].writes)
+              for (int seen : latest_[beside])
+                if (seen >= 0) consider(seen);
       std::erase_if(others, [&](int other) { return tried_.contains(pair_of(u, other)); });
       for (int other : others) {
         const bool earlier = units_[other].label < units_[u].label;
@@ -263,6 +270,7 @@ class Merger {
     const Group* host = x.kernel.row_axes() > 0 || !rows_in_y ? &x : &y;
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
+    if (!aligned && limits_.is_cuda() && is_short(a) && is_short(b)) aligned = align_beside(graph_, x, y), host = &x;
     if (!aligned) return false;
     const auto moved = between(a, b);
     if (!moved) return false;
@@ -324,6 +332,8 @@ class Merger {
     return seconds;
   }
 
+  // A kernel that is over about when the next one could be launched.
+  bool is_short(int u) const { return seconds_of(u) <= 2 * limits_.launch_seconds; }
   double seconds_of(int u) const {
     double& seconds = units_[u].seconds;
     if (seconds < 0) seconds = launched_seconds(graph_, groups_[u].kernel, limits_);

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "fuse/blocks.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
 
@@ -18,6 +19,8 @@ namespace {
 constexpr std::int64_t kShortPiece = 256;    // pieces shorter than this leave more to merge than they save
 constexpr std::size_t kMaxLookedAt = 32;     // nodes between a centre and the reduction that it comes from
 constexpr std::int64_t kInGpuCache = 16 << 20;  // bytes that a second pass still finds in a GPU's L2
+constexpr std::int64_t kColumnPiece = 256;     // of a column: what the registers of a block of 256 threads keep, a column beside the other
+constexpr std::int64_t kColumnOnChip = 1024;   // a column that registers keep whole (columns_keep)
 
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {
@@ -71,9 +74,18 @@ class Maker {
     node.ints.assign(axes.begin(), axes.end());
     return push(graph_, std::move(node));
   }
-  int reduce_chunks(Op op, int id, const Size& chunk) {
-    const int last = static_cast<int>(shape(id).size()) - 1;
-    return push(graph_, in_chunks(graph_, like(op, id), id, last, chunk));
+  int reduce_chunks(Op op, int id, int axis, const Size& chunk, bool first) {
+    return push(graph_, in_chunks(graph_, like(op, id), id, axis, chunk, first));
+  }
+  /// The first axis moved to place `to`.
+  int first_to(int id, std::size_t to) {
+    if (to == 0) return id;
+    Node node = like(Op::permute, id);
+    node.inputs = {id};
+    for (std::size_t axis = 0; axis < node.shape.size(); ++axis) node.ints.push_back(static_cast<std::int64_t>(axis < to ? axis + 1 : axis == to ? 0 : axis));
+    const Sizes from = node.shape;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) node.shape[axis] = from[static_cast<std::size_t>(node.axis(axis))];
+    return push(graph_, std::move(node));
   }
 
  private:
@@ -234,33 +246,59 @@ std::optional<Found> find(const Graph& graph, const Node& node) {
 
 // ---- pieces
 
-/// How rows are taken apart: by the last of the axes that they run over, which are walked as one, in chunks (0: all of them at once).
+/// How rows are taken apart: by the last of the axes that they run over, which are walked as one, in chunks (0: all of them at once). Of
+/// columns, which lie across memory, by the most neighbouring axes; their chunks are the pieces' first axis, so that columns stay beside
+/// each other.
 struct Split {
   std::size_t lead = 0;  // axes before those
+  std::size_t axes = 0;
   Size inner = 1;        // their elements
   Size chunk = 0;
+  bool columns = false;
+  bool has(int axis) const { return static_cast<std::size_t>(axis) >= lead && static_cast<std::size_t>(axis) < lead + axes; }
 };
 
-std::optional<Split> split_of(const Sizes& shape, const std::vector<int>& axes, DType dtype, const Limits& limits) {
-  Split cut{shape.size(), 1, 0};
-  Size extent = 1;
+/// The neighbouring axes before `end`, from the last of `axes` on.
+Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t end) {
+  Split run{end, 0, 1, 0};
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    extent = extent * shape[*axis];
-    if (static_cast<std::size_t>(*axis) + 1 != cut.lead) continue;
-    cut.lead = static_cast<std::size_t>(*axis);
-    cut.inner = cut.inner * shape[*axis];
+    if (static_cast<std::size_t>(*axis) + 1 != run.lead) continue;
+    --run.lead;
+    ++run.axes;
+    run.inner = run.inner * shape[static_cast<std::size_t>(*axis)];
   }
+  return run;
+}
+
+std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
+  const Sizes& shape = graph.nodes[x].shape;
+  const auto itemsize = static_cast<std::int64_t>(sinter::itemsize(graph.nodes[x].dtype));
+  Size extent = 1;
+  for (const int axis : axes) extent = extent * shape[static_cast<std::size_t>(axis)];
   if (extent == 0) return std::nullopt;
-  const Size bytes = extent * static_cast<std::int64_t>(itemsize(dtype));
+  const bool columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, x)) == axes.end();
   const Estimating estimate;
   const bool few = element_count(shape) / extent < limits.units && extent >= kSplitFrom;
-  const bool in_cache = limits.is_cuda() && element_count(shape) * static_cast<std::int64_t>(itemsize(dtype)) <= kInGpuCache;
-  if (!few && (bytes <= limits.row_bytes || in_cache)) return std::nullopt;
+  const bool in_cache = limits.is_cuda() && element_count(shape) * itemsize <= kInGpuCache;
+  const bool on_chip = columns ? extent <= kColumnOnChip : extent * itemsize <= limits.row_bytes;
+  if (!few && (on_chip || in_cache)) return std::nullopt;
+  if (columns) {
+    Split longest;
+    for (const int axis : axes) {
+      const Split run = run_before(shape, axes, static_cast<std::size_t>(axis) + 1);
+      if (run.inner > longest.inner) longest = run;
+    }
+    if (longest.inner < 2 * kColumnPiece) return std::nullopt;
+    longest.chunk = kColumnPiece;
+    longest.columns = true;
+    return longest;
+  }
+  Split cut = run_before(shape, axes, shape.size());
   if (cut.inner >= 2 * kMinChunk) {
     cut.chunk = kMinChunk;
     return cut;
   }
-  if (shape.size() - cut.lead == axes.size() || cut.inner < kShortPiece) return std::nullopt;
+  if (cut.axes == axes.size() || cut.inner < kShortPiece) return std::nullopt;
   return cut;
 }
 
@@ -271,7 +309,7 @@ class Rewriter {
       const Node& node = graph.nodes[id];
       const auto found = find(graph, node);
       if (!found) continue;
-      const auto cut = split_of(graph.nodes[found->x].shape, node.axes(), graph.nodes[found->x].dtype, limits);
+      const auto cut = split_of(graph, found->x, node.axes(), limits);
       if (!cut) continue;
       found_.emplace(id, *found);
       cuts_.emplace(id, *cut);
@@ -291,28 +329,31 @@ class Rewriter {
       Maker make(out, node.where);
       const auto met = found_.find(here);
       const int pieces = met == found_.end() ? statistic(make, node.op, node.inputs[0], cut->second) : moved(make, met->second, cut->second);
+      const Split& split = cut->second;
       std::vector<int> left;  // axes to merge along
+      if (split.columns) left.push_back(0);
       for (int axis : node.axes())
-        if (static_cast<std::size_t>(axis) < cut->second.lead) left.push_back(axis);
-      if (cut->second.chunk > 0) left.push_back(static_cast<int>(cut->second.lead));
+        if (!split.has(axis)) left.push_back(split.columns ? axis + 1 - (static_cast<std::size_t>(axis) < split.lead ? 0 : static_cast<int>(split.axes)) : axis);
+      if (split.chunk > 0 && !split.columns) left.push_back(static_cast<int>(split.lead));
       return now_[here] = make.reduce(node.op, pieces, left);
     });
   }
 
  private:
-  static Sizes lead_of(const Maker& make, int x, const Split& cut) {
-    return Sizes(make.shape(x).begin(), make.shape(x).begin() + static_cast<std::ptrdiff_t>(cut.lead));
-  }
-  static Sizes with(Sizes sizes, std::initializer_list<Size> more) {
-    sizes.insert(sizes.end(), more);
+  /// The shape with `instead` in place of the axes that are walked as one.
+  static Sizes with(const Sizes& shape, const Split& cut, std::initializer_list<Size> instead) {
+    const auto first = shape.begin() + static_cast<std::ptrdiff_t>(cut.lead);
+    Sizes sizes(shape.begin(), first);
+    sizes.insert(sizes.end(), instead);
+    sizes.insert(sizes.end(), first + static_cast<std::ptrdiff_t>(cut.axes), shape.end());
     return sizes;
   }
 
-  /// The last axes as one.
+  /// Those axes as one.
   int rows(Maker& make, int x, const Split& cut) {
-    if (make.shape(x).size() == cut.lead + 1) return x;
+    if (cut.axes == 1) return x;
     const auto [found, fresh] = rows_.try_emplace({x, cut.lead}, -1);
-    if (fresh) found->second = make.reshape(x, with(lead_of(make, x, cut), {cut.inner}));
+    if (fresh) found->second = make.reshape(x, with(make.shape(x), cut, {cut.inner}));
     return found->second;
   }
 
@@ -323,33 +364,47 @@ class Rewriter {
     return found->second;
   }
   static int reduce(Maker& make, Op op, int x, const Split& cut) {
-    return cut.chunk > 0 ? make.reduce_chunks(op, x, cut.chunk) : make.reduce(op, x, {static_cast<int>(cut.lead)});
+    const int axis = static_cast<int>(cut.lead);
+    return cut.chunk > 0 ? make.reduce_chunks(op, x, axis, cut.chunk, cut.columns) : make.reduce(op, x, {axis});
   }
 
-  /// A value for each piece, for each element of the pieces.
+  /// A value for each piece, for each element of the pieces: x has those axes as one.
   static int spread(Maker& make, int pieces, int x, const Split& cut) {
-    const Sizes lead = lead_of(make, x, cut), whole = make.shape(x);
-    const Sizes shape = make.shape(pieces);
-    const int narrow = make.reshape(pieces, with(shape, {1}));
-    if (cut.chunk == 0) return make.broadcast(narrow, whole);
-    const int wide = make.broadcast(narrow, with(shape, {cut.chunk}));
-    const int flat = make.reshape(wide, with(lead, {shape.back() * cut.chunk}));
+    const Sizes whole = make.shape(x), shape = make.shape(pieces);
+    const std::size_t chunks = cut.columns ? 0 : shape.size() - 1;  // which axis of the pieces counts them
+    Sizes narrow = shape, wide = shape, flat = shape, ends = shape;
+    const auto behind = static_cast<std::ptrdiff_t>(chunks + 1);
+    narrow.insert(narrow.begin() + (cut.chunk == 0 ? static_cast<std::ptrdiff_t>(shape.size()) : behind), 1);
+    if (cut.chunk == 0) return make.broadcast(make.reshape(pieces, narrow), whole);
+    wide.insert(wide.begin() + behind, cut.chunk);
+    flat[chunks] = shape[chunks] * cut.chunk;
+    ends[chunks] = cut.inner;
     std::vector<Size> start_step;
-    for (std::size_t axis = 0; axis < whole.size(); ++axis) start_step.insert(start_step.end(), {0, 1});
-    return make.slice(flat, std::move(start_step), whole);
+    for (std::size_t axis = 0; axis < flat.size(); ++axis) start_step.insert(start_step.end(), {0, 1});
+    const int spread = make.slice(make.reshape(make.broadcast(make.reshape(pieces, narrow), wide), flat), std::move(start_step), ends);
+    return cut.columns ? make.first_to(spread, cut.lead) : spread;
   }
 
   /// Elements of each piece, of the type and shape of `pieces`.
   static int count(Maker& make, int pieces, const Split& cut) {
     const Sizes shape = make.shape(pieces);
     const DType dtype = make.dtype(pieces);
+    // Pieces that are all of one length make a literal, by which a kernel divides at little cost.
+    if (cut.columns && cut.inner.hint() % cut.chunk.hint() == 0 && cut.inner % cut.chunk == 0)
+      return make.literal(trace::make_scalar(dtype, static_cast<double>(cut.chunk.hint())), shape);
     const int all = make.slice(make.iota(cut.inner + 1), {cut.inner, 1}, {1});
     if (cut.chunk == 0) return make.broadcast(make.cast(all, dtype), shape);
-    const Sizes chunks{shape.back()};
-    const int first = make.slice(make.iota(shape.back() * cut.chunk), {0, cut.chunk}, chunks);
+    const Sizes chunks{cut.columns ? shape.front() : shape.back()};
+    const int first = make.slice(make.iota(chunks[0] * cut.chunk), {0, cut.chunk}, chunks);
     const int left = make.op(Op::subtract, {make.broadcast(all, chunks), first});
-    const int full = make.literal(trace::make_scalar_int(DType::int64, kMinChunk), chunks);
-    return make.broadcast(make.cast(make.op(Op::minimum, {left, full}), dtype), shape);
+    const int full = make.literal(trace::make_scalar_int(DType::int64, cut.chunk.hint()), chunks);
+    int counted = make.cast(make.op(Op::minimum, {left, full}), dtype);
+    if (cut.columns) {
+      Sizes along(shape.size(), 1);
+      along[0] = chunks[0];
+      counted = make.reshape(counted, along);
+    }
+    return make.broadcast(counted, shape);
   }
 
   /// What each piece has about b.
@@ -365,10 +420,13 @@ class Rewriter {
     piece.centre = found.combiner->centre(make, piece);
     const Op reduction = found.combiner->reduction;
     piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, cut)), cut);
+    // b, one value a row, beside each of the row's pieces.
     const Sizes shape = make.shape(piece.statistic), whole = make.shape(found.x), given = make.shape(b);
-    Sizes narrow(shape.size(), 1);
-    for (std::size_t axis = 0; axis < cut.lead; ++axis)
-      if (axis + given.size() >= whole.size()) narrow[axis] = given[axis + given.size() - whole.size()];
+    Sizes aligned(whole.size(), 1);
+    for (std::size_t axis = 0; axis < whole.size(); ++axis)
+      if (axis + given.size() >= whole.size()) aligned[axis] = given[axis + given.size() - whole.size()];
+    Sizes narrow = with(aligned, cut, {});
+    if (cut.chunk > 0) narrow.insert(cut.columns ? narrow.begin() : narrow.end(), 1);
     return found.combiner->moved(make, found, piece, make.broadcast(make.reshape(b, narrow), shape));
   }
 

@@ -59,12 +59,14 @@ inline int push_view(Graph& graph, Op op, int input, Sizes shape, const Location
   return push(graph, std::move(view));
 }
 
-/// The reduction over one axis of the input alone, cut in chunks: a partial result of each, along a last axis.
-inline Node in_chunks(const Graph& graph, Node reduction, int input, int axis, const Size& chunk) {
+/// The reduction over one axis of the input alone, cut in chunks: a partial result of each, along a last axis or (`first`) a first one. What
+/// lies side by side along another axis lies so in the partial results too where the chunks come first.
+inline Node in_chunks(const Graph& graph, Node reduction, int input, int axis, const Size& chunk, bool first = false) {
   Sizes shape = graph.nodes[input].shape;
   const Size length = shape[axis];
   shape.erase(shape.begin() + axis);
-  shape.push_back((length + chunk - 1) / chunk);
+  shape.insert(first ? shape.begin() : shape.end(), (length + chunk - 1) / chunk);
+  reduction.chunks_first = first;
   reduction.inputs = {input};
   reduction.ints = {axis};
   reduction.chunk = chunk;

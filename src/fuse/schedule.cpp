@@ -38,6 +38,7 @@ class Scheduler {
     else cut_everywhere();
     find_reductions();
     std::set<int> work = outputs();
+    if (limits_.fuse && limits_.products) round_in_library();
     for (int round = 1;; ++round) {
       group(std::move(work));
       if (!limits_.fuse) break;
@@ -81,6 +82,11 @@ class Scheduler {
   std::set<int> outputs() {
     const std::size_t count = graph().nodes.size();
     in_memory_.assign(count, 0);
+    of_library_.assign(count, 0);
+    uses_.assign(count, 0);
+    for (const Node& n : graph().nodes)
+      for (int input : n.inputs) ++uses_[input];
+    for (int output : graph().outputs) ++uses_[output];
     wanted_.assign(count, 0);
     done_.assign(count, 0);
     std::set<int> work;
@@ -102,9 +108,9 @@ class Scheduler {
       const int id = *std::prev(work.end());
       work.erase(std::prev(work.end()));
       if (std::exchange(done_[id], 1)) continue;
-      if (trace::is_library(node(id).op)) {
-        calls_.push_back(prepare_call(id, work));
-        in_memory_[id] = 1;
+      if (const auto call = call_for(id)) {
+        calls_.push_back(prepare_call(*call, id, work));
+        in_memory_[id] = of_library_[id] = 1;
         continue;
       }
       Group group = grouped(id, work);
@@ -160,29 +166,95 @@ class Scheduler {
 
   // ---- library calls ------------------------------------------------------------------------------------------------
 
-  PlannedCall prepare_call(int id, std::set<int>& work) {
-    const Node& n = node(id);
-    PlannedCall call{n.op, n.dtype, id, n.call, n.shape, {}, hints(n.ints)};
-    const bool as_stored = reads_as_stored(n);
+  // What computes a value in memory: the op, and what its library does to the result before it stores it.
+  struct Call {
+    int op;
+    std::optional<PlannedOperand> row;  // is added to each of a product's
+  };
+
+  PlannedCall prepare_call(const Call& from, int result, std::set<int>& work) {
+    const Node& n = node(from.op);
+    PlannedCall call{n.op, n.dtype, node(result).dtype, from.row.has_value(), result, n.call, n.shape, {}, hints(n.ints)};
+    const bool as_stored = reads_as_stored(n) != n.dtype || reads_bytes(n);
     for (int input : n.inputs) call.operands.push_back(operand(n.op, input, as_stored, work));
+    if (from.row) {
+      if (node(from.row->node).op != Op::data) work.insert(from.row->node);
+      call.operands.push_back(*from.row);
+    }
     return call;
   }
 
-  // Whether the library of a GPU takes both operands of a product as they were before they were converted.
-  bool reads_as_stored(const Node& product) const {
-    if (!limits_.products || product.op != Op::matmul) return false;
-    const auto before = [&](int id) {
-      const int from = through_views(id);
-      return converts(from) && in_place(product.op, id, true) ? node(node(from).inputs[0]).dtype : product.dtype;
-    };
-    const DType left = before(product.inputs[0]);
-    return left != product.dtype && left == before(product.inputs[1]);
+  // The type that both operands of a product have before they are converted, if the library of a GPU takes them so; else the product's.
+  DType reads_as_stored(const Node& product) const {
+    if (!limits_.products || product.op != Op::matmul) return product.dtype;
+    const DType left = before_conversion(product, 0);
+    return left == before_conversion(product, 1) ? left : product.dtype;
+  }
+  // Of a CPU's products: whether both operands are bytes before they are converted, each of either kind.
+  bool reads_bytes(const Node& product) const {
+    return limits_.library_calls && product.op == Op::matmul && before_conversion(product, 0) != product.dtype && before_conversion(product, 1) != product.dtype;
+  }
+  // Of an operand that the library takes as it was before it was converted, its type; else the product's.
+  DType before_conversion(const Node& product, std::size_t k) const {
+    const int id = product.inputs[k], from = through_views(id);
+    return converts(from) && in_place(product.op, id, true) ? node(node(from).inputs[0]).dtype : product.dtype;
+  }
+
+  // A product that is read by nothing but its conversion to the 16 bits of its operands is stored so: half the bytes, and the same bits.
+  void round_in_library() {
+    for (int id = 0; id < static_cast<int>(graph().nodes.size()); ++id)
+      if (node(id).op == Op::cast && !in_memory_[id] && rounds_product(id)) {
+        in_memory_[id] = 1;
+        cuts_.try_emplace(id, Cut{CutReason::library_call, fmt::format("the library rounds the product to {}", name(node(id).dtype))});
+      }
+  }
+  bool is_products_own(int id) const { return node(id).op == Op::matmul && uses_[id] == 1 && !in_memory_[id] && has_library(limits_, Op::matmul, node(id).dtype); }
+  bool rounds_product(int id) const {
+    const int product = node(id).inputs[0];
+    return is_products_own(product) && multiplies_into(node(id).dtype, node(product).dtype) && reads_as_stored(node(product)) == node(id).dtype;
+  }
+
+  // A library op; or a product with a row added, rounded or both, where nothing else reads what lies between. What is added and rounded by a kernel
+  // would give the same bits.
+  std::optional<Call> call_for(int id) const {
+    if (trace::is_library(node(id).op)) return Call{id, {}};
+    if (!limits_.fuse || !limits_.products) return {};
+    const DType stored = node(id).dtype;
+    if (node(id).op == Op::cast && rounds_product(id)) return Call{node(id).inputs[0], {}};
+    int sum = id;
+    if (node(id).op == Op::cast) {
+      sum = node(id).inputs[0];
+      if (uses_[sum] != 1 || in_memory_[sum] || !multiplies_into(stored, node(sum).dtype)) return {};
+    }
+    if (node(sum).op != Op::add || node(sum).dtype != DType::float32) return {};
+    for (const int k : {0, 1}) {
+      const int product = node(sum).inputs[static_cast<std::size_t>(k)], other = node(sum).inputs[static_cast<std::size_t>(1 - k)];
+      if (!is_products_own(product)) continue;
+      if (stored != DType::float32 && reads_as_stored(node(product)) != stored) continue;
+      if (auto row = row_of(other, stored)) return Call{product, std::move(row)};
+    }
+    return {};
+  }
+
+  // The row in memory, of this type, that each row of the value is.
+  std::optional<PlannedOperand> row_of(int id, DType stored) const {
+    const auto found = affine(id, stored != node(id).dtype);
+    if (!found || found->dtype != stored || !(node(found->node).op == Op::data || in_memory_[found->node])) return {};
+    const std::size_t last = found->shape.size() - 1;
+    for (std::size_t axis = 0; axis < last; ++axis)
+      if (!(found->shape[axis] == 1 || found->strides[axis] == 0)) return {};
+    if (!(found->strides[last] == 1)) return {};
+    return PlannedOperand{found->node, stored, found->offset, {found->shape[last]}, {1}};
   }
   int through_views(int id) const {
     while (trace::is_view(node(id).op) && !in_memory_[id]) id = node(id).inputs[0];
     return id;
   }
-  bool converts(int id) const { return node(id).op == Op::cast && !in_memory_[id] && multiplies_into(node(node(id).inputs[0]).dtype, node(id).dtype); }
+  bool converts(int id) const {
+    if (node(id).op != Op::cast || in_memory_[id]) return false;
+    const DType stored = node(node(id).inputs[0]).dtype;
+    return limits_.library_calls ? multiplies_bytes_into(stored, node(id).dtype) : multiplies_into(stored, node(id).dtype);
+  }
 
   // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself.
   PlannedOperand operand(Op op, int id, bool as_stored, std::set<int>& work) {
@@ -195,6 +267,12 @@ class Scheduler {
   }
 
   std::optional<PlannedOperand> in_place(Op op, int id, bool as_stored) const {
+    auto found = affine(id, as_stored);
+    if (found && !library_takes(op, found->shape, found->strides)) found.reset();
+    return found;
+  }
+
+  std::optional<PlannedOperand> affine(int id, bool as_stored) const {
     const Sizes shape = node(id).shape;
     Map map;
     for (std::size_t k = 0; k < shape.size(); ++k) map.push_back(IndexExpr::of_axis(static_cast<int>(k)));
@@ -212,7 +290,7 @@ class Scheduler {
       else strides[term.axis] = term.coeff;
     }
     const bool in_memory = node(base).op == Op::data || trace::is_library(node(base).op) || in_memory_[base] || computes(node(base));
-    if (!affine || !in_memory || !library_takes(op, shape, strides)) return std::nullopt;
+    if (!affine || !in_memory) return std::nullopt;
     return PlannedOperand{base, node(base).dtype, flat.constant(), shape, strides};
   }
 
@@ -336,7 +414,7 @@ class Scheduler {
     for (const Group& group : groups_)
       for (const auto& root : group.kernel.roots) there[root.node] = 1;
     for (int id = 0; id < static_cast<int>(there.size()); ++id) {
-      if (!done_[id] || there[id] || trace::is_library(node(id).op)) continue;
+      if (!done_[id] || there[id] || of_library_[id]) continue;
       done_[id] = 0;
       if (!cuts_.contains(id) && !work.contains(id)) in_memory_[id] = 0;
     }
@@ -472,6 +550,22 @@ class Scheduler {
     return total;
   }
 
+  // Of a product and of what its library does to it: what lies between is not moved.
+  void account_call(Step& step) {
+    int id = step.call.node;
+    for (; !trace::is_library(node(id).op); id = product_below(id)) {
+      step.bytes_unfused += unfused_bytes(id);
+      step.bytes_moved += unfused_bytes(id) - 2 * bytes_of(product_below(id));
+    }
+    step.bytes_unfused += unfused_bytes(id);
+    step.bytes_moved += unfused_bytes(id);
+  }
+  int product_below(int id) const {
+    const auto& inputs = node(id).inputs;
+    const bool second = inputs.size() == 2 && node(inputs[0]).op != Op::matmul;
+    return inputs[second ? 1 : 0];
+  }
+
   void account() {
     plan_.last_use.assign(graph().nodes.size(), -1);
     behind_.assign(graph().nodes.size(), {});
@@ -486,7 +580,7 @@ class Scheduler {
         // A kernel of pure copies (a view made contiguous) moves what it moves.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {
-        step.bytes_moved = step.bytes_unfused = unfused_bytes(step.call.node);
+        account_call(step);
       }
       plan_.bytes_moved += step.bytes_moved;
       plan_.bytes_unfused += step.bytes_unfused;
@@ -498,6 +592,8 @@ class Scheduler {
   Forced cuts_;
   Plan plan_;
   std::vector<char> in_memory_, wanted_, reduces_, done_;
+  std::vector<char> of_library_;  // computed by a call
+  std::vector<int> uses_;         // as an operand or an output
   std::vector<Behind> behind_;
   std::vector<int> alias_;
   std::vector<Group> groups_;

@@ -9,6 +9,7 @@
 #include "fuse/arrange.hpp"
 #include "jit/contraction.hpp"
 #include "jit/reduction_order.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::jit {
 namespace {
@@ -187,8 +188,13 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
 
 constexpr int kLeastLanes = 8;       // that share a row
 constexpr int kMostSteps = 32;       // of a row that is kept in registers
-constexpr int kKeptRegisters = 32;   // of a row's kept values, and with what else lives at once:
+using fuse::kKeptRegisters;          // of a row's kept values, and with what else lives at once:
 constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocessor
+
+constexpr int kWarpOfColumns = 32;
+constexpr int kStepsOfWarp = 4;            // down a column: fewer are not worth sharing with further warps
+constexpr int kRegistersOfColumn = 64;     // of a thread that keeps its part of one
+constexpr int kRegistersOfBlock = 65536;   // of a multiprocessor, all of which one block may take
 
 constexpr int kSquare = 32;  // points of a tile, both ways
 
@@ -206,7 +212,7 @@ bool gains_from_squares(const Lowered& lowered) {
 constexpr std::int64_t kLeastOfSquare = 16;   // points along an axis of a square, half of the smallest one
 constexpr std::int64_t kLongOfSquare = 4096;  // row points that too few blocks would go through one after the other
 constexpr int kAccumulators = 96;             // registers of a thread's accumulators
-constexpr std::size_t kStaticShared = 48 << 10;
+using fuse::kStaticShared;
 
 // The parallel axes of a contraction, of those that there are the ones that fill squares, with results side by side along the right one.
 struct Pairs {
@@ -269,6 +275,75 @@ bool choose_squares(const Lowered& lowered, const fuse::Limits& limits, const Wi
   return true;
 }
 
+// 32 vectors of columns beside each other to a block, whose warps share the rows. Of few columns fewer to a block and more warps, so that more
+// multiprocessors have some; of columns that are kept, the widest vectors whose elements the registers of 256 threads hold, and then as many threads as do.
+void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int most_threads, Schedule& schedule) {
+  const LoopNest& nest = lowered.nest;
+  if (fuse::has_scan(kernel)) {  // down a column that scans goes one thread
+    schedule.threads = kWarpOfColumns;
+    return;
+  }
+  const fuse::Size points = product(lowered.ints, 0, nest.parallel), row = product(lowered.ints, nest.parallel, nest.axes());
+  std::size_t parts = 0;  // bytes of a thread's results in shared memory, for each column
+  for (const Stage& stage : nest.stages)
+    for (const Reduction& reduction : stage.reductions) parts += itemsize(nest.instrs[reduction.result].dtype);
+  const auto fits = [&](int threads, int vector) { return parts * static_cast<std::size_t>(threads * vector) <= kStaticShared; };
+  const auto narrow = [&] {
+    Fit found = schedule.vector > 2 ? fit(lowered, schedule.vector / 2, nest.lane_axis(), true) : Fit{};
+    schedule.vector = found.good ? schedule.vector / 2 : 1;
+    schedule.singles = std::move(found.singles);
+  };
+  const auto few = [&] {
+    const fuse::Estimating estimate;
+    return points < limits.units * (kWarpOfColumns * schedule.vector);
+  };
+  if (!wish.has("vector"))
+    while (schedule.vector > 1 && few()) narrow();
+  while (schedule.vector > 1 && !fits(256, schedule.vector)) narrow();
+  const auto wished = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
+  if (nest.persistent.empty()) {
+    schedule.threads = 256;
+    const auto deep = [&] {
+      const fuse::Estimating estimate;
+      return row >= schedule.threads / kWarpOfColumns * kStepsOfWarp;
+    };
+    while (schedule.threads < most_threads && few() && deep() && fits(2 * schedule.threads, schedule.vector)) schedule.threads *= 2;
+    schedule.threads = wished(schedule.threads, most_threads);
+    return;
+  }
+  const int each = fuse::kept_registers(kernel);
+  const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
+  const auto keep = [&](int threads) {
+    const int warps = threads / kWarpOfColumns, most_steps = fuse::kept_steps(kernel, warps) / schedule.vector;
+    const bool least = threads == 256 && schedule.vector == 1;
+    if (!least && fuse::live_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
+    if (!fits(threads, schedule.vector) || most_steps == 0 || row > warps * most_steps) return false;
+    const std::int64_t exact = row.hint() / warps;
+    const auto pieces_are_whole = [&] {
+      const auto total = static_cast<std::size_t>(nest.chunk_total);
+      return nest.chunk_axis < 0 || (lowered.ints[total].hint() % row.hint() == 0 && lowered.ints[total] % row == 0);
+    };
+    schedule.whole = exact >= 1 && row.hint() == exact * warps && pieces_are_whole() && row == exact * warps;
+    schedule.row_steps = schedule.whole ? static_cast<int>(exact) : 1;
+    while (!schedule.whole && row > schedule.row_steps * warps) schedule.row_steps *= 2;
+    schedule.threads = threads;
+    // ptxas would take more for addresses, and a multiprocessor half of the blocks.
+    const int estimate = fuse::live_registers(kernel, schedule.vector) + schedule.row_steps * schedule.vector * each;
+    if (!few() && !stores && schedule.whole && estimate <= kRegistersOfColumn) schedule.residents = kRegistersOfBlock / kRegistersOfColumn / threads;
+    return true;
+  };
+  if (wish.has("threads") && keep(wished(256, 1024))) return;
+  // Of few columns the most warps, each of which then waits for memory once.
+  if (few() && row > 256 / kWarpOfColumns)
+    for (const int threads : {1024, 512})
+      if (keep(threads)) return;
+  for (;; narrow()) {
+    if (keep(256)) return;
+    if (schedule.vector == 1) break;
+  }
+  if (!keep(512) && !keep(1024)) throw InternalError(fmt::format("columns of {} are kept and do not fit", row.hint()));
+}
+
 void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
                       Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
@@ -293,13 +368,14 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     schedule.form = tiles ? Form::tiles : Form::pointwise;
     if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
     if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
-    schedule.threads = threads_of(256, most_threads);
+    // Of a square each thread reads eight elements at once.
+    schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, most_threads), 1024) : threads_of(256, most_threads);
     return;
   }
   const bool scans = fuse::has_scan(kernel);
-  if (!schedule.lanes_along_rows()) {  // 32 columns beside each other; down a column that scans goes one thread
+  if (!schedule.lanes_along_rows()) {
     schedule.form = Form::columns;
-    schedule.threads = scans ? 32 : threads_of(256, most_threads);
+    choose_columns(kernel, lowered, limits, wish, most_threads, schedule);
     return;
   }
   fuse::Size persistent_bytes = 0;
@@ -371,7 +447,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
                        (limits.is_cuda() ? !fuse::has_scan(kernel) : combines_in_any_order(kernel)))
       schedule.form = wished;
   }
-  const bool nothing_kept = limits.is_cuda() && schedule.form == Form::columns;
+  const bool nothing_kept = limits.is_cuda() && schedule.form == Form::columns && !fuse::columns_keep(kernel);
   schedule.keep = !kernel.persistent.empty() && !nothing_kept && wish.number("keep", 1) != 0;
   return arranged;
 }
@@ -381,6 +457,20 @@ Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowere
   if (limits.is_cuda()) choose_cuda_part(graph, arranged.kernel, lowered, limits, wish, schedule);
   else choose_cpu_part(lowered.nest, wish, schedule);
   return schedule;
+}
+
+int estimated_registers(const Kernel& kernel, const LoopNest& nest) {
+  const auto size = [](DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; };
+  const Schedule& schedule = nest.schedule;
+  int registers = fuse::live_registers(kernel, schedule.vector);
+  for (const DType dtype : nest.persistent) registers += schedule.row_steps * schedule.vector * size(dtype);
+  // Unless it is told to share registers out, ptxas has the addresses of all steps at hand, two registers each.
+  if (schedule.form == Form::columns ? schedule.residents == 0 : schedule.threads > 256) registers += 2 * schedule.row_steps;
+  if (schedule.form != Form::contraction) return registers;
+  const int each = schedule.side / kContractionSide;
+  for (const Stage& stage : nest.stages)
+    for (const Reduction& reduction : stage.reductions) registers += each * (each + 2) * size(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
+  return registers + 8;
 }
 
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish) {

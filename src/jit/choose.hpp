@@ -19,7 +19,11 @@ Arranged arrange(const fuse::Graph& graph, const fuse::Kernel& kernel, const fus
 /// Then, all the rest.
 Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish);
 
-/// The same for a CPU and a nest that was built by hand, of which it is known whether lanes go along rows.
+/// Registers of a GPU's thread that the schedule counts on: values that live at once; what a thread keeps of its row or column; of a
+/// contraction, what it accumulates of its square, the operands of both sides, and what it brings of the next stretch.
+int estimated_registers(const fuse::Kernel& kernel, const LoopNest& nest);
+
+/// choose() for a CPU and a nest that was built by hand, of which it is known whether lanes go along rows.
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish = {});
 
 /// What else is possible and may be faster, each as a wish that differs from `chosen` in one thing or in two that belong together. Not

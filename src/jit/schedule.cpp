@@ -78,6 +78,7 @@ std::string to_string(const Schedule& s, bool gpu) {
     if (s.form == Form::rows) add("row_threads", s.row_threads);
     if (s.row_steps > 0) add("row_steps", s.row_steps);
     if (s.whole) add("whole", 1);
+    if (s.residents > 0) add("residents", s.residents);
     if (s.form == Form::contraction) {
       add("side", s.side);
       text += fmt::format(", pairs={}.{}", s.left, s.right);

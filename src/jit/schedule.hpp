@@ -45,6 +45,7 @@ struct Schedule {
   int row_threads = 256;  // rows: threads that share one; 8, 16 or 32 (of a warp, several rows a block) or all
   int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that persistent buffers are registers; 0: a loop, and shared memory
   bool whole = false;     // rows: every row has a point for each thread at every step
+  int residents = 0;      // columns that are kept: blocks of a multiprocessor that registers are shared out for; 0: as many as there will be
   int side = 128;         // contraction: points of a block's square each way; a thread has a sixteenth of them
   int left = -1, right = -1;  // contraction: the axes along which either operand changes; threads beside each other walk the right one
   int blocks = 32;        // of the grid for each multiprocessor, at most

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "jit/library.hpp"
@@ -44,9 +45,10 @@ struct Heuristic {
 };
 enum DataType { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBfloat16 = 14 };                              // cudaDataType
 enum ComputeType { kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77 };                                // cublasComputeType_t
-enum DescriptionAttribute { kTransA = 3, kTransB = 4 };                                                   // cublasLtMatmulDescAttributes_t
+enum DescriptionAttribute { kTransA = 3, kTransB = 4, kEpilogue = 7, kBiasPointer = 8 };                  // cublasLtMatmulDescAttributes_t
+enum Epilogue { kAddsBias = 4 };                                                                           // cublasLtEpilogue_t
 enum LayoutAttribute { kBatchCount = 5, kBatchStride = 6 };                                               // cublasLtMatrixLayoutAttribute_t
-enum PreferenceAttribute { kMaxWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 7, kAlignmentD = 8 };  // cublasLtMatmulPreferenceAttributes_t
+enum PreferenceAttribute { kMaxWorkspace = 1, kReductions = 3, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 7, kAlignmentD = 8 };  // cublasLtMatmulPreferenceAttributes_t
 enum AlgorithmAttribute { kAlgorithmId = 0, kTile = 1, kSplits = 2 };                                     // cublasLtMatmulAlgoConfigAttributes_t
 
 // clang-format off
@@ -76,6 +78,7 @@ struct Api {
   std::string name;  // "cuBLASLt 13.1.0"
 };
 
+constexpr int kNotSupported = 15;  // CUBLAS_STATUS_NOT_SUPPORTED
 constexpr const char* kAdvice = "SINTER_CUBLASLT names another file, or \"off\" for generated kernels";
 
 Api open_api() {
@@ -180,7 +183,8 @@ const std::string& cublaslt_file() {
 }
 
 std::string who_multiplies(const fuse::LibraryCall& call) {
-  const std::string types = call.operands[0].dtype == call.dtype ? std::string(name(call.dtype)) : fmt::format("{} into {}", name(call.operands[0].dtype), name(call.dtype));
+  const std::string types =
+      call.operands[0].dtype == call.stored ? std::string(name(call.stored)) : fmt::format("{} into {}", name(call.operands[0].dtype), name(call.stored));
   std::string text = fmt::format("cuBLASLt ({}), {}{}", std::filesystem::path(cublaslt_file()).filename().string(), types,
                                  call.fast_math && call.operands[0].dtype == DType::float32 ? " as TF32" : "");
   const std::scoped_lock lock(told_mutex);
@@ -193,6 +197,7 @@ namespace {
 /// Everything that an algorithm is chosen by.
 struct Problem {
   int type = 0, result = 0, compute = 0;
+  bool row = false;  // is added
   std::int64_t m = 0, n = 0, k = 0;
   Matrix a, b;
   std::int64_t count = 1;
@@ -212,6 +217,9 @@ struct Prepared {
 
 constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr std::int64_t kBestAlignment = 256;
+constexpr Address kRowAlignment = 16;  // what kernels that read the row may count on: the library does not ask
+/// Partial products are added in the type that is computed in: by default they may be rounded to the result's before.
+constexpr std::uint32_t kReduceWide = 2;  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
 
 std::uint32_t alignment_of(std::int64_t numbers) {
   const std::int64_t bits = numbers | kBestAlignment;
@@ -224,11 +232,11 @@ struct Products::State {
   explicit State(Gpu& on) : gpu(on) {}
   Gpu& gpu;
   Handle handle = nullptr;
-  std::mutex mutex;
+  std::mutex mutex, row_mutex;  // row_mutex: while a description tells where the row is, until the product is put on the stream
   std::map<Problem, Prepared> known;
 
   // The library's matrices lie by columns, so it computes c^T = b^T a^T: its first operand is b, its second a.
-  const Prepared& prepared(const Problem& problem, const fuse::LibraryCall& call) {
+  const Prepared& prepared(const Problem& problem, const fuse::LibraryCall& call, Address row) {
     const std::scoped_lock lock(mutex);
     if (const auto found = known.find(problem); found != known.end()) return found->second;
     Prepared made;
@@ -241,6 +249,11 @@ struct Products::State {
     };
     transpose(kTransA, problem.b.transposed);
     transpose(kTransB, problem.a.transposed);
+    if (problem.row) {  // a row of ours is a column of the library's
+      const std::uint32_t epilogue = kAddsBias;
+      check(api().description_set(description, kEpilogue, &epilogue, sizeof epilogue), "describing", call);
+      set_row(description, row, call);
+    }
     const auto layout = [&](int type, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
       Layout raw = nullptr;
       check(api().layout_create(&raw, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), leading), "laying out", call);
@@ -262,13 +275,18 @@ struct Products::State {
     const Owned<cublasLtMatmulPreferenceOpaque_t> preference{raw, api().preference_destroy};
     const auto prefer = [&](int attribute, const auto& value) { check(api().preference_set(raw, attribute, &value, sizeof value), "choosing an algorithm", call); };
     prefer(kMaxWorkspace, kMostWorkspace);
+    if (call.stored != call.dtype) prefer(kReductions, kReduceWide);
     prefer(kAlignmentA, problem.alignments[1]);
     prefer(kAlignmentB, problem.alignments[0]);
     prefer(kAlignmentC, problem.alignments[2]);
     prefer(kAlignmentD, problem.alignments[2]);
     Heuristic best{};
     int found = 0;
-    check(api().heuristic(handle, description, made.a.get(), made.b.get(), made.c.get(), made.c.get(), raw, 1, &best, &found), "choosing an algorithm", call);
+    const int status = api().heuristic(handle, description, made.a.get(), made.b.get(), made.c.get(), made.c.get(), raw, 1, &best, &found);
+    // Not every version and GPU has every epilogue for every shape: then the plan is made without.
+    if ((status == kNotSupported || (status == 0 && found == 0)) && (call.row || call.stored != call.dtype))
+      throw InternalError(fmt::format("{}: no algorithm for {}", api().name, fuse::to_string(call)));
+    check(status, "choosing an algorithm", call);
     if (found == 0) throw DeviceError(fmt::format("{}: no algorithm for {}; {}", api().name, fuse::to_string(call), kAdvice));
     check(best.state, "choosing an algorithm", call);
     made.algorithm = best.algorithm;
@@ -276,6 +294,11 @@ struct Products::State {
     made.name = std::make_shared<std::string>(fmt::format("{} of {}", api().name, fuse::to_string(call)));
     tell(call, best.algorithm, best.workspace);
     return known.emplace(problem, std::move(made)).first->second;
+  }
+
+  static void set_row(Description description, Address row, const fuse::LibraryCall& call) {
+    const auto* pointer = reinterpret_cast<const void*>(row);
+    check(api().description_set(description, kBiasPointer, &pointer, sizeof pointer), "describing", call);
   }
 
   static void tell(const fuse::LibraryCall& call, const Algorithm& algorithm, std::size_t workspace) {
@@ -303,7 +326,8 @@ void Products::multiply(const fuse::LibraryCall& call, std::span<void* const> po
   const std::size_t rank = call.shape.size();
   Problem problem;
   problem.type = data_type(left.dtype);
-  problem.result = data_type(call.dtype);
+  problem.result = data_type(call.stored);
+  problem.row = call.row;
   problem.compute = left.dtype == DType::float64 ? kCompute64 : left.dtype == DType::float32 && call.fast_math ? kComputeTf32 : kCompute32;
   problem.m = call.shape[rank - 2];
   problem.n = call.shape[rank - 1];
@@ -318,26 +342,46 @@ void Products::multiply(const fuse::LibraryCall& call, std::span<void* const> po
   if (products == 0 || problem.m == 0 || problem.n == 0) return;
 
   const std::array<std::int64_t, 3> sizes{static_cast<std::int64_t>(itemsize(left.dtype)), static_cast<std::int64_t>(itemsize(right.dtype)),
-                                          static_cast<std::int64_t>(itemsize(call.dtype))};
+                                          static_cast<std::int64_t>(itemsize(call.stored))};
   const std::array<std::int64_t, 3> offsets{left.offset, right.offset, 0};
   std::array<Address, 3> first{};
   for (std::size_t k = 0; k < 3; ++k) {
-    first[k] = reinterpret_cast<Address>(pointers[k]) + static_cast<Address>(offsets[k] * sizes[k]);
+    first[k] = reinterpret_cast<Address>(k < 2 ? pointers[k] : pointers.back()) + static_cast<Address>(offsets[k] * sizes[k]);
     std::int64_t numbers = static_cast<std::int64_t>(first[k]);
     for (const auto& axis : batch.outer) numbers |= axis.strides[k] * sizes[k];
     problem.alignments[k] = alignment_of(numbers);
   }
   Gpu& gpu = state_->gpu;
   gpu.use();
-  const Prepared& how = state_->prepared(problem, call);
   struct Workspace {
     Gpu& gpu;
     std::size_t bytes;
     Address address;
+    Workspace(Gpu& on, std::size_t size, Address at) : gpu(on), bytes(size), address(at) {}
+    Workspace(const Workspace&) = delete;
     ~Workspace() {
       if (bytes > 0) gpu.release(address, bytes);
     }
-  } const workspace{gpu, how.workspace, how.workspace > 0 ? gpu.allocate(how.workspace) : 0};
+  };
+  Address row = 0;
+  std::optional<Workspace> moved;
+  if (call.row) {
+    const auto& operand = call.operands.back();
+    row = reinterpret_cast<Address>(pointers[2]) + static_cast<Address>(operand.offset) * itemsize(operand.dtype);
+    if (row % kRowAlignment != 0) {
+      const std::size_t bytes = static_cast<std::size_t>(problem.n) * itemsize(operand.dtype);
+      moved.emplace(gpu, bytes, gpu.allocate(bytes));
+      gpu.check(gpu.api().copy_on_device(moved->address, row, bytes, gpu.stream()), "moving a row that is added to a product");
+      row = moved->address;
+    }
+  }
+  const Prepared& how = state_->prepared(problem, call, row);
+  const Workspace workspace{gpu, how.workspace, how.workspace > 0 ? gpu.allocate(how.workspace) : 0};
+  std::unique_lock<std::mutex> telling(state_->row_mutex, std::defer_lock);
+  if (call.row) {
+    telling.lock();
+    State::set_row(how.description.get(), row, call);
+  }
   const float one = 1, zero = 0;
   const double wide_one = 1, wide_zero = 0;
   const bool wide = problem.compute == kCompute64;

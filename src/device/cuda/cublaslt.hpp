@@ -26,8 +26,8 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// c = a b, put on the GPU's stream; pointers: a, b and c from their start. a and b are of one type: float16 and bfloat16 multiply into
-  /// float32, float32 into float32 (as TF32 where the call has fast_math), float64 into float64.
+  /// c = a b, put on the GPU's stream; pointers: a, b, where the call adds one a row, and c, from their start. a and b are of one type: float16 and
+  /// bfloat16 multiply into float32 (stored as that or as they are), float32 into float32 (as TF32 where the call has fast_math), float64 into float64.
   void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers);
 
  private:

@@ -9,6 +9,7 @@
 #include "device/cuda/gpu.hpp"
 #include "device/cuda/kernel.hpp"
 #include "device/cuda/replay.hpp"
+#include "device/cuda/staging.hpp"
 #include "device/poison.hpp"
 #include "sinter/errors.hpp"
 
@@ -68,16 +69,10 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   }
 
   void upload(Buffer& to, const void* from, std::size_t bytes) override {
-    if (bytes == 0) return;
-    gpu_->use();
-    gpu_->check(gpu_->api().copy_to_device(address(to, bytes), from, bytes, gpu_->stream()), [&] { return fmt::format("copying {} bytes to it", bytes); });
+    if (bytes > 0) staging_.upload(address(to, bytes), from, bytes);
   }
   void download(void* to, Buffer& from, std::size_t bytes) override {
-    if (bytes == 0) return;
-    gpu_->use();
-    gpu_->check(gpu_->api().copy_to_host(to, address(from, bytes), bytes, gpu_->stream()),
-                [&] { return fmt::format("copying {} bytes from it", bytes); });
-    gpu_->synchronize("waiting for its results");
+    if (bytes > 0) staging_.download(to, address(from, bytes), bytes);
   }
   void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
     if (bytes == 0) return;
@@ -110,6 +105,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
     return reinterpret_cast<Address>(buffer.data());
   }
   std::shared_ptr<Gpu> gpu_;
+  Staging staging_{gpu_};
   std::once_flag products_opened_;  // at the first product
   std::unique_ptr<Products> products_;
 };

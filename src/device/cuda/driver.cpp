@@ -24,6 +24,7 @@ void find_functions(Driver& api, void* library) {
   if (!api.member) throw DeviceError(fmt::format("{} has no {}: not a CUDA driver, or one before CUDA 11", api.path, symbol));
   SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_REQUIRE)
   SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_FIND)
+  SINTER_DRIVER_HOST_FUNCTIONS(SINTER_DRIVER_FIND)
   SINTER_DRIVER_GRAPH_FUNCTIONS(SINTER_DRIVER_FIND)
 #undef SINTER_DRIVER_REQUIRE
 #undef SINTER_DRIVER_FIND

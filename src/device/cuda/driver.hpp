@@ -47,6 +47,7 @@ inline constexpr int max_threads = 0, static_shared = 1, local_bytes = 3, regist
 }
 inline constexpr int kPoolReleaseThreshold = 4;    // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned kEventWithoutTime = 2;   // CU_EVENT_DISABLE_TIMING
 
 // row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2, this way to make a graph with 11.4.
 // clang-format off
@@ -90,6 +91,9 @@ inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
   row(pool_trim, "cuMemPoolTrimTo", (Pool, std::size_t))                               \
   row(pool_allocate, "cuMemAllocFromPoolAsync", (Address*, std::size_t, Pool, Stream)) \
   row(pool_free, "cuMemFreeAsync", (Address, Stream))                                  
+#define SINTER_DRIVER_HOST_FUNCTIONS(row) \
+  row(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned)) \
+  row(host_free, "cuMemFreeHost", (void*))
 #define SINTER_DRIVER_GRAPH_FUNCTIONS(row) \
   row(graph_create, "cuGraphCreate", (Graph*, unsigned))                                                                    \
   row(graph_destroy, "cuGraphDestroy", (Graph))                                                                             \
@@ -124,6 +128,7 @@ struct Driver {
 #define SINTER_DRIVER_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
   SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_MEMBER)
   SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_MEMBER)
+  SINTER_DRIVER_HOST_FUNCTIONS(SINTER_DRIVER_MEMBER)
   SINTER_DRIVER_GRAPH_FUNCTIONS(SINTER_DRIVER_MEMBER)
 #undef SINTER_DRIVER_MEMBER
   std::string path;  // the file or soname that was opened

@@ -1,20 +1,17 @@
 #include "device/host/conv_blocked.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "device/host/blocked_problem.hpp"
 #include "device/host/matmul.hpp"
 #include "device/host/threads.hpp"
-#include "trace/library.hpp"
-#include "trace/per_thread.hpp"
+#include "device/host/winograd_conv.hpp"
 
 namespace sinter::device {
 namespace {
 
-/// Filters of a block.
-constexpr std::int64_t kWide = 16;
 /// Places of a task: with what they read, the second cache holds them while all filters pass.
 constexpr std::int64_t kBand = 392;
 /// Multiply-adds of a task: worth handing out, and as many as one thread takes at a time. Between the two, each thread has some tasks, so that
@@ -26,80 +23,55 @@ constexpr std::int64_t kLeastBand = 56;
 constexpr std::int64_t kMovedTask = 16 << 10;
 /// Blocks of channels times taps whose weights, of the filters that are computed together, stay in the second cache.
 constexpr std::int64_t kTapsTogether = 256;
-/// Elements that a band of a depthwise convolution lays out with its padding: they stay in the first caches.
-constexpr std::int64_t kPaddedElements = 16 << 10;
+/// Elements that the last cache does not hold from one step to the next, or not for one core.
+constexpr std::int64_t kFar = 2 << 20;
+/// Elements of the result that what follows is told of at a time: they are still in the first cache.
+constexpr std::int64_t kPiece = 4 << 10;
 
-struct Problem {
-  std::int64_t batch, channels, inner;  // blocks of channels, and channels in one
-  std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
-  std::int64_t blocks;  // of filters
-  bool depthwise;
-
-  explicit Problem(const fuse::LibraryCall& call) {
-    const auto how = trace::Convolution::of(call.ints);
-    const Shape &x = call.operands[0].shape, &filters = call.operands[1].shape;
-    batch = x[0], channels = x[1], inner = x.size() == 5 ? x[4] : 1;
-    blocks = filters[0];
-    depthwise = filters.size() == 4;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      size[axis] = x[axis + 2], taps[axis] = filters[axis + (depthwise ? 1 : 2)];
-      stride[axis] = how.stride[axis], dilation[axis] = how.dilation[axis], before[axis] = how.before[axis];
-      places[axis] = call.shape[axis + 2];
-    }
-  }
-  /// Of x with its padding, as far as places [0, count) of the axis read it.
-  std::int64_t reach(std::size_t axis, std::int64_t count) const { return (count - 1) * stride[axis] + (taps[axis] - 1) * dilation[axis] + 1; }
-  bool reads_outside() const {
-    return before[0] > 0 || before[1] > 0 || reach(0, places[0]) > size[0] + before[0] || reach(1, places[1]) > size[1] + before[1];
-  }
+/// The places of an axis whose window's taps [first, end) read within x, the same for all of them.
+struct Stretch {
+  std::int64_t place, places, first, end;
 };
 
-/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), zeros where x is not.
-void lay_out_padded(const Problem& p, const float* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, float* to) {
-  const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);
-  for (std::int64_t row = 0; row < rows; ++row, to += columns * p.inner) {
-    const std::int64_t from = first + row - p.before[0];
-    if (from < 0 || from >= p.size[0]) {
-      std::fill_n(to, columns * p.inner, 0.f);
-      continue;
-    }
-    std::fill_n(to, left * p.inner, 0.f);
-    std::memcpy(to + left * p.inner, plane + from * p.size[1] * p.inner, static_cast<std::size_t>(there * p.inner) * sizeof(float));
-    std::fill_n(to + (left + there) * p.inner, (columns - left - there) * p.inner, 0.f);
+std::vector<Stretch> stretches(const BlockedProblem& p, std::size_t axis) {
+  std::vector<Stretch> all;
+  for (std::int64_t place = 0; place < p.places[axis]; ++place) {
+    const std::int64_t at = place * p.stride[axis] - p.before[axis], step = p.dilation[axis];
+    const std::int64_t first = std::clamp<std::int64_t>(at < 0 ? (-at + step - 1) / step : 0, 0, p.taps[axis]);
+    const std::int64_t end = std::clamp<std::int64_t>(at < p.size[axis] ? (p.size[axis] - 1 - at) / step + 1 : 0, first, p.taps[axis]);
+    if (!all.empty() && all.back().first == first && all.back().end == end) ++all.back().places;
+    else all.push_back({place, 1, first, end});
   }
+  return all;
 }
 
-void convolve_depthwise(const Problem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
-  const bool padded = p.reads_outside();
-  const std::int64_t columns = padded ? p.reach(1, p.places[1]) : p.size[1];
-  const std::int64_t fit = (kPaddedElements / (columns * kWide) - (p.reach(0, 1) - 1)) / p.stride[0];
-  const std::int64_t rows = std::clamp<std::int64_t>(fit, 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
+/// Taps that would read outside of x are left out, so that x is read as it lies.
+void convolve_depthwise(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
+  const std::vector<Stretch> across = stretches(p, 1);
+  std::vector<Stretch> of_line;  // of a place of the first axis
+  for (const Stretch& some : stretches(p, 0)) of_line.insert(of_line.end(), static_cast<std::size_t>(some.places), some);
+  const std::int64_t rows = std::clamp<std::int64_t>(kPiece / (p.places[1] * kWide), 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
   const auto convolve_band = [&](std::int64_t number) {
-    const std::int64_t plane = number / bands, block = plane % p.blocks, row = number % bands * rows, end = std::min(row + rows, p.places[0]);
-    const float* from = x + plane * p.size[0] * p.size[1] * kWide;
-    if (padded) {
-      auto& laid_out = per_thread<std::vector<float>>();
-      const std::int64_t lines = p.reach(0, end - row);
-      laid_out.resize(std::max(laid_out.size(), static_cast<std::size_t>(lines * columns * kWide)));
-      lay_out_padded(p, from, row * p.stride[0], lines, columns, laid_out.data());
-      from = laid_out.data();
-    } else {
-      from += row * p.stride[0] * columns * kWide;
-    }
+    const std::int64_t plane = number / bands, block = plane % p.blocks, row = p.places[0] * (number % bands) / bands, end = p.places[0] * (number % bands + 1) / bands;
     DepthwiseTile tile{};
-    tile.weight = weight + block * p.taps[0] * p.taps[1] * kWide;
     tile.bias = bias + block * kWide;
-    tile.places = p.places[1];
-    tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
-    tile.x_tap[0] = p.dilation[0] * columns * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
+    tile.x_tap[0] = p.dilation[0] * p.size[1] * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
     tile.x_place = p.stride[1] * kWide;
-    const std::int64_t first = (plane * p.places[0] + row) * p.places[1] * kWide;
-    for (std::int64_t line = 0; line < end - row; ++line) {
-      tile.x = from + line * p.stride[0] * columns * kWide;
-      tile.result = result + first + line * p.places[1] * kWide;
-      host_blocks().depthwise_tile(tile);
+    tile.weight_row = p.taps[1] * kWide;
+    for (std::int64_t line = row; line < end; ++line) {
+      const Stretch& down = of_line[static_cast<std::size_t>(line)];
+      tile.taps[0] = down.end - down.first;
+      const std::int64_t x_row = plane * p.size[0] + line * p.stride[0] - p.before[0] + down.first * p.dilation[0];
+      for (const Stretch& some : across) {
+        tile.taps[1] = some.end - some.first;
+        tile.x = x + (x_row * p.size[1] + some.place * p.stride[1] - p.before[1] + some.first * p.dilation[1]) * kWide;
+        tile.weight = weight + ((block * p.taps[0] + down.first) * p.taps[1] + some.first) * kWide;
+        tile.places = some.places;
+        tile.result = result + ((plane * p.places[0] + line) * p.places[1] + some.place) * kWide;
+        host_blocks().depthwise_tile(tile);
+      }
     }
-    if (finished) finished(first, first + (end - row) * p.places[1] * kWide);
+    if (finished) finished((plane * p.places[0] + row) * p.places[1] * kWide, (plane * p.places[0] + end) * p.places[1] * kWide);
   };
   const std::int64_t all = p.batch * p.blocks * bands, together = std::max<std::int64_t>(1, kMovedTask / (rows * p.places[1] * kWide));
   run_tasks(thread_count(threads), (all + together - 1) / together, [&](std::int64_t task) {
@@ -107,7 +79,7 @@ void convolve_depthwise(const Problem& p, const float* x, const float* weight, c
   });
 }
 
-void convolve_dense(const Problem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
+void convolve_dense(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
   const bool padded = p.reads_outside();
   const std::int64_t lines = padded ? p.reach(0, p.places[0]) : p.size[0], columns = padded ? p.reach(1, p.places[1]) : p.size[1];
   const std::int64_t plane = lines * columns * p.inner, all_taps = p.taps[0] * p.taps[1];
@@ -148,6 +120,8 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
       float* const of_block = result + (image * p.blocks + block) * result_block;
       ConvTile tile{};
       tile.inner = p.inner;
+      tile.far_x = flat && p.batch * image_size > kFar;
+      tile.far_result = p.batch * p.blocks * result_block > kFar;
       tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
       tile.x_channel = plane;
       tile.x_tap[0] = p.dilation[0] * columns * p.inner, tile.x_tap[1] = p.dilation[1] * p.inner;
@@ -188,9 +162,9 @@ void convolve_dense(const Problem& p, const float* x, const float* weight, const
 }  // namespace
 
 void convolve_blocked(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
-  const Problem p(call);
+  const BlockedProblem p(call);
   const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };
-  (p.depthwise ? convolve_depthwise : convolve_dense)(p, operand(0), operand(1), operand(2), static_cast<float*>(pointers[3]), threads, finished);
+  (p.depthwise ? convolve_depthwise : p.winograd ? convolve_winograd : convolve_dense)(p, operand(0), operand(1), operand(2), static_cast<float*>(pointers[3]), threads, finished);
 }
 
 }  // namespace sinter::device

@@ -18,17 +18,19 @@ struct ConvTile {
   std::int64_t weight_block, result_block;  // to the next block of filters
   const float* ahead;        // weights that are wanted next, which memory is asked for meanwhile:
   std::int64_t ahead_lines;  // so many lines of 64 bytes, one after the other
+  bool far_x, far_result;    // memory is asked early for the elements of x, which lie side by side, and of the result that the next places take
 };
 
 /// The same where each filter reads its own channel: one block.
 struct DepthwiseTile {
   const float* x;
-  const float* weight;  // taps, 16
+  const float* weight;  // of a tap: 16
   const float* bias;    // 16
   float* result;
   std::int64_t places;
   std::int64_t taps[2];
   std::int64_t x_tap[2], x_place;
+  std::int64_t weight_row;  // from a row of taps to the next
 };
 
 using ConvTileFn = void (*)(const ConvTile& tile);

@@ -41,11 +41,16 @@ template <int blocks, int places, int inner> void sums_of(const ConvTile& t, con
   SINTER_UNROLL for (int b = 0; b < blocks; ++b)
     SINTER_UNROLL for (int p = 0; p < places; ++p)
       sums[b][p] = *reinterpret_cast<const Unaligned*>(bias ? bias + b * 16 : result + b * t.result_block + p * 16);
+  if (t.far_result)
+    SINTER_UNROLL for (int b = 0; b < blocks; ++b)
+      SINTER_UNROLL for (int p = 0; p < places; ++p) __builtin_prefetch(result + b * t.result_block + (places + p) * 16, 1);
   for (std::int64_t channel = 0; channel < t.channels; ++channel)
     for (std::int64_t row = 0; row < t.taps[0]; ++row)
       for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
         const float* const from = x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
         ahead.ask();
+        if (t.far_x)
+          SINTER_UNROLL for (int p = 0; p < places; ++p) __builtin_prefetch(from + (places + p) * 16);
         for (int i = 0; i < inner; ++i) {
           Word weights[blocks];
           SINTER_UNROLL for (int b = 0; b < blocks; ++b) weights[b] = *reinterpret_cast<const Unaligned*>(weight + b * t.weight_block + i * 16);
@@ -97,11 +102,10 @@ template <int inner> void blocks_of_filters(const ConvTile& t) {
 template <int places> void depthwise_sums(const DepthwiseTile& t, const float* x, float* result) {
   Word sums[places];
   SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] = *reinterpret_cast<const Unaligned*>(t.bias);
-  const float* weight = t.weight;
   for (std::int64_t row = 0; row < t.taps[0]; ++row)
-    for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += 16) {
+    for (std::int64_t column = 0; column < t.taps[1]; ++column) {
       const float* const from = x + row * t.x_tap[0] + column * t.x_tap[1];
-      const Word weights = *reinterpret_cast<const Unaligned*>(weight);
+      const Word weights = *reinterpret_cast<const Unaligned*>(t.weight + row * t.weight_row + column * 16);
       SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] += weights * *reinterpret_cast<const Unaligned*>(from + p * t.x_place);
     }
   SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + p * 16) = sums[p];

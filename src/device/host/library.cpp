@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/host/blocked_problem.hpp"
+#include "device/host/byte_product.hpp"
 #include "device/host/conv.hpp"
 #include "device/host/conv_blocked.hpp"
 #include "device/host/decompositions.hpp"
@@ -14,14 +16,18 @@
 namespace sinter::device {
 namespace {
 
+bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
+/// A product of bytes into int32 as they are stored (fuse::multiplies_into).
+bool of_bytes(const fuse::LibraryCall& call) { return call.dtype == DType::int32 && is_byte(call.operands[0].dtype) && is_byte(call.operands[1].dtype); }
+
 /// The last two axes are the matrix, of which the row's layout rule promised that one is contiguous.
 MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer) {
-  if (operand.dtype != dtype)
+  if (operand.dtype != dtype && !is_byte(operand.dtype))
     throw DeviceError(fmt::format("cpu: a product of {} into {} was planned for a GPU's library, which is not here", name(operand.dtype), name(dtype)));
   const std::size_t rank = operand.shape.size();
   const std::int64_t row = operand.strides[rank - 2], column = operand.strides[rank - 1];
   MatmulOperand result;
-  result.data = static_cast<const char*>(buffer) + operand.offset * static_cast<std::int64_t>(itemsize(dtype));
+  result.data = static_cast<const char*>(buffer) + operand.offset * static_cast<std::int64_t>(itemsize(operand.dtype));
   result.transposed = column != 1;
   result.leading = result.transposed ? column : row;
   result.batch_strides.assign(operand.strides.begin(), operand.strides.end() - 2);
@@ -46,6 +52,9 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
   switch (call.op) {
     case trace::Op::matmul: {
       const Product product(call, pointers[0], pointers[1]);
+      if (of_bytes(call))
+        return multiply_bytes({product.a, call.operands[0].dtype == DType::int8}, {product.b, call.operands[1].dtype == DType::int8}, static_cast<std::int32_t*>(pointers[2]),
+                              product.batch, product.m, product.n, product.k, threads, finished);
       return matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, finished);
     }
     case trace::Op::conv: return convolve(call, pointers, threads, finished);
@@ -80,6 +89,7 @@ std::string library_of(const fuse::LibraryCall& call) {
   switch (call.op) {
     case trace::Op::matmul: {
       if (is_bool(call.dtype)) return "loops over rows";
+      if (of_bytes(call)) return who_multiplies_bytes();
       const Product product(call, nullptr, nullptr);
       if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m))
         return fmt::format("rows by the matrix as it lies ({})", host_blocks().instruction_set);
@@ -88,7 +98,8 @@ std::string library_of(const fuse::LibraryCall& call) {
       return block_product(call.dtype, multiply_adds).name;
     }
     case trace::Op::conv: return who_convolves(call);
-    case trace::Op::conv_blocked: return fmt::format("channels in blocks ({})", host_blocks().instruction_set);
+    case trace::Op::conv_blocked:
+      return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
     default: return "the C++ library";
   }
 }

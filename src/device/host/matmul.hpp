@@ -9,6 +9,7 @@
 #include "device/host/matmul_block.hpp"
 #include "device/host/pieces.hpp"
 #include "device/host/windows.hpp"
+#include "device/host/winograd.hpp"
 #include "sinter/dtype.hpp"
 
 namespace sinter::device {
@@ -21,6 +22,8 @@ struct HostBlocks {
   LayOutFn lay_out;
   ConvTileFn conv_tile;
   DepthwiseTileFn depthwise_tile;
+  WinogradInputFn winograd_input;
+  WinogradOutputFn winograd_output;
 };
 const HostBlocks& host_blocks();
 

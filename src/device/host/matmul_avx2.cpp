@@ -11,3 +11,6 @@
 #include "device/host/conv_tile.inl"
 #define SINTER_THIN_PRODUCT thin_product_avx2
 #include "device/host/thin_product.inl"
+#define SINTER_WINOGRAD_INPUT winograd_input_avx2
+#define SINTER_WINOGRAD_OUTPUT winograd_output_avx2
+#include "device/host/winograd.inl"

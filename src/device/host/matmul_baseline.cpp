@@ -9,3 +9,6 @@
 #include "device/host/conv_tile.inl"
 #define SINTER_THIN_PRODUCT thin_product_baseline
 #include "device/host/thin_product.inl"
+#define SINTER_WINOGRAD_INPUT winograd_input_baseline
+#define SINTER_WINOGRAD_OUTPUT winograd_output_baseline
+#include "device/host/winograd.inl"

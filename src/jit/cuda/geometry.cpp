@@ -37,9 +37,12 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
   if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
     throw InternalError(
         fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
-  const std::int64_t kept = static_cast<std::int64_t>(nest.schedule.row_steps) * nest.schedule.row_threads * nest.schedule.vector;
+  const std::int64_t at_once = nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.row_threads * nest.schedule.vector;
+  const std::int64_t kept = nest.schedule.row_steps * at_once;
   if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != kept : row > kept))
     throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
+  if (nest.schedule.whole && nest.chunk_axis >= 0 && ints[nest.chunk_total] % row != 0)
+    throw InternalError(fmt::format("kernel {}: {} points in pieces of {}, of which the last is no shorter", nest.name, ints[nest.chunk_total], row));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.schedule.wide_index) return;
   for (int i : used_ints(nest))

@@ -30,6 +30,7 @@ class Printer {
         int_(nest.schedule.wide_index ? "long long" : "int"),
         count_(nest.schedule.wide_index ? "long long" : "unsigned int"),
         turned_(form_ == Form::tiles ? turnable_inputs(nest) : std::vector<int>()),
+        sm_(sm),
         helpers_(nest.fast_math, sm),
         value_(nest.instrs.size()) {}
 
@@ -119,10 +120,13 @@ class Printer {
   std::string launch_bounds() const {
     const int threads = nest_.schedule.threads;
     // Of the largest squares a multiprocessor takes two blocks, if each keeps to 128 registers: it does, of one sum of products.
-    if (form_ == Form::contraction && side() == 128) {
+    // (For sm_120 ptxas does not where there are batches, and would spill.)
+    if (form_ == Form::contraction && side() == 128 && !(sm_ >= 120 && nest_.parallel > 2)) {
       const auto parts = contraction(nest_, nest_.schedule.left, nest_.schedule.right);
       if (parts && parts->of_products && parts->pairs.size() == 1) return fmt::format("__launch_bounds__({}, 2) ", threads);
     }
+    // What is kept of columns takes about half of a thread's 64 registers, which leave a multiprocessor as many warps as a block has or twice that.
+    if (form_ == Form::columns && in_registers() && nest_.schedule.residents > 0) return fmt::format("__launch_bounds__({}, {}) ", threads, nest_.schedule.residents);
     return threads <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", threads);
   }
 
@@ -144,15 +148,16 @@ class Printer {
     if (width_ < 1 || width_ > 16 || (width_ & (width_ - 1)) != 0) fail(fmt::format("vectors of {} elements", width_));
     const int threads = nest_.schedule.threads, row_threads = nest_.schedule.row_threads;
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
+    if (form_ == Form::tiles && kWarp * kWarp % threads != 0) fail(fmt::format("squares of {} for {} threads", kWarp, threads));
     if (form_ == Form::tiles && (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1)) fail("tiles are of points of two axes, one by one");
     if (form_ == Form::rows && row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (form_ == Form::contraction) {
       if (threads != kContractionThreads || (side() & (side() - 1)) != 0) fail(fmt::format("squares of {} for {} threads", side(), threads));
       if (width_ != 1 && width_ != contraction_group(side())) fail("a thread stores the neighbours that it has, or one by one");
     }
-    if (!nest_.persistent.empty() && form_ == Form::columns) fail("a kernel that walks columns keeps no persistent buffer");
+    if (!nest_.persistent.empty() && form_ == Form::columns && !in_registers()) fail("of columns only registers keep anything");
     if (nest_.schedule.tail && (form_ != Form::pointwise || nest_.parallel != 1)) fail("only points along one axis end within a vector");
-    if (in_registers() && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows are kept in registers");
+    if (in_registers() && form_ != Form::columns && (form_ != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows and columns are kept in registers");
     if (nest_.schedule.whole && !in_registers()) fail("only what is kept in registers goes by a number of steps");
     for (const Instr& instr : nest_.instrs)
       if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
@@ -455,7 +460,7 @@ class Printer {
              2 * check.number, 2 * check.number + 1, value_[check.value]);
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
-      for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, in_row);
+      for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, counts_in_row_ ? "if (in_row) " : in_row);
       for (const PersistentStore& keep : stage.keeps) {
         const std::string at = per_lane && !in_registers() ? fmt::format("persistent{}_at.at[lane]", keep.buffer) : persistent_element(keep.buffer, per_lane);
         line("{}{} = {};", in_row, at, value_[keep.value]);
@@ -603,6 +608,7 @@ class Printer {
     }
   }
 
+  static constexpr int kFewWarps = 8;
   /// Each thread's part of a column, likewise.
   void combine_column(const Stage& stage) {
     const int threads = nest_.schedule.threads / kWarp;
@@ -622,9 +628,27 @@ class Printer {
     }
     for (const Reduction& reduction : stage.reductions)
       line("{} {};", cpp_type(result(reduction).dtype), result(reduction).name + (width_ > 1 ? fmt::format("[{}]", width_) : ""));
+    // Where a thread has few rows, or there are many threads, one for each column combines and all others take what it found.
+    const bool once = threads > 1 && (in_registers() || threads > kFewWarps);
+    if (once) {
+      open("for (unsigned int own_column = threadIdx.y * {0} + threadIdx.x; own_column < {1}; own_column += {2})", kWarp, kWarp * width_, nest_.schedule.threads);
+      for (const Reduction& reduction : stage.reductions) {
+        const std::string value = result(reduction).name + "_column", parts = result(reduction).name + "_parts";
+        line("{} {} = {}[0][own_column];", cpp_type(result(reduction).dtype), value, parts);
+        line("#pragma unroll");
+        line("for (int y = 1; y < {}; ++y) {} = {};", threads, value, combine(reduction, value, parts + "[y][own_column]"));
+        line("{}[0][own_column] = {};", parts, value);
+      }
+      close();
+      line("__syncthreads();");
+    }
     lanes(width_ > 1, [&] {
       for (const Reduction& reduction : stage.reductions) {
         const std::string value = name(reduction, "");
+        if (once) {
+          line("{} = {};", value, element(reduction, "0"));
+          continue;
+        }
         if (threads == 1) {
           line("{} = {};", value, name(reduction, "_part"));
           continue;
@@ -702,7 +726,8 @@ class Printer {
     // Past the end of an axis its last point is read again, and not stored: without branches all reads of a tile are under way at once.
     const auto points = [&](const char* x, const char* y) {
       line("#pragma unroll");
-      open("for (unsigned int y = threadIdx.y; y < {}; y += {})", kWarp, rows);
+      open("for (int step = 0; step < {}; ++step)", kWarp / rows);
+      line("const unsigned int y = threadIdx.y + step * {};", rows);
       const std::string x_at = fmt::format("first_across + {}", x), y_at = fmt::format("first_down + {}", y);
       line("const bool x_inside = {} < s{}, y_inside = {} < s{};", x_at, across, y_at, down);
       line("const {0} {1} = x_inside ? ({0})({2}) : s{3} - 1, {4} = y_inside ? ({0})({5}) : s{6} - 1;", int_, axis(across), x_at, across, axis(down), y_at, down);
@@ -820,12 +845,24 @@ class Printer {
   void steps_loop(const Stage& stage) {
     line("#pragma unroll");
     open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
-    const std::string at = fmt::format("({})step * {} + thread", count_, nest_.schedule.row_threads);
-    line("const {} row = {};", count_, width_ > 1 ? fmt::format("({}) * {}", at, width_) : at);
+    const bool columns = form_ == Form::columns;
+    const std::string at = fmt::format("({})step * {} + {}", count_, columns ? nest_.schedule.threads / kWarp : nest_.schedule.row_threads, columns ? "threadIdx.y" : "thread");
+    const std::string place = width_ > 1 && !columns ? fmt::format("({}) * {}", at, width_) : at;
     // A later pass that reads what the first did not: unasked, ptxas would read it for all steps at once, beside what is kept.
     const bool reads = std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::load; });
     const bool reads_again = reads && std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::persistent; });
-    if (!nest_.schedule.whole || reads_again) line("if (row >= row_points) continue;");
+    if (columns && !nest_.schedule.whole && reads && !reads_again) {
+      // Past its end a column's last point is read again and not counted: without branches all of its reads are under way at once.
+      line("const bool in_row = {} < own_row_points;", place);
+      line("const {} row = in_row ? {} : row_points - 1;", count_, place);
+      unflatten_row(stage);
+      counts_in_row_ = true;
+      stage_body(stage, "in_row");
+      counts_in_row_ = false;
+      return close();
+    }
+    line("const {} row = {};", count_, place);
+    if (!nest_.schedule.whole || reads_again) line("if (row >= {}) continue;", columns ? "own_row_points" : "row_points");
     unflatten_row(stage);
     stage_body(stage, row_owner_);
     close();
@@ -879,7 +916,9 @@ class Printer {
     const int threads_y = nest_.schedule.threads / kWarp;
     print_points();
     if (threads_y > 1) declare_parts(fmt::format("[{}][{}]", threads_y, kWarp * width_));
+    declare_persistent(false);
     name_literal_divisors();
+    if (nest_.schedule.whole) row_owner_ = "inside";  // of the last column again every row is computed
     // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last
     // point computes the last one again, over no rows, and stores nothing.
     open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, kWarp * width_);
@@ -897,7 +936,8 @@ class Printer {
       name_divisors(stage, false);
       declare_accumulators(stage);
       start_scans(stage);
-      thread_loop(stage, "threadIdx.y", "own_row_points", threads_y);
+      if (in_registers()) steps_loop(stage);
+      else thread_loop(stage, "threadIdx.y", "own_row_points", threads_y);
       combine_column(stage);
     }
     guard_reuse(threads_y > 1);
@@ -1108,11 +1148,13 @@ class Printer {
   const int width_;
   const std::string int_, count_;  // types of axis values and of flat counts
   const std::vector<int> turned_;  // inputs that tiles read the other way round
+  const int sm_;
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
   std::string row_owner_;            // the condition under which a row's threads store, or ""
   bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
+  bool counts_in_row_ = false;       // points past the end of a column are computed like its last one, for in_row
   bool scanning_ = false;            // threads past the end of a row go along, for in_row
   std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
   std::map<int, bool> index_names_;  // inner indices that have a name here

@@ -97,11 +97,12 @@ constexpr Function kFunctions[] = {
   const @T whole = floor@f(quotient);
   return quotient - whole > (@T)0.5 ? whole + 1 : whole;
 })"},
+    // Without branches: of loops written out with several divisions NVRTC 13 follows each way through all of them, for minutes.
     {"sn_floor_divide", I, R"(@T sn_floor_divide(@T a, @T b) {
-  if (b == 0) return 0;
-  if (b < 0 && b == (@T)-1) return (@T)(0 - (@U)a);
-  const @T quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  const bool negates = b < 0 && b == (@T)-1;
+  const @T by = b == 0 || negates ? (@T)1 : b, quotient = a / by, rest = (@T)(a - quotient * by);
+  const @T below = quotient - (rest != 0 && (rest < 0) != (by < 0) ? 1 : 0);
+  return b == 0 ? (@T)0 : negates ? (@T)(0 - (@U)a) : below;
 })"},
     {"sn_remainder", F, R"(@T sn_remainder(@T a, @T b) {
   const @T mod = fmod@f(a, b);
@@ -109,9 +110,8 @@ constexpr Function kFunctions[] = {
   return (b < 0) != (mod < 0) ? mod + b : mod;
 })"},
     {"sn_remainder", I, R"(@T sn_remainder(@T a, @T b) {
-  if (b == 0 || (b < 0 && b == (@T)-1)) return 0;
-  const @T mod = a % b;
-  return mod != 0 && (mod < 0) != (b < 0) ? mod + b : mod;
+  const @T by = b == 0 || (b < 0 && b == (@T)-1) ? (@T)1 : b, rest = a % by;
+  return rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
 })"},
     // A negative exponent truncates: 1 over the power, rounded to zero.
     {"sn_ipow", I, R"(@T sn_ipow(@T a, @T b) {

@@ -1,0 +1,56 @@
+// A convolution of channels in blocks, as its call says it, for those who compute it.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "fuse/library_call.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::device {
+
+/// Filters of a block.
+inline constexpr std::int64_t kWide = 16;
+
+struct BlockedProblem {
+  std::int64_t batch, channels, inner;  // blocks of channels, and channels in one
+  std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
+  std::int64_t blocks;  // of filters
+  bool depthwise, winograd;
+
+  explicit BlockedProblem(const fuse::LibraryCall& call) {
+    const auto how = trace::Convolution::of(call.ints);
+    const Shape &x = call.operands[0].shape, &filters = call.operands[1].shape;
+    batch = x[0], channels = x[1], inner = x.size() == 5 ? x[4] : 1;
+    depthwise = filters.size() == 4;
+    winograd = x.size() == 5 && filters.size() == 5;
+    blocks = filters[winograd ? 1 : 0];
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      size[axis] = x[axis + 2], taps[axis] = winograd ? 3 : filters[axis + (depthwise ? 1 : 2)];
+      stride[axis] = how.stride[axis], dilation[axis] = how.dilation[axis], before[axis] = how.before[axis];
+      places[axis] = call.shape[axis + 2];
+    }
+  }
+  /// Of x with its padding, as far as places [0, count) of the axis read it.
+  std::int64_t reach(std::size_t axis, std::int64_t count) const { return (count - 1) * stride[axis] + (taps[axis] - 1) * dilation[axis] + 1; }
+  bool reads_outside() const {
+    return before[0] > 0 || before[1] > 0 || reach(0, places[0]) > size[0] + before[0] || reach(1, places[1]) > size[1] + before[1];
+  }
+};
+
+/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), zeros where x is not.
+inline void lay_out_padded(const BlockedProblem& p, const float* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, float* to) {
+  const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);
+  for (std::int64_t row = 0; row < rows; ++row, to += columns * p.inner) {
+    const std::int64_t from = first + row - p.before[0];
+    if (from < 0 || from >= p.size[0]) {
+      std::fill_n(to, columns * p.inner, 0.f);
+      continue;
+    }
+    std::fill_n(to, left * p.inner, 0.f);
+    std::memcpy(to + left * p.inner, plane + from * p.size[1] * p.inner, static_cast<std::size_t>(there * p.inner) * sizeof(float));
+    std::fill_n(to + (left + there) * p.inner, (columns - left - there) * p.inner, 0.f);
+  }
+}
+
+}  // namespace sinter::device
