@@ -13,6 +13,13 @@ if(TARGET sinter_model)
   sinter_run(model_unfused test_model SINTER_FUSE=off)
   sinter_run_cuda(model test_model)
 
+  sinter_program(test_model_operators)
+  target_link_libraries(test_model_operators PRIVATE sinter::model sinter_onnx)
+  sinter_run(model_operators_llvm test_model_operators)
+  sinter_run(model_operators_interpreter test_model_operators SINTER_BACKEND=interpreter)
+  sinter_run(model_operators_unfused test_model_operators SINTER_FUSE=off)
+  sinter_run_cuda(model_operators test_model_operators)
+
   sinter_program(test_layouts)
   target_link_libraries(test_layouts PRIVATE sinter::model sinter_onnx)
   sinter_run(layouts_llvm test_layouts)

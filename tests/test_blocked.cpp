@@ -52,6 +52,17 @@ Case random_case(bool depthwise, std::int64_t most_channels) {
   return c;
 }
 
+Case random_tiles(std::int64_t most_channels) {
+  Case c{};
+  c.batch = pick(1, 3), c.channels = pick(2, most_channels), c.filters = pick(1, 70);
+  for (int axis = 0; axis < 2; ++axis) {
+    c.taps[axis] = 3, c.stride[axis] = c.dilation[axis] = 1;
+    c.before[axis] = pick(0, 3), c.after[axis] = pick(0, 3);
+    c.size[axis] = pick(std::max<std::int64_t>(1, 3 - c.before[axis] - c.after[axis]), 30);
+  }
+  return c;
+}
+
 /// By its definition, in float64.
 std::vector<double> reference(const Case& c, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<double> y;
@@ -128,15 +139,25 @@ TEST_CASE("windows of one element, long sums in several goes, and many places") 
   check({1, 16, 16, {70, 90}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, true}, FilterLayout::depthwise);
 }
 
+TEST_CASE("3x3 taps by tiles are their definition's: odd sizes, few places and many, any padding") {
+  for (int i = 0; i < 20; ++i) check(random_tiles(60), FilterLayout::winograd);
+  check({1, 2, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
+  check({1, 33, 17, {1, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
+  check({2, 320, 40, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
+  check({1, 64, 64, {57, 55}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
+  check({1, 32, 16, {4, 700}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
+}
+
 TEST_CASE("what is before and after fuses, several results and residuals among it") {
   const Tensor x = random_tensor({2, 24, 9, 11}), w = random_tensor({24, 24, 3, 3}), v = random_tensor({24, 1, 3, 3}), bias = random_tensor({24});
   const ConvOptions how{.padding = 1};
   const Tensor packed = block_filters(w, FilterLayout::blocked), alone = block_filters(v, FilterLayout::depthwise), start = up_to_blocks(bias);
   const Tensor blocked = relu(block_channels(x) * 2.f);
   const Tensor y = relu(conv2d_blocked(blocked, packed, start, how));
+  const Tensor tiled = relu(conv2d_blocked(blocked, block_filters(w, FilterLayout::winograd), start, how)) + blocked;
   const Tensor z = clip(conv2d_blocked(y, alone, start, how), 0.f, 6.f) + blocked;
   const Tensor pooled = mean(z, {2, 3}, true);
-  eval(y, z, pooled);
+  eval(y, z, pooled, tiled);
   const Tensor plain = relu(x * 2.f);
   const Tensor y2 = relu(conv2d(plain, w, bias, how));
   const Tensor z2 = clip(conv2d(y2, v, bias, {.padding = 1, .groups = 24}), 0.f, 6.f) + plain;
@@ -144,13 +165,14 @@ TEST_CASE("what is before and after fuses, several results and residuals among i
     CHECK(max(absolute(got - want)).item<float>() < 1e-4f);
   };
   near(unblock_channels(y, 24), y2);
+  near(unblock_channels(tiled, 24), y2 + plain);
   near(unblock_channels(z, 24), z2);
   near(unblock_channels(pooled, 24), mean(z2, {2, 3}, true));
 }
 
 TEST_CASE("any number of threads gives the same bits") {
   const Options before = options();
-  for (const FilterLayout layout : {FilterLayout::blocked, FilterLayout::depthwise}) {
+  for (const FilterLayout layout : {FilterLayout::blocked, FilterLayout::depthwise, FilterLayout::winograd}) {
     const bool depthwise = layout == FilterLayout::depthwise;
     const Tensor x = random_tensor({2, 64, 33, 29}), w = random_tensor({64, depthwise ? 1 : 64, 3, 3});
     std::vector<std::vector<float>> results;
@@ -173,6 +195,11 @@ TEST_CASE("empty tensors, and what does not fit") {
   CHECK_THROWS_AS(conv2d_blocked(x.astype(DType::float64), block_filters(w, FilterLayout::blocked), {}), DTypeError);
   CHECK_THROWS_AS(conv2d_blocked(x, w, {}), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::planes), {}), ShapeError);
+  CHECK(conv2d_blocked(zeros({0, 1, 5, 5, 16}, DType::float32), block_filters(w, FilterLayout::winograd), {}).shape() == Shape{0, 2, 3, 3, 16});
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::winograd), {}, {.stride = 2}), ValueError);
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::winograd), {}, {.dilation = 2}), ValueError);
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(zeros({32, 40, 3, 3}, DType::float32), FilterLayout::winograd), {}), ShapeError);
+  CHECK_THROWS_AS(block_filters(zeros({32, 16, 1, 3}, DType::float32), FilterLayout::winograd), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), zeros({31}, DType::float32)), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.dilation = 3}), ShapeError);
   CHECK_THROWS_AS(unblock_channels(x, 17), ShapeError);

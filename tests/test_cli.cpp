@@ -219,6 +219,19 @@ TEST_CASE("several results are computed together, printed or written each to its
   CHECK_FALSE(fs::exists(box.path / "new.npy"));  // nothing was computed for nothing
 }
 
+TEST_CASE("a column of a table by its name or its number") {
+  const Sandbox box;
+  write_text(box.path / "t.csv", "time,temp\n0,20.5\n1,21.5\n");
+  write_text(box.path / "plain.csv", "1,2,3\n4,5,6\n");
+  CHECK(box.run({"eval", "t * 2", "t=t.csv:temp"}).out == "[41. 43.]\n");
+  CHECK(box.run({"eval", "a + b", "a=t.csv:0", "b=plain.csv:2"}).out == "[3. 7.]\n");
+  const Outcome unknown = box.run({"eval", "t", "t=t.csv:load"}), beyond = box.run({"eval", "t", "t=plain.csv:3"});
+  CHECK(unknown.code == 1);
+  CHECK(contains(unknown.err, "t.csv: there is no column 'load' in it; it has time, temp"));
+  CHECK(beyond.code == 1);
+  CHECK(contains(beyond.err, "it has no header, and columns 0 to 2"));
+}
+
 TEST_CASE("kernels plans several results together") {
   const Sandbox box;
   const Outcome outcome = box.run({"kernels", "y = a + b; y, y.sum(axis=1)", "a=f32[64,96]", "b=f32[64,96]", "--target", "cpu", "--json", "--dump", "k"});

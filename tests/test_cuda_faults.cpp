@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <random>
+#include <thread>
 
 #include "cuda_fixture.hpp"
 #include "cuda_nests.hpp"
@@ -90,6 +93,49 @@ void run_changed(const LoopNest& nest, const std::string& from, const std::strin
 constexpr const char* kBarrier = "__syncthreads();\n    float";  // between the parts' writes and their reads
 
 }  // namespace
+
+TEST_CASE("what the host gives is read before an upload returns, however long the copies wait; what it asks for has arrived") {
+  std::mt19937_64 random(std::random_device{}());
+  const auto drawn = [&](std::size_t bytes) {
+    std::vector<unsigned char> all(bytes);
+    for (unsigned char& byte : all) byte = static_cast<unsigned char>(random());
+    return all;
+  };
+  const auto round = [&](std::size_t bytes) {
+    const auto first = drawn(bytes), second = drawn(bytes);
+    std::vector<unsigned char> given = first, got(bytes), other(bytes);
+    const device::BufferPtr a = gpu().allocate(bytes), b = gpu().allocate(bytes), copy = gpu().allocate(bytes);
+    gpu().upload(*a, given.data(), bytes);
+    given = second;  // the copies of the first may be under way
+    gpu().upload(*b, given.data(), bytes);
+    std::fill(given.begin(), given.end(), static_cast<unsigned char>(7));
+    gpu().copy(*copy, *a, bytes);
+    gpu().download(got.data(), *copy, bytes);
+    gpu().download(other.data(), *b, bytes);
+    CHECK(got == first);
+    CHECK(other == second);
+  };
+  for (const std::size_t bytes : {1u, 4096u, 65536u, 65537u, 1048576u, 1048577u, 4194304u, 4194305u, 9437189u}) {
+    CAPTURE(bytes);
+    round(bytes);
+  }
+  // Several threads at once: who finds the pinned memory taken lets the driver copy.
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int k = 0; k < 4; ++k)
+    threads.emplace_back([&, k] {
+      const std::vector<unsigned char> mine(3000000 + static_cast<std::size_t>(k), static_cast<unsigned char>(k + 1));
+      std::vector<unsigned char> got(mine.size());
+      const device::BufferPtr there = gpu().allocate(mine.size());
+      for (int turn = 0; turn < 5; ++turn) {
+        gpu().upload(*there, mine.data(), mine.size());
+        gpu().download(got.data(), *there, got.size());
+        wrong += got != mine;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
 
 TEST_CASE("child: barrier removed" * doctest::skip()) { run_changed(sum_of_rows(40, 1000), kBarrier, "float", 40000, 40); }
 TEST_CASE("child: second barrier removed" * doctest::skip()) {

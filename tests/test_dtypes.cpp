@@ -53,8 +53,8 @@ std::string alias(DType t) { return std::string(sn::traits(t).alias); }
 
 using Operands = std::vector<Tensor>;
 using Function = std::function<Tensor(const Operands&)>;
-template <auto f> Tensor unary(const Operands& x) { return f(x[0]); }
-template <auto f> Tensor binary(const Operands& x) { return f(x[0], x[1]); }
+template <Tensor (*f)(const sn::Arg&)> Tensor unary(const Operands& x) { return f(x[0]); }
+template <Tensor (*f)(const sn::Arg&, const sn::Arg&)> Tensor binary(const Operands& x) { return f(x[0], x[1]); }
 template <auto f> Tensor reduction(const Operands& x) { return f(x[0], {}, false); }
 template <auto f> Tensor accumulation(const Operands& x) { return f(x[0], {}, false, {}); }
 

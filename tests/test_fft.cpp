@@ -175,6 +175,66 @@ TEST_CASE("frequencies that are real, and complex numbers") {
   says<sn::ShapeError>([&] { (void)(a + sn::Complex{sn::ones({5}), sn::ones({5})}); }, "add (add): shapes (4, 9) and (5,) do not broadcast (axis -1: 9 against 5)");
 }
 
+TEST_CASE("functions of complex numbers") {
+  struct Row {
+    sn::Complex (*function)(const sn::ComplexArg&);
+    Wide (*want)(const Wide&);
+  };
+  const Row rows[] = {
+      {sn::exp, std::exp}, {sn::log, std::log}, {sn::sqrt, std::sqrt}, {sn::sin, std::sin}, {sn::cos, std::cos},
+      {sn::tan, std::tan}, {sn::sinh, std::sinh}, {sn::cosh, std::cosh}, {sn::tanh, std::tanh},
+  };
+  // All over the plane, near the unit circle, where a logarithm cancels, far right, and on both axes.
+  std::vector<double> re, im;
+  const auto point = [&](double a, double b) { re.push_back(a), im.push_back(b); };
+  std::uniform_real_distribution<double> wide(-6, 6), close(-1e-9, 1e-9), turn(-3, 3);
+  for (int k = 0; k < 60; ++k) point(wide(rng), wide(rng));
+  for (int k = 0; k < 20; ++k) {
+    const double angle = turn(rng);
+    point(std::cos(angle) * (1 + close(rng)), std::sin(angle) * (1 + close(rng)));
+    point(k < 10 ? 30 + wide(rng) : -30 + wide(rng), wide(rng));
+    point(wide(rng), 0.0), point(0.0, wide(rng));
+  }
+  const sn::Complex z{sn::from_span(re), sn::from_span(im)};
+  for (const Row& row : rows) {
+    CAPTURE(&row - rows);
+    const sn::Complex got = row.function(z);
+    const auto a = values(got.re), b = values(got.im);
+    for (std::size_t k = 0; k < re.size(); ++k) {
+      CAPTURE(re[k]);
+      CAPTURE(im[k]);
+      const Wide want = row.want(Wide(re[k], im[k]));
+      REQUIRE(std::abs(Wide(a[k], b[k]) - want) <= 4e-15L * std::abs(want));
+    }
+  }
+  const sn::Complex half = sn::sqrt(sn::Complex{sn::astype(z.re, DType::float32), sn::astype(z.im, DType::float32)});
+  CHECK(half.re.dtype() == DType::float32);
+  for (const std::int64_t n : {0, 1, 2, 5, -1, -3, 600}) {
+    CAPTURE(n);
+    const sn::Complex base{z.re / 6., z.im / 6.}, got = sn::power(base, n);
+    const auto a = values(got.re), b = values(got.im), x = values(base.re), y = values(base.im);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const Wide want = std::pow(Wide(x[k], y[k]), static_cast<long double>(n));
+      if (!std::isfinite(std::abs(want)) || std::abs(want) > 1e300L || (n == 600 && std::abs(want) < 1e-280L)) continue;
+      REQUIRE(std::abs(Wide(a[k], b[k]) - want) <= (n == 600 ? 2e-12L : 1e-14L) * std::abs(want));
+    }
+  }
+  const sn::Complex some = sn::power(z, sn::Complex{Tensor{0.5}, Tensor{-0.25}});
+  const auto a = values(some.re), b = values(some.im);
+  for (std::size_t k = 0; k < re.size(); ++k) {
+    const Wide want = std::pow(Wide(re[k], im[k]), Wide(0.5L, -0.25L));
+    REQUIRE(std::abs(Wide(a[k], b[k]) - want) <= 1e-14L * std::abs(want));
+  }
+  const double inf = INFINITY;
+  CHECK(values(sn::sqrt(sn::Complex{Tensor{1.0, -inf, inf, 0.0, -4.0}, Tensor{inf, 3.0, 3.0, -0.0, -0.0}}).re) == std::vector<double>{inf, 0, inf, 0, 0});
+  CHECK(values(sn::sqrt(sn::Complex{Tensor{1.0, -inf, inf, -4.0}, Tensor{inf, 3.0, 3.0, -0.0}}).im) == std::vector<double>{inf, inf, 0, -2});
+  CHECK(values(sn::power(sn::Complex{Tensor{0.0}, Tensor{0.0}}, sn::Complex{Tensor{0.0, 2.0}, Tensor{0.0, 1.0}}).re) == std::vector<double>{1, 0});
+  const Tensor m = random(rng, {3, 4}, DType::float64, -1, 1).first, n = random(rng, {4, 2}, DType::float64, -1, 1).first;
+  const sn::Complex product = sn::matmul(sn::Complex{m, m * 2.}, sn::Complex{n, n * -1.});  // (1 + 2i)(1 - i) = 3 + i
+  near(product.re, sn::matmul(m, n) * 3., 1e-14);
+  near(product.im, sn::matmul(m, n), 1e-14);
+}
+
 TEST_CASE("what does not fit") {
   const Tensor x = sn::ones({3, 4});
   says<sn::ValueError>([&] { fft::rfft(x, 0); }, "rfft: a transform of 0 numbers");

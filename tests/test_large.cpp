@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -20,6 +21,15 @@ namespace {
 void poison(const sn::Shape& shape) {
   const sn::Tensor nan = sn::contiguous(sn::full(shape, std::numeric_limits<float>::quiet_NaN()) + sn::zeros(shape, sn::DType::float32));
   sn::eval(nan);
+}
+
+/// Four gigabytes are asked for where there is a real GPU, and by SINTER_TEST_HUGE=1.
+bool huge() {
+  const auto is_set = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return value && *value == '1';
+  };
+  return is_set("SINTER_TEST_GPU") || is_set("SINTER_TEST_HUGE");
 }
 
 std::vector<float> numbers(std::int64_t count, std::uint32_t seed) {
@@ -57,6 +67,33 @@ TEST_CASE("two large outputs of one kernel") {
   std::size_t bad = 0;
   for (std::int64_t k = 0; k < count; ++k) bad += sums[k] != x[k] + 1.f || halves[k] != x[k] * 0.5;
   CHECK(bad == 0);
+}
+
+TEST_CASE("more than 2^31 elements" * doctest::skip(!(huge()))) {
+  constexpr std::int64_t kPast = std::int64_t{1} << 31, kCount = kPast + 1000003;
+  const sn::Tensor x = sn::astype(sn::remainder(sn::arange(kCount), 251), sn::DType::uint8);
+  sn::eval(x);
+  const auto at = [&](const sn::Index& index) { return x.at({index}).astype(sn::DType::int64).to_vector<std::int64_t>(); };
+  for (const std::int64_t first : {std::int64_t{0}, kPast - 4, kPast, kCount - 8}) {
+    const auto got = at(sn::Slice{first, first + 8});
+    for (std::int64_t k = 0; k < 8; ++k) CHECK(got[static_cast<std::size_t>(k)] == (first + k) % 251);
+  }
+  const auto turned = at(sn::Slice{kCount - 1, kCount - 9, -1});
+  for (std::int64_t k = 0; k < 8; ++k) CHECK(turned[static_cast<std::size_t>(k)] == (kCount - 1 - k) % 251);
+  // What is written there is a map of what is read there; each row's sum is of places on both sides of 2^31.
+  const sn::Tensor next = x + sn::Tensor(1).astype(sn::DType::uint8);
+  sn::eval(next);
+  CHECK(next.at({sn::Slice{kCount - 1, {}}}).astype(sn::DType::int64).item<std::int64_t>() == (kCount - 1) % 251 + 1);
+  const std::int64_t whole = kCount / 251, rest = kCount % 251;
+  CHECK(sn::sum(x, {}, false, sn::DType::int64).item<std::int64_t>() == whole * (250 * 251 / 2) + rest * (rest - 1) / 2);
+  constexpr std::int64_t kRows = 3, kColumns = kCount / kRows;
+  const auto columns = sn::reshape(x.at({sn::Slice{0, kRows * kColumns}}), {kRows, kColumns});
+  const auto sums = sn::sum(columns, 0, false, sn::DType::int64).at({sn::Slice{kColumns - 6, {}}}).to_vector<std::int64_t>();
+  for (std::int64_t k = 0; k < 6; ++k) {
+    std::int64_t want = 0;
+    for (std::int64_t row = 0; row < kRows; ++row) want += (row * kColumns + kColumns - 6 + k) % 251;
+    CHECK(sums[static_cast<std::size_t>(k)] == want);
+  }
 }
 
 TEST_CASE("transposes of all remainders") {

@@ -265,3 +265,31 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
     }
   }
 }
+
+TEST_CASE("3x3 convolutions are computed in tiles where they are many places and channels, one apart, and nowhere else") {
+  if (!convolves_in_blocks()) return;
+  struct Conv {
+    std::int64_t channels, filters, taps, stride, dilation, size;
+    bool tiles;
+  };
+  for (const Conv& c : {Conv{32, 48, 3, 1, 1, 12, true}, Conv{32, 48, 3, 2, 1, 24, false}, Conv{32, 48, 3, 1, 2, 24, false}, Conv{32, 48, 5, 1, 1, 24, false}, Conv{24, 48, 3, 1, 1, 12, false},
+                        Conv{32, 48, 3, 1, 1, 7, false}}) {
+    std::mt19937 rng(11);
+    const auto numbers = [&](std::int64_t count) {
+      std::vector<float> list(static_cast<std::size_t>(count));
+      for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
+      return list;
+    };
+    OnnxBuilder m;
+    m.input("x", {-1, c.channels, c.size, c.size}).output("y").constant("w", {c.filters, c.channels, c.taps, c.taps}, numbers(c.filters * c.channels * c.taps * c.taps));
+    const std::int64_t pad = (c.taps - 1) * c.dilation / 2;
+    m.node("Conv", {"x", "w"}, {"c"}, {{"strides", Numbers{c.stride, c.stride}}, {"dilations", Numbers{c.dilation, c.dilation}}, {"pads", Numbers(4, pad)}}).node("Relu", {"c"}, {"y"});
+    File file("tiles.onnx");
+    m.save(file.path);
+    const Model model = Model::load(file.path.string());
+    const std::vector<Tensor> x{from_span(numbers(2 * c.channels * c.size * c.size), {2, c.channels, c.size, c.size})};
+    INFO(c.channels, " to ", c.filters, ", taps ", c.taps, " stride ", c.stride, " dilation ", c.dilation, " size ", c.size);
+    CHECK((explain(model(x)[0]).find("tiles of 2x2 places") != std::string::npos) == c.tiles);
+    check_near(model(x), Model::load(file.path.string(), {.rewrite = false})(x));
+  }
+}

@@ -101,6 +101,19 @@ TEST_CASE("check, run, compile and explain") {
       CHECK(difference(load_npy(folder / "out/y.npy"), want) < 1e-5);
     }
   }
+  // Nothing is said about sizes: one, and any others.
+  const Ran unsaid = run("compile " + onnx + " -o " + plan);
+  INFO(unsaid.out);
+  REQUIRE(unsaid.status == 0);
+  CHECK(unsaid.says("planned for N = 41 and 1, as nothing else was asked for: --size N=8"));
+  for (const std::int64_t batch : {1, 3}) {
+    save_npy(folder / "x.npy", from_span(numbers(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8}));
+    REQUIRE(run("run " + plan + " x=" + (folder / "x.npy") + " -o " + (folder / "out")).status == 0);
+    CHECK(difference(load_npy(folder / "out/y.npy"), model({load_npy(folder / "x.npy")})[0]) < 1e-5);
+  }
+  const Ran made_up = run("run " + plan + " --random");
+  INFO(made_up.out);
+  CHECK(made_up.says("float32 (41, 5)"));
   const Ran half = run("run " + onnx + " x=" + (folder / "x.npy") + " --precision float16 --time 2 -o " + (folder / "half"));
   INFO(half.out);
   CHECK(half.says("min "));
@@ -135,6 +148,8 @@ TEST_CASE("what is refused, in words") {
   refused("run " + onnx, "x: float32[N, 3, 8, 8] is not given");
   refused("run " + onnx + " --random", "--size N=1");
   for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"}) refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));
+  refused("run " + onnx + " --random --size N=2 -o " + (folder / "none/of/these"), "there is no folder");
+  CHECK(!fs::exists(folder / "none"));
   refused("run " + onnx + " --precision int8 --random --size N=1", "int8");
   refused("explain " + (folder / "none.onnx"), "none.onnx");
   refused("check " + (folder / "x.npy"), "x.npy");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <random>
 
@@ -60,8 +61,9 @@ double difference(const Tensor& got, const Doubles& want) {
   return worst;
 }
 
-/// Recorded, frozen, and out of a file.
-void check_all_ways(const Network& network, const std::vector<Tensor>& inputs, const Doubles& want) {
+/// Recorded, frozen, and out of a file. SINTER_TEST_KEEP: a folder that the model is kept in, under this name, to be timed.
+void check_all_ways(const char* name, const Network& network, const std::vector<Tensor>& inputs, const Doubles& want) {
+  if (const char* folder = std::getenv("SINTER_TEST_KEEP")) network.file.save(fs::path(folder) / (std::string(name) + ".onnx"));
   File onnx("network.onnx"), plan("network.plan");
   const Model model = Model::load(network.file.save(onnx.path)), plain = Model::load(onnx.text(), {.rewrite = false});
   CHECK(difference(model(inputs)[0], want) < 2e-5);
@@ -182,7 +184,7 @@ TEST_CASE("a small convolutional network: batch norms, a depthwise convolution, 
     }
     soften(&want[b * 5], 5);
   }
-  check_all_ways(n, {from_span(x, {static_cast<std::int64_t>(batch), 3, 12, 12})}, want);
+  check_all_ways("convolutions", n, {from_span(x, {static_cast<std::int64_t>(batch), 3, 12, 12})}, want);
 }
 
 TEST_CASE("a transformer of two layers, spelt in primitive operators: attention under a mask, layer norms, gelu") {
@@ -268,7 +270,7 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
     for (std::size_t i = 0; i < h.size(); ++i) h[i] += down[i];
   }
   const std::vector<Tensor> inputs{from_span(x, {kBatch, kSteps, kWidth}), from_span(mask, {kBatch, 1, 1, kSteps})};
-  check_all_ways(n, inputs, h);
+  check_all_ways("transformer", n, inputs, h);
 
   // What is between two products is one kernel: the scale, the mask and the softmax; the addition and the layer norm; the bias and the gelu.
   if (testing::on_cuda() || !options().fuse) return;

@@ -1,5 +1,5 @@
-// Rows that are too long for one worker or do not fit on chip: scans in two stages; moments, softmax and places of extrema that read
-// memory once. Against plain loops in float64, over views, with as few kernels and the same bits wherever they run.
+// Rows and columns that are too long for one worker or do not fit on chip: scans in two stages; moments, softmax and places of extrema
+// that read memory once. Against plain loops in float64, over views, with as few kernels and the same bits wherever they run.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -220,6 +220,168 @@ TEST_CASE("argmin and argmax of long rows read memory once") {
   const Tensor i = sn::arange(140003), x = sn::where(sn::equal(i % 50000, 49999), std::nan(""), sn::cos(i));
   CHECK(values(sn::argmax(x))[0] == 49999);
   CHECK(values(sn::argmin(x))[0] == 49999);
+}
+
+// ---- columns: rows that lie across memory
+
+namespace {
+
+/// Of each result of a reduction over the axes, the elements that it is made of, in their order.
+std::vector<std::vector<std::size_t>> elements_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
+  std::vector<std::size_t> step(shape.size(), 0);
+  std::size_t results = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;)
+    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) == axes.end()) {
+      step[axis] = results;
+      results *= static_cast<std::size_t>(shape[axis]);
+    }
+  std::vector<std::vector<std::size_t>> all(results);
+  std::size_t elements = 1;
+  for (const auto size : shape) elements *= static_cast<std::size_t>(size);
+  for (std::size_t k = 0; k < elements; ++k) {
+    std::size_t rest = k, result = 0;
+    for (std::size_t axis = shape.size(); axis-- > 0; rest /= static_cast<std::size_t>(shape[axis]))
+      result += rest % static_cast<std::size_t>(shape[axis]) * step[axis];
+    all[result].push_back(k);
+  }
+  return all;
+}
+
+struct Column {
+  double mean = 0, var = 0, top = -INFINITY, log_sum = 0;
+  std::size_t place = 0;
+};
+Column column_of(const std::vector<double>& v, const std::vector<std::size_t>& at) {
+  Column column;
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    column.mean += v[at[k]];
+    if (v[at[k]] > column.top || (std::isnan(v[at[k]]) && !std::isnan(column.top))) column.top = v[at[k]], column.place = k;
+  }
+  column.mean /= static_cast<double>(at.size());
+  double sum = 0;
+  for (const std::size_t k : at) {
+    column.var += (v[k] - column.mean) * (v[k] - column.mean);
+    sum += std::exp(v[k] - (std::isfinite(column.top) ? column.top : 0));
+  }
+  column.var /= static_cast<double>(at.size());
+  column.log_sum = std::isinf(column.top) ? column.top : column.top + std::log(sum);
+  return column;
+}
+void close(double got, double want, double tolerance) {
+  if (std::isnan(want)) CHECK(std::isnan(got));
+  else if (std::isinf(want)) CHECK(got == want);
+  else CHECK(std::fabs(got - want) <= tolerance * (1 + std::fabs(want)));
+}
+
+/// Everything that waits for a reduction of the same column, of x whose elements are v.
+void check_columns(const Tensor& x, const std::vector<double>& v, const std::vector<std::int64_t>& axes, double tolerance, bool all = true) {
+  INFO(sn::to_string(x.shape()));
+  const auto columns = elements_of(x.shape(), axes);
+  const Tensor mean = sn::mean(x, axes), var = sn::var(x, axes), log_sum = sn::logsumexp(x, axes);
+  sn::eval(std::vector<Tensor>{mean, var});
+  const auto means = values(mean), vars = values(var), log_sums = values(log_sum);
+  std::vector<double> places, soft;
+  if (axes.size() == 1 && all) {
+    places = values(sn::argmax(x, axes[0], false));
+    soft = values(sn::softmax(x, axes[0]));
+  }
+  REQUIRE(means.size() == columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    CAPTURE(c);
+    const Column want = column_of(v, columns[c]);
+    close(means[c], want.mean, tolerance);
+    close(vars[c], want.var, 2 * tolerance);
+    close(log_sums[c], want.log_sum, tolerance);
+    if (places.empty()) continue;
+    CHECK(places[c] == static_cast<double>(want.place));
+    for (std::size_t k = 0; k < columns[c].size(); k += 1 + columns[c].size() / 7)
+      if (std::isfinite(want.top)) close(soft[columns[c][k]], std::exp(v[columns[c][k]] - want.log_sum), tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("short columns of every length and type, kept between passes on a GPU") {
+  const struct { Shape shape; std::int64_t axis; } cases[] = {{{2, 64}, 0},    {{5, 40}, 0},     {{3, 19, 50}, 1},  {{64, 257}, 0}, {{129, 36}, 0}, {{257, 33}, 0},
+                                                              {{512, 32}, 0},  {{2, 700, 9}, 1}, {{1000, 31}, 0},   {{1024, 32}, 0}, {{1025, 16}, 0}, {{40, 8, 8}, 0}};
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const auto& [shape, axis] : cases) {
+      INFO(sn::name(dtype));
+      if (dtype != DType::float32 && rng() % 3 != 0) continue;
+      auto [x, ref] = random(rng, shape, dtype, -3, 4);
+      const double tolerance = dtype == DType::float64 ? 1e-12 : dtype == DType::float32 ? 1e-5 : 1e-2;
+      check_columns(x, ref.v, {axis}, tolerance, tolerance < 1e-2);
+      if (on_cuda() && shape[static_cast<std::size_t>(axis)] <= 1024) CHECK(launches(sn::softmax(x, axis)) == 1);
+    }
+  // Views, values before and after, two that are kept, something else read in the last pass, NaN and infinities.
+  auto [x, ref] = random(rng, {300, 80}, DType::float32, -3, 4);
+  const auto view_of = [&, &ref = ref](std::size_t rows, std::size_t columns, auto at) {
+    std::vector<double> v;
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) v.push_back(at(i, j));
+    return v;
+  };
+  check_columns(x.at({Slice{1, {}, 2}, Slice{3, -2}}), view_of(150, 75, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[(1 + 2 * i) * 80 + j + 3]; }), {0}, 1e-5);
+  check_columns(sn::flip(x, 0), view_of(300, 80, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[(299 - i) * 80 + j]; }), {0}, 1e-5);
+  check_columns(x.T(), view_of(80, 300, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[j * 80 + i]; }), {1}, 1e-5);
+  const auto normed = values((x - sn::mean(x, 0)) / sn::sqrt(sn::var(x, 0) + 1e-5f) * x.at({0}) + x);
+  const auto columns = elements_of({300, 80}, {0});
+  for (std::size_t k = 0; k < normed.size(); k += 97) {
+    const Column c = column_of(ref.v, columns[k % 80]);
+    close(normed[k], (ref.v[k] - c.mean) / std::sqrt(c.var + 1e-5) * ref.v[k % 80] + ref.v[k], 1e-4);
+  }
+  auto odd = ref.v;
+  odd[5 * 80 + 7] = NAN;
+  odd[6 * 80 + 9] = INFINITY;
+  for (std::size_t i = 0; i < 300; ++i) odd[i * 80 + 11] = -INFINITY;
+  const Tensor i = sn::expand_dims(sn::arange(300), 1), j = sn::arange(80);
+  const Tensor changed = sn::where(sn::equal(i, 5) & sn::equal(j, 7), NAN, sn::where(sn::equal(i, 6) & sn::equal(j, 9), INFINITY, sn::where(sn::equal(j, 11), -INFINITY, x)));
+  check_columns(changed, odd, {0}, 1e-5);
+  CHECK(values(sn::var(sn::zeros({4, 0}), 0)).empty());
+}
+
+TEST_CASE("what a layer norm's backward pass sums over its rows: the merges of two sums are one kernel on a GPU") {
+  auto [x, ref] = random(rng, {1100, 136}, DType::float32, -3, 4);
+  auto [y, other] = random(rng, {1100, 136}, DType::float32, -3, 4);
+  const Tensor products = sn::sum(x * y, 0), sums = sn::sum(y, 0);
+  if (on_cuda()) CHECK(launches({sn::sum(x * y, 0), sn::sum(y, 0)}) == 2);  // pieces of both, merges of both
+  sn::eval(std::vector<Tensor>{products, sums});
+  const auto found = values(products), plain = values(sums);
+  for (std::size_t c = 0; c < 136; ++c) {
+    double product = 0, sum = 0;
+    for (std::size_t k = c; k < ref.v.size(); k += 136) product += ref.v[k] * other.v[k], sum += other.v[k];
+    CHECK(std::fabs(found[c] - product) <= 1e-2);
+    CHECK(std::fabs(plain[c] - sum) <= 1e-2);
+  }
+}
+
+TEST_CASE("long columns read memory once: pieces of them, and a merge") {
+  const struct { Shape shape; std::vector<std::int64_t> axes; } cases[] = {{{132001, 9}, {0}}, {{131072, 8}, {0}}, {{2, 131500, 8}, {1}}, {{9, 131, 127, 10}, {0, 1, 2}}};
+  for (const auto& [shape, axes] : cases)
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      if (on_cuda() && dtype != DType::float32 && shape.size() > 2) continue;  // emulated
+      auto [x, ref] = random(rng, shape, dtype, 2, 5);
+      check_columns(x, ref.v, axes, dtype == DType::float32 ? 2e-5 : 1e-10, shape.size() == 2);
+      if (!on_cuda() || shape.size() == 3) continue;
+      CHECK(launches({sn::mean(x + 1, axes), sn::var(x + 1, axes)}) == 2);
+      CHECK(launches(sn::logsumexp(x * 2, axes)) == 2);
+    }
+  // Pieces of -inf, NaN, far from zero.
+  auto [x, ref] = random(rng, {131500, 8}, DType::float32, -20, 20);
+  const Tensor i = sn::expand_dims(sn::arange(131500), 1), j = sn::arange(8);
+  const Tensor odd = sn::where(sn::equal(i, 777) & sn::equal(j, 3), NAN, sn::where((i >= 1000) & (i < 5000), -INFINITY, x));
+  auto v = ref.v;
+  for (std::size_t k = 1000 * 8; k < 5000 * 8; ++k) v[k] = -INFINITY;
+  v[777 * 8 + 3] = NAN;
+  const auto columns = elements_of({131500, 8}, {0});
+  const auto log_sums = values(sn::logsumexp(odd, 0)), places = values(sn::argmax(odd, 0, false));
+  const auto far = values(sn::var(x * 0.05f + 1000.f, 0));
+  for (std::size_t c = 0; c < 8; ++c) {
+    const Column want = column_of(v, columns[c]);
+    close(log_sums[c], want.log_sum, 1e-6);
+    CHECK(places[c] == static_cast<double>(want.place));
+    CHECK(far[c] == doctest::Approx(column_of(ref.v, columns[c]).var * 0.0025).epsilon(1e-3));
+  }
 }
 
 TEST_CASE("any, all and the place of an extremum of long rows with one hit") {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "draws.hpp"
@@ -302,7 +303,7 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
   REQUIRE(f.plans() == 1);
   INFO(f.serves()[0], "\n", f.ends()[0]);
   for (const std::int64_t batch : {2, 3, 4, 8, 24, 33, 64})
-    for (const std::int64_t seq : {2, 3, 8, 16, 24, 31, 48, 64, 99}) {
+    for (const std::int64_t seq : {2, 3, 8, 16, 24, 31, 48, 64, 99, 100}) {
       INFO("batch = ", batch, ", seq = ", seq);
       const std::vector<Tensor> in{random_tensor({batch, seq, 24}), random_tensor({batch, seq})};
       const auto got = called(f, in);
@@ -312,10 +313,32 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
       for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
     }
   if (testing::on_cuda()) return;  // vectors and blocks of a GPU ask for more of the sizes
-  CHECK(f.serves()[0].find("seq 2 to 99") != std::string::npos);
-  CHECK(f.ends()[0].find("not 100: ") != std::string::npos);  // the whole table is no slice of it: another formula
+  CHECK(f.serves()[0].find("seq 2 to 100") != std::string::npos);  // all of the table too
+  CHECK(f.ends()[0].find("not 101: ") != std::string::npos);
   CHECK_THROWS_WITH_AS(f({random_tensor({2, 101, 24}), random_tensor({2, 101})}), doctest::Contains("beyond the end of its operand"), ShapeError);
   CHECK_THROWS_WITH_AS(f({random_tensor({1, 16, 24}), random_tensor({1, 16})}), doctest::Contains("0 or 1"), ShapeError);
+}
+
+TEST_CASE("saving records the formula once for each size that it looks at, whatever the plans") {
+  const Tensor table = random_tensor({64, 8});
+  std::map<std::pair<std::int64_t, std::int64_t>, int> calls;
+  const auto body = [&](const std::vector<Tensor>& in) {
+    ++calls[{in[0].size(0), in[0].size(1)}];
+    return std::vector<Tensor>{softmax(in[0] + table(Slice{0, in[0].size(1)}), -1)};
+  };
+  File file("once.plan");
+  const Function made = freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 8}, 8}}});  // 8 is a number of the formula too
+  made.prepare({{"batch", 8}, {"seq", 16}});
+  calls.clear();
+  made.save(file.text());
+  int all = 0;
+  for (const auto& [sizes, count] : calls) {
+    INFO("batch = ", sizes.first, ", seq = ", sizes.second);
+    CHECK(count <= 2);  // and where a plan is made near one that is not general
+    all += count;
+  }
+  MESSAGE(calls.size(), " sizes, recorded ", all, " times");
+  CHECK(all < static_cast<int>(calls.size()) + 8);
 }
 
 TEST_CASE("of several plans that are right for a size, the one that was made for it is taken, then the nearest") {

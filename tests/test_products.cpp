@@ -95,6 +95,32 @@ TEST_CASE("products of every kind of type") {
   }
 }
 
+TEST_CASE("small products of long rows: on a GPU pieces of the rows are squares of their own, and are added up") {
+  for (int round = 0; round < 3; ++round) {
+    const std::int64_t m = pick(16, 70), n = pick(16, 70), k = round == 0 ? 2048 : pick(513, 3000);
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const auto [a, ra] = drawn({m, k});
+    const auto [b, rb] = drawn({k, n});
+    const auto [bias, rbias] = drawn({n});
+    check(sn::matmul(a, b), product(ra, rb), sum_scale(k), 1e-6, "a b");
+    check(sn::maximum(sn::matmul(a, b) + bias, 0.f), map(zip(product(ra, rb), rbias, plus), [](double x) { return std::max(x, 0.); }), sum_scale(k), 1e-6, "bias, relu");
+    const Tensor ints = sn::astype(a, DType::int32);
+    sn::eval(ints);
+    const Ref rints = map(ra, [](double x) { return std::trunc(x); });
+    check(sn::matmul(ints, ints.T()), product(rints, permute(rints, {1, 0})), 1, 0, "integers");
+    if (on_cuda()) CHECK(launches(sn::matmul(ints, ints.T())) == 2);
+    const auto [c, rc] = drawn({2, m, k}, DType::float64);
+    const Ref want = make({2, m, m}, [&, m = m, k = k, &rc = rc](const Coords& at) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < k; ++i) sum += rc.v[flat({2, m, k}, {at[0], at[1], i})] * rc.v[flat({2, m, k}, {at[0], at[2], i})];
+      return sum;
+    });
+    check(sn::matmul(c, sn::swapaxes(c, 1, 2)), want, sum_scale(k), 1e-14, "a batch of doubles");
+  }
+}
+
 TEST_CASE("batches, of which one operand may have one") {
   const std::int64_t batch = pick(2, 3), heads = pick(1, 3), m = pick(16, 40), n = pick(16, 40), k = pick(1, 40);
   const auto [a, ra] = drawn({batch, heads, m, k});
@@ -163,7 +189,7 @@ TEST_CASE("infinities and NaN stay where they are: what fills a square up adds n
 }
 
 TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted, of 16 bits; and says how it multiplies") {
-  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT")) return;
+  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES")) return;
   const auto one_call = [](const Tensor& x, std::int64_t kernels) {
     const auto before = sn::counters();
     sn::eval(x);
@@ -190,6 +216,58 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     check(product_of, product(rx, ry), sum_scale(40), 1e-6, "of 16 bits");
     one_call(sn::matmul(x * x, y) + y.at({Slice{0, 1}}), 2);  // what is multiplied, and what comes after
   }
+  // A row that is added, and the rounding to 16 bits, are the library's where nothing else is computed: the same bits as by a kernel.
+  const auto unfused = [](const auto& formula) {
+    sn::Options apart = sn::options();
+    const sn::Options as_before = apart;
+    apart.fuse = false;
+    sn::configure(apart);
+    const Tensor x = formula();
+    sn::eval(x);
+    sn::configure(as_before);
+    return values(x);
+  };
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
+    INFO(sn::name(dtype));
+    const std::int64_t m = pick(1, 40), n = pick(2, 40), k = pick(1, 40);
+    const auto [x, rx] = drawn({2, m, k}, dtype);
+    const auto [y, ry] = drawn({k, n}, dtype);
+    const auto [rows, rrows] = drawn({3, n}, dtype);
+    const Tensor row = rows.at({1});  // where it lies is n elements on: of no alignment
+    const auto one_step = [&](const std::function<Tensor()>& formula, std::int64_t kernels, const char* what) {
+      INFO(what);
+      const Tensor got = formula();
+      one_call(got, kernels);
+      CHECK(got.dtype() == dtype);
+      CHECK(values(got) == unfused(formula));
+    };
+    one_step([&, &x = x, &y = y] { return sn::matmul(x, y); }, 0, "a product");
+    one_step([&, &x = x, &y = y] { return sn::astype(sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(row, DType::float32), dtype), dtype); },
+             0, "a row added");
+    one_step([&, &x = x, &y = y] { return sn::maximum(sn::matmul(x, y), sn::astype(sn::zeros({n}), dtype)) * sn::matmul(x, y); }, 1, "what follows is a kernel");
+    if (dtype != DType::float32) one_step([&, &x = x, &y = y] { return sn::matmul(x, y) + row; }, 1, "the product is rounded before the row is added");
+    // Not where something else reads the product, the row is of another type, or it is none.
+    const auto both = [&, &x = x, &y = y] {
+      const Tensor product = sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32));
+      return sn::concatenate({product + sn::astype(row, DType::float32), product}, 1);
+    };
+    const Tensor twice = both();
+    one_call(twice, 1);
+    CHECK(values(twice) == unfused(both));
+    const auto columns = [&, &x = x, &y = y] { return sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(rows.at({Slice{0, 1}, Slice{0, 1}}), DType::float32); };
+    const Tensor column = columns();
+    one_call(column, 1);
+    CHECK(values(column) == unfused(columns));
+  }
+  {
+    const auto [x, rx] = drawn({17, 40}, DType::bfloat16);
+    const auto [y, ry] = drawn({40, 26}, DType::bfloat16);
+    const Tensor c = sn::matmul(x, y);
+    sn::eval(c);
+    const std::string how = sn::explain(c);
+    INFO(how);
+    CHECK(how.find(", as bfloat16\n   in      bfloat16 (") != std::string::npos);
+  }
   const auto [p, rp] = drawn({33, 40});
   const auto [q, rq] = drawn({40, 29});
   const Tensor exact = sn::matmul(p, q);
@@ -206,6 +284,20 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   check(rough, product(rp, rq), sum_scale(40), 2e-3, "TF32, where fast_math asks for it");
   CHECK(values(rough) != values(exact));
   sn::configure(before);
+}
+
+TEST_CASE("a library that has no such epilogue: the same values by a plan without") {
+  if (!std::getenv("SINTER_EMULATOR_EPILOGUES")) return;
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    const auto [x, rx] = drawn({19, 30}, dtype);
+    const auto [y, ry] = drawn({30, 21}, dtype);
+    const auto [row, rrow] = drawn({21}, dtype);
+    const double tolerance = dtype == DType::float32 ? 1e-6 : 1e-2;
+    for (int turn = 0; turn < 2; ++turn) {
+      check(sn::matmul(x, y), product(rx, ry), sum_scale(30), tolerance, "a product");
+      check(sn::matmul(x, y) + row, zip(product(rx, ry), rrow, plus), sum_scale(30), tolerance, "a row added");
+    }
+  }
 }
 
 int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -84,6 +84,11 @@ TEST_CASE("keys: equal ones repeat, split ones and folded ones differ") {
   for (std::uint64_t k = 0; k < 1000; ++k) seen.insert(key.fold_in(k).bits());
   CHECK(seen.size() == 2001);
   CHECK(key.split(3)[1] == key.split(5)[1]);
+  const auto [first, second] = key.split();
+  CHECK(first == key.split(5)[0]);
+  CHECK(second == key.split(5)[1]);
+  CHECK(normal(key, {5}, DType::float32).to_vector<float>() == normal(key, {5}, 0, 1, DType::float32).to_vector<float>());
+  CHECK(uniform(key, {5}, DType::float32).dtype() == DType::float32);
   const auto block = philox_reference({3, 0, 1, 0}, {42, 0});
   CHECK(key.split(4)[3].bits() == (std::uint64_t{block[1]} << 32 | block[0]));
   CHECK(uniform(key, {9}).to_vector<double>() == uniform(key, {9}).to_vector<double>());

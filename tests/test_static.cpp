@@ -19,7 +19,7 @@
 
 #include "device/kind.hpp"
 #include "engine/engine.hpp"
-#include "jit/contraction.hpp"
+#include "jit/choose.hpp"
 #include "program.hpp"
 
 namespace sn = sinter;
@@ -85,6 +85,13 @@ std::vector<Case> corpus() {
       if (width == 1000 || width == 8192) add("softmax of columns", t, rows, {sn::softmax(a, 0)});
       if (width == 128 || width == 4096) add("running sum", t, rows, {sn::cumsum(a, -1)});
     }
+    for (const std::int64_t height : {19, 64, 100, 128, 256, 500, 1024}) {
+      const Tensor c = make(t, {16, height, 4096});
+      add("softmax of short columns", t, {16, height, 4096}, {sn::softmax(c, 1)});
+      add("variance of short columns", t, {16, height, 4096}, {(c - sn::mean(c, 1, true)) / sn::sqrt(sn::var(c, 1, true) + 1e-5f)});
+    }
+    for (const std::int64_t height : {8192, 100001}) add("moments of columns", t, {height, 1024}, {sn::mean(make(t, {height, 1024}), 0), sn::var(make(t, {height, 1024}), 0)});
+    add("product of long rows", t, {64, 65536, 64}, {sn::matmul(make(t, {64, 65536}), make(t, {65536, 64}))});
     const Shape image{32, 64, 56, 56};
     const Tensor i = make(t, image);
     add("batch-norm statistics", t, image, {sn::mean(i, {0, 2, 3}), sn::var(i, {0, 2, 3})});
@@ -103,18 +110,6 @@ struct Row {
   std::string kernel, schedule;
   int sm = 0, registers = 0, estimate = 0, shared = 0, threads = 0;
 };
-
-/// What scheduling counts on: values that live at once; what a thread keeps of its row, or accumulates of its square.
-int estimated(const sn::fuse::Kernel& kernel, const sn::jit::LoopNest& nest) {
-  const auto size = [](DType dtype) { return sn::itemsize(dtype) == 8 ? 2 : 1; };
-  int registers = sn::fuse::live_registers(kernel, nest.schedule.vector);
-  for (const DType dtype : nest.persistent) registers += nest.schedule.row_steps * nest.schedule.vector * size(dtype);
-  if (nest.schedule.form != sn::jit::Form::contraction) return registers;
-  const int each = nest.schedule.side / sn::jit::kContractionSide;
-  for (const auto& stage : nest.stages)
-    for (const auto& reduction : stage.reductions) registers += each * each * size(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
-  return registers;
-}
 
 std::string part_of_text(const std::string& text, const std::string& from) {
   const auto at = text.find(from);
@@ -151,7 +146,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
         REQUIRE(!made.interpreted);
         const auto& report = made.report;
         const auto launch = sn::device::kind_of(planned->limits).launch(nest, planned->limits);
-        const int estimate = estimated(kernel, nest);
+        const int estimate = sn::jit::estimated_registers(kernel, nest);
         table.push_back({nest.name, sn::jit::to_string(schedule, true), sm, report.registers, estimate, report.shared_bytes + launch.shared_bytes, launch.threads});
         CHECK(report.spill_bytes == 0);
         CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);

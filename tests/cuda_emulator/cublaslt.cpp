@@ -20,7 +20,10 @@ constexpr std::size_t kWorkspace = 4096;
 struct Description {
   int compute, scale;
   std::int32_t trans_a = 0, trans_b = 0;
+  std::uint32_t epilogue = 1;
+  const void* bias = nullptr;
 };
+constexpr std::uint32_t kNoEpilogue = 1, kBias = 4;
 struct Layout {
   int type;
   std::uint64_t rows, columns;
@@ -30,6 +33,7 @@ struct Layout {
 };
 struct Preference {
   std::size_t workspace = 0;
+  std::uint32_t reductions = 7;
   std::uint32_t alignment[4] = {256, 256, 256, 256};
 };
 struct Algorithm {
@@ -72,8 +76,20 @@ double read(const void* memory, std::int64_t at, int type) {
 void write(void* memory, std::int64_t at, int type, double value) {
   auto* bytes = static_cast<unsigned char*>(memory) + at * static_cast<std::int64_t>(size_of(type));
   const auto narrow = static_cast<float>(value);
-  if (type == 1) std::memcpy(bytes, &value, 8);
-  else std::memcpy(bytes, &narrow, 4);
+  if (type == 1) {
+    std::memcpy(bytes, &value, 8);
+  } else if (type == 0) {
+    std::memcpy(bytes, &narrow, 4);
+  } else if (type == 2) {  // computed in float32, then rounded
+    const auto half = static_cast<_Float16>(narrow);
+    std::memcpy(bytes, &half, 2);
+  } else {
+    std::uint32_t bits;
+    std::memcpy(&bits, &narrow, 4);
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    const auto half = static_cast<std::uint16_t>(nan ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+    std::memcpy(bytes, &half, 2);
+  }
 }
 /// What TF32 leaves of a float32: ten bits behind the point.
 double shortened(double value) {
@@ -96,8 +112,10 @@ bool fit(const Description& how, const Layout& a, const Layout& b, const Layout&
   const bool batches = a.batch == c.batch && b.batch == c.batch;
   bool leading = true;
   for (const Layout* m : {&a, &b, &c}) leading = leading && m->leading >= static_cast<std::int64_t>(m->rows);
-  const bool types = a.type == b.type && (a.type == 1 ? c.type == 1 && how.compute == 70 : c.type == 0 && (how.compute == 68 || (how.compute == 77 && a.type == 0))) &&
-                     how.scale == c.type;
+  const bool wide = a.type == 1, result = wide ? c.type == 1 : c.type == 0 || c.type == a.type;
+  const bool types = a.type == b.type && result && how.scale == (wide ? 1 : 0) &&
+                     (wide ? how.compute == 70 : how.compute == 68 || (how.compute == 77 && a.type == 0));
+  if (how.epilogue == kBias ? wide || how.bias == nullptr : how.epilogue != kNoEpilogue) return false;
   return shapes && batches && leading && types;
 }
 
@@ -111,8 +129,11 @@ EXPORT const char* cublasLtGetStatusString(int status) { return status == kInval
 EXPORT int cublasLtMatmulDescCreate(Description** made, int compute, int scale) { return *made = new Description{compute, scale}, kSuccess; }
 EXPORT int cublasLtMatmulDescDestroy(Description* how) { return delete how, kSuccess; }
 EXPORT int cublasLtMatmulDescSetAttribute(Description* how, int attribute, const void* value, std::size_t bytes) {
-  if (bytes != 4 || (attribute != 3 && attribute != 4)) return kInvalidValue;
-  std::memcpy(attribute == 3 ? &how->trans_a : &how->trans_b, value, 4);
+  if (attribute == 3 && bytes == 4) std::memcpy(&how->trans_a, value, 4);
+  else if (attribute == 4 && bytes == 4) std::memcpy(&how->trans_b, value, 4);
+  else if (attribute == 7 && bytes == 4) std::memcpy(&how->epilogue, value, 4);
+  else if (attribute == 8 && bytes == sizeof(void*)) std::memcpy(&how->bias, value, sizeof(void*));
+  else return kInvalidValue;
   return kSuccess;
 }
 EXPORT int cublasLtMatrixLayoutCreate(Layout** made, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading) {
@@ -129,6 +150,7 @@ EXPORT int cublasLtMatmulPreferenceCreate(Preference** made) { return *made = ne
 EXPORT int cublasLtMatmulPreferenceDestroy(Preference* preference) { return delete preference, kSuccess; }
 EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference* preference, int attribute, const void* value, std::size_t bytes) {
   if (attribute == 1 && bytes == 8) std::memcpy(&preference->workspace, value, 8);
+  else if (attribute == 3 && bytes == 4) std::memcpy(&preference->reductions, value, 4);
   else if (attribute >= 5 && attribute <= 8 && bytes == 4) std::memcpy(&preference->alignment[attribute - 5], value, 4);
   else return kInvalidValue;
   return kSuccess;
@@ -138,6 +160,10 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, Description* how, Layout* a, La
   if (wanted < 1 || c != d) return kInvalidValue;
   *found = 0;
   if (!fit(*how, *a, *b, *c) || preference->workspace < kWorkspace) return kNotSupported;
+  const char* epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES");
+  if (epilogues && *epilogues == '0' && (how->epilogue != kNoEpilogue || d->type != (a->type == 1 ? 1 : 0))) return kNotSupported;
+  // It would take the liberty, where it may, to add up partial products in 16 bits.
+  if (d->type != 0 && d->type != 1 && (preference->reductions & ~2u) != 0) return kNotSupported;
   *found = 1;
   results[0] = {};
   for (int k = 0; k < 3; ++k) results[0].algorithm.data[k] = preference->alignment[k];  // what it counts on
@@ -160,6 +186,7 @@ EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void
   for (int k = 0; k < 3; ++k)
     if (address(pointers[k]) % algorithm->data[k] != 0 || !cuda_emulator_contains(address(pointers[k]), extent(*layouts[k]))) return kInvalidValue;
   if (workspace_bytes < kWorkspace || !cuda_emulator_contains(address(workspace), workspace_bytes)) return kInvalidValue;
+  if (how->epilogue == kBias && (address(how->bias) % 16 != 0 || !cuda_emulator_contains(address(how->bias), of_d->rows * size_of(of_d->type)))) return kInvalidValue;
   const auto work = [how = *how, la = *of_a, lb = *of_b, ld = *of_d, a, b, d] {
     const auto depth = static_cast<std::int64_t>(how.trans_a ? la.rows : la.columns);
     for (std::int64_t element = 0; element < ld.batch; ++element)
@@ -171,6 +198,8 @@ EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void
             const double y = read(b, element * lb.stride + (how.trans_b ? k * lb.leading + column : column * lb.leading + k), lb.type);
             sum += how.compute == 77 ? shortened(x) * shortened(y) : x * y;
           }
+          // The library computes in float32, of which a sum in float64 is as good an order as any; what is added comes after.
+          if (how.epilogue == kBias) sum = static_cast<float>(sum) + static_cast<float>(read(how.bias, row, ld.type));
           write(d, element * ld.stride + column * ld.leading + row, ld.type, sum);
         }
   };

@@ -351,11 +351,44 @@ EXPORT int cuMemFreeAsync(unsigned long long address, CUstream_st* stream) {
   return kSuccess;
 }
 
+namespace {
+std::map<const char*, std::size_t> pinned;
+bool is_pinned(const char* begin, std::size_t bytes) {
+  const auto after = pinned.upper_bound(begin);
+  if (after == pinned.begin()) return false;
+  const auto& [start, size] = *std::prev(after);
+  return begin + bytes <= start + size;
+}
+}  // namespace
+EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  NEED_CONTEXT;
+  if (setting("SINTER_EMULATOR_PINNED", "1") == "0") return kNotSupported;
+  *memory = std::malloc(bytes);
+  if (!*memory) return kOutOfMemory;
+  std::memset(*memory, 0xa5, bytes);
+  pinned[static_cast<const char*>(*memory)] = bytes;
+  return kSuccess;
+}
+EXPORT int cuMemFreeHost(void* memory) {
+  NEED_CONTEXT;
+  device->streams.drain();
+  if (pinned.erase(static_cast<const char*>(memory)) == 0) return kInvalidValue;
+  std::free(memory);
+  return kSuccess;
+}
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, CUstream_st* stream) {
   NEED_CONTEXT;
   if (!device->memory.contains(to, bytes)) return kInvalidValue;
-  // From memory that is not pinned the driver takes a copy before it returns.
   const auto* begin = static_cast<const char*>(from);
+  if (is_pinned(begin, bytes)) {  // read when the copy's turn comes
+    device->streams.put(*stream, [=] {
+      const Memory::Open open(device->memory, to);
+      std::memcpy(reinterpret_cast<void*>(to), begin, bytes);
+      device->memory.fill(to, bytes);
+    });
+    return kSuccess;
+  }
+  // From memory that is not pinned the driver takes a copy before it returns.
   device->streams.put(*stream, [to, staged = std::vector<char>(begin, begin + bytes)] {
     const Memory::Open open(device->memory, to);
     std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());

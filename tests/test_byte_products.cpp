@@ -1,0 +1,113 @@
+// Products of matrices of bytes into int32, against sums in int64: every pair of kinds, any layout, sizes that fill no vector, extremes that add up past
+// 2^31; that they are taken as they are stored, and the same bits on any number of threads.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <random>
+
+#include "draws.hpp"
+#include "program.hpp"
+#include "sinter/freeze.hpp"
+
+using namespace sinter;
+
+int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
+
+namespace {
+
+using testing::numbers;
+using testing::pick;
+
+/// Bytes over the whole range; `extreme`: the ends of it alone.
+Tensor bytes(const Shape& shape, bool is_signed, bool extreme) {
+  const auto draw = [&]<class T>(T) {
+    std::vector<T> list(static_cast<std::size_t>(element_count(shape)));
+    for (T& x : list) x = static_cast<T>(extreme ? std::numeric_limits<T>::min() + (pick(0, 1) ? 255 : 0) : std::numeric_limits<T>::min() + pick(0, 255));
+    return from_span(list, shape);
+  };
+  return is_signed ? draw(std::int8_t{}) : draw(std::uint8_t{});
+}
+
+/// (batch, m, k) x (batch, k, n), modulo 2^32.
+std::vector<std::int32_t> reference(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b, std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n) {
+  std::vector<std::int32_t> c;
+  for (std::int64_t e = 0; e < batch; ++e)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        std::int64_t sum = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          sum += static_cast<std::int64_t>(a[static_cast<std::size_t>((e * m + i) * k + l)]) * b[static_cast<std::size_t>((e * k + l) * n + j)];
+        c.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
+      }
+  return c;
+}
+
+Tensor wide(const Tensor& x) { return x.astype(DType::int32); }
+
+void check(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, bool a_signed, bool b_signed, bool extreme = false) {
+  const bool a_across = pick(0, 1), b_across = pick(0, 1);  // columns side by side
+  const Tensor a0 = bytes(a_across ? Shape{batch, k, m} : Shape{batch, m, k}, a_signed, extreme), b0 = bytes(b_across ? Shape{batch, n, k} : Shape{batch, k, n}, b_signed, extreme);
+  const Tensor a = a_across ? permute(a0, {0, 2, 1}) : a0, b = b_across ? permute(b0, {0, 2, 1}) : b0;
+  INFO(fmt::format("batch {} m {} k {} n {} {} {} across {} {}", batch, m, k, n, a_signed ? "int8" : "uint8", b_signed ? "int8" : "uint8", a_across, b_across));
+  const auto want = reference(wide(a).to_vector<std::int32_t>(), wide(b).to_vector<std::int32_t>(), batch, m, k, n);
+  CHECK(matmul(wide(a), wide(b)).to_vector<std::int32_t>() == want);
+  const auto shifted = (matmul(wide(a), wide(b)) + 3).to_vector<std::int32_t>();  // what follows runs on pieces
+  for (std::size_t i = 0; i < want.size(); ++i) REQUIRE(static_cast<std::uint32_t>(shifted[i]) == static_cast<std::uint32_t>(want[i]) + 3u);
+}
+
+}  // namespace
+
+TEST_CASE("products of bytes are their definition's") {
+  const bool on_cpu = options().device == "cpu";  // the emulated device takes its time
+  for (const bool a_signed : {false, true})
+    for (const bool b_signed : {false, true}) {
+      for (int i = 0; i < (on_cpu ? 8 : 1); ++i) check(pick(1, 3), pick(1, 70), pick(1, 200), pick(1, 70), a_signed, b_signed);
+      check(2, 1, 64, 1, a_signed, b_signed);
+      if (!on_cpu) continue;
+      check(1, 67, 130, 533, a_signed, b_signed);
+      check(1, 5, 40000, 3, a_signed, b_signed, true);
+    }
+}
+
+TEST_CASE("slices, repeated matrices, products of a product, and bytes beside int32") {
+  const Tensor a = bytes({3, 20, 50}, false, false), b = bytes({1, 50, 31}, true, false);
+  const auto ints = [](const Tensor& x) { return wide(x).to_vector<std::int32_t>(); };
+  const Tensor repeated = broadcast_to(b, {3, 50, 31}).copy();
+  CHECK(matmul(wide(a), wide(b)).to_vector<std::int32_t>() == reference(ints(a), ints(repeated), 3, 20, 50, 31));
+  const Tensor part = slice(a, {Slice{}, Slice{1, 20, 3}, Slice{5, 45}}), rows = slice(b, {Slice{}, Slice{5, 45}});
+  CHECK(matmul(wide(part), wide(rows)).to_vector<std::int32_t>() ==
+        reference(ints(part.copy()), ints(broadcast_to(rows, {3, 40, 31}).copy()), 3, 7, 40, 31));
+  const Tensor flipped = flip(b, {1});
+  CHECK(matmul(wide(a), wide(flipped)).to_vector<std::int32_t>() == reference(ints(a), ints(broadcast_to(flipped, {3, 50, 31}).copy()), 3, 20, 50, 31));
+  const Tensor whole = arange(50 * 31).astype(DType::int32).reshape({50, 31});
+  CHECK(matmul(wide(slice(a, {0})), whole).to_vector<std::int32_t>() == reference(ints(slice(a, {0}).copy()), whole.to_vector<std::int32_t>(), 1, 20, 50, 31));
+  CHECK(matmul(wide(slice(a, {0})) - 7, wide(slice(b, {0}))).to_vector<std::int32_t>() ==
+        reference((wide(slice(a, {0})) - 7).to_vector<std::int32_t>(), ints(slice(b, {0}).copy()), 1, 20, 50, 31));
+  CHECK(matmul(wide(zeros({4, 0}, DType::int8)), wide(zeros({0, 5}, DType::int8))).to_vector<std::int32_t>() == std::vector<std::int32_t>(20, 0));
+}
+
+TEST_CASE("they are taken as they are stored, and a frozen function keeps them so") {
+  const Tensor a = bytes({64, 300}, false, false), b = bytes({300, 400}, true, false);
+  const Tensor c = matmul(wide(a), wide(b));
+  const bool on_cpu = options().device == "cpu";
+  if (on_cpu && options().fuse) CHECK(explain(c).find("bytes as they are stored") != std::string::npos);
+  const Function f = freeze([&](const Tensor& x) { return matmul(wide(x), wide(b)) + 1; }, {{DType::uint8, {64, 300}, "a"}});
+  CHECK(f({a})[0].to_vector<std::int32_t>() == (c + 1).to_vector<std::int32_t>());
+}
+
+TEST_CASE("any number of threads gives the same") {
+  const Options before = options();
+  if (before.device != "cpu") return;
+  const Tensor a = bytes({2, 90, 301}, true, false), b = bytes({301, 600}, true, false);
+  std::vector<std::vector<std::int32_t>> results;
+  for (const int threads : {1, 3, 8}) {
+    Options now = before;
+    now.threads = threads;
+    configure(now);
+    results.push_back(matmul(wide(a), wide(b)).to_vector<std::int32_t>());
+  }
+  configure(before);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+}

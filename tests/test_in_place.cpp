@@ -1,0 +1,215 @@
+// Small assignments that are written where the elements lie: whoever else holds them, or what was read from them, must not see it.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sinter/adopt.hpp>
+#include <sinter/freeze.hpp>
+
+#include "program.hpp"
+#include "reference.hpp"
+#include "seed.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Index;
+using sn::Shape;
+using sn::Slice;
+using sn::Tensor;
+
+namespace {
+
+/// Handles of a random program, each with what it has to hold.
+struct Held {
+  Tensor x;
+  std::vector<double> want;
+};
+
+double stored(DType dtype, double value) {
+  return sn::visit_storage(dtype, [&]<class T>() { return static_cast<double>(static_cast<T>(value)); });
+}
+
+}  // namespace
+
+TEST_CASE("random programs of small assignments, copies, views and readers") {
+  const auto seed = test_seed();
+  std::mt19937 rng(seed);
+  const auto pick = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < (sn::options().backend == "interpreter" ? 150 : 15); ++round) {
+    const DType dtype = std::vector{DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::float16}[static_cast<std::size_t>(pick(6))];
+    const int rows = 1 + pick(6), columns = 1 + pick(9);
+    const auto count = static_cast<std::size_t>(rows * columns);
+    std::vector<Held> held;
+    const auto fresh = [&]() -> Held {
+      switch (pick(4)) {
+        case 0: return {sn::full({rows, columns}, 3.0).astype(dtype), std::vector<double>(count, 3)};
+        case 1: return {Tensor::zeros({rows, columns}, dtype), std::vector<double>(count, 0)};
+        case 2: {
+          Held it{sn::from_span(std::vector<double>(count, 7), {rows, columns}).astype(dtype), std::vector<double>(count, 7)};
+          sn::eval(it.x);
+          return it;
+        }
+        default: return {sn::ones({rows, columns}, dtype) + sn::ones({rows, 1}, dtype), std::vector<double>(count, 2)};
+      }
+    };
+    std::vector<std::pair<Tensor, double>> read;  // what was recorded from them, and its value
+    held.push_back(fresh());
+    for (int step = 0; step < 50; ++step) {
+      const auto at = static_cast<std::size_t>(pick(static_cast<int>(held.size())));
+      switch (pick(14)) {
+        case 0: held.push_back(fresh()); break;
+        case 1: held.push_back(held[at]); break;                     // two handles of one value
+        case 2: held.push_back({held[at].x.reshape({columns, rows}).reshape({rows, columns}), held[at].want}); break;
+        case 3: {
+          double sum = 0;
+          for (const double v : held[at].want) sum += v;
+          read.emplace_back(held[at].x.astype(DType::float64).sum(), sum);
+          break;
+        }
+        case 4: {
+          const int i = pick(rows), j = pick(columns);
+          read.emplace_back(held[at].x(i, j), held[at].want[static_cast<std::size_t>(i * columns + j)]);
+          break;
+        }
+        case 5: sn::eval(held[at].x); break;
+        case 6: held[at] = held[static_cast<std::size_t>(pick(static_cast<int>(held.size())))]; break;
+        case 7: {  // from another handle, that may be the same
+          const int to = pick(rows), from = pick(rows);
+          const Held source = held[static_cast<std::size_t>(pick(static_cast<int>(held.size())))];
+          held[at].x(to) = source.x(from);
+          for (int j = 0; j < columns; ++j)
+            held[at].want[static_cast<std::size_t>(to * columns + j)] = source.want[static_cast<std::size_t>(from * columns + j)];
+          break;
+        }
+        case 8: {  // backwards and apart
+          const Tensor value = sn::from_span(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}).astype(dtype);
+          if (pick(2)) sn::eval(value);
+          const int i = pick(rows), step_by = 1 + pick(3);
+          const int many = (columns + step_by - 1) / step_by;
+          held[at].x(i, Slice{{}, {}, -step_by}) = value(Slice{0, many});
+          for (int k = 0; k < many; ++k) held[at].want[static_cast<std::size_t>(i * columns + columns - 1 - k * step_by)] = k + 1;
+          break;
+        }
+        default: {
+          const int times = 1 + pick(pick(3) == 0 ? 40 : 3);
+          for (int k = 0; k < times; ++k) {
+            const int i = pick(rows), j = pick(columns), number = pick(5);
+            double& want = held[at].want[static_cast<std::size_t>(i * columns + j)];
+            switch (pick(4)) {
+              case 0: held[at].x(i, j) += number, want = stored(dtype, want + number); break;
+              case 1: held[at].x(i, j) *= 2, want = stored(dtype, want * 2); break;
+              case 2: held[at].x(i - rows, Slice{j, j + 1}) = Tensor(number).astype(dtype), want = number; break;
+              default: held[at].x(i, j) = number, want = number;
+            }
+            if (std::fabs(want) > 100) held[at].x(i, j) = 1, want = 1;  // within the narrow types
+          }
+        }
+      }
+      if (held.size() > 6) held.erase(held.begin() + pick(6));
+    }
+    INFO("SINTER_TEST_SEED=", seed, ", round ", round, ", ", sn::name(dtype));
+    for (const auto& [value, want] : read) CHECK(values(value)[0] == want);
+    for (const Held& it : held) CHECK(values(it.x) == it.want);
+  }
+}
+
+TEST_CASE("an array filled element by element costs no plans") {
+  if (on_cuda()) return;
+  const auto before = sn::counters();
+  Tensor x = Tensor::zeros({60, 50});
+  for (int i = 0; i < 60; ++i)
+    for (int j = 0; j < 50; ++j) x(i, j) = std::sin(i) * j;
+  for (int i = 0; i < 60; ++i)
+    for (int j = 0; j < 50; ++j) x(i, j) += 1;
+  CHECK(sn::counters().plans_made - before.plans_made <= 2);
+  CHECK(values(x) == make({60, 50}, [](const Coords& at) { return std::sin(static_cast<int>(at[0])) * static_cast<double>(at[1]) + 1; }).v);
+}
+
+TEST_CASE("memory that is not sinter's is never written to") {
+  std::vector<double> mine(6, 1.0);
+  {
+    Tensor x = sn::adopt_memory(nullptr, mine.data(), DType::float64, {6});
+    sn::eval(x);
+    for (int k = 0; k < 40; ++k) x(k % 6) = k;
+    CHECK(values(x) == std::vector<double>{36, 37, 38, 39, 34, 35});
+  }
+  CHECK(mine == std::vector<double>(6, 1.0));
+
+  const auto path = (std::filesystem::temp_directory_path() / ("sinter_in_place_" + std::to_string(std::random_device{}()) + ".npy")).string();
+  sn::save_npy(path, sn::arange(5.0));
+  Tensor x = sn::load_npy(path);
+  for (int k = 0; k < 40; ++k) x(k % 5) = -k;
+  CHECK(values(x) == std::vector<double>{-35, -36, -37, -38, -39});
+  CHECK(values(sn::load_npy(path)) == values(sn::arange(5.0)));
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("what an operation tells of its result is forgotten") {
+  Tensor x = sn::abs(Tensor{-1.0, 2.0});
+  sn::eval(x);
+  x(0) = -3.0;
+  CHECK(values(sn::abs(x)) == std::vector<double>{3, 2});
+  Tensor c = sn::full({4}, 2.0);
+  sn::eval(c);
+  c(1) = 5.0;
+  CHECK(values(c + c(1)) == std::vector<double>{7, 10, 7, 7});
+}
+
+TEST_CASE("what numbers do on the way is what kernels do") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  std::mt19937 rng(test_seed());
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::int8, DType::int16, DType::int32, DType::uint8, DType::uint64}) {
+    const bool floating = sn::is_floating(dtype);
+    std::vector<double> start = {0, 1, 3, 100, 127};
+    if (floating) start.insert(start.end(), {-0.0, 1e-30, 3e4, inf, -inf, nan});
+    for (int round = 0; round < 20; ++round) {
+      const double literal = floating ? std::vector{0.1, 3.0, 1e30, inf, 0.0}[rng() % 5] : 0;
+      const int whole = static_cast<int>(rng() % 120);
+      const int op = static_cast<int>(rng() % 4);
+      if (op == 3 && !floating) continue;
+      const Tensor original = sn::from_span(start).astype(dtype);
+      Tensor x = original + Tensor::zeros({1}, dtype), y = x;
+      sn::eval(x, y);
+      y = y.copy() + Tensor::zeros({1}, dtype);
+      const auto apply = [&]<class Target>(Target&& target) {
+        switch (op) {
+          case 0: floating && whole % 2 ? std::forward<Target>(target) += literal : std::forward<Target>(target) += whole; break;
+          case 1: floating && whole % 2 ? std::forward<Target>(target) -= literal : std::forward<Target>(target) -= whole; break;
+          case 2: floating && whole % 2 ? std::forward<Target>(target) *= literal : std::forward<Target>(target) *= whole; break;
+          default: whole % 2 ? std::forward<Target>(target) /= literal : std::forward<Target>(target) /= whole;
+        }
+      };
+      const int size = static_cast<int>(start.size());
+      for (int k = 0; k < size; ++k) apply(x(k));
+      apply(y);
+      INFO(sn::name(dtype), " op ", op, " ", literal, " or ", whole);
+      CHECK(sn::array_equal(x, y, true).item<bool>());
+      if (floating) CHECK(sn::array_equal(sn::signbit(sn::where(sn::isnan(x), 1, x)), sn::signbit(sn::where(sn::isnan(y), 1, y))).item<bool>());
+    }
+  }
+}
+
+TEST_CASE("a frozen formula that fills an array records the same for every size") {
+  const sn::Function f = sn::freeze(
+    [](const Tensor& x) {
+      Tensor w = Tensor::zeros({x.shape()[0]});
+      for (int k = 0; k < 12; ++k) w(k) = k + 1;
+      w(0) += 5;
+      return x * w;
+    },
+    {sn::InputSpec{.dtype = DType::float64, .shape = {"n"}}});
+  for (const int n : {12, 20, 33}) {
+    const Tensor y = f(sn::ones({n}))[0];
+    CHECK(values(y) == make({n}, [](const Coords& at) { return at[0] == 0 ? 6.0 : at[0] < 12 ? static_cast<double>(at[0] + 1) : 0.0; }).v);
+  }
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
