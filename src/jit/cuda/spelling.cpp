@@ -427,13 +427,14 @@ std::string Helpers::divisor_type(DType dtype) {
 }
 
 // With the reciprocal r of a divisor b known, a quotient is q = a r put right by what it leaves of a, (a - b q) r: as division, but for the
-// last bit of results below the normal numbers (and 1.5 ULP where a itself is one of those). Both are scaled so that r is neither 0 nor
-// infinite unless b is; b is made positive, so that a rest of 0 keeps the sign of a 0. Of infinities and NaNs q is right as it is.
+// last bit of results below the normal numbers (and 1.5 ULP where a is so small that what is left of it is not exact: below 2^-100, or
+// 2^-970). Both are scaled so that r is neither 0, infinite nor below the normal numbers unless b is; no sooner, since a smaller a leaves
+// less that is exact. b is made positive, so that a rest of 0 keeps the sign of a 0. Of infinities and NaNs q is right as it is.
 std::string Helpers::divisor_text(DType t) const {
   const bool single = t == DType::float32;
   return fmt::format(R"(struct sn_divisor_{0} {{ {1} scale, value, reciprocal; }};
 __device__ __forceinline__ sn_divisor_{0} sn_make_divisor({1} b) {{
-  const {1} size = fabs{2}(b), scale = copysign{2}(size < {3} ? {4} : size > {4} ? {3} : 1, b), value = b * scale;
+  const {1} size = fabs{2}(b), scale = copysign{2}(size < {3} ? {4} : size > {7} ? {3} : 1, b), value = b * scale;
   {6}
 }}
 __device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
@@ -444,7 +445,8 @@ __device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
                      name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
                      // Without the branch for what division has to look at, and a value here is not.
                      single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
-                            : "return {scale, value, 1 / value};");
+                            : "return {scale, value, 1 / value};",
+                     single ? "0x1p+125f" : "0x1p+1021");
 }
 
 std::string Helpers::text() const {
