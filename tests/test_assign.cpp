@@ -11,6 +11,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -79,7 +80,7 @@ Ref with_part(Ref x, const Selected& s, const std::vector<double>& value) {
 }  // namespace
 
 TEST_CASE("any part of any view, by a tensor, a broadcast one and a number") {
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(fresh_seed());
   for (int round = 0; round < (on_cuda() ? 30 : 200); ++round) {
     const DType dtype = kTypes[rng() % kTypes.size()];
     const double low = is_unsigned(dtype) || is_bool(dtype) ? 0 : -50, high = is_bool(dtype) ? 1 : 50;
@@ -146,7 +147,7 @@ TEST_CASE("what was read before stays, and a named part is a handle of its own")
 }
 
 TEST_CASE("masks") {
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 20; ++round) {
     auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float32, -2, 2));
     if (ref.shape.empty() || ref.v.empty()) continue;
@@ -178,7 +179,7 @@ TEST_CASE("masks") {
 }
 
 TEST_CASE("masks with one operand for each element they choose") {
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 12; ++round) {
     const auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float64, -2, 2));
     const double least = round % 4 == 0 ? 3 : -1 + 0.5 * (round % 4);  // of round 0 none
@@ -237,7 +238,7 @@ TEST_CASE("types and shapes that do not fit") {
 }
 
 TEST_CASE("many assignments: rows, columns, elements, over one another; linear in their number") {
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(fresh_seed());
   const int n = on_cuda() ? 60 : 1000;
   Tensor rows = Tensor::zeros({n, 7}, DType::float32);
   for (int i = 0; i < n; ++i) rows(i) = sn::arange(7.f) * static_cast<float>(i);

@@ -28,6 +28,7 @@
 #include "cache/entry.hpp"
 #include "cache/temporary.hpp"
 #include "host_data_stub.hpp"
+#include "seed.hpp"
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
 
@@ -41,7 +42,6 @@ constexpr std::uint64_t kMega = 1 << 20;
 constexpr uid_t kNobody = 65534;
 
 /// A fresh seed each run; it is shown when a check fails.
-std::uint64_t fresh_seed() { return (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}(); }
 
 struct TemporaryFolder {
   fs::path path;
@@ -197,7 +197,7 @@ void give_to_nobody(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("an entry comes back whole, in this cache and in the next process's") {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   TemporaryFolder folder;
@@ -285,7 +285,7 @@ TEST_CASE("an entry truncated at any length is deleted, and the next store heals
 }
 
 TEST_CASE("a flipped bit anywhere is found") {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   TemporaryFolder folder;
@@ -630,7 +630,7 @@ TEST_CASE("processes and threads racing on the same keys: every load is whole, n
     if (torn || cache.stats().corrupt) return fmt::format("seed {}: {} torn, {} corrupt", seed, torn.load(), cache.stats().corrupt);
     return found > 0 ? "" : "found nothing";
   };
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = sinter::testing::fresh_seed();
   // Both are forked while this process has one thread: a child that starts threads may have no others behind it.
   const Child children[] = {start_child([&] { return hammer(seed); }), start_child([&] { return hammer(seed + 100); })};
   for (const Child& child : children) CHECK(finish(child) == "");

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "seed.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
 
@@ -92,7 +93,6 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-std::uint64_t fresh_seed() { return (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}(); }
 
 /// softmax(gelu(x*s + b), axis=-1) in float64.
 std::vector<double> reference_chain(const std::vector<float>& x, const std::vector<float>& s, double b) {
@@ -149,7 +149,7 @@ TEST_CASE("eval prints as NumPy prints") {
 
 TEST_CASE("eval computes files, on every backend, fused and not, as float64 does") {
   const Sandbox box;
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   const std::vector<float> x = random_floats(64 * 96, seed), s = random_floats(96, seed + 1);
   box.save("x.npy", from_pointer(x.data(), {64, 96}));

@@ -12,6 +12,7 @@
 
 #include "cuda_fixture.hpp"
 #include "cuda_nests.hpp"
+#include "seed.hpp"
 #include "device/cuda/driver.hpp"
 
 using namespace sinter;
@@ -95,7 +96,7 @@ constexpr const char* kBarrier = "__syncthreads();\n    float";  // between the 
 }  // namespace
 
 TEST_CASE("what the host gives is read before an upload returns, however long the copies wait; what it asks for has arrived") {
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(sinter::testing::fresh_seed());
   const auto drawn = [&](std::size_t bytes) {
     std::vector<unsigned char> all(bytes);
     for (unsigned char& byte : all) byte = static_cast<unsigned char>(random());

@@ -8,6 +8,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "seed.hpp"
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
 static_assert(sizeof(DLTensor) == sizeof(sinter::dlpack::View) && offsetof(DLTensor, strides) == offsetof(sinter::dlpack::View, strides));
@@ -23,7 +24,7 @@ using sn::Tensor;
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{fresh_seed()};
 
 bool equal(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape() && values(a) == values(b); }
 

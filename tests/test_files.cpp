@@ -14,6 +14,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -55,7 +56,7 @@ std::string refused(const std::string& path) {
 
 TEST_CASE("safetensors: every type there and back, and a file by the letter of the format") {
   const File file;
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(fresh_seed());
   sn::NamedTensors tensors;
   for (int i = 0; i < sn::kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
@@ -118,7 +119,7 @@ TEST_CASE("safetensors that are broken say how, where and at which line") {
 
 TEST_CASE(".npy files used in place") {
   const File file;
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(fresh_seed());
   const auto [x, ref] = random(rng, {30, 40}, DType::float32, -2, 2);
   sn::save_npy(file.path, x);
   {

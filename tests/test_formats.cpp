@@ -19,6 +19,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -28,7 +29,7 @@ using sn::Tensor;
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{fresh_seed()};
 
 /// A name of its own for each test program that runs; the file goes with it.
 struct File {

@@ -10,6 +10,7 @@
 #include "functions.hpp"
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/fft.hpp"
@@ -424,9 +425,9 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   unfused.fuse = false;
   sn::Options twin = mine;  // the CPU's other executor
   twin.backend = mine.backend == "llvm" ? "interpreter" : "llvm";
-  const char* fixed = std::getenv("SINTER_TEST_SEED");
+  const bool fixed = std::getenv("SINTER_TEST_SEED");
   const char* rounds = std::getenv("SINTER_FUZZ_ROUNDS");
-  const std::uint32_t first = fixed ? static_cast<std::uint32_t>(std::strtoul(fixed, nullptr, 10)) : std::random_device{}();
+  const std::uint32_t first = sinter::testing::test_seed();
   const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_cuda() ? 3 : 25;
   const std::uint64_t compiled = sn::counters().kernels_launched, interpreted = sn::counters().fallbacks;
   sn::eval(sn::ones({3}) + sn::arange(3));

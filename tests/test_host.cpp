@@ -18,6 +18,7 @@
 #include "device/host/threads.hpp"
 #include "host_data_stub.hpp"
 #include "nest_builder.hpp"
+#include "seed.hpp"
 #include "sinter/errors.hpp"
 
 using namespace sinter;
@@ -26,7 +27,6 @@ using testing::Op;
 
 namespace {
 
-std::uint64_t fresh_seed() { return std::random_device{}(); }
 
 template <class T>
 std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
@@ -152,7 +152,7 @@ TEST_CASE("a buffer becomes host memory without a copy") {
 }
 
 TEST_CASE("partition: every point once, cuts at multiples of the unit") {
-  std::mt19937_64 random(fresh_seed());
+  std::mt19937_64 random(sinter::testing::fresh_seed());
   for (int round = 0; round < 300; ++round) {
     const std::int64_t outer = random() % 50, inner = random() % 2 ? random() % 100 : random() % 100'000;
     const int threads = 1 + static_cast<int>(random() % 16);
@@ -193,7 +193,7 @@ TEST_CASE("a launch gives the same bits on any number of threads") {
   for (bool lanes_are_rows : {true, false})
     for (std::int64_t points : {1, 3, 1025, 5000}) {
       const std::int64_t rows = 200'000 / points;
-      const auto seed = fresh_seed();
+      const auto seed = sinter::testing::fresh_seed();
       INFO("points ", points, " seed ", seed);
       const auto nest = sum_rows(points, rows, lanes_are_rows);
       auto in = random_values<float>(points * rows, seed);
@@ -266,7 +266,7 @@ namespace {
 /// Random operands in every layout, with gaps between rows and between matrices, against long double or wrapped sums.
 template <class T>
 void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool a_t, bool b_t, bool shared_b) {
-  const auto seed = fresh_seed();
+  const auto seed = sinter::testing::fresh_seed();
   INFO(name(dtype_of<T>), " ", batch, "x", m, "x", n, "x", k, " transposed ", a_t, b_t, " shared ", shared_b, " seed ", seed);
   const std::int64_t a_leading = (a_t ? m : k) + 3, b_leading = (b_t ? k : n) + 1;
   const std::int64_t a_stride = (a_t ? k : m) * a_leading + 5, b_stride = shared_b ? 0 : (b_t ? n : k) * b_leading + 2;
@@ -333,7 +333,7 @@ TEST_CASE("matmul: every type and layout") {
 }
 
 TEST_CASE("matmul: matrices one below the other, times one matrix, are one") {
-  const auto seed = fresh_seed();
+  const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);
   const std::int64_t n = 40, k = 33;
   const auto b = random_values<float>(k * n, seed + 1);

@@ -15,6 +15,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -23,7 +24,7 @@ using sn::Shape;
 using sn::Tensor;
 
 namespace {
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{fresh_seed()};
 }
 
 TEST_CASE("adopted memory is used where it is, wherever it begins") {

@@ -12,6 +12,7 @@
 
 #include "host_data_stub.hpp"
 #include "nest_builder.hpp"
+#include "seed.hpp"
 
 using namespace sinter;
 using device::Interpreter;
@@ -32,7 +33,6 @@ std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float from 
   for (auto& value : values) value = uniform(random);
   return values;
 }
-std::uint64_t fresh_seed() { return std::random_device{}(); }
 
 std::uint64_t bits_of(double value, DType dtype) {
   std::uint64_t bits = 0;
@@ -94,7 +94,7 @@ jit::LoopNest softmax(std::int64_t points, std::int64_t rows, bool lanes_are_row
 TEST_CASE("pointwise: contiguous, broadcast, strided, backwards and scalar operands, of many sizes") {
   for (std::int64_t columns : {1, 3, 64, 1023, 1024, 1025, 2500}) {
     const std::int64_t rows = 3;
-    const auto seed = fresh_seed();
+    const auto seed = sinter::testing::fresh_seed();
     INFO("columns ", columns, " seed ", seed);
     NestBuilder b({rows, columns});
     b.stage(false);
@@ -153,7 +153,7 @@ TEST_CASE("indices with division and remainder, nested") {
   b.store(b.index_value(flat), flat);
   b.store(b.index_value(b.affine({1, 0})), flat);
 
-  const auto seed = fresh_seed();
+  const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);
   auto in0 = random_values(rows * columns, seed), in1 = random_values(2000, seed + 1), in2 = random_values(100, seed + 2);
   auto in3 = random_values(rows * columns + 5, seed + 3);
@@ -175,7 +175,7 @@ TEST_CASE("softmax keeps its row in persistent buffers, along contiguous rows an
     for (std::int64_t rows : {1, 7, 1023, 1024, 1025, 3000})
       for (std::int64_t points : {1, 5, 1500}) {
         if (rows * points > 200'000) continue;
-        const auto seed = fresh_seed();
+        const auto seed = sinter::testing::fresh_seed();
         INFO("rows ", rows, " points ", points, " lanes are rows ", lanes_are_rows, " seed ", seed);
         const auto nest = softmax(points, rows, lanes_are_rows);
         auto x = random_values(rows * points, seed, -20, 20);
@@ -234,7 +234,7 @@ TEST_CASE("reductions over several row axes, of values that vary along some axes
     b.stage(false);
     for (int value : {mean, repeated, rows_only, variance}) b.store(value, b.affine({points, 1}));
 
-    const auto seed = fresh_seed();
+    const auto seed = sinter::testing::fresh_seed();
     INFO("seed ", seed, " lanes are rows ", lanes_are_rows);
     auto in0 = random_values(2 * points * r0 * r1, seed), in1 = random_values(2 * points, seed + 1), in2 = random_values(r0, seed + 2);
     std::vector<std::vector<float>> out(4, std::vector<float>(2 * points, kPoison));
@@ -254,7 +254,7 @@ TEST_CASE("reductions over several row axes, of values that vary along some axes
 
 TEST_CASE("sums of a million float32 lose little, whichever axis the lanes walk") {
   const std::int64_t n = 1'000'000;
-  const auto seed = fresh_seed();
+  const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);
   auto x = random_values(n, seed, 0, 1);
   double expected = 0;
@@ -313,7 +313,7 @@ TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk")
     for (std::int64_t size : {1, 7, 100})
       for (int layout = 0; layout < 3; ++layout) {
         const std::int64_t chunks = (total + size - 1) / size, columns = 3;
-        const auto seed = fresh_seed();
+        const auto seed = sinter::testing::fresh_seed();
         INFO("total ", total, " size ", size, " layout ", layout, " seed ", seed);
         auto x = random_values(total * columns, seed);
         // 0: lanes walk the row; 1: lanes walk the columns, each chunk a point; 2: lanes walk the chunks themselves
@@ -347,7 +347,7 @@ TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk")
 
 TEST_CASE("a long body uses its tiles again and still computes the same") {
   const std::int64_t n = 1500;
-  const auto seed = fresh_seed();
+  const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);
   std::mt19937_64 random(seed);
   NestBuilder b({n});
@@ -395,7 +395,7 @@ TEST_CASE("an output may be the buffer that an input was read from") {
 TEST_CASE("ranges compute their part alone, and the same bits") {
   for (bool lanes_are_rows : {true, false}) {
     const std::int64_t points = 2300, rows = 40;
-    const auto seed = fresh_seed();
+    const auto seed = sinter::testing::fresh_seed();
     INFO("seed ", seed);
     NestBuilder b({2, points}, {rows}, lanes_are_rows);
     b.stage(true);
@@ -428,7 +428,7 @@ TEST_CASE("sizes and literals are arguments: one interpreter serves them all") {
   b.store(b.op(Op::multiply, {b.load(kF32, b.affine({1})), b.scalar(kF32)}), b.affine({1}));
   const Interpreter interpreter(b.nest);
   for (std::int64_t n : {1, 1023, 4000}) {
-    auto in = random_values(n, fresh_seed());
+    auto in = random_values(n, sinter::testing::fresh_seed());
     std::vector<float> out(in.size(), kPoison);
     std::vector<void*> pointers = {in.data(), out.data()};
     std::vector<std::int64_t> ints = {n};

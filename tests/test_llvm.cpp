@@ -9,6 +9,7 @@
 
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
+#include "seed.hpp"
 
 using namespace sinter;
 using namespace sinter::testing;
@@ -133,7 +134,7 @@ jit::LoopNest simple_nest(std::int64_t n) {
 
 TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
   NEEDS_LLVM
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   const Layout inputs[] = {{200, 1}, {1, 200}, {400, 2}, {-200, -1}, {0, 1}, {1, 0}, {0, 0}, {0, -3}};
@@ -153,7 +154,7 @@ TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
 
 TEST_CASE("indices under division and remainder: a reshape of a transpose") {
   NEEDS_LLVM
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (std::int64_t n : {1, 5, 64, 141}) {
@@ -187,7 +188,7 @@ TEST_CASE("indices under division and remainder: a reshape of a transpose") {
 
 TEST_CASE("transposes go by tiles, whose edges are anywhere") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{1, 1, 1}, {1, 64, 70}, {3, 130, 37}, {2, 63, 16}}) {
     const std::int64_t plane = (b + 1) * (c + 1);
     for (const bool strided_output : {false, true}) {  // out[i, j, k] = in[i, k, j]
@@ -232,7 +233,7 @@ TEST_CASE("index values along lanes") {
 
 TEST_CASE("what one side of a where alone needs is behind a branch where places decide; else it is not") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   for (const bool by_place : {true, false})
     for (const bool nested : {false, true}) {
       const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 300), first = static_cast<std::int64_t>(random() % 300), second = static_cast<std::int64_t>(random() % 300);
@@ -266,7 +267,7 @@ TEST_CASE("what one side of a where alone needs is behind a branch where places 
 
 TEST_CASE("reductions along rows and along columns") {
   NEEDS_LLVM
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (const Lanes lanes : {Lanes::row, Lanes::parallel})
@@ -301,7 +302,7 @@ TEST_CASE("bool reductions: any and all") {
 
 TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows and across them") {
   NEEDS_LLVM
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (const Lanes lanes : {Lanes::row, Lanes::parallel})
@@ -333,7 +334,7 @@ TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows 
 
 TEST_CASE("columns stored along their rows: whole squares turned, and what is left over") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {16, 16}, {70, 35}, {33, 130}}) {
     // out[i, k] = x[k, i] - sum of x[:, i], and the input's own order beside it
     NestBuilder b({m}, {n});
@@ -375,7 +376,7 @@ TEST_CASE("what does not change along the lanes is computed before their loop") 
 
 TEST_CASE("two row axes and two parallel axes") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   const std::int64_t a = 3, b = 5, c = 4, d = 37;  // out[i, j] = sum over k, l of x[i, k, j, l]
   for (const bool row_lanes : {true, false}) {
     NestBuilder builder({a, b}, {c, d}, row_lanes);
@@ -400,7 +401,7 @@ TEST_CASE("two row axes and two parallel axes") {
 
 TEST_CASE("chunks: the last one is short, further ones empty, wherever the lanes walk") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   for (const std::int64_t total : {1, 99, 100, 101, 345}) {
     const std::int64_t chunk = 100, chunks = 5;
     std::vector<double> x(total);
@@ -426,7 +427,7 @@ TEST_CASE("chunks: the last one is short, further ones empty, wherever the lanes
 
 TEST_CASE("an output may take the place of an input") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   const jit::LoopNest nest = simple_nest(777);
   for (const jit::CpuTarget& cpu : cpu_levels()) {
     std::vector<float> x = random_floats(777, random), apart(777);
@@ -440,7 +441,7 @@ TEST_CASE("an output may take the place of an input") {
 
 TEST_CASE("fast_math changes the text and stays close") {
   NEEDS_LLVM
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(fresh_seed());
   jit::LoopNest nest = softmax_nest(4, 100, Lanes::row);
   const std::string accurate = jit::generate_llvm(nest, jit::host_cpu()).text;
   std::vector<float> x = random_floats(600, random), slow(600), fast(600);

@@ -13,6 +13,7 @@
 #include "jit/library.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
+#include "seed.hpp"
 #include "sinter/errors.hpp"
 
 using namespace sinter;
@@ -151,7 +152,7 @@ TEST_CASE("the same source gives the same bytes") {
 
 TEST_CASE("damaged objects are refused, never followed") {
   NEEDS_LLVM
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   const jit::Binary good = llvm_compiler()->compile(jit::generate_llvm(function_nest(Op::sin, DType::float32, 1), jit::host_cpu()));

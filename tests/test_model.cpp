@@ -11,6 +11,7 @@
 #include "mutations.hpp"
 #include "onnx_builder.hpp"
 #include "program.hpp"
+#include "seed.hpp"
 #include "sinter/blocked.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/half.hpp"
@@ -24,7 +25,7 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{sinter::testing::fresh_seed()};
 
 std::vector<float> numbers(std::size_t count, float low = -1, float high = 1) {
   std::vector<float> list(count);
@@ -126,6 +127,18 @@ TEST_CASE("fold_batch_norm: Conv, BatchNormalization, Relu are one convolution a
   const Model model = check_same(m, {random_tensor({2, 3, 8, 8})});
   CHECK(fired(model, "fold_batch_norm") == 1);
   CHECK(model.nodes() == 2);
+}
+
+TEST_CASE("rewrites are left out by name") {
+  File file("without.onnx");
+  const std::string path = conv_block().save(file.path);
+  const Model folded = Model::load(path), apart = Model::load(path, {.without = {"fold_batch_norm", "fold_scale"}});
+  CHECK(folded.nodes() == 1);
+  CHECK(fired(apart, "fold_batch_norm") == 0);
+  CHECK(apart.nodes() == 2);
+  const Tensor x = random_tensor({2, 3, 8, 8});
+  CHECK(max(abs(folded({x})[0] - apart({x})[0])).item<float>() < 2e-5f);
+  CHECK_THROWS_WITH_AS(Model::load(path, {.without = {"fold_batch_norms"}}), doctest::Contains("fold_batch_norm, "), ValueError);
 }
 
 TEST_CASE("fold_batch_norm does not fire where the convolution's own result is wanted") {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "onnx_builder.hpp"
+#include "seed.hpp"
 #include "sinter/model.hpp"
 #include "sinter/sinter.hpp"
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{sinter::testing::fresh_seed()};
 
 std::vector<float> numbers(std::size_t count) {
   std::vector<float> list(count);

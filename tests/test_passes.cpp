@@ -10,6 +10,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -20,7 +21,7 @@ using sn::Tensor;
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{fresh_seed()};
 
 void near(const Tensor& got, const Ref& want, double tolerance, const std::string& what) {
   INFO(what);

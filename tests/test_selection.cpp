@@ -11,6 +11,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -21,7 +22,7 @@ using sn::Tensor;
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{fresh_seed()};
 
 Tensor random_places(std::int64_t count, std::int64_t size, std::vector<std::int64_t>& list, bool negative = true) {
   list.clear();

@@ -8,6 +8,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -17,7 +18,7 @@ using sn::Tensor;
 
 namespace {
 
-std::mt19937 rng{std::random_device{}()};
+std::mt19937 rng{fresh_seed()};
 
 /// Places of the elements in order along an axis; equal ones as they were, NaN last, or all of it backwards.
 Ref places(const Ref& x, std::size_t axis, bool descending = false) {

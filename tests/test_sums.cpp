@@ -7,6 +7,7 @@
 
 #include "program.hpp"
 #include "reference.hpp"
+#include "seed.hpp"
 
 namespace sn = sinter;
 using sn::Shape;
@@ -48,7 +49,7 @@ TEST_CASE("sums over short inner axes and over columns of many rows") {
 }
 
 TEST_CASE("sums over random axes of random views") {
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(sinter::testing::fresh_seed());
   const auto pick = [&](int n) { return static_cast<std::int64_t>(rng() % static_cast<unsigned>(n)); };
   for (int round = 0; round < 40; ++round) {
     const Shape shapes[] = {{70000}, {300, 200}, {40, 30, 50}, {2, 3, 4000}, {9000, 2, 3}, {7, 11, 13, 17}, {0, 5}, {1, 1}};
@@ -81,7 +82,7 @@ TEST_CASE("a sum has the same bits whether what it adds was stored before or is 
       {"var", [](const Tensor& x, std::int64_t axis) { return sn::var(x, axis); }},
       {"cumsum", [](const Tensor& x, std::int64_t axis) { return sn::cumsum(x, axis); }},
   };
-  std::mt19937 rng(std::random_device{}());
+  std::mt19937 rng(sinter::testing::fresh_seed());
   for (const sn::DType dtype : {sn::DType::float32, sn::DType::float64})
     for (const Shape& shape :
          {Shape{1 + static_cast<std::int64_t>(rng() % 2000)}, Shape{1 + static_cast<std::int64_t>(rng() % 100)}, Shape{2000}, Shape{5, 77}, Shape{300, 5}}) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "host_data_stub.hpp"
+#include "seed.hpp"
 #include "sinter/sinter.hpp"
 #include "trace/loops.hpp"
 #include "trace/outline.hpp"
@@ -176,7 +177,7 @@ TEST_CASE("views merge and vanish") {
 }
 
 TEST_CASE("merging random slices equals slicing in steps") {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937 engine(seed);
   const auto random = [&](std::int64_t low, std::int64_t high) {

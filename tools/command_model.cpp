@@ -142,7 +142,7 @@ namespace {
 
 Model load_model(const ModelRequest& request) {
   const DType precision = request.precision.empty() || request.precision == "float32" ? DType::float32 : request.precision == "float16" ? DType::float16 : DType::bfloat16;
-  return Model::load(request.file, {.rewrite = request.rewrite, .precision = precision});
+  return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision});
 }
 
 /// What can be run by names: a model, or its plan.

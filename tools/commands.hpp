@@ -47,6 +47,7 @@ struct ModelRequest {
   std::string out;                 // a folder for NAME.npy of each output; empty: print
   std::string device, backend, fuse, precision;
   std::vector<std::string> sizes;  // NAME=8: what a symbol of the inputs' shapes stands for
+  std::vector<std::string> without;  // rewrites that are left out
   bool random = false;             // inputs that are not given are made up
   bool check = false;              // say what the model is and what is missing; run nothing
   bool explain = false, rewrite = true, profile = false;

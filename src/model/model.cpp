@@ -35,7 +35,7 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location w
   model::Graph graph = model::read_onnx(std::string(path));
   const int nodes = static_cast<int>(graph.nodes.size());
   std::vector<Rewrite> rewrites;
-  if (options.rewrite) rewrites = model::rewrite(graph);
+  if (options.rewrite) rewrites = model::rewrite(graph, options.without);
   auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
   state->nodes_in_file = nodes;
   state->rewrites = std::move(rewrites);

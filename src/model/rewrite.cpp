@@ -1,6 +1,7 @@
 #include "model/rewrite.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -166,12 +167,23 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::vector<Rewrite> rewrite(Graph& graph) {
+std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& without) {
   std::vector<Rewrite> counts;
-  for (const Rule& rule : kRules) counts.push_back({rule.name, rule.what, 0});
+  std::vector<bool> left_out;
+  for (const Rule& rule : kRules) {
+    counts.push_back({rule.name, rule.what, 0});
+    left_out.push_back(std::find(without.begin(), without.end(), rule.name) != without.end());
+  }
+  for (const std::string& name : without) {
+    std::vector<std::string_view> names;
+    for (const Rule& rule : kRules) names.push_back(rule.name);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw ValueError(fmt::format("no rewrite is called '{}'; there are {}", name, fmt::join(names, ", ")));
+  }
   for (bool again = true; again;) {
     again = false;
     for (std::size_t k = 0; k < std::size(kRules); ++k) {
+      if (left_out[k]) continue;
       const int fired = kRules[k].apply(graph);
       counts[k].count += fired;
       again |= fired > 0;

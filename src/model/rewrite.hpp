@@ -6,7 +6,7 @@
 
 namespace sinter::model {
 
-/// Applies all rewrites until none fires, and says how often each did.
-std::vector<Rewrite> rewrite(Graph& graph);
+/// Applies all rewrites but those named in `without` until none fires, and says how often each did. Throws ValueError for a name that none has.
+std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& without = {});
 
 }  // namespace sinter::model
