@@ -101,45 +101,62 @@ bool run(const std::vector<std::string>& command, const fs::path& messages) {
   return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The shared library of a text, compiled unless it already was; empty, with the reason, when it does not compile.
-fs::path compile(const Container& c, std::string* why_not) {
-  const char* compiler = std::getenv("SINTER_EMULATOR_CXX");
-  std::vector<std::string> command{compiler ? compiler : "c++",
-                                   "-std=c++20",
-                                   "-O1",
-                                   "-fPIC",
-                                   "-shared",
-                                   "-nostdlib",
-                                   "-fno-exceptions",
-                                   "-fno-asynchronous-unwind-tables",
-                                   "-fno-strict-aliasing",
-                                   "-ffp-contract=off",
-                                   "-w",
-                                   "-x",
-                                   "c++",
-                                   "-include",
-                                   CUDA_EMULATOR_PRELUDE};
-  if (checks_wanted()) command.insert(command.end(), {"-fsanitize=thread", "-fsanitize=alignment,bounds", "-DCUDA_EMULATOR_CHECKS"});
-  const std::string text = host_source(c);
-  std::string identity = text + read_file(CUDA_EMULATOR_PRELUDE);
-  for (const std::string& word : command) identity += "\n" + word;
+/// The folder of this library, where CMake has put what is compiled with each kernel.
+const fs::path& own_folder() {
+  static const fs::path& folder = *new fs::path([] {
+    Dl_info info{};
+    dladdr(reinterpret_cast<const void*>(&own_folder), &info);
+    return fs::canonical(info.dli_fname).parent_path();
+  }());
+  return folder;
+}
 
+/// What is made of a text by a command, which its file and the output's are added to: kept under a hash of all that it depends on. Empty,
+/// with the compiler's messages, when it does not compile.
+fs::path made(const std::string& text, const std::vector<std::string>& command, const std::vector<std::string>& after, const char* suffix, std::string* messages) {
+  static const std::string& included = *new std::string(read_file(own_folder() / "prelude.hpp") + read_file(own_folder() / "hooks.hpp"));
+  std::string identity = text + included;
+  for (const auto* words : {&command, &after})
+    for (const std::string& word : *words) identity += "\n" + word;
   char name[64];
   std::snprintf(name, sizeof(name), "%016zx%08zx", std::hash<std::string>()(identity), identity.size());
-  const fs::path library = directory() / (std::string(name) + ".so");
-  if (fs::exists(library)) return library;
+  const fs::path kept = directory() / (std::string(name) + suffix);
+  if (fs::exists(kept)) return kept;
 
   static std::atomic<int> number{0};
-  const fs::path draft = directory() / (std::string(name) + "." + std::to_string(getpid()) + "." + std::to_string(number++));
-  const fs::path source = draft.string() + ".cpp", messages = draft.string() + ".log", output = draft.string() + ".so";
+  const std::string draft = (directory() / name).string() + "." + std::to_string(getpid()) + "." + std::to_string(number++);
+  const fs::path source = draft + ".cpp", log = draft + ".log", output = draft + suffix;
   std::ofstream(source, std::ios::binary) << text;
-  command.insert(command.end(), {source.string(), "-o", output.string(), "-lm", "-lc"});
+  std::vector<std::string> whole = command;
+  whole.insert(whole.end(), {"-x", "c++", source.string(), "-o", output.string()});
+  whole.insert(whole.end(), after.begin(), after.end());
+  const bool compiled = run(whole, log);
+  if (compiled) fs::rename(output, kept);
+  else *messages = read_file(log);
   std::error_code ignored;
-  const bool compiled = run(command, messages);
-  if (compiled) fs::rename(output, library);
-  else *why_not = "the host compiler rejects kernel " + c.entry + ":\n" + read_file(messages);
-  for (const fs::path& file : {source, messages, output}) fs::remove(file, ignored);
-  return compiled ? library : fs::path();
+  for (const fs::path& file : {source, log, output}) fs::remove(file, ignored);
+  return compiled ? kept : fs::path();
+}
+
+/// The shared library of a kernel; empty, with the reason, when it does not compile.
+fs::path compile(const Container& c, std::string* why_not) {
+  const char* compiler = std::getenv("SINTER_EMULATOR_CXX");
+  std::vector<std::string> command{compiler ? compiler : "c++", "-std=c++20", "-O1", "-fPIC", "-fno-exceptions", "-fno-asynchronous-unwind-tables", "-w"};
+  // Of the C libraries the mathematics alone, by name: to read what the others hold takes a third of the time of all this.
+  std::vector<std::string> after{"-x", "none", "-l:libm.so.6"};
+  std::string messages;
+  if (checks_wanted()) {
+    std::vector<std::string> of_checks = command;
+    of_checks.insert(of_checks.end(), {"-c", "-fvisibility=hidden", "-I", own_folder().string()});
+    static const std::string& checks = *new std::string(read_file(own_folder() / "checks.cpp"));
+    const fs::path object = made(checks, of_checks, {}, ".o", &messages);
+    command.insert(command.end(), {"-fsanitize=thread", "-fsanitize=alignment,bounds"});
+    after.push_back(object.string());
+  }
+  command.insert(command.end(), {"-shared", "-nostdlib", "-fno-strict-aliasing", "-ffp-contract=off", "-include", (own_folder() / "prelude.hpp").string()});
+  const fs::path library = messages.empty() ? made(host_source(c), command, after, ".so", &messages) : fs::path();
+  if (library.empty()) *why_not = "the host compiler rejects kernel " + c.entry + ":\n" + messages;
+  return library;
 }
 
 }  // namespace
