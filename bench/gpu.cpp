@@ -1,7 +1,11 @@
 // bench_gpu: what a GPU can do (ceilings), and how long the patterns of a file take on it. For bench/gpu_day.sh.
 //
 //   bench_gpu ceilings [--quick] --json FILE
-//   bench_gpu patterns PATTERNS [--quick] [--dtypes f32,bf16,f16] [--only WORDS] --json FILE
+//   bench_gpu patterns PATTERNS [--quick] [--dtypes f32,bf16,f16] [--only WORDS] [--seconds N] --json FILE
+//   bench_gpu profile PATTERNS [--quick] [--dtypes f32,bf16,f16]      one evaluation of each between cuProfilerStart and cuProfilerStop, for ncu
+//
+// What FILE holds already is not timed again, and each pattern is written as soon as it is timed. 4: the seconds are over; 3: the device does not go on
+// in this process, and the last row says why.
 //
 // A pattern is timed from the host: as many evaluations as fill the time are asked for, one after the other, and waited for together; inputs take
 // turns among buffers of more bytes than the GPU's caches hold. So a time holds what the host takes where that is longer, as a program's would.
@@ -11,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -29,6 +34,7 @@ namespace {
 struct Request {
   std::string command, patterns, json, only;
   std::vector<std::string> dtypes{"f32", "bf16", "f16"};
+  double seconds = 1e9;
   bool quick = false;
 };
 
@@ -228,51 +234,72 @@ sn::Tensor contents(const sn::Tensor& like, std::uint64_t key) {
   return x;
 }
 
-nlohmann::json time_pattern(const Pattern& pattern, bool quick) {
-  const auto types = sn::tools::bind_types(pattern.bindings);
-  double in = 0, out = 0;
-  for (const auto& [name, value] : types.names)
-    if (const auto* tensor = value.as<sn::Tensor>()) in += static_cast<double>(sn::element_count(tensor->shape())) * static_cast<double>(sn::itemsize(tensor->dtype()));
-  const double rotating = quick ? 1 : 256e6;  // more than any GPU's caches
-  const auto sets = static_cast<std::size_t>(std::clamp(rotating / in, 1.0, 64.0)) + 1;
-  std::vector<sn::tools::Bindings> inputs(sets, types.names);
-  std::uint64_t key = 0;
-  for (auto& names : inputs)
-    for (auto& [name, value] : names)
-      if (const auto* tensor = value.as<sn::Tensor>()) value.is = contents(*tensor, ++key);
-  std::vector<std::vector<sn::Tensor>> results(sets);
-  const auto once = [&](std::size_t k) {
-    results[k % sets] = sn::tools::evaluate(pattern.expression, inputs[k % sets]).results;
-    sn::eval(results[k % sets]);
-  };
-  const sn::Counters before = sn::counters();
-  once(0);
-  sn::synchronize();
-  const sn::Counters after = sn::counters();
-  for (const sn::Tensor& result : results[0]) out += static_cast<double>(sn::element_count(result.shape())) * static_cast<double>(sn::itemsize(result.dtype()));
+/// A pattern over so many sets of inputs.
+class Evaluated {
+ public:
+  Evaluated(const Pattern& pattern, bool quick) : expression_(pattern.expression) {
+    const auto types = sn::tools::bind_types(pattern.bindings);
+    for (const auto& [name, value] : types.names)
+      if (const auto* tensor = value.as<sn::Tensor>()) bytes_ += static_cast<double>(sn::element_count(tensor->shape())) * static_cast<double>(sn::itemsize(tensor->dtype()));
+    const double rotating = quick ? 1 : 256e6;  // more than any GPU's caches
+    inputs_.assign(static_cast<std::size_t>(std::clamp(rotating / bytes_, 1.0, 64.0)) + 1, types.names);
+    std::uint64_t key = 0;
+    for (auto& names : inputs_)
+      for (auto& [name, value] : names)
+        if (const auto* tensor = value.as<sn::Tensor>()) value.is = contents(*tensor, ++key);
+    results_.resize(sets());
+  }
+  std::size_t sets() const { return inputs_.size(); }
+  /// Of one set's inputs and results.
+  double bytes() const { return bytes_; }
 
-  // Recorded once for each set of inputs, and taken apart from the time: the expression is read as text here, which no program does.
-  const auto timed = [&](std::size_t count) {
+  void once() {
+    results_[0] = record(0);
+    sn::eval(results_[0]);
+    sn::synchronize();
+    if (counted_) return;
+    counted_ = true;
+    for (const sn::Tensor& result : results_[0]) bytes_ += static_cast<double>(sn::element_count(result.shape())) * static_cast<double>(sn::itemsize(result.dtype()));
+  }
+  /// Seconds of each of so many evaluations, one after the other. Recorded once for each set of inputs, and taken apart from the time: the expression is
+  /// read as text here, which no program does.
+  double timed(std::size_t count) {
     std::vector<std::vector<sn::Tensor>> recorded;
-    for (std::size_t k = 0; k < count; ++k) recorded.push_back(sn::tools::evaluate(pattern.expression, inputs[k % sets]).results);
+    for (std::size_t k = 0; k < count; ++k) recorded.push_back(record(k));
     return bench::seconds([&] {
       for (std::size_t k = 0; k < count; ++k) {
         sn::eval(recorded[k]);
-        results[k % sets] = std::move(recorded[k]);
+        results_[k % sets()] = std::move(recorded[k]);
       }
       sn::synchronize();
     }) / static_cast<double>(count);
-  };
-  double first = timed(sets);
-  const auto count = quick ? sets : static_cast<std::size_t>(std::clamp(0.05 / first, 2.0, 2000.0));
+  }
+
+ private:
+  std::vector<sn::Tensor> record(std::size_t k) const { return sn::tools::evaluate(expression_, inputs_[k % sets()]).results; }
+
+  std::string expression_;
+  std::vector<sn::tools::Bindings> inputs_;
+  std::vector<std::vector<sn::Tensor>> results_;
+  double bytes_ = 0;
+  bool counted_ = false;
+};
+
+nlohmann::json time_pattern(const Pattern& pattern, bool quick) {
+  Evaluated evaluated(pattern, quick);
+  const sn::Counters before = sn::counters();
+  evaluated.once();
+  const sn::Counters after = sn::counters();
+  const double first = evaluated.timed(evaluated.sets());
+  const auto count = quick ? evaluated.sets() : static_cast<std::size_t>(std::clamp(0.05 / first, 2.0, 2000.0));
   std::vector<double> times;
-  for (int round = 0; round < (quick ? 1 : 5); ++round) times.push_back(timed(count));
-  return {{"us", 1e6 * bench::least(times)}, {"median us", 1e6 * bench::median(times)}, {"bytes", in + out}, {"kernels", after.kernels_launched - before.kernels_launched},
+  for (int round = 0; round < (quick ? 1 : 5); ++round) times.push_back(evaluated.timed(count));
+  return {{"us", 1e6 * bench::least(times)}, {"median us", 1e6 * bench::median(times)}, {"bytes", evaluated.bytes()}, {"kernels", after.kernels_launched - before.kernels_launched},
           {"library calls", after.library_calls - before.library_calls}, {"fallbacks", after.fallbacks - before.fallbacks}};
 }
 
-nlohmann::json patterns(const Request& request) {
-  nlohmann::json found = nlohmann::json::array();
+/// Each pattern that is asked for, of each type that it has: work(pattern, type) until it says that this is enough.
+template <class Work> void for_each_pattern(const Request& request, Work work) {
   for (const Pattern& pattern : read_patterns(request.patterns)) {
     if (pattern.name.find(request.only) == std::string::npos) continue;
     for (const std::string& dtype : request.dtypes) {
@@ -280,17 +307,64 @@ nlohmann::json patterns(const Request& request) {
       std::string all;
       for (std::string& binding : typed.bindings) all += binding, binding = other_type(binding, dtype, request.quick);
       if (dtype != "f32" && all.find("f32") == std::string::npos) continue;
-      nlohmann::json row = {{"name", pattern.name}, {"dtype", dtype}};
-      try {
-        row.update(time_pattern(typed, request.quick));
-      } catch (const sn::Error& error) {
-        row["error"] = error.what();
-      }
-      fmt::print(stderr, "{} {}: {}\n", pattern.name, dtype, row.contains("error") ? row["error"].get<std::string>() : fmt::format("{:.1f} us", row["us"].get<double>()));
-      found.push_back(std::move(row));
+      if (!work(typed, dtype)) return;
     }
   }
-  return found;
+}
+
+/// Whether the GPU still does anything for this process: after some faults it does not.
+bool device_works() {
+  try {
+    const sn::Tensor x = sn::full({1}, 1.f) + 1.f;
+    sn::eval(x);
+    sn::synchronize();
+    return true;
+  } catch (const sn::Error&) {
+    return false;
+  }
+}
+
+int patterns(const Request& request) {
+  nlohmann::json found = nlohmann::json::array();
+  if (std::ifstream before(request.json); before) before >> found;
+  const auto known = [&](const std::string& name, const std::string& dtype) {
+    return std::any_of(found.begin(), found.end(), [&](const auto& row) { return row["name"] == name && row["dtype"] == dtype; });
+  };
+  int status = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for_each_pattern(request, [&](const Pattern& pattern, const std::string& dtype) {
+    if (known(pattern.name, dtype)) return true;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > request.seconds) return status = 4, false;
+    nlohmann::json row = {{"name", pattern.name}, {"dtype", dtype}};
+    try {
+      row.update(time_pattern(pattern, request.quick));
+    } catch (const sn::Error& error) {
+      row["error"] = error.what();
+    }
+    fmt::print(stderr, "{} {}: {}\n", pattern.name, dtype, row.contains("error") ? row["error"].get<std::string>() : fmt::format("{:.1f} us", row["us"].get<double>()));
+    if (row.contains("error") && !device_works()) status = 3;
+    found.push_back(std::move(row));
+    const std::string part = request.json + ".part";  // stopped in the midst of writing, all would be lost
+    std::ofstream(part) << found.dump(1) << '\n';
+    std::filesystem::rename(part, request.json);
+    return status == 0;
+  });
+  return status;
+}
+
+void profile(const Request& request) {
+  const Driver driver;
+  const auto tell = [&](const char* name) {
+    if (driver.has(name)) driver.call(name);
+  };
+  for_each_pattern(request, [&](const Pattern& pattern, const std::string&) {
+    Evaluated evaluated(pattern, request.quick);
+    evaluated.once();
+    tell("cuProfilerStart");
+    evaluated.once();
+    tell("cuProfilerStop");
+    return true;
+  });
 }
 
 Request read_request(int argc, char** argv) {
@@ -299,6 +373,7 @@ Request read_request(int argc, char** argv) {
     const std::string word = argv[k];
     const auto next = [&]() -> std::string { return k + 1 < argc ? argv[++k] : throw sn::ValueError(word + " needs a value"); };
     if (word == "--quick") request.quick = true;
+    else if (word == "--seconds") request.seconds = std::stod(next());
     else if (word == "--json") request.json = next();
     else if (word == "--only") request.only = next();
     else if (word == "--dtypes") {
@@ -308,8 +383,9 @@ Request read_request(int argc, char** argv) {
     } else if (request.command.empty()) request.command = word;
     else request.patterns = word;
   }
-  if (request.json.empty() || (request.command != "ceilings" && (request.command != "patterns" || request.patterns.empty())))
-    throw sn::ValueError("usage: bench_gpu ceilings|patterns [PATTERNS] [--quick] [--dtypes f32,bf16,f16] [--only WORDS] --json FILE");
+  const bool over_patterns = request.command == "patterns" || request.command == "profile";
+  if ((request.json.empty() && request.command != "profile") || (request.command != "ceilings" && (!over_patterns || request.patterns.empty())))
+    throw sn::ValueError("usage: bench_gpu ceilings|patterns|profile [PATTERNS] [--quick] [--dtypes f32,bf16,f16] [--only WORDS] [--seconds N] [--json FILE]");
   return request;
 }
 
@@ -318,9 +394,11 @@ Request read_request(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     const Request request = read_request(argc, argv);
-    const nlohmann::json found = request.command == "ceilings" ? ceilings(request.quick) : patterns(request);
+    if (request.command == "patterns") return patterns(request);
+    if (request.command == "profile") return profile(request), 0;
+    const nlohmann::json found = ceilings(request.quick);
     std::ofstream(request.json) << found.dump(1) << '\n';
-    if (request.command == "ceilings") fmt::print("{}\n", found.dump(1));
+    fmt::print("{}\n", found.dump(1));
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_gpu: {}\n", error.what());
     return 1;

@@ -41,7 +41,7 @@ collect() {
   cp "$build/tests/bench_gpu" "$folder/"
   for program in $programs; do cp "$build/tests/$program" "$folder/"; done
   find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -not -path "$folder/*" -exec cp -P {} "$folder/lib/" \;
-  cp -rP "$build/tests/cuda_emulator/"*.so "$folder/lib/"
+  cp -P "$build/tests/cuda_emulator/"*.{so,hpp} "$build/tests/cuda_emulator/checks.cpp" "$folder/lib/"  # the stand-ins, and what they compile with
   cp -r "$root/tests/golden" "$folder/"
   # What these need beyond the C library, the compiler's and CUDA's.
   local needed
@@ -101,13 +101,59 @@ settings() {
   out=${OUT:-$here/out}
   mkdir -p "$out"
   export SINTER_DEVICE=cuda SINTER_CACHE_DIR=${SINTER_CACHE_DIR:-$here/cache}
-  # NVRTC comes with PyTorch where there is no toolkit.
-  if [ -z "${SINTER_NVRTC:-}" ]; then
-    local found
-    found=$(find /usr/local/cuda*/lib64 /usr/lib /opt "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2> /dev/null)" \
-      -name 'libnvrtc.so.1*' -not -name '*alt*' 2> /dev/null | sort -V | tail -1)
-    [ -z "$found" ] || export SINTER_NVRTC=$found
-  fi
+  # Where NVIDIA's tools lie that are not always in the path.
+  local place
+  for place in /usr/local/cuda/bin /opt/nvidia/nsight-compute/*/; do [ ! -d "$place" ] || PATH=$PATH:$place; done
+  export PATH
+  # NVRTC and cuBLASLt come with PyTorch where there is no toolkit.
+  local line
+  while read -r line; do [ -z "$line" ] || export "${line?}"; done <<< "$(of_wheels)"
+  [ -e "$out/machine.txt" ] || machine > "$out/machine.txt" 2>&1
+}
+
+# VARIABLE=FILE for each library that only Python's packages have: the newest that the driver takes.
+of_wheels() {
+  command -v python3 > /dev/null || return 0
+  python3 - <<'PY' 2> /dev/null || true
+import ctypes, glob, os, re, site, sys
+driver = ctypes.c_int(0)
+try:
+    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(driver))
+except OSError:
+    sys.exit()
+for variable, name in (("SINTER_NVRTC", "libnvrtc.so"), ("SINTER_CUBLASLT", "libcublasLt.so")):
+    toolkit = [pattern for place in ("/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/opt/cuda/lib64", "/usr/lib/*-linux-gnu") for pattern in glob.glob(f"{place}/{name}.*")]
+    if os.environ.get(variable) or toolkit:
+        continue
+    found = {}
+    for folder in dict.fromkeys(sys.path + site.getsitepackages() + [site.getusersitepackages()]):
+        for file in glob.glob(f"{folder}/nvidia/*/lib/{name}.*"):
+            version = re.fullmatch(re.escape(name) + r"\.(\d+)", os.path.basename(file))
+            if version and int(version[1]) <= driver.value // 1000:
+                found.setdefault(int(version[1]), file)
+    if found:
+        print(f"{variable}={found[max(found)]}")
+PY
+}
+
+# What whoever reads the results will ask about the machine.
+machine() {
+  date -u
+  cat "$here/commit.txt"
+  "$here/bin/sinter" info || true
+  env | grep -E '^(SINTER|CUDA|NVIDIA)_' || true
+  nvidia-smi -q -d MEMORY,CLOCK,POWER,PERFORMANCE,COMPUTE,ECC || echo "no nvidia-smi"
+  nvidia-smi || true
+  lscpu || true
+  local tool
+  for tool in ncu compute-sanitizer nvcc; do command -v "$tool" && "$tool" --version | tail -2 || echo "no $tool"; done
+  command -v python3 > /dev/null && python3 -m pip list 2> /dev/null | grep -iE '^(torch|triton|jax|jaxlib|cupy|liger|quack|numpy|matplotlib|nvidia)' || echo "no packages to compare with"
+}
+
+# Seconds that this part has left, no more than those asked for.
+left() {
+  local seconds=$((${SINTER_DAY_SECONDS:-540} - SECONDS + started))
+  echo $((seconds < 1 ? 1 : seconds < $1 ? seconds : $1))
 }
 
 right() {
@@ -120,8 +166,11 @@ right() {
     local gpu=SINTER_TEST_GPU=1
     [ -z "${SINTER_CUDA_DRIVER:-}" ] || gpu=SINTER_TEST_GPU=0
     local rc=0
-    (cd "$here" && env "$gpu" SINTER_POISON=on timeout 300 "./$program") > "$out/$name.log" 2>&1 || rc=$?
+    local seconds
+    seconds=$(left 300)
+    (cd "$here" && env "$gpu" SINTER_POISON=on timeout "$seconds" "./$program") > "$out/$name.log" 2>&1 || rc=$?
     if [ $rc = 0 ]; then echo "$name passed" | tee -a "$done_before"
+    elif [ $rc = 124 ] && [ "$seconds" -lt 300 ]; then echo "stopped by the clock in $name: call again for the rest"
     elif [ $rc = 77 ]; then echo "$name skipped (no GPU)" | tee -a "$done_before"
     else
       failed=$((failed + 1))
@@ -129,13 +178,19 @@ right() {
       grep -E 'ERROR|SINTER_TEST_SEED|values:' "$out/$name.log" | head -12 || true
     fi
   done < "$here/suites.txt"
+  command -v compute-sanitizer > /dev/null || echo "compute-sanitizer is not here"
   if command -v compute-sanitizer > /dev/null && [ -z "$quick" ] && ! over; then
     for tool in memcheck racecheck initcheck synccheck; do
       over && break
       [ ! -e "$out/sanitizer-$tool.done" ] || continue
-      SINTER_TEST_GPU=1 timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test_blocks" > "$out/sanitizer-$tool.log" 2>&1 &&
-        echo "compute-sanitizer $tool: nothing found" || echo "compute-sanitizer $tool: see sanitizer-$tool.log"
-      touch "$out/sanitizer-$tool.done"
+      local seconds rc=0
+      seconds=$(left 200)
+      SINTER_TEST_GPU=1 timeout "$seconds" compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test_blocks" > "$out/sanitizer-$tool.log" 2>&1 || rc=$?
+      if [ $rc = 0 ]; then echo "compute-sanitizer $tool: nothing found"
+      elif [ $rc = 124 ]; then echo "compute-sanitizer $tool: nothing found in the $seconds seconds that it had"
+      else echo "compute-sanitizer $tool: $(grep -E '^========= ' "$out/sanitizer-$tool.log" | grep -vE 'COMPUTE-SANITIZER' | head -1) (sanitizer-$tool.log)"
+      fi
+      [ $rc = 124 ] && [ "$seconds" -lt 200 ] || touch "$out/sanitizer-$tool.done"
     done
   fi
   echo "$failed suites failed"
@@ -144,13 +199,19 @@ right() {
 
 fast() {
   [ -e "$out/ceilings.json" ] || "$here/bench_gpu" ceilings $quick --json "$out/ceilings.json" > /dev/null
-  local some=()
+  local some=() rc
   [ -z "$quick" ] || some=(--only "softmax 1024")
-  [ -e "$out/patterns.json" ] || "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json"
+  # What the file holds already is not timed again. 3: the device is lost to the process, which has noted by what.
+  while :; do
+    rc=0
+    "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json" --seconds "$(left 9999)" || rc=$?
+    [ $rc = 3 ] || break
+  done
+  [ $rc = 0 ] || echo "the patterns did not end: call again for the rest"
   python3 "$here/bench/gpu_report.py" "$out"
-  local left=$((${SINTER_DAY_SECONDS:-540} - SECONDS + started))
-  if [ $left -gt 30 ]; then
-    timeout "$left" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers did not end in time, or failed: what there is, is in the report"
+  [ $rc = 0 ] || return $rc
+  if [ "$(left 9999)" -gt 30 ]; then
+    timeout "$(left 9999)" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers did not end in time, or failed: what there is, is in the report; call again for the rest"
   fi
   python3 "$here/bench/gpu_report.py" "$out"
   networks
@@ -182,18 +243,26 @@ print("".join(lines[name] for _, name in speeds), end="")
 PY
   local number=0 done_before=$out/why.txt
   touch "$done_before"
+  command -v ncu > /dev/null || echo "ncu is not here: tuning alone"
   while IFS=$'\t' read -r name expression bindings; do
     number=$((number + 1))
     ! grep -qxF "$name" "$done_before" || continue
     if over; then echo "stopped by the clock: call again for the rest"; break; fi
-    if [ $number -le 12 ] && command -v ncu > /dev/null && [ -z "$quick" ]; then
+    if [ $number -le 12 ] && command -v ncu > /dev/null && [ -z "$quick" ] && [ ! -e "$out/no_ncu" ]; then
+      local told=$out/ncu-${name//[^A-Za-z0-9]/_}.txt
       printf '%s\t%s\t%s\n' "$name" "$expression" "$bindings" > "$out/one.txt"
-      timeout 60 ncu --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats --launch-count 8 \
-        "$here/bench_gpu" patterns "$out/one.txt" --dtypes f32 --json "$out/one.json" > "$out/ncu-${name//[^A-Za-z0-9]/_}.txt" 2>&1 || echo "ncu: $name: see its file"
+      # One evaluation, when all is compiled.
+      timeout "$(left 60)" ncu --profile-from-start off --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats \
+        "$here/bench_gpu" profile "$out/one.txt" --dtypes f32 > "$told" 2>&1 || echo "ncu: $name: $(grep -m1 -E 'ERROR|rror' "$told" || echo "see $told")"
+      if grep -q ERR_NVGPUCTRPERM "$told"; then
+        echo "ncu may not read the counters here (root may, or whom NVreg_RestrictProfilingToAdminUsers=0 allows): tuning alone"
+        touch "$out/no_ncu"
+      fi
     fi
     [ -z "$quick" ] || bindings=$(sed -E 's/([0-9]{2})[0-9]+([],])/\1\2/g' <<< "$bindings")
     # shellcheck disable=SC2086
-    timeout 120 "$here/bin/sinter" tune "$expression" $bindings | tee -a "$out/tuned.txt" || echo "$name: no tuning"
+    timeout "$(left 120)" "$here/bin/sinter" tune "$expression" $bindings | tee -a "$out/tuned.txt" || echo "$name: no tuning"
+    ! over || continue  # what the clock cut off is done again
     echo "$name" >> "$done_before"
   done < "$out/worst.txt"
 }

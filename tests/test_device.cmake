@@ -1,4 +1,3 @@
 sinter_program(test_device)
 sinter_run_cuda(device test_device)
 sinter_run_emulated(device_lost_cuda_emulated test_device SINTER_EMULATOR_LOSE=3)
-sinter_run_emulated(device_t4_cuda_emulated test_device SINTER_EMULATOR_GPU=T4)

@@ -150,11 +150,11 @@ TEST_CASE("a plan that fails inside is tried without fusion") {
     if (with.limits.fuse) throw InternalError("a circle");
     return 7;
   };
-  CHECK(engine::without_fusion_if_it_fails(target, work) == 7);
+  CHECK(engine::with_less_if_it_fails(target, work) == 7);
   CHECK(tried == std::vector<bool>{true, false});
-  CHECK_THROWS_AS(engine::without_fusion_if_it_fails(target, [](const engine::Target&) -> int { throw InternalError("again"); }), InternalError);
+  CHECK_THROWS_AS(engine::with_less_if_it_fails(target, [](const engine::Target&) -> int { throw InternalError("again"); }), InternalError);
   engine::Target other = cpu_target();  // what is the user's fault is told at once
-  CHECK_THROWS_AS(engine::without_fusion_if_it_fails(other, [](const engine::Target&) -> int { throw ShapeError("shapes"); }), ShapeError);
+  CHECK_THROWS_AS(engine::with_less_if_it_fails(other, [](const engine::Target&) -> int { throw ShapeError("shapes"); }), ShapeError);
   CHECK(other.limits.fuse);
 }
 

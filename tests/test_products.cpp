@@ -11,6 +11,7 @@
 #include "draws.hpp"
 #include "program.hpp"
 #include "reference.hpp"
+#include "sinter/freeze.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -189,7 +190,7 @@ TEST_CASE("infinities and NaN stay where they are: what fills a square up adds n
 }
 
 TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted, of 16 bits; and says how it multiplies") {
-  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES")) return;
+  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
   const auto one_call = [](const Tensor& x, std::int64_t kernels) {
     const auto before = sn::counters();
     sn::eval(x);
@@ -286,16 +287,30 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   sn::configure(before);
 }
 
-TEST_CASE("a library that has no such epilogue: the same values by a plan without") {
-  if (!std::getenv("SINTER_EMULATOR_EPILOGUES")) return;
+// What each does instead, recorded and frozen, at the size that a plan was made for and at another.
+TEST_CASE("a library that has no algorithm for an epilogue, or for any product: the same values by a plan without") {
+  const bool no_epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES"), no_products = std::getenv("SINTER_EMULATOR_PRODUCTS");
+  if (!no_epilogues && !no_products) return;
   for (const DType dtype : {DType::float32, DType::bfloat16}) {
-    const auto [x, rx] = drawn({19, 30}, dtype);
     const auto [y, ry] = drawn({30, 21}, dtype);
     const auto [row, rrow] = drawn({21}, dtype);
     const double tolerance = dtype == DType::float32 ? 1e-6 : 1e-2;
-    for (int turn = 0; turn < 2; ++turn) {
+    const auto formula = [&, &y = y, &row = row](const std::vector<Tensor>& of) { return std::vector{sn::matmul(of[0], y) + row}; };
+    const sn::Function frozen = sn::freeze(sn::Function::Formula(formula), {{dtype, {"n", 30}}});
+    for (const std::int64_t rows : {19, 19, 33}) {
+      const auto [x, rx] = drawn({rows, 30}, dtype);
+      const Ref expected = zip(product(rx, ry), rrow, plus);
       check(sn::matmul(x, y), product(rx, ry), sum_scale(30), tolerance, "a product");
-      check(sn::matmul(x, y) + row, zip(product(rx, ry), rrow, plus), sum_scale(30), tolerance, "a row added");
+      check(formula({x})[0], expected, sum_scale(30), tolerance, "a row added");
+      check(frozen({x})[0], expected, sum_scale(30), tolerance, "frozen");
+      const auto before = sn::counters();
+      const Tensor again = frozen({x})[0];
+      const auto after = sn::counters();
+      CHECK(after.library_calls - before.library_calls == (no_products ? 0 : 1));
+      CHECK(after.kernels_launched - before.kernels_launched == 1);
+      CHECK(after.host_calls == before.host_calls);
+      CHECK(after.fallbacks == before.fallbacks);
+      CHECK(after.plans_made == before.plans_made);
     }
   }
 }

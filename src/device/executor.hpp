@@ -9,6 +9,7 @@
 #include "fuse/limits.hpp"
 #include "jit/loop_nest.hpp"
 #include "jit/source.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::device {
 
@@ -41,6 +42,17 @@ struct Refused {
   const char* why = "";
 };
 
+/// What a library throws that cannot compute a call, though it computes others like it.
+class NoAlgorithm : public DeviceError {
+ public:
+  NoAlgorithm(const std::string& what, bool of_more) : DeviceError(what), of_more_(of_more) {}
+  /// Whether more than the product was asked for: a row to add, or to round.
+  bool of_more() const { return of_more_; }
+
+ private:
+  bool of_more_;
+};
+
 /// A kernel that runs on each piece of a library call's result as soon as it is there. Its points are the elements of that result, in order.
 struct Follower {
   Kernel& kernel;
@@ -70,9 +82,11 @@ class Device {
   /// Throws CompileError for a binary that is damaged or not for this device, DeviceError when the device has no room for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
-  /// pointers: the operands' buffers from their start, then the result's. Throws Refused. With a follower, of which there are only for ops that come in
+  /// pointers: the operands' buffers from their start, then the result's. Throws Refused, NoAlgorithm. With a follower, of which there are only for ops that come in
   /// pieces, it has run when this returns.
   virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) = 0;
+  /// Throws NoAlgorithm for a call that would, wherever its operands lie.
+  virtual void expect(const fuse::LibraryCall&) {}
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now

@@ -158,7 +158,8 @@ Hash128 Engine::Setup::key_for(const Target& other) const {
   hash.add(other.limits.target);
   hash.add(other.device ? other.device->name() : "offline");
   hash.add(schedule);
-  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 | static_cast<std::uint64_t>(how.lowering.fast_math) << 2);
+  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 | static_cast<std::uint64_t>(how.lowering.fast_math) << 2 |
+           static_cast<std::uint64_t>(other.limits.products) << 3 | static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
   return hash;
 }
 
@@ -533,7 +534,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
   const std::size_t count = work.roots.size();
   const Known known = [&] {
     try {
-      return without_fusion_if_it_fails(now.target, [&](const Target& target) {
+      return with_less_if_it_fails(now.target, [&](const Target& target) {
         work.roots.resize(count);
         return evaluate_with(target, now, site, work);
       });
@@ -729,7 +730,7 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   outline.finish(pending, false);
   const trace::Graph graph = outline.graph();
   outline.release();
-  const Known found = without_fusion_if_it_fails(now.target, [&](const Target& on) {
+  const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
     const Hash128 key = key_of(outline, on, now);
     Known plan = find_plan(key, outline.symbols());
     return plan.planned ? plan : make_plan_for(key, graph, on, now);

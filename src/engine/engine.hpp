@@ -60,6 +60,8 @@ class Engine {
   /// The results' contents come in the order of Bound::outputs.
   Frozen frozen_target();
   std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, const Frozen& at);
+  /// Throws NoAlgorithm for a library call of the plan that the device has none for.
+  void expect_calls(const Bound& bound, const Target& target);
   std::vector<trace::StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
   Kernels& kernels() { return kernels_; }
   std::shared_ptr<void> host_contents(const trace::StoragePtr& storage) { return host_memory_of(*storage); }

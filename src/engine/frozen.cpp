@@ -30,9 +30,15 @@ Frozen Engine::frozen_target() {
 
 std::shared_ptr<const Planned> Engine::plan_to_keep(const trace::Graph& graph, const Frozen& at) {
   const ForkGate::Inside inside(fork_gate());
-  auto planned = without_fusion_if_it_fails(at.target, [&](const Target& target) { return make_plan(graph, target, at.how, kernels_); });
+  auto planned = with_less_if_it_fails(at.target, [&](const Target& target) { return make_plan(graph, target, at.how, kernels_); });
   ++totals_.plans_made;
   return planned;
+}
+
+void Engine::expect_calls(const Bound& bound, const Target& target) {
+  const ForkGate::Inside inside(fork_gate());
+  for (std::size_t s = 0; s < bound.library.size(); ++s)
+    if (bound.planned->plan.steps[s].kind == fuse::Step::Kind::library) target.device->expect(bound.library[s]);
 }
 
 std::vector<trace::StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site) {

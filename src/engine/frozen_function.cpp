@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/reach.hpp"
+#include "engine/retry.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
@@ -169,12 +170,25 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   const Outlined made = outline(record(sizes, where), where);
   if (made.leaves->results.size() != outputs_.size())
     fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
-  for (auto known = plans_.rbegin(); known != plans_.rend(); ++known)
-    if (known->structure == made.structure && known->planned->holds(made.values.symbols)) return bind_plan(known->planned, made.leaves, made.values, at_.target, Engine::get().kernels());
-  const auto planned = Engine::get().plan_to_keep(made.graph, at_);
-  plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
-  ++plan_count_;
-  return bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
+  const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
+    auto bound = bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
+    Engine::get().expect_calls(*bound, at_.target);
+    return bound;
+  };
+  for (auto known = plans_.rbegin(); known != plans_.rend(); ++known) {
+    if (known->structure != made.structure || !known->planned->holds(made.values.symbols)) continue;
+    try {
+      return bind(known->planned);
+    } catch (const device::NoAlgorithm&) {  // at these sizes
+    }
+  }
+  return with_less_if_it_fails(at_.target, [&](const Target& target) {
+    const auto planned = Engine::get().plan_to_keep(made.graph, {target, at_.how});
+    auto bound = bind(planned);
+    plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
+    ++plan_count_;
+    return bound;
+  });
 }
 
 /// What the plan, which a file holds, takes at these sizes; nothing and the reason, if it is asked for, where it cannot be run (or, with `estimates`,

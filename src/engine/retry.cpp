@@ -7,15 +7,32 @@
 #include "trace/log.hpp"
 
 namespace sinter::engine {
+namespace {
 
-void warn_of_failed_plan(const InternalError& error) {
+bool first_time(const std::string& what) {
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
-  if (said.insert(error.what()).second)
+  return said.insert(what).second;
+}
+
+}  // namespace
+
+void warn_of_failed_plan(const InternalError& error) {
+  if (first_time(error.what()))
     log().warn("a plan failed inside ({}) and is tried again with one kernel for each operation, which is slow. Please report this, with "
                "the formula",
                error.what());
+}
+
+fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgorithm& lacking) {
+  fuse::Limits less = limits;
+  const bool more = lacking.of_more() && limits.product_epilogues;
+  if (!more && !limits.products) throw lacking;
+  (more ? less.product_epilogues : less.products) = false;
+  if (first_time(lacking.what()))
+    log().warn("{}: {} in this plan", lacking.what(), more ? "a kernel adds and rounds after the products" : "products are generated kernels");
+  return less;
 }
 
 }  // namespace sinter::engine

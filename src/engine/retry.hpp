@@ -1,5 +1,7 @@
-// What sinter itself gets wrong in fusing must not stop a program: without fusion there is less to get wrong.
+// What sinter itself gets wrong in fusing must not stop a program: without fusion there is less to get wrong. Nor must what a library cannot do,
+// though it said that it multiplies: what it lacks is generated.
 #pragma once
+#include "device/executor.hpp"
 #include "engine/kernels.hpp"
 #include "sinter/errors.hpp"
 
@@ -7,18 +9,25 @@ namespace sinter::engine {
 
 /// Tells the user, once for each reason, that a plan failed inside and is tried without fusion.
 void warn_of_failed_plan(const InternalError& error);
+/// What is left of a library's limits after it had no algorithm: products without additions, then none. The user is told, once for each call.
+/// Throws the error where nothing is left to do without.
+fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgorithm& lacking);
 
-/// work(target), and after an InternalError once more for the same target without fusion.
-template <class Work> auto without_fusion_if_it_fails(const Target& target, Work work) {
+/// work(target); after an InternalError once more for the same target without fusion, after NoAlgorithm without what the library lacks.
+template <class Work> auto with_less_if_it_fails(const Target& target, Work work) {
+  Target less;
   try {
     return work(target);
+  } catch (const device::NoAlgorithm& lacking) {
+    less = target;
+    less.limits = without_what_lacks(target.limits, lacking);
   } catch (const InternalError& error) {
     if (!target.limits.fuse) throw;
     warn_of_failed_plan(error);
+    less = target;
+    less.limits.fuse = false;
   }
-  Target unfused = target;
-  unfused.limits.fuse = false;
-  return work(unfused);
+  return with_less_if_it_fails(less, work);
 }
 
 }  // namespace sinter::engine

@@ -20,6 +20,7 @@ struct Limits {
   double launch_seconds = 2e-6;        // cost of one kernel
   bool library_calls = false;          // the device has libraries for the library ops of the table
   bool products = false;               // without those: it has one for products of matrices of floats
+  bool product_epilogues = true;       // that adds a row to a product, and rounds it to 16 bits
   bool fuse = true;                    // false: one kernel per op
   bool is_cuda() const { return sm != 0; }
 };

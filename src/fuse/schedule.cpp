@@ -38,7 +38,7 @@ class Scheduler {
     else cut_everywhere();
     find_reductions();
     std::set<int> work = outputs();
-    if (limits_.fuse && limits_.products) round_in_library();
+    if (limits_.fuse && limits_.products && limits_.product_epilogues) round_in_library();
     for (int round = 1;; ++round) {
       group(std::move(work));
       if (!limits_.fuse) break;
@@ -218,7 +218,7 @@ class Scheduler {
   // would give the same bits.
   std::optional<Call> call_for(int id) const {
     if (trace::is_library(node(id).op)) return Call{id, {}};
-    if (!limits_.fuse || !limits_.products) return {};
+    if (!limits_.fuse || !limits_.products || !limits_.product_epilogues) return {};
     const DType stored = node(id).dtype;
     if (node(id).op == Op::cast && rounds_product(id)) return Call{node(id).inputs[0], {}};
     int sum = id;

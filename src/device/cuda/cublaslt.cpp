@@ -226,6 +226,46 @@ std::uint32_t alignment_of(std::int64_t numbers) {
   return static_cast<std::uint32_t>(bits & -bits);
 }
 
+/// A call as the library is asked, and where in memory.
+struct Posed {
+  Problem problem;
+  Batch batch;
+  std::int64_t products = 0;  // of matrices
+  std::array<std::int64_t, 3> sizes{};  // of elements of a, b and c
+  std::array<Address, 3> first{};
+};
+Posed pose(const fuse::LibraryCall& call, std::span<void* const> pointers) {
+  const auto &left = call.operands[0], &right = call.operands[1];
+  const std::size_t rank = call.shape.size();
+  Posed posed;
+  Problem& problem = posed.problem;
+  problem.type = data_type(left.dtype);
+  problem.result = data_type(call.stored);
+  problem.row = call.row;
+  problem.compute = left.dtype == DType::float64 ? kCompute64 : left.dtype == DType::float32 && call.fast_math ? kComputeTf32 : kCompute32;
+  problem.m = call.shape[rank - 2];
+  problem.n = call.shape[rank - 1];
+  problem.k = left.shape[rank - 1];
+  problem.a = turned(left);
+  problem.b = turned(right);
+  const Batch batch = posed.batch = batch_of(call);
+  problem.count = batch.count;
+  problem.strides = batch.strides;
+  posed.products = problem.m == 0 || problem.n == 0 ? 0 : batch.count;
+  for (const auto& axis : batch.outer) posed.products *= axis.size;
+
+  const auto sizes = posed.sizes = {static_cast<std::int64_t>(itemsize(left.dtype)), static_cast<std::int64_t>(itemsize(right.dtype)),
+                                          static_cast<std::int64_t>(itemsize(call.stored))};
+  const std::array<std::int64_t, 3> offsets{left.offset, right.offset, 0};
+  for (std::size_t k = 0; k < 3; ++k) {
+    posed.first[k] = reinterpret_cast<Address>(k < 2 ? pointers[k] : pointers.back()) + static_cast<Address>(offsets[k] * sizes[k]);
+    std::int64_t numbers = static_cast<std::int64_t>(posed.first[k]);
+    for (const auto& axis : batch.outer) numbers |= axis.strides[k] * sizes[k];
+    problem.alignments[k] = alignment_of(numbers);
+  }
+  return posed;
+}
+
 }  // namespace
 
 struct Products::State {
@@ -283,11 +323,10 @@ struct Products::State {
     Heuristic best{};
     int found = 0;
     const int status = api().heuristic(handle, description, made.a.get(), made.b.get(), made.c.get(), made.c.get(), raw, 1, &best, &found);
-    // Not every version and GPU has every epilogue for every shape: then the plan is made without.
-    if ((status == kNotSupported || (status == 0 && found == 0)) && (call.row || call.stored != call.dtype))
-      throw InternalError(fmt::format("{}: no algorithm for {}", api().name, fuse::to_string(call)));
+    // Not every version and GPU has every epilogue, and every type, for every shape: then the plan is made without.
+    if (status == kNotSupported || (status == 0 && found == 0))
+      throw NoAlgorithm(fmt::format("{}: no algorithm for {}; {}", api().name, fuse::to_string(call), kAdvice), call.row || call.stored != call.dtype);
     check(status, "choosing an algorithm", call);
-    if (found == 0) throw DeviceError(fmt::format("{}: no algorithm for {}; {}", api().name, fuse::to_string(call), kAdvice));
     check(best.state, "choosing an algorithm", call);
     made.algorithm = best.algorithm;
     made.workspace = best.workspace;
@@ -321,36 +360,18 @@ Products::~Products() {
   if (state_->handle && state_->gpu.enter()) api().destroy(state_->handle);
 }
 
-void Products::multiply(const fuse::LibraryCall& call, std::span<void* const> pointers) {
-  const auto &left = call.operands[0], &right = call.operands[1];
-  const std::size_t rank = call.shape.size();
-  Problem problem;
-  problem.type = data_type(left.dtype);
-  problem.result = data_type(call.stored);
-  problem.row = call.row;
-  problem.compute = left.dtype == DType::float64 ? kCompute64 : left.dtype == DType::float32 && call.fast_math ? kComputeTf32 : kCompute32;
-  problem.m = call.shape[rank - 2];
-  problem.n = call.shape[rank - 1];
-  problem.k = left.shape[rank - 1];
-  problem.a = turned(left);
-  problem.b = turned(right);
-  const Batch batch = batch_of(call);
-  problem.count = batch.count;
-  problem.strides = batch.strides;
-  std::int64_t products = batch.count;
-  for (const auto& axis : batch.outer) products *= axis.size;
-  if (products == 0 || problem.m == 0 || problem.n == 0) return;
+void Products::expect(const fuse::LibraryCall& call) {
+  void* const aligned = reinterpret_cast<void*>(kBestAlignment);
+  const std::array pointers{aligned, aligned, aligned};
+  const Posed posed = pose(call, pointers);
+  if (posed.products == 0) return;
+  state_->gpu.use();
+  state_->prepared(posed.problem, call, static_cast<Address>(kBestAlignment));
+}
 
-  const std::array<std::int64_t, 3> sizes{static_cast<std::int64_t>(itemsize(left.dtype)), static_cast<std::int64_t>(itemsize(right.dtype)),
-                                          static_cast<std::int64_t>(itemsize(call.stored))};
-  const std::array<std::int64_t, 3> offsets{left.offset, right.offset, 0};
-  std::array<Address, 3> first{};
-  for (std::size_t k = 0; k < 3; ++k) {
-    first[k] = reinterpret_cast<Address>(k < 2 ? pointers[k] : pointers.back()) + static_cast<Address>(offsets[k] * sizes[k]);
-    std::int64_t numbers = static_cast<std::int64_t>(first[k]);
-    for (const auto& axis : batch.outer) numbers |= axis.strides[k] * sizes[k];
-    problem.alignments[k] = alignment_of(numbers);
-  }
+void Products::multiply(const fuse::LibraryCall& call, std::span<void* const> pointers) {
+  const auto [problem, batch, products, sizes, first] = pose(call, pointers);
+  if (products == 0) return;
   Gpu& gpu = state_->gpu;
   gpu.use();
   struct Workspace {

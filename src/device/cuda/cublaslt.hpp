@@ -28,7 +28,10 @@ class Products {
 
   /// c = a b, put on the GPU's stream; pointers: a, b, where the call adds one a row, and c, from their start. a and b are of one type: float16 and
   /// bfloat16 multiply into float32 (stored as that or as they are), float32 into float32 (as TF32 where the call has fast_math), float64 into float64.
+  /// Throws NoAlgorithm where the library has none for it.
   void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers);
+  /// Chooses the algorithm of a call whose memory begins where the pool's does; throws NoAlgorithm likewise.
+  void expect(const fuse::LibraryCall& call);
 
  private:
   struct State;

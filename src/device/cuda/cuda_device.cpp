@@ -92,14 +92,20 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   ReplayPtr prepare(std::span<const RepeatedLaunch> launches) override { return std::make_shared<CudaReplay>(gpu_, launches); }
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
     if (call.op != trace::Op::matmul || follower) throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
-    std::call_once(products_opened_, [&] { products_ = std::make_unique<Products>(*gpu_); });
-    products_->multiply(call, pointers);
+    products().multiply(call, pointers);
+  }
+  void expect(const fuse::LibraryCall& call) override {
+    if (call.op == trace::Op::matmul && limits().products) products().expect(call);
   }
   CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }
 
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
 
  private:
+  Products& products() {
+    std::call_once(products_opened_, [&] { products_ = std::make_unique<Products>(*gpu_); });
+    return *products_;
+  }
   static Address address(Buffer& buffer, std::size_t bytes) {
     if (bytes > buffer.bytes()) throw InternalError(fmt::format("a copy of {} bytes on a buffer of {}", bytes, buffer.bytes()));
     return reinterpret_cast<Address>(buffer.data());
