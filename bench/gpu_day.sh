@@ -22,10 +22,14 @@ pack() {
     -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags \
     -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags > "$folder/configure.log"
   # shellcheck disable=SC2046
-  ninja -C "$build" sinter_command bench_gpu bench_launches cuda_emulator nvrtc_emulator cublaslt_emulator $(suites "$build" | cut -d' ' -f2 | sort -u) > "$folder/build.log"
+  ninja -C "$build" sinter_command bench_gpu cuda_emulator nvrtc_emulator cublaslt_emulator $(suites "$build" | cut -d' ' -f2 | sort -u) > "$folder/build.log"
   collect "$root" "$build" "$folder"
   du -sh "$folder" | cut -f1
+  echo "needs the C library $(c_library "$folder"/bin/sinter "$folder"/bench_gpu "$folder"/test_* "$folder"/lib/*.so*) or later"
 }
+
+# The newest version of the C library that files ask for.
+c_library() { strings -a "$@" | sed -nE 's/^GLIBC_(2\.[0-9]+)$/\1/p' | sort -Vu | tail -1; }
 
 # Every test that is registered for a GPU: its name and its program.
 suites() { sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$1/tests/CTestTestfile.cmake"; }
@@ -47,7 +51,14 @@ collect() {
   local needed
   needed=$(for file in "$folder/bin/sinter" "$folder/bench_gpu" "$folder"/test_* "$folder"/lib/*.so*; do LD_LIBRARY_PATH="$folder/lib" ldd "$file"; done |
     awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libcuda|libnvrtc)\.so' | sort -u)
-  for library in $needed; do [ -e "$folder/lib/$(basename "$library")" ] || cp -L "$library" "$folder/lib/"; done
+  # The compiler's own stand apart: a machine's may be newer, and these may need a newer C library than it has.
+  mkdir -p "$folder/lib/compiler"
+  for library in $needed; do
+    case $(basename "$library") in
+      libstdc++.so.* | libgcc_s.so.*) cp -L "$library" "$folder/lib/compiler/" ;;
+      *) [ -e "$folder/lib/$(basename "$library")" ] || cp -L "$library" "$folder/lib/" ;;
+    esac
+  done
   cp "$root/bench/gpu_day.sh" "$folder/day.sh"
   cp "$root"/bench/{patterns.txt,gpu_peers.py,gpu_report.py} "$folder/bench/"
   strip --strip-unneeded "$folder"/bin/sinter "$folder"/bench_gpu "$folder"/test_* "$folder"/lib/*.so* 2> /dev/null || true
@@ -75,7 +86,7 @@ rehearse() {
   echo "rehearsed: right, fast and why"
 }
 
-# With an empty environment the folder's programs find all their libraries in it, but for the C library, CUDA's, and what the stand-ins compile; in a build
+# With an empty environment the folder's programs find all their libraries in it, but for the C library, the compiler's, CUDA's, and what the stand-ins compile; in a build
 # that is not for a pack they are told where it is.
 alone() {
   local folder=$1 program mapped
@@ -86,7 +97,7 @@ alone() {
     SINTER_CACHE_DIR="$folder/cache" SINTER_EMULATOR_CACHE="${SINTER_EMULATOR_CACHE:-$folder/cache}" PATH="$PATH" "$folder/bin/sinter" eval 'softmax(normal((8, 100), key=1), axis=-1)' 2>&1)
   mapped=$(sed -nE 's/.*calling init: (.*)/\1/p' <<< "$mapped" | sort -u)
   grep -q '/lib/libcuda_emulator\.so' <<< "$mapped"  # it did compute
-  mapped=$(grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libnvrtc[^/]*|libcuda)\.so|linux-vdso' <<< "$mapped" | grep -vF "$folder/" | grep -vF "${SINTER_EMULATOR_CACHE:-$folder/cache}/" || true)
+  mapped=$(grep -vE '/(libstdc\+\+|libgcc_s|libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libnvrtc[^/]*|libcuda)\.so|linux-vdso' <<< "$mapped" | grep -vF "$folder/" | grep -vF "${SINTER_EMULATOR_CACHE:-$folder/cache}/" || true)
   [ -z "$mapped" ] || { echo "mapped from outside of the folder:" "$mapped"; return 1; }
 }
 
@@ -101,6 +112,11 @@ settings() {
   out=${OUT:-$here/out}
   mkdir -p "$out"
   export SINTER_DEVICE=cuda SINTER_CACHE_DIR=${SINTER_CACHE_DIR:-$here/cache}
+  # The machine's libstdc++, if that is new enough, else ours.
+  if ! "$here/bin/sinter" info > /dev/null 2>&1; then
+    export LD_LIBRARY_PATH=$here/lib/compiler
+    "$here/bin/sinter" info > /dev/null || { echo "the programs do not start here (see above)"; exit 1; }
+  fi
   # Where NVIDIA's tools lie that are not always in the path.
   local place
   for place in /usr/local/cuda/bin /opt/nvidia/nsight-compute/*/; do [ ! -d "$place" ] || PATH=$PATH:$place; done
@@ -193,6 +209,7 @@ right() {
       [ $rc = 124 ] && [ "$seconds" -lt 200 ] || touch "$out/sanitizer-$tool.done"
     done
   fi
+  report
   echo "$failed suites failed"
   return $((failed > 0))
 }
@@ -208,15 +225,16 @@ fast() {
     [ $rc = 3 ] || break
   done
   [ $rc = 0 ] || echo "the patterns did not end: call again for the rest"
-  python3 "$here/bench/gpu_report.py" "$out"
-  [ $rc = 0 ] || return $rc
+  [ $rc = 0 ] || { report; return $rc; }
   if [ "$(left 9999)" -gt 30 ]; then
     timeout "$(left 9999)" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers did not end in time, or failed: what there is, is in the report; call again for the rest"
   fi
-  python3 "$here/bench/gpu_report.py" "$out"
   networks
+  report
   cat "$out/report.md"
 }
+
+report() { ! command -v python3 > /dev/null || python3 "$here/bench/gpu_report.py" "$out"; }
 
 # The two small networks of test_networks, out of ONNX files: as plans, timed.
 networks() {
@@ -265,6 +283,7 @@ PY
     ! over || continue  # what the clock cut off is done again
     echo "$name" >> "$done_before"
   done < "$out/worst.txt"
+  report
 }
 
 case ${1:-} in

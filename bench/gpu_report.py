@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """One table, and a plot where matplotlib is there, of what bench/gpu_day.sh measured.
 
-    bench/gpu_report.py FOLDER         reads ceilings.json, patterns.json and peers.json, writes report.md and report.png
+    bench/gpu_report.py FOLDER         reads what is there of ceilings.json, patterns.json, peers.json, right.txt and tuned.txt, writes report.md and report.png
 """
+import datetime
 import json
 import pathlib
 import sys
@@ -15,10 +16,27 @@ def load(folder, name):
     return json.loads(path.read_text()) if path.exists() else None
 
 
+def right(folder):
+    """The suites: how many passed, and which did not. The last line of each counts."""
+    if not (folder / "right.txt").exists():
+        return []
+    suites = dict(line.split(" ", 1) for line in (folder / "right.txt").read_text().splitlines())
+    others = [f"{name} {result}" for name, result in suites.items() if result != "passed"]
+    return ["## Right", "", f"{len(suites) - len(others)} of {len(suites)} suites passed" + (": not " + ", ".join(others) if others else "") + ".", ""]
+
+
+def tuned(folder):
+    """What `sinter tune` said, as it said it."""
+    if not (folder / "tuned.txt").exists():
+        return []
+    return ["## Tuned", "", "```", *(folder / "tuned.txt").read_text().splitlines(), "```", ""]
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     ceilings, ours, peers = (load(folder, f"{name}.json") for name in ("ceilings", "patterns", "peers"))
-    lines = ["# A GPU day", ""]
+    commit = folder.parent / "commit.txt"
+    lines = ["# A GPU day", "", f"Of {datetime.date.today()}, sinter {commit.read_text().strip() if commit.exists() else 'of an unknown commit'}.", ""]
     if ceilings:
         lines += [f"{ceilings['device']}, {ceilings['multiprocessors']} multiprocessors, driver for CUDA {ceilings['driver']}.", ""]
         lines += ["| ceiling | |", "|---|--:|"] + [f"| {key} | {value:.4g} |" for key, value in ceilings.items() if isinstance(value, float)] + [""]
@@ -42,6 +60,7 @@ def main():
         lines.append(f"| {row['name']} | {row['dtype']} | {row['us']:.1f} | {row['kernels']} | {speed:.0f} | {100 * share:.0f} % | " + " | ".join(cells) + (" |" if cells else ""))
     fallbacks = sum(row.get("fallbacks", 0) for row in ours or [])
     lines += ["", f"Kernels that could not be compiled and were interpreted: {fallbacks}.", ""]
+    lines += right(folder) + tuned(folder)
     (folder / "report.md").write_text("\n".join(lines))
     try:
         import matplotlib

@@ -287,7 +287,23 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   sn::configure(before);
 }
 
-// What each does instead, recorded and frozen, at the size that a plan was made for and at another.
+// Weights of few elements too: converted once to float32 they would have the other operand converted at every call, by a kernel.
+TEST_CASE("a frozen product of 16 bits is one library call, by weights and by inputs") {
+  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    const auto [y, ry] = drawn({30, 21}, dtype);
+    const auto [x, rx] = drawn({pick(2, 40), 30}, dtype);
+    const sn::Function frozen = sn::freeze(sn::Function::Formula([&y = y](const std::vector<Tensor>& of) { return std::vector{sn::matmul(of[0], y)}; }), {{dtype, {"n", 30}}});
+    check(frozen({x})[0], product(rx, ry), sum_scale(30), 1e-2, "16 bits");
+    const auto before = sn::counters();
+    const Tensor again = frozen({x})[0];
+    const auto after = sn::counters();
+    CHECK(after.library_calls - before.library_calls == 1);
+    CHECK(after.kernels_launched == before.kernels_launched);
+  }
+}
+
+// Recorded and frozen, at the size that a plan was made for and at another.
 TEST_CASE("a library that has no algorithm for an epilogue, or for any product: the same values by a plan without") {
   const bool no_epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES"), no_products = std::getenv("SINTER_EMULATOR_PRODUCTS");
   if (!no_epilogues && !no_products) return;

@@ -1,6 +1,6 @@
 // What can be proved of CUDA kernels without a GPU: three hundred and more, over shapes and types, compiled by NVRTC for real architectures.
-// None spills; each fits the device as it is launched; registers stay near the scheduler's estimate; what should go by 16 bytes does; no
-// index is 64 bits wide where 32 do, and nothing is divided in a loop over a row.
+// None spills; each fits the device as it is launched; registers, where they are more than 64, are no more than a tenth above what
+// jit::estimated_registers says; what should go by 16 bytes does; no index is 64 bits wide where 32 do, and nothing is divided in a loop over a row.
 //
 // Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. SINTER_STATIC_PART=0/2
 // takes every second formula from the first on. The table is printed, and written to $SINTER_STATIC_TABLE where that names a file.
@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::array kArchitectures = {75, 80, 86, 89, 90, 100, 120};
 constexpr int kRegistersOfMultiprocessor = 65536;
+constexpr int kFloor = 64;  // registers of a thread, with which a multiprocessor has four blocks of 256
 
 struct Case {
   std::string name;
@@ -174,10 +175,10 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
   std::map<std::string, std::size_t> kernels;
   std::set<std::string> names;
   std::size_t far = 0;
-  for (const Row& row : table) names.insert(row.kernel + std::to_string(row.sm)), ++kernels[row.schedule.substr(0, row.schedule.find(','))], far += row.registers > row.estimate + row.estimate / 4 + 24;
+  for (const Row& row : table) names.insert(row.kernel + std::to_string(row.sm)), ++kernels[row.schedule.substr(0, row.schedule.find(','))], far += row.registers > std::max(kFloor, row.estimate + row.estimate / 10);
   MESSAGE(names.size() << " different kernels");
   for (const auto& [form, count] : kernels) MESSAGE(form << ": " << count);
-  MESSAGE(far << " kernels of " << table.size() << " take more than 24 registers and 5/4 of the estimate");
+  MESSAGE(far << " kernels of " << table.size() << " take more than " << kFloor << " registers and a tenth above the estimate");
   if (const char* file = std::getenv("SINTER_STATIC_TABLE")) {
     std::ofstream out(file);
     out << "sm\tregisters\testimate\tshared\tthreads\tkernel\tschedule\n";

@@ -78,11 +78,18 @@ template <class Visit> void descend(const std::vector<RecordedPtr>& results, Vis
 
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
-/// A conversion to a longer type: whoever reads it reads less where it is left as it is, and products take bytes as they are.
-bool is_longer(const Recorded& node) { return node.op == Op::cast && bytes_of(node) > kSmall && itemsize(node.dtype) > itemsize(node.inputs()[0]->dtype); }
+/// A conversion to a longer type that is left as it is: whoever reads it reads less, and products take bytes as they are. Of few elements it is
+/// computed once, unless a library takes 16 bits: it would have to be given the other operand at its full length too.
+bool is_left(const Recorded& node, bool products) {
+  if (node.op != Op::cast) return false;
+  const DType from = node.inputs()[0]->dtype;
+  return itemsize(node.dtype) > itemsize(from) && (bytes_of(node) > kSmall || (products && is_storage_only(from) && node.shape.size() > 1));
+}
 
 /// What is worth a place in memory: no view, nothing that is a number or a place.
-bool is_computed(const Recorded& node) { return !is_longer(node) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data; }
+bool is_computed(const Recorded& node, bool products) {
+  return !is_left(node, products) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data;
+}
 
 }  // namespace
 
@@ -92,7 +99,7 @@ void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::v
   for (const auto& [node, value] : other_values) equal.insert(value.hash);
   std::vector<RecordedPtr> chosen;
   descend(results, [&](const RecordedPtr& node) {
-    if (!is_computed(*node)) return true;
+    if (!is_computed(*node, products_)) return true;
     const Value& value = values.at(node.get());
     const std::size_t bytes = bytes_of(*node);
     if (!equal.contains(value.hash) || (bytes > kSmall && bytes > 4 * value.bytes_read)) return true;
@@ -112,7 +119,7 @@ void ConstantParts::fill(const std::vector<RecordedPtr>& results) const {
   if (contents_.empty()) return;
   const NodeValues values = values_of(results);
   descend(results, [&](const RecordedPtr& node) {
-    if (!is_computed(*node)) return true;
+    if (!is_computed(*node, products_)) return true;
     const auto found = contents_.find(values.at(node.get()).hash);
     if (found == contents_.end()) return true;
     node->materialize(found->second, nullptr);

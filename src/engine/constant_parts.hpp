@@ -10,6 +10,8 @@ namespace sinter::engine {
 
 class ConstantParts {
  public:
+  /// `products`: a library multiplies where the formula runs, 16 bits as they are.
+  explicit ConstantParts(bool products) : products_(products) {}
   /// Of a formula that was recorded twice, with other sizes of its inputs' named axes (twice the same recording where there are none): the parts
   /// without a placeholder that are equal in both depend on no size either. They are evaluated, unless their contents would be more than 64 KiB
   /// and four times what they are computed from.
@@ -19,6 +21,7 @@ class ConstantParts {
   std::size_t count() const { return contents_.size(); }
 
  private:
+  bool products_;
   std::unordered_map<Hash128, trace::StoragePtr> contents_;
   std::vector<trace::StoragePtr> read_;  // kept, so that no other contents come to lie where they are and are taken for them
 };

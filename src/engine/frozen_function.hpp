@@ -110,7 +110,7 @@ class FrozenFunction {
   std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> which name; whatever where it has none
   AxisSizes usual_;                                // as the specs have them
   Frozen at_;
-  ConstantParts parts_;
+  ConstantParts parts_{at_.target.limits.products};
   std::mutex making_;               // held while a plan is made; guards plans_
   std::vector<FrozenPlan> plans_;
   std::atomic<int> plan_count_{0};

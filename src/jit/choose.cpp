@@ -194,6 +194,7 @@ constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocess
 constexpr int kWarpOfColumns = 32;
 constexpr int kStepsOfWarp = 4;            // down a column: fewer are not worth sharing with further warps
 constexpr int kRegistersOfColumn = 64;     // of a thread that keeps its part of one
+constexpr int kMostRegisters = 255;        // of a thread
 constexpr int kRegistersOfBlock = 65536;   // of a multiprocessor, all of which one block may take
 
 constexpr int kSquare = 32;  // points of a tile, both ways
@@ -462,15 +463,25 @@ Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowere
 int estimated_registers(const Kernel& kernel, const LoopNest& nest) {
   const auto size = [](DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; };
   const Schedule& schedule = nest.schedule;
-  int registers = fuse::live_registers(kernel, schedule.vector);
+  int registers = fuse::live_registers(kernel, schedule.vector), combined = 0;
   for (const DType dtype : nest.persistent) registers += schedule.row_steps * schedule.vector * size(dtype);
-  // Unless it is told to share registers out, ptxas has the addresses of all steps at hand, two registers each.
-  if (schedule.form == Form::columns ? schedule.residents == 0 : schedule.threads > 256) registers += 2 * schedule.row_steps;
-  if (schedule.form != Form::contraction) return registers;
-  const int each = schedule.side / kContractionSide;
   for (const Stage& stage : nest.stages)
-    for (const Reduction& reduction : stage.reductions) registers += each * (each + 2) * size(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
-  return registers + 8;
+    for (const Reduction& reduction : stage.reductions) combined += size(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
+  // What ptxas has at hand besides, as it was found to take: addresses of all steps, unless it is told to share registers out, and at each of them
+  // what is loaded beside the row; division and functions of doubles.
+  const bool doubles = std::any_of(kernel.values.begin(), kernel.values.end(), [](const fuse::Value& value) { return itemsize(value.dtype) == 8; });
+  const int of_doubles = doubles ? 24 : 0, inputs = static_cast<int>(nest.inputs.size()), kept = static_cast<int>(nest.persistent.size());
+  if (schedule.form == Form::columns) {
+    registers += of_doubles;
+    if (schedule.row_steps == 0) registers += combined * schedule.vector;
+    else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(kept - 1, 0)) * schedule.row_steps;
+  } else if (schedule.form == Form::rows) {
+    registers += of_doubles + (schedule.threads > 256 ? 2 * schedule.row_steps : 0) + std::max(inputs - 1, 0) * schedule.row_steps;
+  } else if (schedule.form == Form::contraction) {
+    const int each = schedule.side / kContractionSide;
+    registers += combined * (each * (each + 2) + 8) + 8;
+  }
+  return std::min(registers, std::min(kMostRegisters, kRegistersOfBlock / schedule.threads / std::max(schedule.residents, 1)));
 }
 
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish) {
