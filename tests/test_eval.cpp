@@ -180,8 +180,10 @@ TEST_CASE("reductions over any axes agree with float64") {
     const double eps = dtype == DType::float32 ? 1.2e-7 : 2.3e-16;
     const auto plus = [](double a, double b) { return a + b; };
     check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), (16 + std::sqrt(count)) * eps, 16 * eps * std::sqrt(count + 1), "sum");  // in double the reference errs as much
-    if (count <= 24)  // beyond, float32 leaves its range
-      check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), 0, "prod");
+    // Beyond, float32 leaves its range. Within, a part of the product may be subnormal, with an error of half the least number, and the rest of it
+    // 3 to the power of what is left.
+    const double least = dtype == DType::float32 ? 1.5e-45 : 4.9e-324;
+    if (count <= 24) check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * least * std::pow(3, count), "prod");
     if (count > 0) {
       const double inf = std::numeric_limits<double>::infinity();
       check_close(sn::max(x, some), reduce(ref, axes, -inf, [](double a, double b) { return std::max(a, b); }), 0, 0, "max");

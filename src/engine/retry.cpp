@@ -30,8 +30,8 @@ fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgo
   const bool more = lacking.of_more() && limits.product_epilogues;
   if (!more && !limits.products) throw lacking;
   (more ? less.product_epilogues : less.products) = false;
-  if (first_time(lacking.what()))
-    log().warn("{}: {} in this plan", lacking.what(), more ? "a kernel adds and rounds after the products" : "products are generated kernels");
+  const char* const instead = more ? "a kernel adds and rounds after the products" : "products are generated kernels";
+  log().log(first_time(instead) ? spdlog::level::warn : spdlog::level::info, "{}: {} in this plan", lacking.what(), instead);
   return less;
 }
 

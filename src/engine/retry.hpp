@@ -9,8 +9,8 @@ namespace sinter::engine {
 
 /// Tells the user, once for each reason, that a plan failed inside and is tried without fusion.
 void warn_of_failed_plan(const InternalError& error);
-/// What is left of a library's limits after it had no algorithm: products without additions, then none. The user is told, once for each call.
-/// Throws the error where nothing is left to do without.
+/// What is left of a library's limits after it had no algorithm: products without additions, then none. The user is told, of the
+/// first call of each kind by a warning. Throws the error where nothing is left to do without.
 fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgorithm& lacking);
 
 /// work(target); after an InternalError once more for the same target without fusion, after NoAlgorithm without what the library lacks.
