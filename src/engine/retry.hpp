@@ -16,18 +16,21 @@ fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgo
 /// work(target); after an InternalError once more for the same target without fusion, after NoAlgorithm without what the library lacks.
 template <class Work> auto with_less_if_it_fails(const Target& target, Work work) {
   Target less;
-  try {
-    return work(target);
-  } catch (const device::NoAlgorithm& lacking) {
-    less = target;
-    less.limits = without_what_lacks(target.limits, lacking);
-  } catch (const InternalError& error) {
-    if (!target.limits.fuse) throw;
-    warn_of_failed_plan(error);
-    less = target;
-    less.limits.fuse = false;
+  for (const Target* at = &target;;) {
+    fuse::Limits limits = at->limits;
+    try {
+      return work(*at);
+    } catch (const device::NoAlgorithm& lacking) {
+      limits = without_what_lacks(limits, lacking);
+    } catch (const InternalError& error) {
+      if (!limits.fuse) throw;
+      warn_of_failed_plan(error);
+      limits.fuse = false;
+    }
+    if (at == &target) less = target;
+    less.limits = limits;
+    at = &less;
   }
-  return with_less_if_it_fails(less, work);
 }
 
 }  // namespace sinter::engine
