@@ -26,6 +26,13 @@ if(TARGET sinter_model)
   sinter_run(layouts_interpreter test_layouts SINTER_BACKEND=interpreter)
   sinter_run(layouts_unfused test_layouts SINTER_FUSE=off)
 
+  sinter_program(test_quantized)
+  target_link_libraries(test_quantized PRIVATE sinter::model sinter_onnx)
+  sinter_run(quantized_llvm test_quantized)
+  sinter_run(quantized_interpreter test_quantized SINTER_BACKEND=interpreter)
+  sinter_run(quantized_unfused test_quantized SINTER_FUSE=off)
+  sinter_run_cuda(quantized test_quantized)
+
   sinter_program(test_networks)
   target_link_libraries(test_networks PRIVATE sinter::model sinter_onnx)
   sinter_run(networks_llvm test_networks)

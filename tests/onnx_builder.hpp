@@ -31,6 +31,17 @@ class OnnxBuilder {
     tensor->set_raw_data(numbers.data(), numbers.size() * sizeof(float));
     return *this;
   }
+  /// Of uint8 (2), int8 (3) or int32 (6).
+  OnnxBuilder& whole(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<int>& numbers, int type) {
+    onnx::Tensor* tensor = model.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(type);
+    for (const std::int64_t size : shape) tensor->add_dims(size);
+    std::string raw;
+    for (const int number : numbers) raw.append(reinterpret_cast<const char*>(&number), type == 6 ? 4 : 1);  // the low byte comes first
+    tensor->set_raw_data(raw);
+    return *this;
+  }
   OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& numbers) {
     onnx::Tensor* tensor = model.mutable_graph()->add_initializer();
     tensor->set_name(name);

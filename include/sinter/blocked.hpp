@@ -34,4 +34,22 @@ bool convolves_in_blocks();
 /// for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
 Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& how = {});
 
+// --- bytes -------------------------------------------------------------------------------------------------------------
+
+/// Few channels, up to four: (batch, channels, rows, columns) -> (batch, 1, rows, columns, 4), a view; zeros stand for those that are not there.
+Tensor block_few_channels(const Arg& x);
+
+/// Filters of int8, (filters, channels / groups, rows, columns), as conv2d_bytes reads them, a view; compute it once. What fills blocks is 0. Four channels
+/// lie side by side for each filter, as processors multiply them.
+/// - blocked: (filters / 16, channels / 16, rows, columns, 4, 16 filters, 4 channels), for x in blocks
+/// - few: (filters / 16, 1, rows, columns, 1, 16 filters, 4 channels), for x of few channels
+/// - depthwise: (channels / 16, rows, columns, 16), of filters that read one channel each, their own, for x in blocks
+enum class ByteFilterLayout : std::uint8_t { blocked, few, depthwise };
+Tensor block_byte_filters(const Arg& filters, ByteFilterLayout layout);
+
+/// The sums of a convolution of uint8 in blocks with filters of int8, in int32, exact modulo 2^32: (batch, filters / 16, rows, columns, 16). Outside of it
+/// x is `outside`, one uint8, or 0 where that is empty. Sums begin with `start`, int32 (filters,) with those that fill the last block, or 0 where it is empty. One
+/// library call, of the CPU; for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
+Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& how = {});
+
 }  // namespace sinter

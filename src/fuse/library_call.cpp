@@ -102,7 +102,9 @@ bool multiplies_into(DType stored, DType result) { return is_storage_only(stored
 
 bool multiplies_bytes_into(DType stored, DType result) { return result == DType::int32 && (stored == DType::int8 || stored == DType::uint8); }
 
-bool comes_in_pieces(trace::Op op) { return op == trace::Op::matmul || op == trace::Op::conv || op == trace::Op::conv_blocked; }
+bool comes_in_pieces(trace::Op op) {
+  return op == trace::Op::matmul || op == trace::Op::conv || op == trace::Op::conv_blocked || op == trace::Op::conv_bytes;
+}
 
 namespace {
 

@@ -112,7 +112,7 @@ std::int64_t Call::axis(std::int64_t axis, int rank) const {
 std::vector<std::span<const Operator>> operator_families() {
   return {elementwise_operators(), reduction_operators(), shape_operators(),     indexing_operators(),
           network_operators(),     quantized_operators(), attention_operators(), recurrent_operators(), convolution_operators(),
-          vision_operators(), signal_operators()};
+          vision_operators(), signal_operators(), runtime_quantized_operators()};
 }
 
 const Operator* find_operator(std::string_view name) {

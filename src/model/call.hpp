@@ -86,6 +86,7 @@ std::span<const Operator> shape_operators();
 std::span<const Operator> indexing_operators();
 std::span<const Operator> network_operators();
 std::span<const Operator> quantized_operators();
+std::span<const Operator> runtime_quantized_operators();
 std::span<const Operator> attention_operators();
 std::span<const Operator> recurrent_operators();
 std::span<const Operator> convolution_operators();

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "model/quantized.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::model {
@@ -68,7 +69,9 @@ Graph graph_within(const Graph& graph, const Node& node, std::string_view attrib
 namespace {
 
 // Operators of which an operand of float32 says what to do: scales, thresholds.
-constexpr std::string_view kExact[] = {"DequantizeLinear", "DynamicQuantizeLinear", "NonMaxSuppression", "QLinearConv", "QLinearMatMul", "QuantizeLinear", "Range", "Resize", "Upsample"};
+constexpr std::string_view kExact[] = {"DequantizeLinear", "DynamicQuantizeLinear", "NonMaxSuppression", "QLinearConv", "QLinearMatMul", "QuantizeLinear", "Range", "Resize", "Upsample",
+                                          kQuantizedConv, kQuantizedMatMul, "com.microsoft.QGemm", "com.microsoft.QLinearAdd", "com.microsoft.QLinearConcat",
+                                          "com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearLeakyRelu", "com.microsoft.QLinearMul", "com.microsoft.QLinearSigmoid"};
 
 bool is_exact(std::string_view op) { return std::find(std::begin(kExact), std::end(kExact), op) != std::end(kExact); }
 

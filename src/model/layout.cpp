@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "model/windows.hpp"
+#include "model/quantized.hpp"
 #include "sinter/blocked.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/sinter.hpp"
@@ -24,9 +24,12 @@ constexpr double kWaste = 2;
 std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
 
 // Element by element: what fills the last block stays finite, and no convolution reads it with a weight other than 0.
-constexpr std::string_view kElementwise[] = {"Abs", "Add", "Celu", "Clip", "Elu", "Erf", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Max", "Mean", "Min",
+constexpr std::string_view kElementwise[] = {"Abs", "Add", "Cast", "Celu", "Clip", "Elu", "Erf", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Max", "Mean", "Min",
                                              "Mish", "Mul", "Neg", "PRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sub", "Sum", "Swish", "Tanh",
                                              "ThresholdedRelu", "com.microsoft.Gelu", "com.microsoft.QuickGelu"};
+// Of 8-bit numbers: element by element, or each channel by itself over the places, beside scales and zero points of one number.
+constexpr std::string_view kOneScale[] = {"DequantizeLinear", "QuantizeLinear", "com.microsoft.QLinearAdd", "com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearLeakyRelu",
+                                          "com.microsoft.QLinearMul", "com.microsoft.QLinearSigmoid"};
 // Each channel by itself, over the places.
 constexpr std::string_view kOverPlaces[] = {"GlobalAveragePool", "GlobalMaxPool"};
 constexpr std::string_view kWindows[] = {"AveragePool", "MaxPool"};
@@ -45,6 +48,32 @@ std::optional<Tensor> beside(const Laid& operand, std::int64_t channels, DType d
   if (whole[1] != 1 && whole[1] != channels) return {};
   return block_channels(whole == shape ? x : reshape(x, whole));
 }
+
+}  // namespace
+
+std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, const Shape& weight, std::string& why) {
+  const auto left = [&](const char* reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  if (weight.size() != 4 || x.tensor.ndim() != (x.in_blocks() ? 5 : 4)) return left("it is over one axis or three");
+  const Shape& shape = x.tensor.shape();
+  const std::int64_t channels = x.in_blocks() ? x.channels : shape[1], filters = weight[0], groups = call.integer("group", 1);
+  const bool depthwise = groups > 1 && groups == channels && filters == channels && weight[1] == 1;
+  if (!depthwise && (groups != 1 || weight[1] != channels)) return left("it has groups of several channels");
+  const bool planes = !x.in_blocks() && !depthwise && channels <= kPlanes;
+  const double waste = static_cast<double>(up_to_blocks(filters)) / static_cast<double>(filters) *
+                       (planes || depthwise ? 1.0 : static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels));
+  const bool one_place = shape[2] * shape[3] == 1;
+  if (waste > kWaste && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than double its work");
+  if (one_place && !x.in_blocks()) return left("it is a product of a matrix and a vector");
+  const Windows how = windows(call, {weight[2], weight[3]}, {shape[2], shape[3]});
+  for (const auto& [before, after] : how.padding)
+    if (before < 0 || after < 0) return left("it cuts off what it reads");
+  return BlockedWindows{channels, depthwise, planes, how};
+}
+
+namespace {
 
 /// True where minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and read once for each image at least.
 bool by_tiles(const Tensor& weight, const Windows& how, const Shape& x) {
@@ -89,14 +118,34 @@ std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node&
     if (std::optional<Laid> result = convolve(graph, node, operands, read, why)) return std::vector<Laid>{std::move(*result)};
     return {};
   }
+  if (convolution_inputs(node.op)) {
+    if (std::optional<Laid> result = convolve_bytes(graph, node, operands, read, why)) return std::vector<Laid>{std::move(*result)};
+    return {};
+  }
   const auto first = std::find_if(operands.begin(), operands.end(), [](const Laid& operand) { return operand.in_blocks(); });
   why = "nothing that it reads is in blocks";
   if (first == operands.end()) return {};
+  if (node.op == "DynamicQuantizeLinear" && first->channels % kChannelBlock == 0) {  // what fills a block would count
+    why = "it takes the blocks as they are";
+    const Results results = op.record(Call(graph, node, {operands[0].tensor}, read));
+    return std::vector<Laid>{{results[0], first->channels}, {results[1]}, {results[2]}};
+  }
   why = "it has several results";
   if (node.outputs.size() != 1) return {};
   why = "it takes the blocks as they are";
   const std::int64_t channels = first->channels;
   const auto recorded = [&](const Node& as, std::vector<Tensor> tensors) { return one(op.record(Call(graph, as, std::move(tensors), read))[0], channels); };
+  if (holds(kOneScale, node.op)) {
+    std::vector<Tensor> tensors;
+    for (const Laid& operand : operands) {
+      if (!operand.in_blocks() && !operand.tensor.empty_handle() && operand.tensor.size() != 1) {
+        why = "its scales are several";
+        return {};
+      }
+      tensors.push_back(operand.tensor);
+    }
+    return recorded(node, std::move(tensors));
+  }
   if (holds(kElementwise, node.op)) {
     std::vector<Tensor> tensors;
     for (const Laid& operand : operands) {
@@ -133,12 +182,18 @@ std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node&
     const Call call(graph, node, {operands[0].tensor}, read);
     return one(node.op == "GlobalMaxPool" ? max(call[0], {2, 3}, true) : mean(call[0], {2, 3}, true), channels);
   }
-  if (node.op == "Concat") {
+  const bool of_numbers = node.op == "com.microsoft.QLinearConcat";  // scales and zero points between
+  if (node.op == "Concat" || of_numbers) {
     const auto axis = node.attributes.find("axis");
     const std::int64_t* number = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
     std::int64_t all = 0;
     std::vector<Tensor> tensors;
-    for (const Laid& operand : operands) {
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Laid& operand = operands[k];
+      if (of_numbers && (k < 2 || k % 3 != 2)) {
+        tensors.push_back(operand.tensor);
+        continue;
+      }
       if (!operand.in_blocks() || operand.channels % kChannelBlock != 0) {
         why = "it joins what does not end with a whole block";
         return {};
@@ -170,24 +225,13 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
   const auto constant = [&](std::size_t k) { return k >= node.inputs.size() || node.inputs[k].empty() || graph.constants.contains(node.inputs[k]); };
   if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return left("its weights or its bias are no constants");
   if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32) return left("it is of another type than float32");
-  if (weight.ndim() != 4 || x.tensor.ndim() != (x.in_blocks() ? 5 : 4)) return left("it is over one axis or three");
-  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[0]})) return left("its bias is not one float32 for each filter");
-  const std::int64_t channels = x.in_blocks() ? x.channels : x.tensor.shape()[1], filters = weight.shape()[0];
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || weight.ndim() == 0 || bias.shape() != Shape{weight.shape()[0]})) return left("its bias is not one float32 for each filter");
   const Call call(graph, node, {x.tensor, weight, bias}, read);
-  const std::int64_t groups = call.integer("group", 1);
-  const bool depthwise = groups > 1 && groups == channels && filters == channels && weight.shape()[1] == 1;
-  if (!depthwise && (groups != 1 || weight.shape()[1] != channels)) return left("it has groups of several channels");
-  const bool planes = !x.in_blocks() && !depthwise && channels <= kPlanes;
-  const double waste = static_cast<double>(up_to_blocks(filters)) / static_cast<double>(filters) *
-                       (planes || depthwise ? 1.0 : static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels));
+  const std::optional<BlockedWindows> reads = blocked_windows(call, x, weight.shape(), why);
+  if (!reads) return {};
+  const std::int64_t filters = weight.shape()[0];
+  const auto& [channels, depthwise, planes, how] = *reads;
   const Shape& shape = x.tensor.shape();
-  const bool one_place = shape[2] * shape[3] == 1;
-  if (waste > kWaste && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than double its work");
-  if (one_place && !x.in_blocks()) return left("it is a product of a matrix and a vector");
-
-  const Windows how = windows(call, {weight.shape()[2], weight.shape()[3]}, {shape[2], shape[3]});
-  for (const auto& [before, after] : how.padding)
-    if (before < 0 || after < 0) return left("it cuts off what it reads");
   const FilterLayout layout = depthwise ? FilterLayout::depthwise : planes ? FilterLayout::planes : by_tiles(weight, how, shape) ? FilterLayout::winograd : FilterLayout::blocked;
   const Filters laid_out = [&] {
     {

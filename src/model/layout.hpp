@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/call.hpp"
+#include "model/windows.hpp"
 #include "sinter/blocked.hpp"
 
 namespace sinter::model {
@@ -27,6 +28,15 @@ struct Laid {
   Tensor plain() const;
 };
 
+/// How a convolution reads x in blocks, or planes of it as they are.
+struct BlockedWindows {
+  std::int64_t channels;
+  bool depthwise, planes;
+  Windows how;
+};
+/// Nothing, and why: blocks are not for this one.
+std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, const Shape& weight, std::string& why);
+
 /// Decides for each node, when its operands are known.
 class Layouts {
  public:
@@ -41,6 +51,13 @@ class Layouts {
   mutable std::mutex mutex_;
   mutable std::map<std::pair<std::string, FilterLayout>, Filters> filters_;  // laid out, by the convolution's result
 
+  // Of int8, with the sums of each filter's, and their zero points where there are any; int32, with the filters that fill the last block.
+  struct ByteFilters {
+    Tensor weight, sums, zero, ones;  // ones: a filter that adds up what the others read, beside zero points
+  };
+  mutable std::map<std::pair<std::string, ByteFilterLayout>, ByteFilters> byte_filters_;
+
+  std::optional<Laid> convolve_bytes(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
   std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
 };
 

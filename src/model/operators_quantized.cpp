@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "model/call.hpp"
+#include "model/quantized.hpp"
 #include "model/types.hpp"
 #include "model/windows.hpp"
 #include "sinter/nn.hpp"
@@ -30,7 +31,8 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
   return reshape(c.at_node(parameter), shape);
 }
 
-/// Rounded to even, and to what the type holds.
+}  // namespace
+
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
   const bool is_signed = !is_unsigned(to);
   const int bits = static_cast<int>(itemsize(to)) * 8;
@@ -50,6 +52,8 @@ Tensor quantized(const Call& c, const Tensor& x, const Tensor& scale, const Tens
   if (!zero_point.empty_handle()) numbers = add(c.at_node(numbers), astype(c.at_node(along_axis(c, zero_point, x)), DType::float32));
   return saturated(c, numbers, to);
 }
+
+namespace {
 
 Results quantize_linear(const Call& c) {
   const Tensor zero_point = c.tensor_or_none(2);
@@ -86,12 +90,18 @@ Tensor beside_product(const Call& c, const Tensor& zero, bool rows) {
   return zero.size() == 1 ? reshape(c.at_node(wide), {}) : zero.ndim() == 1 && rows ? reshape(c.at_node(wide), {-1, 1}) : wide;
 }
 
-/// The product of two operands less their zero points, in int32, as that of the bytes that are stored and what the zero points take off it: devices
-/// multiply bytes as they are. Weights of the model's own lie along the depth, as they are read; a frozen function turns them once.
-Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero) {
+}  // namespace
+
+/// As that of the bytes that are stored and what the zero points take off it: devices multiply bytes as they are. Weights of the model's own lie along the
+/// depth, as they are read; a frozen function turns them once.
+Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero, bool turned) {
   Tensor a = c.tensor(left), b = c.tensor(right);
+  if (turned) {
+    if (a.ndim() != 2 || b.ndim() != 2) c.refuse("a product of other than matrices");
+    b = transpose(c.at_node(b));
+  }
   if (a.ndim() < 2 || b.ndim() < 2) return matmul(c.at_node(centred(c, left, left_zero, true)), centred(c, right, right_zero, false));
-  if (c.is_constant(right) && b.ndim() == 2) b = transpose(contiguous(c.at_node(transpose(c.at_node(b)))));
+  if (c.is_constant(right) && b.ndim() == 2 && !turned) b = transpose(contiguous(c.at_node(transpose(c.at_node(b)))));
   const Tensor wide_a = astype(c.at_node(a), DType::int32), wide_b = astype(c.at_node(b), DType::int32);
   Tensor product = matmul(c.at_node(wide_a), wide_b);
   const bool by_a = c.has(left_zero) && !c.is_constant_zero(left_zero), by_b = c.has(right_zero) && !c.is_constant_zero(right_zero);
@@ -101,6 +111,8 @@ Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero
   if (by_a && by_b) product = add(c.at_node(product), multiply(c.at_node(zero_a), zero_b) * static_cast<std::int32_t>(a.shape().back()));
   return product;
 }
+
+namespace {
 
 Results matmul_integer(const Call& c) { return {product_of_centred(c, 0, 2, 1, 3)}; }
 
@@ -127,18 +139,42 @@ Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::si
   return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.integer("group", 1)});
 }
 
-Results conv_integer(const Call& c) { return {conv_of_centred(c, 2, 1, 3, {})}; }
-
-Results qlinear_conv(const Call& c) {
-  const Tensor sums = astype(c.at_node(conv_of_centred(c, 2, 3, 5, c.tensor_or_none(8))), DType::float32);
-  const auto number = [&](std::size_t i) { return astype(c[i], DType::float32); };
-  Tensor scale = divide(multiply(c.at_node(number(1)), number(4)), number(6));
-  if (scale.size() > 1) {  // one for each filter
+/// Without layouts: in the model's own order.
+Results convolution_of_numbers(const Call& c) {
+  const QuantizedInputs of = *convolution_inputs(c.node().op);
+  const Tensor sums = conv_of_centred(c, of.x_zero, of.w, of.w_zero, {});
+  return {of_sums(c, sums, [&](const Tensor& each) {
     Shape filters(static_cast<std::size_t>(sums.ndim()), 1);
-    filters[1] = scale.size();
-    scale = reshape(c.at_node(scale), filters);
-  }
-  return {saturated(c, add(rint(multiply(c.at_node(sums), scale)), number(7)), small_type(c, c.tensor(7)))};
+    filters[1] = each.size();
+    return reshape(c.at_node(each), filters);
+  })};
+}
+
+Tensor dequantized(const Call& c, std::size_t numbers, std::size_t scale, std::size_t zero, std::size_t channel_axis) {
+  const Tensor& q = c.tensor(numbers);
+  const auto beside = [&](const Tensor& parameter) {
+    Shape shape(static_cast<std::size_t>(q.ndim()), 1);
+    if (parameter.size() > 1) shape[channel_axis] = parameter.size();
+    return reshape(c.at_node(parameter), parameter.size() > 1 ? shape : Shape{});
+  };
+  Tensor wide = astype(c.at_node(q), DType::int32);
+  if (c.has(zero)) wide = subtract(c.at_node(wide), beside(astype(c[zero], DType::int32)));
+  return multiply(c.at_node(astype(c.at_node(wide), DType::float32)), beside(c.tensor(scale)));
+}
+
+Results quantized_conv(const Call& c) {
+  const Tensor& w = c.tensor(3);
+  if (w.ndim() < 3 || w.size() <= kMostProducts * w.shape()[0]) return convolution_of_numbers(c);
+  const Tensor x = dequantized(c, 0, 1, 2, 1), weight = dequantized(c, 3, 4, 5, 0);
+  const Windows how = windows(c, {w.shape().begin() + 2, w.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
+  return {conv(c.at_node(x), weight, c.tensor_or_none(6), {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.integer("group", 1)})};
+}
+
+Results quantized_matmul(const Call& c) {
+  const Tensor &a = c.tensor(0), &b = c.tensor(3);
+  if (a.ndim() > 0 && a.shape().back() > kMostProducts) return {matmul(c.at_node(dequantized(c, 0, 1, 2, 0)), dequantized(c, 3, 4, 5, static_cast<std::size_t>(b.ndim() - 1)))};
+  const Tensor scale = multiply(c.at_node(reshape(c[1], {})), c.tensor(4).size() == 1 ? reshape(c[4], {}) : c.tensor(4));
+  return {multiply(c.at_node(astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32)), scale)};
 }
 
 /// ONNX Runtime's product with a matrix of numbers of 4 or 8 bits, in blocks along the rows of its transpose.
@@ -171,15 +207,41 @@ Results matmul_n_bits(const Call& c) {
   return {c.has(5) ? add(c.at_node(result), c.tensor(5)) : result};
 }
 
+}  // namespace
+
+std::optional<QuantizedInputs> convolution_inputs(std::string_view op) {
+  if (op == "ConvInteger") return QuantizedInputs{0, 2, 1, 3};
+  if (op == "QLinearConv" || op == kQuantizedConv) return QuantizedInputs{0, 2, 3, 5};
+  return {};
+}
+
+Tensor of_sums(const Call& c, const Tensor& sums, const std::function<Tensor(const Tensor&)>& beside) {
+  if (c.node().op == "ConvInteger") return sums;
+  const auto numbers = [&](std::size_t i) { return c.tensor(i).size() == 1 ? reshape(c[i], {}) : beside(c.tensor(i)); };
+  const auto floats = [&](std::size_t i) { return astype(c.at_node(numbers(i)), DType::float32); };
+  const Tensor scale = multiply(c.at_node(floats(1)), floats(4));
+  if (c.node().op == kQuantizedConv) {
+    const Tensor y = multiply(c.at_node(astype(c.at_node(sums), DType::float32)), scale);
+    return c.has(6) ? add(c.at_node(y), beside(c.tensor(6))) : y;
+  }
+  const Tensor all = c.has(8) ? add(c.at_node(sums), beside(c.tensor(8))) : sums;
+  const Tensor y = rint(multiply(c.at_node(astype(c.at_node(all), DType::float32)), divide(c.at_node(scale), floats(6))));
+  return saturated(c, c.has(7) ? add(c.at_node(y), floats(7)) : y, small_type(c, c.tensor_or_none(7)));
+}
+
+namespace {
+
 const Operator kRows[] = {
-    {"ConvInteger", conv_integer},
+    {"ConvInteger", convolution_of_numbers},
     {"DequantizeLinear", dequantize_linear},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"MatMulInteger", matmul_integer},
-    {"QLinearConv", qlinear_conv},
+    {"QLinearConv", convolution_of_numbers},
     {"QLinearMatMul", qlinear_matmul},
     {"QuantizeLinear", quantize_linear},
     {"com.microsoft.MatMulNBits", matmul_n_bits},
+    {kQuantizedConv, quantized_conv},
+    {kQuantizedMatMul, quantized_matmul},
 };
 
 }  // namespace

@@ -151,6 +151,7 @@ struct Rule {
 };
 constexpr Rule kRules[] = {
     {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing give their input", remove_identities},
+    {"keep_quantized", "a Conv, MatMul or Gemm of what DequantizeLinear gives multiplies the bytes, and scales their sums", keep_quantized},
     {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
     {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},
     {"merge_reshapes", "a Reshape of a Reshape is one", merge_reshapes},

@@ -17,6 +17,8 @@ int fold_leading_batch_norms(Graph& graph);
 int fold_scales(Graph& graph);
 int merge_products(Graph& graph);
 int absorb_pads(Graph& graph);
+// rewrite_quantized.cpp
+int keep_quantized(Graph& graph);
 // rewrite_views.cpp
 int merge_transposes(Graph& graph);
 int merge_reshapes(Graph& graph);

@@ -39,6 +39,14 @@ Shape convolution_in_blocks(std::span<const Shape> operands, std::span<const std
   const std::size_t first_tap = filters.size() == 4 ? 1 : 2;
   return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters.back()};
 }
+/// Of filters (blocks, channels, taps.., fours, 16, 4), or (blocks, taps.., 16) of one channel each.
+Shape convolution_of_bytes(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
+  const Shape &x = operands[0], &filters = operands[1];
+  const Convolution how = Convolution::of(ints);
+  const bool depthwise = filters.size() == 4;
+  const std::size_t first_tap = depthwise ? 1 : 2;
+  return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters[depthwise ? 3 : 5]};
+}
 Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
 
 // Decompositions of (..., m, n). What has several results gives them side by side, as columns of one matrix, so that each is a view of it.

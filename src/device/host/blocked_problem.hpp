@@ -38,18 +38,19 @@ struct BlockedProblem {
   }
 };
 
-/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), zeros where x is not.
-inline void lay_out_padded(const BlockedProblem& p, const float* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, float* to) {
+/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), `outside` where x is not.
+template <class Element>
+void lay_out_padded(const BlockedProblem& p, const Element* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, Element* to, Element outside = 0) {
   const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);
   for (std::int64_t row = 0; row < rows; ++row, to += columns * p.inner) {
     const std::int64_t from = first + row - p.before[0];
     if (from < 0 || from >= p.size[0]) {
-      std::fill_n(to, columns * p.inner, 0.f);
+      std::fill_n(to, columns * p.inner, outside);
       continue;
     }
-    std::fill_n(to, left * p.inner, 0.f);
-    std::memcpy(to + left * p.inner, plane + from * p.size[1] * p.inner, static_cast<std::size_t>(there * p.inner) * sizeof(float));
-    std::fill_n(to + (left + there) * p.inner, (columns - left - there) * p.inner, 0.f);
+    std::fill_n(to, left * p.inner, outside);
+    std::memcpy(to + left * p.inner, plane + from * p.size[1] * p.inner, static_cast<std::size_t>(there * p.inner) * sizeof(Element));
+    std::fill_n(to + (left + there) * p.inner, (columns - left - there) * p.inner, outside);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "device/host/byte_product.hpp"
 #include "device/host/conv.hpp"
 #include "device/host/conv_blocked.hpp"
+#include "device/host/conv_bytes.hpp"
 #include "device/host/decompositions.hpp"
 #include "device/host/fft.hpp"
 #include "device/host/matmul.hpp"
@@ -59,6 +60,7 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     }
     case trace::Op::conv: return convolve(call, pointers, threads, finished);
     case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
+    case trace::Op::conv_bytes: return convolve_bytes(call, pointers, threads, finished);
     case trace::Op::solve:
     case trace::Op::inverse:
     case trace::Op::inverse_or_nan:
@@ -100,6 +102,7 @@ std::string library_of(const fuse::LibraryCall& call) {
     case trace::Op::conv: return who_convolves(call);
     case trace::Op::conv_blocked:
       return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
+    case trace::Op::conv_bytes: return fmt::format("bytes, channels in blocks ({})", byte_tiles().name);
     default: return "the C++ library";
   }
 }

@@ -1,0 +1,54 @@
+// cmake/matmul.cmake sets this file's instruction set. One instruction adds up four products, of four channels, for each of 16 filters.
+#if defined(__AVX512VNNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#include "device/host/byte_tiles.inl"
+
+namespace sinter::device {
+namespace {
+
+constexpr int kBlocks = 2, kPlaces = 14;  // whose sums registers hold beside the weights and an element of x
+
+template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t, const std::uint8_t* x, const std::int8_t* weight, const std::int32_t* bias, std::int32_t* result) {
+  __m512i sums[blocks][places];
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
+    SINTER_UNROLL for (int p = 0; p < places; ++p) sums[b][p] = _mm512_loadu_si512(bias ? bias + b * 16 : result + b * t.result_block + p * 16);
+  for (std::int64_t channel = 0; channel < t.channels; ++channel)
+    for (std::int64_t row = 0; row < t.taps[0]; ++row)
+      for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
+        const std::uint8_t* const from = x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
+        SINTER_UNROLL for (int i = 0; i < inner; i += 4) {
+          __m512i weights[blocks];
+          SINTER_UNROLL for (int b = 0; b < blocks; ++b) weights[b] = _mm512_loadu_si512(weight + b * t.weight_block + i * 16);
+          SINTER_UNROLL for (int p = 0; p < places; ++p) {
+            int four;
+            __builtin_memcpy(&four, from + p * t.x_place + i, 4);
+            const __m512i elements = _mm512_set1_epi32(four);
+            SINTER_UNROLL for (int b = 0; b < blocks; ++b) sums[b][p] = _mm512_dpbusd_epi32(sums[b][p], elements, weights[b]);
+          }
+        }
+      }
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
+    SINTER_UNROLL for (int p = 0; p < places; ++p) _mm512_storeu_si512(result + b * t.result_block + p * 16, sums[b][p]);
+}
+
+using SumsOf = void (*)(const ByteConvTile& t, const std::uint8_t* x, const std::int8_t* weight, const std::int32_t* bias, std::int32_t* result);
+
+/// By how many places, from 1.
+template <int blocks, int inner>
+constexpr SumsOf kSumsOf[kPlaces] = {sums_of<blocks, 1, inner>, sums_of<blocks, 2, inner>,  sums_of<blocks, 3, inner>,  sums_of<blocks, 4, inner>,  sums_of<blocks, 5, inner>,
+                                     sums_of<blocks, 6, inner>, sums_of<blocks, 7, inner>,  sums_of<blocks, 8, inner>,  sums_of<blocks, 9, inner>,  sums_of<blocks, 10, inner>,
+                                     sums_of<blocks, 11, inner>, sums_of<blocks, 12, inner>, sums_of<blocks, 13, inner>, sums_of<blocks, 14, inner>};
+
+void convolve(const ByteConvTile& t) {
+  byte_tiles::in_pieces<kBlocks, kPlaces>(
+      t, [&](std::int64_t blocks, std::int64_t places, const std::uint8_t* x, const std::int8_t* weight, const std::int32_t* bias, std::int32_t* result) {
+        const SumsOf sums = t.inner == 4 ? (blocks == 1 ? kSumsOf<1, 4> : kSumsOf<2, 4>)[places - 1] : (blocks == 1 ? kSumsOf<1, 16> : kSumsOf<2, 16>)[places - 1];
+        sums(t, x, weight, bias, result);
+      });
+}
+
+}  // namespace
+
+const ByteTiles kByteTilesVnni{"vnni", convolve, byte_tiles::depthwise};
+
+}  // namespace sinter::device
+#endif
