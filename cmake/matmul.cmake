@@ -18,13 +18,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${host}/byte_block_vnni.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512bw;-mavx512vl;-mavx512vnni;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
-# And convolutions of bytes.
-set_source_files_properties(${host}/byte_tiles_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+# And convolutions of bytes, whose sums are scaled and shifted with a rounding after each.
+set(apart ${optimise} -ffp-contract=off)
+set_source_files_properties(${host}/byte_tiles_baseline.cpp PROPERTIES COMPILE_OPTIONS "${apart}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${host}/conv_bytes.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_BYTES_X86)
-  set_source_files_properties(${host}/byte_tiles_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2")
+  set_source_files_properties(${host}/byte_tiles_avx2.cpp PROPERTIES COMPILE_OPTIONS "${apart};-mavx2")
   set_source_files_properties(${host}/byte_tiles_vnni.cpp PROPERTIES
-    COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512bw;-mavx512vl;-mavx512vnni;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
+    COMPILE_OPTIONS "${apart};-mavx512f;-mavx512bw;-mavx512vl;-mavx512vnni;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
 # And the networks that sort short rows.
 set_source_files_properties(${host}/sort_network_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")

@@ -1,6 +1,7 @@
 // Tiles of convolutions of bytes, each instruction set that this processor has against the definition.
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -27,6 +28,12 @@ template <class T> std::vector<T> drawn(std::mt19937& rng, std::int64_t count, s
   return list;
 }
 
+std::vector<float> reals(std::mt19937& rng, std::int64_t count) {
+  std::vector<float> list(static_cast<std::size_t>(count));
+  for (float& x : list) x = std::uniform_real_distribution<float>(-2, 2)(rng);
+  return list;
+}
+
 }  // namespace
 
 TEST_CASE("every instruction set convolves bytes alike") {
@@ -40,6 +47,7 @@ TEST_CASE("every instruction set convolves bytes alike") {
     const auto x = drawn<std::uint8_t>(rng, t.channels * t.x_channel, 0, 255);
     const auto weight = drawn<std::int8_t>(rng, t.blocks * t.weight_block, -128, 127);
     const auto bias = drawn<std::int32_t>(rng, t.blocks * 16, -1000000, 1000000), before = drawn<std::int32_t>(rng, t.blocks * t.result_block, -1000000, 1000000);
+    const std::vector<float> scale = reals(rng, t.blocks * 16), shift = reals(rng, t.blocks * 16);
     t.x = x.data(), t.weight = weight.data(), t.bias = any(0, 1) ? bias.data() : nullptr;
     for (const ByteTiles* tiles : tiles_here()) {
       INFO(tiles->name);
@@ -59,6 +67,19 @@ TEST_CASE("every instruction set convolves bytes alike") {
                             weight[static_cast<std::size_t>(block * t.weight_block + (((channel * t.taps[0] + row) * t.taps[1] + column) * (t.inner / 4) + k / 4) * 64 + f * 4 + k % 4)];
             REQUIRE(result[at] == want);
           }
+      // The same sums, scaled: each operation rounds.
+      const std::vector<std::int32_t> sums = result;
+      std::vector<float> floats(sums.size());
+      result = before;
+      t.result = reinterpret_cast<std::int32_t*>(std::memcpy(floats.data(), before.data(), before.size() * 4));
+      t.scale = scale.data(), t.shift = shift.data();
+      tiles->conv(t);
+      t.scale = t.shift = nullptr;
+      for (std::size_t at = 0; at < floats.size(); ++at) {
+        const std::size_t filter = at / static_cast<std::size_t>(t.result_block) * 16 + at % 16;
+        const volatile float product = static_cast<float>(sums[at]) * scale[filter];
+        REQUIRE(floats[at] == product + shift[filter]);
+      }
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <random>
+
 #include "draws.hpp"
 #include "program.hpp"
 #include "sinter/blocked.hpp"
@@ -91,7 +93,27 @@ void check(const Case& c, std::int64_t x_low = 0, std::int64_t w_low = -128, std
                                 from_zero ? Tensor() : from_span(start), outside == 0 ? Tensor() : from_span(std::vector<std::uint8_t>{outside}), c.options());
   CHECK(y.dtype() == DType::int32);
   REQUIRE(y.shape() == Shape{c.batch, filled / 16, c.places(0), c.places(1), kChannelBlock});
-  CHECK(unblock_channels(y, c.filters).to_vector<std::int32_t>() == reference(c, x, w, start, outside));
+  const auto want = reference(c, x, w, start, outside);
+  CHECK(unblock_channels(y, c.filters).to_vector<std::int32_t>() == want);
+
+  const auto numbers_of = [&](double low, double high) {
+    std::vector<float> list(static_cast<std::size_t>(filled));
+    for (float& number : list) number = static_cast<float>(std::uniform_real_distribution<double>(low, high)(testing::numbers()));
+    return list;
+  };
+  const auto scale = numbers_of(1e-3, 1), shift = numbers_of(-1e3, 1e3);
+  const bool shifted = pick(0, 2) > 0;
+  const Tensor z = conv2d_bytes_scaled(in_blocks(c, from_span(x, {c.batch, c.channels, c.size[0], c.size[1]})), block_byte_filters(from_span(w, {c.filters, each, c.taps[0], c.taps[1]}), c.layout),
+                                       from_zero ? Tensor() : from_span(start), from_span(std::vector<std::uint8_t>{outside}), from_span(scale), shifted ? from_span(shift) : Tensor(), c.options());
+  const auto got = unblock_channels(z, c.filters).to_vector<float>();
+  REQUIRE(got.size() == want.size());
+  std::size_t other = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::size_t f = i / static_cast<std::size_t>(c.places(0) * c.places(1)) % static_cast<std::size_t>(c.filters);
+    const volatile float product = static_cast<float>(want[i]) * scale[f];  // rounded, whatever the compiler fuses
+    other += got[i] != product + (shifted ? shift[f] : 0.f);
+  }
+  CHECK(other == 0);
 }
 
 }  // namespace
@@ -156,6 +178,10 @@ TEST_CASE("empty tensors, and what does not fit") {
   CHECK_THROWS_AS(conv2d_bytes(x, blocked, {}, zeros({2}, DType::uint8)), ShapeError);
   CHECK_THROWS_AS(conv2d_bytes(x, blocked, {}, zeros({1}, DType::int8)), DTypeError);
   CHECK_THROWS_AS(conv2d_bytes(x, blocked, {}, {}, {.dilation = 3}), ShapeError);
+  CHECK_THROWS_AS(conv2d_bytes_scaled(x, blocked, {}, {}, {}, {}), ShapeError);
+  CHECK_THROWS_AS(conv2d_bytes_scaled(x, blocked, {}, {}, ones({16}, DType::float32), {}), ShapeError);
+  CHECK_THROWS_AS(conv2d_bytes_scaled(x, blocked, {}, {}, ones({32}, DType::float64), {}), DTypeError);
+  CHECK(conv2d_bytes_scaled(zeros({0, 1, 5, 5, 16}, DType::uint8), blocked, {}, {}, ones({32}, DType::float32), {}).shape() == Shape{0, 2, 3, 3, 16});
   CHECK_THROWS_AS(block_byte_filters(w.astype(DType::uint8), ByteFilterLayout::blocked), DTypeError);
   CHECK_THROWS_AS(block_byte_filters(w, ByteFilterLayout::depthwise), ShapeError);
   CHECK_THROWS_AS(block_byte_filters(w, ByteFilterLayout::few), ShapeError);

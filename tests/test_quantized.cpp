@@ -368,6 +368,30 @@ TEST_CASE("who else reads what is dequantized, or wants it, gets it") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::fabs(static_cast<double>(y[i]) - sums[i] * c.unit(i)) <= 3e-7 * std::fabs(sums[i] * c.unit(i)));
 }
 
+TEST_CASE("bytes that are dequantized and quantized by the same numbers stay, a MaxPool between takes them as they are") {
+  const auto with = [](float scale, int zero, int type, const std::string& last, bool pool) {
+    OnnxBuilder m;
+    m.input("x", {2, 3, 7, 7}, kUnsigned).constant("s", {}, {0.013f}).whole("z", {}, {100}, kUnsigned).constant("t", {}, {scale}).whole("o", {}, {zero}, type);
+    m.node("DequantizeLinear", {"x", "s", "z"}, {"d"});
+    if (pool) m.node("MaxPool", {"d"}, {"p"}, {{"kernel_shape", {3, 3}}, {"strides", {2, 2}}, {"pads", {1, 1, 1, 1}}});
+    m.node("QuantizeLinear", {pool ? "p" : "d", "t", "o"}, {"q"});
+    if (last == "y") m.node("DequantizeLinear", {"q", "t", "o"}, {"y"});
+    m.output(last, {}, last == "y" ? 1 : type);
+    const Tensor x = bytes(wholes(2 * 3 * 49, kUnsigned), {2, 3, 7, 7}, kUnsigned);
+    const Model model = load(m);
+    CHECK(model({x})[0].astype(DType::float32).to_vector<float>() == load(m, false)({x})[0].astype(DType::float32).to_vector<float>());
+    for (const Rewrite& rewrite : model.rewrites())
+      if (rewrite.name == "cancel_quantized") return rewrite.count;
+    return -1;
+  };
+  CHECK(with(0.013f, 100, kUnsigned, "y", false) == 1);
+  CHECK(with(0.013f, 100, kUnsigned, "y", true) == 1);
+  CHECK(with(0.013f, 100, kUnsigned, "q", false) == 0);  // it is an output
+  CHECK(with(0.014f, 100, kUnsigned, "y", false) == 0);
+  CHECK(with(0.013f, 101, kUnsigned, "y", true) == 0);
+  CHECK(with(0.013f, 100, kSigned, "y", false) == 0);
+}
+
 TEST_CASE("ONNX Runtime's operators on bytes are their formulas") {
   const auto a = wholes(2 * 16 * 9, kUnsigned), b = wholes(2 * 16 * 9, kUnsigned);
   const float sa = real(0.01, 0.02), sb = real(0.01, 0.02), sy = real(0.02, 0.04);

@@ -51,5 +51,8 @@ Tensor block_byte_filters(const Arg& filters, ByteFilterLayout layout);
 /// x is `outside`, one uint8, or 0 where that is empty. Sums begin with `start`, int32 (filters,) with those that fill the last block, or 0 where it is empty. One
 /// library call, of the CPU; for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
 Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& how = {});
+/// What the sums stand for: each converted to float32, times its filter's scale, and the shift added, rounded every time. Both are float32 (filters,) as
+/// `start` is; no shift is 0.
+Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift, const ConvOptions& how = {});
 
 }  // namespace sinter

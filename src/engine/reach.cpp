@@ -188,9 +188,9 @@ class Checker {
       if (call.shape.empty() || shapes.back() != Shape{call.shape.back()}) refuse("adds a row of another length");
       shapes.pop_back();
     }
-    if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || call.op == trace::Op::conv_bytes) && !convolves(call.op, shapes, call.ints))
-      refuse("has the attributes of no convolution");
-    if (call.op == trace::Op::conv_bytes && !are_bytes(call)) refuse("convolves what are no bytes");
+    const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
+    if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || of_bytes) && !convolves(call.op, shapes, call.ints)) refuse("has the attributes of no convolution");
+    if (of_bytes && !are_bytes(call)) refuse("convolves what are no bytes");
     if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
@@ -198,10 +198,10 @@ class Checker {
   }
 
   static bool are_bytes(const fuse::LibraryCall& call) {
-    constexpr DType kTypes[] = {DType::uint8, DType::int8, DType::int32, DType::uint8};
-    for (std::size_t k = 0; k < std::size(kTypes); ++k)
+    constexpr DType kTypes[] = {DType::uint8, DType::int8, DType::int32, DType::float32};
+    for (std::size_t k = 0; k < call.operands.size(); ++k)
       if (call.operands[k].dtype != kTypes[k]) return false;
-    return call.dtype == DType::int32 && call.stored == DType::int32;
+    return call.dtype == (call.op == trace::Op::conv_bytes ? DType::int32 : DType::float32) && call.stored == call.dtype;
   }
   /// Whether these are what trace/conv.cpp and trace/blocked.cpp record, so far as sizes are divided by them.
   static bool convolves(trace::Op op, const std::vector<Shape>& shapes, const std::vector<std::int64_t>& ints) {
@@ -213,11 +213,13 @@ class Checker {
     for (const auto* list : {&how.before, &how.after})
       if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < -kLargest || n > kLargest; })) return false;
     const Shape &x = shapes[0], &filters = shapes[1];
-    if (op == trace::Op::conv_bytes) {
-      if (shapes.size() != 4 || how.axes() != 2 || how.groups != 1 || x.size() != 5 || std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
+    if (op == trace::Op::conv_bytes || op == trace::Op::conv_bytes_scaled) {
+      const std::size_t operands = op == trace::Op::conv_bytes ? 3 : 4;
+      if (shapes.size() != operands || how.axes() != 2 || how.groups != 1 || x.size() != 5 || std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
       const bool reads = filters.size() == 4 ? filters[0] == x[1] && filters[3] == 16 && x[4] == 16
                                              : filters.size() == 7 && filters[1] == x[1] && (x[4] == 4 || x[4] == 16) && filters[4] * 4 == x[4] && filters[5] == 16 && filters[6] == 4;
-      return reads && shapes[2] == Shape{filters[0] * 16} && shapes[3] == Shape{1};
+      const std::int64_t all = filters[0] * 16;
+      return reads && shapes[2] == Shape{all + 1} && (operands == 3 || shapes[3] == Shape{2, all});
     }
     if (op == trace::Op::conv_blocked) {
       if (how.axes() != 2 || how.groups != 1 || (x.size() != 4 && x.size() != 5) || filters.size() < 4 || filters.size() > 6) return false;

@@ -103,7 +103,8 @@ bool multiplies_into(DType stored, DType result) { return is_storage_only(stored
 bool multiplies_bytes_into(DType stored, DType result) { return result == DType::int32 && (stored == DType::int8 || stored == DType::uint8); }
 
 bool comes_in_pieces(trace::Op op) {
-  return op == trace::Op::matmul || op == trace::Op::conv || op == trace::Op::conv_blocked || op == trace::Op::conv_bytes;
+  using enum trace::Op;
+  return op == matmul || op == conv || op == conv_blocked || op == conv_bytes || op == conv_bytes_scaled;
 }
 
 namespace {

@@ -78,15 +78,28 @@ std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node
   const Tensor outside = reshape(as_unsigned(x_zero.empty_handle() ? zeros({}, x.tensor.dtype()) : x_zero), {1});
   const Tensor less = negative(astype(outside, DType::int32));
   const ConvOptions how{.stride = reads->how.stride, .padding = reads->how.padding, .dilation = reads->how.dilation};
-  Tensor sums = conv2d_bytes(call.at_node(in), laid_out.weight, multiply(laid_out.sums, less), outside, how);
-  if (!laid_out.zero.empty_handle()) {
-    const std::int64_t window = weight.size() / filters, blocks = reads->depthwise ? sums.shape()[1] : 1;
-    const Tensor read_there = conv2d_bytes(call.at_node(in), laid_out.ones, broadcast_to(less * static_cast<std::int32_t>(window), {blocks * kChannelBlock}), outside, how);
-    const Tensor of_window = reads->depthwise ? read_there : slice(read_there, {Slice{}, Slice{}, Slice{}, Slice{}, Slice{0, 1}});
-    sums = subtract(sums, multiply(of_window, beside_blocks(laid_out.zero)));
+  const std::optional<Scaling> scaling = scaling_of(call);
+  const auto each = [&](const Tensor& numbers) { return of_blocks(numbers, filters); };
+  Tensor start = multiply(laid_out.sums, less);
+  if (scaling && !scaling->begin.empty_handle()) start = add(start, each(scaling->begin));
+  Tensor y;
+  if (scaling && laid_out.zero.empty_handle()) {
+    y = conv2d_bytes_scaled(call.at_node(in), laid_out.weight, start, outside, each(scaling->scale), scaling->shift.empty_handle() ? Tensor() : each(scaling->shift), how);
+  } else {
+    y = conv2d_bytes(call.at_node(in), laid_out.weight, start, outside, how);
+    if (!laid_out.zero.empty_handle()) {
+      const std::int64_t window = weight.size() / filters, blocks = reads->depthwise ? y.shape()[1] : 1;
+      const Tensor read_there = conv2d_bytes(call.at_node(in), laid_out.ones, broadcast_to(less * static_cast<std::int32_t>(window), {blocks * kChannelBlock}), outside, how);
+      const Tensor of_window = reads->depthwise ? read_there : slice(read_there, {Slice{}, Slice{}, Slice{}, Slice{}, Slice{0, 1}});
+      y = subtract(y, multiply(of_window, beside_blocks(laid_out.zero)));
+    }
+    if (scaling) {
+      y = multiply(astype(y, DType::float32), beside_blocks(each(scaling->scale)));
+      if (!scaling->shift.empty_handle()) y = add(y, beside_blocks(each(scaling->shift)));
+    }
   }
   why = reads->depthwise ? "a convolution of bytes, of each channel by itself" : "a convolution of bytes by constant weights: four products an instruction, exact sums";
-  return Laid{of_sums(call, sums, [&](const Tensor& each) { return beside_blocks(of_blocks(each, filters)); }), filters};
+  return Laid{of_scaled(call, y), filters};
 }
 
 }  // namespace sinter::model

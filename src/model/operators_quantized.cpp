@@ -33,11 +33,13 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
 
 }  // namespace
 
+/// Choices are one instruction each, where clip() would ask for NaN too; a NaN becomes the least number.
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
   const bool is_signed = !is_unsigned(to);
   const int bits = static_cast<int>(itemsize(to)) * 8;
-  const double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0, high = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
-  return astype(c.at_node(clip(c.at_node(numbers), low, high)), to);
+  const Tensor low = full({}, is_signed ? -std::ldexp(1.0, bits - 1) : 0, DType::float32), high = full({}, std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1, DType::float32);
+  const Tensor above = where(c.at_node(greater(c.at_node(numbers), low)), numbers, low);
+  return astype(c.at_node(where(c.at_node(less(c.at_node(above), high)), above, high)), to);
 }
 
 DType small_type(const Call& c, const Tensor& zero_point) {
@@ -139,15 +141,21 @@ Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::si
   return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.integer("group", 1)});
 }
 
-/// Without layouts: in the model's own order.
+/// In the model's own order.
 Results convolution_of_numbers(const Call& c) {
   const QuantizedInputs of = *convolution_inputs(c.node().op);
-  const Tensor sums = conv_of_centred(c, of.x_zero, of.w, of.w_zero, {});
-  return {of_sums(c, sums, [&](const Tensor& each) {
-    Shape filters(static_cast<std::size_t>(sums.ndim()), 1);
+  Tensor y = conv_of_centred(c, of.x_zero, of.w, of.w_zero, {});
+  const auto beside = [&](const Tensor& each) {
+    Shape filters(static_cast<std::size_t>(y.ndim()), 1);
     filters[1] = each.size();
-    return reshape(c.at_node(each), filters);
-  })};
+    return reshape(c.at_node(each), each.size() == 1 ? Shape{} : filters);
+  };
+  if (const auto by = scaling_of(c)) {
+    if (!by->begin.empty_handle()) y = add(c.at_node(y), beside(by->begin));
+    y = multiply(c.at_node(astype(c.at_node(y), DType::float32)), beside(by->scale));
+    if (!by->shift.empty_handle()) y = add(c.at_node(y), beside(by->shift));
+  }
+  return {of_scaled(c, y)};
 }
 
 Tensor dequantized(const Call& c, std::size_t numbers, std::size_t scale, std::size_t zero, std::size_t channel_axis) {
@@ -215,18 +223,18 @@ std::optional<QuantizedInputs> convolution_inputs(std::string_view op) {
   return {};
 }
 
-Tensor of_sums(const Call& c, const Tensor& sums, const std::function<Tensor(const Tensor&)>& beside) {
-  if (c.node().op == "ConvInteger") return sums;
-  const auto numbers = [&](std::size_t i) { return c.tensor(i).size() == 1 ? reshape(c[i], {}) : beside(c.tensor(i)); };
-  const auto floats = [&](std::size_t i) { return astype(c.at_node(numbers(i)), DType::float32); };
+std::optional<Scaling> scaling_of(const Call& c) {
+  if (c.node().op == "ConvInteger") return {};
+  const auto floats = [&](std::size_t i) { return astype(c.at_node(reshape(c[i], c.tensor(i).size() == 1 ? Shape{} : Shape{-1})), DType::float32); };
   const Tensor scale = multiply(c.at_node(floats(1)), floats(4));
-  if (c.node().op == kQuantizedConv) {
-    const Tensor y = multiply(c.at_node(astype(c.at_node(sums), DType::float32)), scale);
-    return c.has(6) ? add(c.at_node(y), beside(c.tensor(6))) : y;
-  }
-  const Tensor all = c.has(8) ? add(c.at_node(sums), beside(c.tensor(8))) : sums;
-  const Tensor y = rint(multiply(c.at_node(astype(c.at_node(all), DType::float32)), divide(c.at_node(scale), floats(6))));
-  return saturated(c, c.has(7) ? add(c.at_node(y), floats(7)) : y, small_type(c, c.tensor_or_none(7)));
+  if (c.node().op == kQuantizedConv) return Scaling{{}, scale, c.tensor_or_none(6)};
+  return Scaling{c.tensor_or_none(8), divide(c.at_node(scale), floats(6)), {}};
+}
+
+Tensor of_scaled(const Call& c, const Tensor& y) {
+  if (c.node().op != "QLinearConv") return y;
+  const Tensor numbers = rint(c.at_node(y));
+  return saturated(c, c.has(7) ? add(c.at_node(numbers), astype(c.at_node(reshape(c[7], {})), DType::float32)) : numbers, small_type(c, c.tensor_or_none(7)));
 }
 
 namespace {

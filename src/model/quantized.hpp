@@ -1,7 +1,6 @@
 // What the operators on 8-bit numbers share, however their convolutions are computed.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -22,8 +21,14 @@ struct QuantizedInputs {
 };
 std::optional<QuantizedInputs> convolution_inputs(std::string_view op);
 
-/// What the node gives, of the convolution's sums in int32. `beside` lays one number for each filter beside them.
-Tensor of_sums(const Call& c, const Tensor& sums, const std::function<Tensor(const Tensor&)>& beside);
+/// What the sums of a convolution, in int32, stand for: (sums + begin) * scale + shift, in float32. Each is a number, or one for each filter; what is left out
+/// adds nothing. ConvInteger gives the sums themselves.
+struct Scaling {
+  Tensor begin, scale, shift;
+};
+std::optional<Scaling> scaling_of(const Call& c);
+/// What the node gives of that, or of the sums.
+Tensor of_scaled(const Call& c, const Tensor& y);
 
 /// Rounded to even, and to what the type holds.
 Tensor saturated(const Call& c, const Tensor& numbers, DType to);

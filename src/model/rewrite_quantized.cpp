@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "model/quantized.hpp"
 #include "model/rewrite_rules.hpp"
@@ -60,7 +61,34 @@ bool scales_along(const Quantized& w, std::int64_t axis) {
 
 std::vector<std::string> inputs_of(const Quantized& x, const Quantized& w) { return {x.numbers, x.scale, x.zero, w.numbers, w.scale, w.zero}; }
 
+bool same_number(const Tensor* a, const Tensor* b) {
+  return a && b && a->dtype() == b->dtype() && a->size() == 1 && b->size() == 1 && a->astype(DType::float64).item<double>() == b->astype(DType::float64).item<double>();
+}
+
 }  // namespace
+
+/// (q - zero) * scale / scale is q - zero to within two roundings, which is nearest to it among whole numbers.
+int cancel_quantized(Graph& graph) {
+  int count = 0;
+  const Finder find(graph);
+  const auto within = inner_reads(graph);
+  std::vector<bool> gone(graph.nodes.size());
+  std::map<std::string, std::string> same;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    redirect(node, same);
+    if (node.op != "QuantizeLinear" || node.inputs.size() != 3 || node.outputs.size() != 1 || graph.is_output(node.outputs[0]) || within.contains(node.outputs[0])) continue;
+    const auto of = find.quantized(node.inputs[0]);
+    if (!of || of->zero.empty() || !same_number(find.constant(of->scale), find.constant(node.inputs[1])) || !same_number(find.constant(of->zero), find.constant(node.inputs[2]))) continue;
+    const double scale = find.constant(of->scale)->astype(DType::float64).item<double>();
+    if (!(scale > 1e-30 && scale < 1e30)) continue;  // products stay normal numbers
+    same.emplace(node.outputs[0], of->numbers);
+    gone[n] = true;
+    ++count;
+  }
+  erase_nodes(graph, gone);
+  return count;
+}
 
 int keep_quantized(Graph& graph) {
   int count = 0;

@@ -97,6 +97,10 @@ namespace {
 /// Functions of one number that never fall: of the largest they are the largest.
 bool rises(const Graph& graph, const Node& node) {
   if (node.op == "Sigmoid" || node.op == "Tanh" || node.op == "Softplus" || node.op == "Softsign" || node.op == "Erf" || node.op == "Exp" || node.op == "Relu") return true;
+  if (node.op == "DequantizeLinear") {
+    const Tensor* scale = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
+    return scale && scale->size() == 1 && integer(node, "block_size", 0) == 0 && scale->astype(DType::float64).item<double>() > 0;
+  }
   if (node.op == "HardSigmoid") return number(node, "alpha", 0.2f) >= 0;
   if (node.op == "LeakyRelu") return number(node, "alpha", 0.01f) >= 0;
   if (node.op == "Elu") return number(node, "alpha", 1) >= 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "sinter/blocked.hpp"
 #include "sinter/ops.hpp"
@@ -23,6 +24,15 @@ Tensor filled_up(const Tensor& x, std::size_t axis, std::int64_t block) {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(x.shape().size(), {0, 0});
   widths[axis].second = more;
   return pad(x, widths);
+}
+
+/// So many, as a row; zeros where they are left out.
+Tensor numbers_of(const Site& site, const Tensor& tensor, DType dtype, std::int64_t size, const char* what) {
+  if (tensor.empty_handle()) return Tensor(make_constant(site, make_scalar_int(dtype, 0), {size}));
+  const RecordedPtr node = node_of(site, tensor);
+  if (node->dtype != dtype) fail<DTypeError>(site, fmt::format("{} of {} where it takes {}", what, name(node->dtype), name(dtype)));
+  if (element_count(node->shape) != size) fail<ShapeError>(site, fmt::format("{} of shape {} where it takes {} numbers", what, to_string(node->shape), size));
+  return reshape(tensor, {size});
 }
 
 }  // namespace
@@ -56,9 +66,16 @@ Tensor block_byte_filters(const Arg& given, ByteFilterLayout layout) {
   return permute(reshape(all, {blocks, kChannelBlock, all.shape()[1] / inner, inner / kFour, kFour, rows, columns}), {0, 2, 5, 6, 3, 1, 4});
 }
 
-Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& given) {
-  const Scope scope("conv2d_bytes", x.where());
-  const Site& site = scope.site();
+namespace {
+
+struct Given {
+  RecordedPtr x, weight, start;  // start: and what x is outside
+  Convolution how;
+  Tensor begin;  // of all filters, with those that fill the last block
+};
+
+/// Checked, and what is left out written down.
+Given checked(const Site& site, const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& given) {
   const RecordedPtr data = as_node(site, x), weight = node_of(site, filters);
   const auto is = [&](const RecordedPtr& node, DType dtype) {
     if (node->dtype != dtype) fail<DTypeError>(site, fmt::format("{} where it takes {}", name(node->dtype), name(dtype)));
@@ -72,21 +89,35 @@ Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, co
                                                        (in[4] == kFour || in[4] == kChannelBlock));
   if (!fits)
     fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_byte_filters, block_channels and block_few_channels lay them out", to_string(taps), to_string(in)));
-  const Convolution how = convolution_of(site, given, in, std::span(taps).subspan(depthwise ? 1 : 2, 2));
   const std::int64_t count = taps[0] * kChannelBlock;
-  const auto operand = [&](const Tensor& tensor, DType dtype, std::int64_t size, const char* what) {
-    if (tensor.empty_handle()) return make_constant(site, make_scalar_int(dtype, 0), {size});
-    const RecordedPtr node = node_of(site, tensor);
-    is(node, dtype);
-    if (element_count(node->shape) != size) fail<ShapeError>(site, fmt::format("{} of shape {} where it takes {} numbers", what, to_string(node->shape), size));
-    return make_reshape(site, node, {size});
-  };
-  const RecordedPtr begin = operand(start, DType::int32, count, "start"), beside = operand(outside, DType::uint8, 1, "outside");
-  if (element_count(in) == 0 || element_count(taps) == 0) {
-    const std::array<Shape, 4> shapes{in, taps, begin->shape, beside->shape};
-    return broadcast_to(reshape(Tensor(begin), {1, taps[0], 1, 1, kChannelBlock}), library_shape(Op::conv_bytes, shapes, how.ints()));
-  }
-  return Tensor(make_library(site, Op::conv_bytes, {data, weight, begin, beside}, how.ints()));
+  const Tensor begin = numbers_of(site, start, DType::int32, count, "start"), beside = numbers_of(site, outside, DType::uint8, 1, "outside");
+  return {data, weight, as_node(site, concatenate({begin, astype(beside, DType::int32)})), convolution_of(site, given, in, std::span(taps).subspan(depthwise ? 1 : 2, 2)), begin};
+}
+
+bool is_empty(const Given& given) { return element_count(given.x->shape) == 0 || element_count(given.weight->shape) == 0; }
+/// Sums of nothing are what they begin with.
+Tensor everywhere(const Given& given, const Tensor& each) {
+  const std::array<Shape, 2> shapes{given.x->shape, given.weight->shape};
+  return broadcast_to(reshape(each, {1, given.weight->shape[0], 1, 1, kChannelBlock}), library_shape(Op::conv_bytes, shapes, given.how.ints()));
+}
+
+}  // namespace
+
+Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& how) {
+  const Scope scope("conv2d_bytes", x.where());
+  const Given given = checked(scope.site(), x, filters, start, outside, how);
+  if (is_empty(given)) return everywhere(given, given.begin);
+  return Tensor(make_library(scope.site(), Op::conv_bytes, {given.x, given.weight, given.start}, given.how.ints()));
+}
+
+Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift, const ConvOptions& how) {
+  const Scope scope("conv2d_bytes_scaled", x.where());
+  const Site& site = scope.site();
+  const Given given = checked(site, x, filters, start, outside, how);
+  if (scale.empty_handle()) fail<ShapeError>(site, "no scale");
+  const Tensor factors = numbers_of(site, scale, DType::float32, given.begin.size(), "scale"), shifts = numbers_of(site, shift, DType::float32, given.begin.size(), "shift");
+  if (is_empty(given)) return everywhere(given, astype(given.begin, DType::float32) * factors + shifts);
+  return Tensor(make_library(site, Op::conv_bytes_scaled, {given.x, given.weight, given.start, as_node(site, stack({factors, shifts}))}, given.how.ints()));
 }
 
 }  // namespace sinter

@@ -16,6 +16,7 @@ template <class Kind> struct BlockedOperands {
   const typename Kind::Weight* weight;
   const typename Kind::Sum* bias;
   typename Kind::Element outside;  // what x is there
+  const float* scaling = nullptr;  // of bytes: each filter's factor, then each one's summand; null: the sums as they are
 };
 
 /// Places of a task: with what they read, the second cache holds them while all filters pass.
@@ -65,6 +66,7 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
     const std::int64_t plane = number / bands, block = plane % p.blocks, row = p.places[0] * (number % bands) / bands, end = p.places[0] * (number % bands + 1) / bands;
     typename Kind::DepthwiseTile tile{};
     typename Kind::Sum begin[kWide];
+    Kind::scale(tile, p, operands, block);
     tile.x_tap[0] = p.dilation[0] * p.size[1] * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
     tile.x_place = p.stride[1] * kWide;
     tile.weight_row = p.taps[1] * kWide;
@@ -157,6 +159,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
         tile.channels = std::min(together, p.channels - channel);
         tile.weight = weight + block * tile.weight_block + channel * all_taps * p.inner * kWide;
         tile.bias = channel == 0 ? bias + block * kWide : nullptr;
+        if (channel + tile.channels == p.channels) Kind::scale(tile, p, operands, block);
         for (std::int64_t line = row; line < last_row; ++line) {
           tile.x = from + channel * plane + (line * p.stride[0] * columns + place * p.stride[1]) * p.inner;
           tile.result = of_block + (line * row_places + place) * kWide;

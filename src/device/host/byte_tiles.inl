@@ -40,6 +40,16 @@ template <class Byte> inline Sums wide(const Byte* from) {
 }
 #endif
 
+typedef float Floats __attribute__((vector_size(4 * kLanes)));
+typedef float UnalignedFloats __attribute__((vector_size(4 * kLanes), aligned(1), may_alias));
+typedef std::int32_t Numbers __attribute__((vector_size(4 * kLanes)));
+
+/// Rounded after each operation.
+inline Floats scaled(Sums sums, const float* scale, const float* shift) {
+  const Floats product = __builtin_convertvector((Numbers)sums, Floats) * *reinterpret_cast<const UnalignedFloats*>(scale);
+  return product + *reinterpret_cast<const UnalignedFloats*>(shift);
+}
+
 template <int places> void depthwise_sums(const ByteDepthwiseTile& t, const std::uint8_t* x, std::int32_t* result) {
   for (int lane = 0; lane < 16; lane += kLanes) {
     Sums sums[places];
@@ -50,7 +60,10 @@ template <int places> void depthwise_sums(const ByteDepthwiseTile& t, const std:
         const Sums weights = wide(t.weight + row * t.weight_row + column * 16 + lane);
         SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] += weights * wide(from + p * t.x_place);
       }
-    SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<UnalignedSums*>(result + p * 16 + lane) = sums[p];
+    SINTER_UNROLL for (int p = 0; p < places; ++p) {
+      if (t.scale) *reinterpret_cast<UnalignedFloats*>(result + p * 16 + lane) = scaled(sums[p], t.scale + lane, t.shift + lane);
+      else *reinterpret_cast<UnalignedSums*>(result + p * 16 + lane) = sums[p];
+    }
   }
 }
 
@@ -62,14 +75,25 @@ inline void depthwise(const ByteDepthwiseTile& tile) {
   for (; place < tile.places; ++place) depthwise_sums<1>(tile, at(place), tile.result + place * 16);
 }
 
-/// The tile in pieces of up to so many blocks and places, of nearly the same length: sums(blocks, places, x, weight, bias, result) each.
-template <int most_blocks, int most_places, class SumsOf> inline __attribute__((always_inline)) void in_pieces(const ByteConvTile& t, SumsOf sums_of) {
+/// Some places of some blocks of filters.
+struct Piece {
+  const std::uint8_t* x;
+  const std::int8_t* weight;
+  const std::int32_t* bias;
+  const float *scale, *shift;
+  std::int32_t* result;
+};
+
+/// The tile in pieces of up to so many blocks and places, of nearly the same length: compute(blocks, places, piece) each.
+template <int most_blocks, int most_places, class Compute> inline __attribute__((always_inline)) void in_pieces(const ByteConvTile& t, Compute compute) {
   const std::int64_t steps = (t.places + most_places - 1) / most_places;
   for (std::int64_t block = 0, blocks; block < t.blocks; block += blocks) {
     blocks = t.blocks - block < most_blocks ? 1 : most_blocks;
+    const auto from_block = [&](const auto* list) { return list ? list + block * 16 : nullptr; };
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t place = t.places * step / steps, places = t.places * (step + 1) / steps - place;
-      sums_of(blocks, places, t.x + place * t.x_place, t.weight + block * t.weight_block, t.bias ? t.bias + block * 16 : nullptr, t.result + block * t.result_block + place * 16);
+      compute(blocks, places, Piece{t.x + place * t.x_place, t.weight + block * t.weight_block, from_block(t.bias), from_block(t.scale), from_block(t.shift),
+                                    t.result + block * t.result_block + place * 16});
     }
   }
 }

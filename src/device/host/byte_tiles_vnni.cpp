@@ -7,14 +7,15 @@ namespace {
 
 constexpr int kBlocks = 2, kPlaces = 14;  // whose sums registers hold beside the weights and an element of x
 
-template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t, const std::uint8_t* x, const std::int8_t* weight, const std::int32_t* bias, std::int32_t* result) {
+template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t, const byte_tiles::Piece& piece) {
+  const std::int8_t* weight = piece.weight;
   __m512i sums[blocks][places];
   SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-    SINTER_UNROLL for (int p = 0; p < places; ++p) sums[b][p] = _mm512_loadu_si512(bias ? bias + b * 16 : result + b * t.result_block + p * 16);
+    SINTER_UNROLL for (int p = 0; p < places; ++p) sums[b][p] = _mm512_loadu_si512(piece.bias ? piece.bias + b * 16 : piece.result + b * t.result_block + p * 16);
   for (std::int64_t channel = 0; channel < t.channels; ++channel)
     for (std::int64_t row = 0; row < t.taps[0]; ++row)
       for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
-        const std::uint8_t* const from = x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
+        const std::uint8_t* const from = piece.x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
         SINTER_UNROLL for (int i = 0; i < inner; i += 4) {
           __m512i weights[blocks];
           SINTER_UNROLL for (int b = 0; b < blocks; ++b) weights[b] = _mm512_loadu_si512(weight + b * t.weight_block + i * 16);
@@ -27,10 +28,14 @@ template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t,
         }
       }
   SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-    SINTER_UNROLL for (int p = 0; p < places; ++p) _mm512_storeu_si512(result + b * t.result_block + p * 16, sums[b][p]);
+    SINTER_UNROLL for (int p = 0; p < places; ++p) {
+      std::int32_t* const to = piece.result + b * t.result_block + p * 16;
+      if (piece.scale) *reinterpret_cast<byte_tiles::UnalignedFloats*>(to) = byte_tiles::scaled((byte_tiles::Sums)sums[b][p], piece.scale + b * 16, piece.shift + b * 16);
+      else _mm512_storeu_si512(to, sums[b][p]);
+    }
 }
 
-using SumsOf = void (*)(const ByteConvTile& t, const std::uint8_t* x, const std::int8_t* weight, const std::int32_t* bias, std::int32_t* result);
+using SumsOf = void (*)(const ByteConvTile& t, const byte_tiles::Piece& piece);
 
 /// By how many places, from 1.
 template <int blocks, int inner>
@@ -39,11 +44,10 @@ constexpr SumsOf kSumsOf[kPlaces] = {sums_of<blocks, 1, inner>, sums_of<blocks, 
                                      sums_of<blocks, 11, inner>, sums_of<blocks, 12, inner>, sums_of<blocks, 13, inner>, sums_of<blocks, 14, inner>};
 
 void convolve(const ByteConvTile& t) {
-  byte_tiles::in_pieces<kBlocks, kPlaces>(
-      t, [&](std::int64_t blocks, std::int64_t places, const std::uint8_t* x, const std::int8_t* weight, const std::int32_t* bias, std::int32_t* result) {
-        const SumsOf sums = t.inner == 4 ? (blocks == 1 ? kSumsOf<1, 4> : kSumsOf<2, 4>)[places - 1] : (blocks == 1 ? kSumsOf<1, 16> : kSumsOf<2, 16>)[places - 1];
-        sums(t, x, weight, bias, result);
-      });
+  byte_tiles::in_pieces<kBlocks, kPlaces>(t, [&](std::int64_t blocks, std::int64_t places, const byte_tiles::Piece& piece) {
+    const SumsOf sums = t.inner == 4 ? (blocks == 1 ? kSumsOf<1, 4> : kSumsOf<2, 4>)[places - 1] : (blocks == 1 ? kSumsOf<1, 16> : kSumsOf<2, 16>)[places - 1];
+    sums(t, piece);
+  });
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Floats {
 
   static void multiply(const ConvTile& tile) { host_blocks().conv_tile(tile); }
   static void multiply(const DepthwiseTile& tile) { host_blocks().depthwise_tile(tile); }
+  template <class Tile> static void scale(Tile&, const BlockedProblem&, const BlockedOperands<Floats>&, std::int64_t) {}
   /// Outside of it x is 0.
   static const float* with_left_out(const BlockedProblem&, const float*, const float* bias, float, const Stretch&, const Stretch&, float*) { return bias; }
 };

@@ -15,6 +15,11 @@ struct Bytes {
 
   static void multiply(const ConvTile& tile) { byte_tiles().conv(tile); }
   static void multiply(const DepthwiseTile& tile) { byte_tiles().depthwise(tile); }
+  template <class Tile> static void scale(Tile& tile, const BlockedProblem& p, const BlockedOperands<Bytes>& operands, std::int64_t block) {
+    if (!operands.scaling) return;
+    tile.scale = operands.scaling + block * kWide;
+    tile.shift = tile.scale + p.blocks * kWide;
+  }
   /// What taps outside of x add: all of them the same element.
   static const std::int32_t* with_left_out(const BlockedProblem& p, const std::int8_t* weight, const std::int32_t* bias, std::uint8_t outside, const Stretch& down,
                                            const Stretch& across, std::int32_t* begin) {
@@ -47,9 +52,11 @@ const ByteTiles& byte_tiles() {
 void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   const BlockedProblem p(call);
   const auto operand = [&](std::size_t k) { return static_cast<const char*>(pointers[k]) + call.operands[k].offset * static_cast<std::int64_t>(itemsize(call.operands[k].dtype)); };
-  const BlockedOperands<Bytes> operands{reinterpret_cast<const std::uint8_t*>(operand(0)), reinterpret_cast<const std::int8_t*>(operand(1)),
-                                        reinterpret_cast<const std::int32_t*>(operand(2)), *reinterpret_cast<const std::uint8_t*>(operand(3))};
-  (p.depthwise ? convolve_depthwise<Bytes> : convolve_dense<Bytes>)(p, operands, static_cast<std::int32_t*>(pointers[4]), threads, finished);
+  const auto* const begin = reinterpret_cast<const std::int32_t*>(operand(2));
+  const bool scaled = call.op == trace::Op::conv_bytes_scaled;
+  const BlockedOperands<Bytes> operands{reinterpret_cast<const std::uint8_t*>(operand(0)), reinterpret_cast<const std::int8_t*>(operand(1)), begin,
+                                        static_cast<std::uint8_t>(begin[p.blocks * kWide]), scaled ? reinterpret_cast<const float*>(operand(3)) : nullptr};
+  (p.depthwise ? convolve_depthwise<Bytes> : convolve_dense<Bytes>)(p, operands, static_cast<std::int32_t*>(pointers.back()), threads, finished);
 }
 
 }  // namespace sinter::device

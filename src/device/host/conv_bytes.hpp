@@ -10,9 +10,14 @@
 
 namespace sinter::device {
 
-/// Weights of a tap lie as (fours of channels, 16 filters, 4 channels); depthwise ones are 16. `far_x` is not read.
-using ByteConvTile = ConvTileOf<std::uint8_t, std::int8_t, std::int32_t>;
-using ByteDepthwiseTile = DepthwiseTileOf<std::uint8_t, std::int8_t, std::int32_t>;
+/// Weights of a tap lie as (fours of channels, 16 filters, 4 channels); depthwise ones are 16. Neither `ahead` nor `far_x` is read.
+/// scale, shift: 16 for each block. The result is then of float32: sums times scale, plus shift. Null: the sums.
+struct ByteConvTile : ConvTileOf<std::uint8_t, std::int8_t, std::int32_t> {
+  const float *scale, *shift;
+};
+struct ByteDepthwiseTile : DepthwiseTileOf<std::uint8_t, std::int8_t, std::int32_t> {
+  const float *scale, *shift;
+};
 
 struct ByteTiles {
   const char* name;
@@ -23,7 +28,7 @@ extern const ByteTiles kByteTilesBaseline, kByteTilesAvx2, kByteTilesVnni;
 /// Those of this processor.
 const ByteTiles& byte_tiles();
 
-/// pointers: the buffers of x, of the filters, of what sums begin with and of what x is outside from their start, then the result's.
+/// conv_bytes, and conv_bytes_scaled. pointers: the operands' buffers from their start, then the result's.
 void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
 }  // namespace sinter::device

@@ -60,7 +60,8 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     }
     case trace::Op::conv: return convolve(call, pointers, threads, finished);
     case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
-    case trace::Op::conv_bytes: return convolve_bytes(call, pointers, threads, finished);
+    case trace::Op::conv_bytes:
+    case trace::Op::conv_bytes_scaled: return convolve_bytes(call, pointers, threads, finished);
     case trace::Op::solve:
     case trace::Op::inverse:
     case trace::Op::inverse_or_nan:
@@ -102,7 +103,8 @@ std::string library_of(const fuse::LibraryCall& call) {
     case trace::Op::conv: return who_convolves(call);
     case trace::Op::conv_blocked:
       return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
-    case trace::Op::conv_bytes: return fmt::format("bytes, channels in blocks ({})", byte_tiles().name);
+    case trace::Op::conv_bytes:
+    case trace::Op::conv_bytes_scaled: return fmt::format("bytes, channels in blocks ({})", byte_tiles().name);
     default: return "the C++ library";
   }
 }
