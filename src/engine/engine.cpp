@@ -352,6 +352,9 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     const auto ints = bind(*follower, work, [&](int node) { return work.elements[node].data; });
     ++totals_.launched;
     ++totals_.epilogues;
+    // Where nobody else reads the sums, their pieces are enough.
+    const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
+    if (of_bytes && std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0) work.call_pointers.back() = nullptr;
     const device::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
     target.device->call(call, work.call_pointers, &with);
   } catch (const device::Refused& refused) {

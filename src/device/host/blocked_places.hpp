@@ -8,6 +8,7 @@
 #include "device/host/blocked_problem.hpp"
 #include "device/host/pieces.hpp"
 #include "device/host/threads.hpp"
+#include "trace/per_thread.hpp"
 
 namespace sinter::device {
 
@@ -52,6 +53,13 @@ inline std::vector<Stretch> stretches(const BlockedProblem& p, std::size_t axis)
   return all;
 }
 
+/// Memory of this thread's own, for a piece: it stays in the second cache.
+template <class Sum> Sum* room_of_thread(std::int64_t count) {
+  auto& room = per_thread<std::vector<Sum>>();
+  if (static_cast<std::int64_t>(room.size()) < count) room.resize(static_cast<std::size_t>(count));
+  return room.data();
+}
+
 /// Taps that would read outside of x are left out, so that x is read as it lies.
 template <class Kind>
 void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
@@ -66,6 +74,8 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
     const std::int64_t plane = number / bands, block = plane % p.blocks, row = p.places[0] * (number % bands) / bands, end = p.places[0] * (number % bands + 1) / bands;
     typename Kind::DepthwiseTile tile{};
     typename Kind::Sum begin[kWide];
+    const std::int64_t first_place = (plane * p.places[0] + row) * p.places[1] * kWide, count = (end - row) * p.places[1] * kWide;
+    typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(count) : result + first_place;
     Kind::scale(tile, p, operands, block);
     tile.x_tap[0] = p.dilation[0] * p.size[1] * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
     tile.x_place = p.stride[1] * kWide;
@@ -80,11 +90,11 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
         tile.weight = weight + ((block * p.taps[0] + down.first) * p.taps[1] + some.first) * kWide;
         tile.bias = Kind::with_left_out(p, weight + block * p.taps[0] * p.taps[1] * kWide, bias + block * kWide, operands.outside, down, some, begin);
         tile.places = some.places;
-        tile.result = result + ((plane * p.places[0] + line) * p.places[1] + some.place) * kWide;
+        tile.result = piece + ((line - row) * p.places[1] + some.place) * kWide;
         Kind::multiply(tile);
       }
     }
-    if (finished) finished((plane * p.places[0] + row) * p.places[1] * kWide, (plane * p.places[0] + end) * p.places[1] * kWide);
+    if (finished) finished(first_place, first_place + count, finished.elsewhere() ? piece : nullptr);
   };
   const std::int64_t all = p.batch * p.blocks * bands, together = std::max<std::int64_t>(1, kMovedTask / (rows * p.places[1] * kWide));
   run_tasks(thread_count(threads), (all + together - 1) / together, [&](std::int64_t task) {
@@ -135,19 +145,21 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
       const std::int64_t row = flat ? 0 : rows * band / bands, last_row = flat ? 1 : rows * (band + 1) / bands;
       const std::int64_t place = flat ? row_places * band / bands : 0, places = flat ? row_places * (band + 1) / bands - place : row_places;
       const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
-      typename Kind::Sum* const of_block = result + (image * p.blocks + block) * result_block;
+      const std::int64_t count = (flat ? places : (last_row - row) * row_places) * kWide, blocks_here = std::min(blocks, p.blocks - block);
+      const std::int64_t from_block = finished.elsewhere() ? count : result_block;
+      typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
       typename Kind::ConvTile tile{};
       tile.inner = p.inner;
       tile.far_x = flat && p.batch * image_size > kFar;
-      tile.far_result = p.batch * p.blocks * result_block > kFar;
+      tile.far_result = !finished.elsewhere() && p.batch * p.blocks * result_block > kFar;
       tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
       tile.x_channel = plane;
       tile.x_tap[0] = p.dilation[0] * columns * p.inner, tile.x_tap[1] = p.dilation[1] * p.inner;
       tile.x_place = p.stride[1] * p.inner;
       tile.weight_block = p.channels * all_taps * p.inner * kWide;
-      tile.result_block = result_block;
+      tile.result_block = from_block;
       tile.places = places;
-      tile.blocks = std::min(blocks, p.blocks - block);
+      tile.blocks = blocks_here;
       constexpr std::int64_t kLine = 64 / sizeof(Weight);
       // Meanwhile memory is asked for the weights of the filters after these.
       const Weight* const next = weight + (block + tile.blocks) * tile.weight_block;
@@ -162,7 +174,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
         if (channel + tile.channels == p.channels) Kind::scale(tile, p, operands, block);
         for (std::int64_t line = row; line < last_row; ++line) {
           tile.x = from + channel * plane + (line * p.stride[0] * columns + place * p.stride[1]) * p.inner;
-          tile.result = of_block + (line * row_places + place) * kWide;
+          tile.result = piece + (line - row) * row_places * kWide;
           tile.ahead = next + (ahead + ahead_lines * call / calls) * kLine;
           tile.ahead_lines = ahead_lines * (call + 1) / calls - ahead_lines * call / calls;
           Kind::multiply(tile);
@@ -170,10 +182,9 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
         }
       }
       if (!finished) return;
-      const std::int64_t count = (flat ? places : (last_row - row) * row_places) * kWide;
       for (std::int64_t k = 0; k < tile.blocks; ++k) {
         const std::int64_t begin = (image * p.blocks + block + k) * result_block + first;
-        finished(begin, begin + count);
+        finished(begin, begin + count, finished.elsewhere() ? piece + k * count : nullptr);
       }
     });
   }

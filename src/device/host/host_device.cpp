@@ -138,10 +138,11 @@ class HostDevice final : public Device {
 
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
     if (!follower) return run_library_call(call, pointers, threads_, nullptr);
-    const auto run = runner(follower->kernel, follower->nest, follower->arguments);
-    const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(follower->nest.lane_axis())];
+    const jit::LoopNest& nest = follower->nest;
+    const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
     // Whole rows of the lanes' axis at once; the ends of a piece by themselves.
-    run_library_call(call, pointers, threads_, [&](std::int64_t begin, std::int64_t end) {
+    const auto walk = [&](const Arguments& arguments, std::int64_t begin, std::int64_t end) {
+      const auto run = runner(follower->kernel, nest, arguments);
       while (begin < end) {
         const std::int64_t row = begin / inner, at = begin % inner, left = end - begin;
         const std::int64_t rows = at == 0 ? left / inner : 0, points = rows > 0 ? rows * inner : std::min(inner - at, left);
@@ -149,7 +150,15 @@ class HostDevice final : public Device {
         else run(row, row + 1, at, at + points);
         begin += points;
       }
-    });
+    };
+    const Finished::Tell tell = [&](std::int64_t begin, std::int64_t end, const void* at) {
+      if (!at) return walk(follower->arguments, begin, end);
+      std::vector<void*> there(follower->arguments.pointers.begin(), follower->arguments.pointers.end());
+      for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+        if (nest.inputs[k].buffer == call.node) there[k] = const_cast<char*>(static_cast<const char*>(at) - begin * static_cast<std::int64_t>(itemsize(nest.inputs[k].dtype)));
+      walk({there, follower->arguments.ints, follower->arguments.scalars}, begin, end);
+    };
+    run_library_call(call, pointers, threads_, {tell, pointers.back() == nullptr});
   }
 
   void synchronize() override {}  // a launch returns when it is done
