@@ -60,7 +60,9 @@ class Segmenter {
       const Node& node = graph_.nodes[id];
       std::vector<int> mine = std::move(kernels[id]);
       kernels[id] = {};
-      if (mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
+      // A conversion to a longer type is nothing to store: what it reads is.
+      const bool longer = node.op == Op::cast && itemsize(node.dtype) > itemsize(graph_.nodes[node.inputs[0]].dtype);
+      if (!longer && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
         cut_[id] = 1;
         cuts_.try_emplace(id, Cut{CutReason::recompute_cost, fmt::format("more than {} kernels would compute its {} ops", kManyKernels, length_[id])});
       }
