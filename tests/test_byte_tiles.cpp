@@ -37,7 +37,7 @@ std::vector<float> reals(std::mt19937& rng, std::int64_t count) {
 }  // namespace
 
 TEST_CASE("every instruction set convolves bytes alike") {
-  std::mt19937 rng(sinter::testing::test_seed());
+  std::mt19937 rng(sinter::testing::fresh_seed());
   const auto any = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng); };
   for (int i = 0; i < 100; ++i) {
     ByteConvTile t{};
@@ -85,7 +85,7 @@ TEST_CASE("every instruction set convolves bytes alike") {
 }
 
 TEST_CASE("every instruction set convolves channels by themselves alike") {
-  std::mt19937 rng(sinter::testing::test_seed() + 1);
+  std::mt19937 rng(sinter::testing::fresh_seed());
   const auto any = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng); };
   for (int i = 0; i < 100; ++i) {
     ByteDepthwiseTile t{};
@@ -94,12 +94,22 @@ TEST_CASE("every instruction set convolves channels by themselves alike") {
     const auto x = drawn<std::uint8_t>(rng, t.x_tap[0] * (t.taps[0] + 1), 0, 255);
     const auto weight = drawn<std::int8_t>(rng, t.weight_row * t.taps[0] + 16, -128, 127);
     const auto bias = drawn<std::int32_t>(rng, 16, -1000000, 1000000);
+    const std::vector<float> scale = reals(rng, 16), shift = reals(rng, 16);
     t.x = x.data(), t.weight = weight.data(), t.bias = bias.data();
     for (const ByteTiles* tiles : tiles_here()) {
       INFO(tiles->name);
       std::vector<std::int32_t> result(static_cast<std::size_t>(t.places * 16), 77);
       t.result = result.data();
       tiles->depthwise(t);
+      std::vector<float> floats(result.size());
+      t.result = reinterpret_cast<std::int32_t*>(floats.data());
+      t.scale = scale.data(), t.shift = shift.data();
+      tiles->depthwise(t);
+      t.scale = t.shift = nullptr;
+      for (std::size_t at = 0; at < floats.size(); ++at) {
+        const volatile float product = static_cast<float>(result[at]) * scale[at % 16];
+        REQUIRE(floats[at] == product + shift[at % 16]);
+      }
       for (std::int64_t place = 0; place < t.places; ++place)
         for (std::int64_t f = 0; f < 16; ++f) {
           std::int64_t want = bias[static_cast<std::size_t>(f)];

@@ -154,7 +154,7 @@ bool in_blocks(const Tensor& y) { return explain(y).find("conv_bytes") != std::s
 }  // namespace
 
 TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of bytes, with bias, activation, residual") {
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < 16; ++round) {
     const Conv c = random_conv(static_cast<Kind>(round % 4));
     const int y_type = pick(0, 1) ? kUnsigned : kSigned, y_zero = y_type == kSigned ? 3 : 120, bias = static_cast<int>(pick(0, 2));
     const bool relu = pick(0, 1), residual = pick(0, 1);
@@ -210,7 +210,7 @@ TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of by
 }
 
 TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convolution") {
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < 16; ++round) {
     Conv c = random_conv(static_cast<Kind>(round % 4));
     const bool quantized = pick(0, 1), dynamic = !quantized && pick(0, 1);
     const Shape shape{c.batch, c.channels, c.size[0], c.size[1]};
