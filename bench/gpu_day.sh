@@ -266,12 +266,12 @@ PY
     number=$((number + 1))
     ! grep -qxF "$name" "$done_before" || continue
     if over; then echo "stopped by the clock: call again for the rest"; break; fi
-    if [ $number -le 12 ] && command -v ncu > /dev/null && [ -z "$quick" ] && [ ! -e "$out/no_ncu" ]; then
+    if [ $number -le 12 ] && command -v ncu > /dev/null && [ ! -e "$out/no_ncu" ]; then
       local told=$out/ncu-${name//[^A-Za-z0-9]/_}.txt
       printf '%s\t%s\t%s\n' "$name" "$expression" "$bindings" > "$out/one.txt"
       # One evaluation, when all is compiled.
       timeout "$(left 60)" ncu --profile-from-start off --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats \
-        "$here/bench_gpu" profile "$out/one.txt" --dtypes f32 > "$told" 2>&1 || echo "ncu: $name: $(grep -m1 -E 'ERROR|rror' "$told" || echo "see $told")"
+        "$here/bench_gpu" profile "$out/one.txt" $quick --dtypes f32 > "$told" 2>&1 || echo "ncu: $name: $(grep -m1 -E 'ERROR|rror' "$told" || echo "see $told")"
       if grep -q ERR_NVGPUCTRPERM "$told"; then
         echo "ncu may not read the counters here (root may, or whom NVreg_RestrictProfilingToAdminUsers=0 allows): tuning alone"
         touch "$out/no_ncu"
