@@ -162,6 +162,36 @@ TEST_CASE("powers of float32 are within 1.1 ULP") {
   MESSAGE("power: ", worst, " ULP");
 }
 
+TEST_CASE("the normal distribution of float32 is within 5 ULP, the logistic function within 2.5, with an exponential of 1") {
+  Random random;
+  CAPTURE(random.seed);
+  constexpr std::size_t count = 1 << 18;
+  std::vector<float> a(count);
+  const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, -13.2f, -14.3f, -14.6f, -87.4f, -103.9f, -104.1f};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double draws[] = {random.uniform(-14.5, 6), random.uniform(-1.5, 1.5), random.uniform(-105, 90), std::exp2(random.uniform(-149, 5)), -std::exp2(random.uniform(-149, 5))};
+    a[i] = i % 6 < 5 ? static_cast<float>(draws[i % 6]) : special[random.integer(0, std::size(special) - 1)];
+  }
+  NestBuilder n("distributions", {count});
+  n.stage(false);
+  const int x = n.index({1}), value = n.load(f32, x);
+  n.store(n.op(Op::ndtr, {value}), x);
+  n.store(n.op(Op::sigmoid, {value}), x);
+  n.nest.schedule.vector = 4;
+  const std::vector<Array> y = run(n.nest, {a}, {count, count});
+  double worst[2] = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double wide = a[i], expected[] = {0.5 * std::erfc(-wide * std::sqrt(0.5)), 1 / (1 + std::exp(-wide))};
+    const double bounds[] = {5, 2.5};
+    for (int k = 0; k < 2; ++k) {
+      const double error = error_in_ulps(y[k].at<float>(i), expected[k]);
+      if (!(error <= bounds[k])) FAIL(a[i], " gives ", y[k].at<float>(i), " and not ", expected[k], ", ", error, " ULP off");
+      worst[k] = std::max(worst[k], error);
+    }
+  }
+  MESSAGE("ndtr: ", worst[0], " ULP, sigmoid: ", worst[1], " ULP");
+}
+
 TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
   using W = std::conditional_t<std::is_same_v<T, float>, double, long double>;
   constexpr DType t = std::is_same_v<T, float> ? f32 : f64;

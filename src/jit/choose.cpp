@@ -188,6 +188,8 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
 
 constexpr int kLeastLanes = 8;       // that share a row
 constexpr int kMostSteps = 32;       // of a row that is kept in registers
+constexpr int kFewestOfRow = 64;     // threads that share a row, where a warp is not enough
+constexpr int kManyRows = 32;        // for each multiprocessor, at 64 threads each
 using fuse::kKeptRegisters;          // of a row's kept values, and with what else lives at once:
 constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocessor
 
@@ -410,6 +412,12 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector &&
          !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
+  // What a row's threads do together (shuffles, barriers, its quotients and roots) each does: of many rows that are kept as few threads as keep one.
+  const auto many = [&] {
+    const fuse::Estimating estimate;
+    return points >= limits.units * kManyRows;
+  };
+  while (!warp && shared_by <= 256 && shared_by > kFewestOfRow && many() && keep_in_registers(shared_by / 2, shared_by / 2)) shared_by /= 2;
   schedule.threads = shared_by;
   schedule.row_threads = warp ? 32 : shared_by;
   // Of a very short row each lane has up to four vectors, so that all lanes have some.

@@ -38,6 +38,10 @@ inline double erfinv(double x) {
 inline float erfinvf(float x) { return (float)erfinv((double)x); }
 inline float normcdff(float x) { return (float)normcdf((double)x); }
 
+// Within 2 ULP on a GPU.
+inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x) * (1 - 0x1p-24)); }
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+
 #define __global__
 #define __device__
 #define __forceinline__ inline

@@ -399,6 +399,8 @@ class Printer {
     if (instr.op == Op::cast && is_storage_only(instr.operand) && instr.dtype == DType::float32) {
       const Instr& narrow = nest_.instrs[instr.args[0]];
       if (narrow.kind == Instr::Kind::op && narrow.op == Op::cast && narrow.operand == DType::float32) return helpers_.rounded(instr.operand, value_[narrow.args[0]]);
+      constexpr std::string_view element = ".at[lane]";
+      if (const std::string& a = value_[instr.args[0]]; a.ends_with(element)) return helpers_.widened(instr.operand, a.substr(0, a.size() - element.size()), "lane");
     }
     if (instr.op == Op::cast) return helpers_.cast(instr.operand, instr.dtype, arg(0));
     if (const auto divisor = divisors_.find(instr.args[1]); instr.op == Op::divide && divisor != divisors_.end())

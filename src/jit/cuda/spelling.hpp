@@ -30,6 +30,8 @@ class Helpers {
   std::string warp_reduce(trace::Op reduction, DType dtype, int lanes, const std::string& a);
   /// The name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
   std::string vector_type(DType dtype, int width);
+  /// An element of such a struct of a type of 16 bits, as a float.
+  std::string widened(DType dtype, const std::string& vector, const std::string& lane);
   /// A float rounded to a type of 16 bits, as a float.
   std::string rounded(DType dtype, const std::string& a);
   /// True where quotients of one divisor share its reciprocal. Then sn_make_divisor(b) gives this type, and sn_divide(a, that) is a / b.
