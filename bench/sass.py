@@ -59,7 +59,7 @@ PROMISES = {
     "Adam, 4 in 3 out": dict(inst=50, load=16, flight=64, div=0),
     "odd size": dict(load=16, flight=16, div=0),
     "bfloat16 pointwise": dict(inst=12, load=16, flight=32, div=0),
-    "x.T + y": dict(flight=32, div=0),
+    "x.T + y": dict(flight=24, div=0),
     "batch-norm statistics NHWC": dict(inst=24, flight=128),
     "softmax over axis 0": dict(inst=26, flight=128),
     "var over columns": dict(inst=24, flight=128),

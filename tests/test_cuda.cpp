@@ -582,11 +582,14 @@ TEST_CASE("what lies the other way round is turned by squares") {
       CAPTURE(A);
       CAPTURE(B);
       CAPTURE(C);
-      // out[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or.
+      // out0[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or; out1[c, a, b] and out2[a, c, b + 1] what of it are two.
       NestBuilder n(fmt::format("turned_{}", name(dtype)), {A, B, C});
       n.stage(false);
       const int one = n.load(dtype, n.index({B * C, 1, B})), two = n.load(dtype, n.index({0, C, 1})), three = n.load(dtype, n.index({B, 1, A * B}));
-      n.store(n.op(Op::add, {n.op(Op::add, {one, two}), three}), n.index({B * C, C, 1}));
+      const int first = n.op(Op::add, {one, two});
+      n.store(n.op(Op::add, {first, three}), n.index({B * C, C, 1}));
+      n.store(first, n.index({B, 1, A * B}));
+      n.store(three, n.index({(B + 1) * C, 1, B + 1}, 1));
       n.nest.schedule.form = jit::Form::tiles;
       n.nest.schedule.threads = threads;
       n.nest.schedule.wide_index = threads == 32;
@@ -601,13 +604,15 @@ TEST_CASE("what lies the other way round is turned by squares") {
         return values;
       };
       const Array x = made(count), y = made(static_cast<std::size_t>(B * C)), z = made(count);
-      const std::vector<Array> got = run(n.nest, {x, y, z}, {count});
+      const std::vector<Array> got = run(n.nest, {x, y, z}, {count, count, static_cast<std::size_t>(A * (B + 1) * C)});
       int wrong = 0;
       for (std::int64_t a = 0; a < A; ++a)
         for (std::int64_t b = 0; b < B; ++b)
           for (std::int64_t c = 0; c < C; ++c) {
-            const double sum = x.number((a * C + c) * B + b) + y.number(b * C + c) + z.number((c * A + a) * B + b);
+            const double first_two = x.number((a * C + c) * B + b) + y.number(b * C + c), third = z.number((c * A + a) * B + b), sum = first_two + third;
             wrong += got[0].number((a * B + b) * C + c) != (dtype == b8 ? sum > 0 : sum);
+            wrong += got[1].number((c * A + a) * B + b) != (dtype == b8 ? first_two > 0 : first_two);
+            wrong += got[2].number((a * C + c) * (B + 1) + b + 1) != third;
           }
       CHECK(wrong == 0);
       if (threads == 256) compile_for_all_targets(n.nest);

@@ -111,9 +111,11 @@ int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
 
 // Bytes of what neighbouring lanes find apart from each other.
 std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
-  const std::vector<int> squares = nest.schedule.form == jit::Form::tiles ? jit::turnable_inputs(nest) : std::vector<int>();
+  const bool tiles = nest.schedule.form == jit::Form::tiles;
+  const std::vector<int> inputs = tiles ? jit::turnable_inputs(nest) : std::vector<int>(), outputs = tiles ? jit::turnable_outputs(nest) : std::vector<int>();
   const auto turned = [&](const jit::Access& access) {
-    return std::any_of(squares.begin(), squares.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; });
+    return std::any_of(inputs.begin(), inputs.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; }) ||
+           std::any_of(outputs.begin(), outputs.end(), [&](int output) { return &nest.outputs[static_cast<std::size_t>(output)] == &access; });
   };
   std::int64_t bytes = 0;
   const bool gathers = nest.schedule.form == jit::Form::contraction;  // what it reads is brought along whichever axis it lies

@@ -201,15 +201,15 @@ constexpr int kRegistersOfBlock = 65536;   // of a multiprocessor, all of which 
 
 constexpr int kSquare = 32;  // points of a tile, both ways
 
-// Whether reading by squares turns what lanes would read apart. Several warps share the static 48 KiB, and a square that is mostly empty is
+// Whether squares turn what lanes would read or write apart. Several warps share the static 48 KiB, and a square that is mostly empty is
 // no better than reading apart.
 bool gains_from_squares(const Lowered& lowered) {
   const LoopNest& nest = lowered.nest;
-  const std::vector<int> inputs = turnable_inputs(nest);
   std::size_t bytes = 0;
-  for (int input : inputs) bytes += kSquare * (kSquare + 1) * itemsize(nest.inputs[static_cast<std::size_t>(input)].dtype);
+  for (int input : turnable_inputs(nest)) bytes += kSquare * (kSquare + 1) * itemsize(nest.inputs[static_cast<std::size_t>(input)].dtype);
+  for (int output : turnable_outputs(nest)) bytes += kSquare * (kSquare + 1) * itemsize(nest.outputs[static_cast<std::size_t>(output)].dtype);
   const int axis = nest.lane_axis();
-  return !inputs.empty() && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
+  return bytes > 0 && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
 }
 
 constexpr std::int64_t kLeastOfSquare = 16;   // points along an axis of a square, half of the smallest one
@@ -534,7 +534,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     each("vector", now.vector, {1, 2, 4, 8, 16});
     each("threads", now.threads, {64, 128, 256, 512, 1024});
     if (now.form == Form::tiles) add("form=pointwise");
-    if (now.form == Form::pointwise && !turnable_inputs(nest).empty()) add("form=tiles");
+    if (now.form == Form::pointwise && !(turnable_inputs(nest).empty() && turnable_outputs(nest).empty())) add("form=tiles");
     each("blocks", now.blocks, {8, 128});
     if (now.form != Form::rows) return wishes;
     if (now.row_threads == 32) each("threads", 0, {32});

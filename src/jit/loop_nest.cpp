@@ -309,6 +309,12 @@ bool walks_apart(const LoopNest& nest, const Access& access) {
   return along != kNone && along != kOne;
 }
 
+namespace {
+bool lies_along_squares(const LoopNest& nest, const Access& a) {
+  return walks_apart(nest, a) && coefficient(nest, a.index, nest.lane_axis() - 1) == kOne && !uses_values(nest, a.index);
+}
+}  // namespace
+
 std::vector<int> turnable_inputs(const LoopNest& nest) {
   std::vector<int> inputs;
   if (nest.parallel < 2 || nest.rows > 0) return inputs;
@@ -317,9 +323,22 @@ std::vector<int> turnable_inputs(const LoopNest& nest) {
     const bool always = std::all_of(nest.instrs.begin(), nest.instrs.end(), [&](const Instr& instr) {
       return instr.kind != Instr::Kind::load || instr.input != input || instr.guard < 0;
     });
-    if (always && walks_apart(nest, a) && coefficient(nest, a.index, nest.lane_axis() - 1) == kOne && !uses_values(nest, a.index)) inputs.push_back(input);
+    if (always && lies_along_squares(nest, a)) inputs.push_back(input);
   }
   return inputs;
+}
+
+std::vector<int> turnable_outputs(const LoopNest& nest) {
+  std::vector<int> outputs;
+  if (nest.parallel < 2 || nest.rows > 0) return outputs;
+  for (int output = 0; output < static_cast<int>(nest.outputs.size()); ++output) {
+    int stores = 0;
+    for (const Stage& stage : nest.stages)
+      for (const Store& store : stage.stores)
+        if (store.output == output) stores += store.guard < 0 ? 1 : 2;
+    if (stores == 1 && lies_along_squares(nest, nest.outputs[static_cast<std::size_t>(output)])) outputs.push_back(output);
+  }
+  return outputs;
 }
 
 bool lies_along_rows(const LoopNest& nest, const Access& output) {

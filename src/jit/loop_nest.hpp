@@ -151,6 +151,8 @@ int coefficient(const LoopNest& nest, int index, int axis);
 bool walks_apart(const LoopNest& nest, const Access& access);
 /// Inputs that lanes find apart and that lie side by side along the axis before: squares of the two can be turned on the way.
 std::vector<int> turnable_inputs(const LoopNest& nest);
+/// Outputs, likewise, that every point stores.
+std::vector<int> turnable_outputs(const LoopNest& nest);
 /// True of an output that lies along the last row axis and far apart along the parallel axis that lanes walk: squares of the two can be
 /// turned and stored along the row.
 bool lies_along_rows(const LoopNest& nest, const Access& output);

@@ -30,6 +30,7 @@ class Printer {
         int_(nest.schedule.wide_index ? "long long" : "int"),
         count_(nest.schedule.wide_index ? "long long" : "unsigned int"),
         turned_(form_ == Form::tiles ? turnable_inputs(nest) : std::vector<int>()),
+        turned_back_(form_ == Form::tiles ? turnable_outputs(nest) : std::vector<int>()),
         sm_(sm),
         helpers_(nest.fast_math, sm),
         value_(nest.instrs.size()) {}
@@ -480,7 +481,8 @@ class Printer {
     for (const Store& store : stage.stores) {
       const Access& output = nest_.outputs[store.output];
       const std::string when = store_condition(store, owner);
-      if (!per_lane) line("{}{}[{}] = {};", when, output.name, index(output.index, false), value_[store.value]);
+      if (is_turned_back(store.output)) line("turned_back{}[y][threadIdx.x] = {};", store.output, value_[store.value]);
+      else if (!per_lane) line("{}{}[{}] = {};", when, output.name, index(output.index, false), value_[store.value]);
       else if (is_vector(store))
         line("{}{} = {}_at;", when, vector_at(output.name, output.dtype, index(output.index, false), false), output.name);
     }
@@ -707,10 +709,11 @@ class Printer {
     close();
   }
 
-  bool is_turned(int input) const { return form_ == Form::tiles && std::find(turned_.begin(), turned_.end(), input) != turned_.end(); }
+  bool is_turned(int input) const { return std::find(turned_.begin(), turned_.end(), input) != turned_.end(); }
+  bool is_turned_back(int output) const { return std::find(turned_back_.begin(), turned_back_.end(), output) != turned_back_.end(); }
 
   /// Blocks of 32 x 32 points of the last two axes. What lies side by side along the one before the last is read along that one, a warp
-  /// a line, and found in shared memory along the other; lines of 33 let a warp read a column in one go.
+  /// a line, and found in shared memory along the other; lines of 33 let a warp read a column in one go. Results that lie so go back the same way.
   void tiles() {
     const int across = nest_.parallel - 1, down = across - 1, rows = nest_.schedule.threads / kWarp;
     std::string outer;
@@ -718,6 +721,7 @@ class Printer {
     line("const {0} tiles_across = (({0})s{1} + {2}) / {3}, tiles_down = (({0})s{4} + {2}) / {3};", count_, across, kWarp - 1, kWarp, down);
     line("const {} tiles = tiles_across * tiles_down{};", count_, outer);
     for (int input : turned_) line("__shared__ {} turned{}[{}][{}];", cpp_type(nest_.inputs[input].dtype), input, kWarp, kWarp + 1);
+    for (int output : turned_back_) line("__shared__ {} turned_back{}[{}][{}];", cpp_type(nest_.outputs[output].dtype), output, kWarp, kWarp + 1);
     open("for ({0} tile = blockIdx.x; tile < tiles; tile += gridDim.x)", count_);
     line("const {} first_across = tile % tiles_across * {}, line_of_tiles = tile / tiles_across;", count_, kWarp);
     line("const {} first_down = line_of_tiles % tiles_down * {};", count_, kWarp);
@@ -745,7 +749,15 @@ class Printer {
     name_point_indices(all);
     stage_body(all, "x_inside && y_inside");
     close();
-    if (!turned_.empty()) line("__syncthreads();  // before the next tile is read");
+    if (!turned_back_.empty()) {
+      index_names_.clear();
+      line("__syncthreads();");
+      points("y", "threadIdx.x");
+      for (int output : turned_back_)
+        line("if (x_inside && y_inside) {}[{}] = turned_back{}[threadIdx.x][y];", nest_.outputs[output].name, index(nest_.outputs[output].index, false), output);
+      close();
+    }
+    if (!turned_.empty() || !turned_back_.empty()) line("__syncthreads();  // before the next tile is read");
     close();
   }
 
@@ -1150,6 +1162,7 @@ class Printer {
   const int width_;
   const std::string int_, count_;  // types of axis values and of flat counts
   const std::vector<int> turned_;  // inputs that tiles read the other way round
+  const std::vector<int> turned_back_;  // outputs that they write so
   const int sm_;
   Helpers helpers_;
   std::string body_;
