@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cuda_fixture.hpp"
@@ -25,11 +26,23 @@ struct Planted {
   const char* told;       // a part of the report
   bool refused = false;   // by the launch, before any thread runs
   int dynamic = 0, wrong_dynamic = 0;
+  int cluster = 0;        // all blocks of which are one
 };
 
 const char* const kTypes = R"(struct __align__(8) F2 { float at[2]; };
 struct __align__(4) B4 { bool at[4]; };
 struct __align__(16) F4 { float at[4]; };
+)";
+
+/// What generated kernels of clusters have, under shorter names.
+const char* const kClusters = R"(__device__ void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+__device__ void meet() { arrive(); wait(); }
+__device__ float* of_block(float* own, unsigned int rank) {
+  unsigned long long there;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));
+  return (float*)there;
+}
 )";
 
 const Planted kPlanted[] = {
@@ -85,15 +98,36 @@ const Planted kPlanted[] = {
     if (ticket == gridDim.x - 1) b[gridDim.x] = sum;
   })",
      "__threadfence();  // before", "", " of the same launch"},
+    {"a cluster's barrier left out",
+     "__shared__ float own; meet(); if (threadIdx.x == 0) own = a[i]; meet(/*written*/); b[i] = *of_block(&own, (blockIdx.x + 1) % 4); meet();",
+     "meet(/*written*/);", "__syncthreads();", "shared byte ", false, 0, 0, 4},
+    {"a part written again while other blocks read it",
+     "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, (blockIdx.x + 1) % 4); meet(/*read*/); if (threadIdx.x == 0) own = 2; meet();",
+     "meet(/*read*/);", "__syncthreads();", " with no barrier between", false, 0, 0, 4},
+    {"a write to another block's part beside its own",
+     "__shared__ float own; meet(); if (threadIdx.x == 0) *of_block(&own, (blockIdx.x + 1) % 4) = a[i]; meet(); b[i] = own; meet();",
+     "if (threadIdx.x == 0) *of_block(&own, (blockIdx.x + 1) % 4) = a[i];", "if (threadIdx.x == 0) own = *of_block(&own, (blockIdx.x + 1) % 4) = a[i];", "shared byte 0, written by block (",
+     false, 0, 0, 4},
+    {"another block's memory before the cluster has met",
+     "__shared__ float own; meet(/*begun*/); if (threadIdx.x == 0) *of_block(&own, blockIdx.x ^ 1) = a[i]; meet(); b[i] = own; meet();", "meet(/*begun*/);", "",
+     "which the cluster has not met yet", false, 0, 0, 4},
+    {"a block that leaves while others read its memory",
+     "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, 3 - blockIdx.x); meet(/*read*/);", "meet(/*read*/);", "", "which has ended", false, 0, 0, 4},
+    {"a cluster's barrier that some threads miss", "b[i] = a[i]; meet();", "meet();", "if (threadIdx.x < 64) meet();", "does not reach the cluster's barrier 1", false, 0, 0, 4},
+    {"an arrival without a wait", "b[i] = a[i]; arrive(); wait(); meet();", "wait();", "", "and has not waited there", false, 0, 0, 4},
+    {"a block that the cluster has not", "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, 3); meet();", "&own, 3", "&own, 4",
+     "asks for block 4 of a cluster of 4", false, 0, 0, 4},
+    {"clusters of 16 blocks", "b[i] = a[i]; meet();", "__cluster_dims__(4", "__cluster_dims__(16", "clusters of 16 blocks", true, 0, 0, 4},
+    {"a grid that is no multiple of the cluster", "b[i] = a[i]; meet();", "__cluster_dims__(4", "__cluster_dims__(8", "clusters of 8 blocks, of (4, 1, 1)", true, 0, 0, 4},
     {"an atomic beside a plain write", "atomicAdd(a, 1.0f);", "atomicAdd(a, 1.0f)", "if (i == 77) a[0] = 1; else atomicAdd(a, 1.0f)", "byte 0 of an array of 2048"},
 };
 
 std::string text_of(const Planted& planted, bool wrong) {
   std::string text = fmt::format(
-      "{}extern \"C\" __global__ void __launch_bounds__(128) k(float* a, float* b, int n) {{\n"
+      "{}{}extern \"C\" __global__ void {}__launch_bounds__(128) k(float* a, float* b, int n) {{\n"
       "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  {}\n}}\n",
-      kTypes, planted.body);
-  const std::size_t at = text.find(planted.right);
+      kTypes, planted.cluster ? kClusters : "", planted.cluster ? fmt::format("__cluster_dims__({}, 1, 1) ", planted.cluster) : "", planted.body);
+  const std::size_t at = text.rfind(planted.right);
   REQUIRE_MESSAGE(at != std::string::npos, std::string(planted.fault));
   if (wrong) text.replace(at, std::string_view(planted.right).size(), planted.wrong);
   return text;
@@ -143,6 +177,7 @@ std::string child(const std::string& test_case, const std::string& environment) 
   pclose(pipe);
   return output;
 }
+bool runs_here(const Planted& planted) { return planted.cluster == 0 || gpu().info().clusters; }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 bool skipped_on_gpu() {
@@ -158,7 +193,8 @@ TEST_CASE("child: planted" * doctest::skip()) {
   run(kPlanted[which ? std::atoi(which) : 0], true);
 }
 TEST_CASE("child: not planted" * doctest::skip()) {
-  for (const Planted& planted : kPlanted) run(planted, false);
+  for (const Planted& planted : kPlanted)
+    if (runs_here(planted)) run(planted, false);
 }
 
 TEST_CASE("each planted fault is reported, with kernel, block, thread and address") {
@@ -166,6 +202,7 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
   for (std::size_t i = 0; i < std::size(kPlanted); ++i) {
     const Planted& planted = kPlanted[i];
     if (planted.wrong_dynamic != planted.dynamic && skipped_without_nvrtc("static shared memory is known from the compiler's report")) continue;
+    if (!runs_here(planted)) continue;
     const std::string told = child("child: planted", fmt::format("SINTER_TEST_FAULT={}", i));
     const std::size_t begin = std::min(told.find("cuda emulator:"), told.size());
     const std::string report = told.substr(begin, told.find('\n', begin) - begin);
@@ -182,7 +219,8 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
     CHECK(has(report, "block ("));
     CHECK(has(report, "SINTER_EMULATOR_SEED="));
     CHECK((has(report, "thread (") || has(report, " wait in a shuffle")));
-    const bool of_no_address = has(report, "waits at the barrier") || has(report, "is reached by") || has(report, "takes element");
+    const bool of_no_address = has(report, "waits at the barrier") || has(report, "is reached by") || has(report, "takes element") || has(report, "the cluster's barrier") ||
+                               has(report, "asks for block");
     CHECK((of_no_address || has(report, " at 0x")));
   }
 }
@@ -193,7 +231,19 @@ TEST_CASE("the same kernels without the faults run through, in every order") {
     const std::string told = child("child: not planted", fmt::format("SINTER_EMULATOR_SEED={}", seed));
     CAPTURE(told);
     CHECK(!has(told, "cuda emulator:"));
-    for (const Planted& planted : kPlanted) CHECK_MESSAGE(has(told, fmt::format("{}: LAUNCHED 0 FINISHED 0", planted.fault)), std::string(planted.fault));
+    for (const Planted& planted : kPlanted)
+      if (runs_here(planted)) CHECK_MESSAGE(has(told, fmt::format("{}: LAUNCHED 0 FINISHED 0", planted.fault)), std::string(planted.fault));
+  }
+}
+
+TEST_CASE("GPUs before sm_90 take no clusters") {
+  if (skipped_on_gpu()) return;
+  const auto clusters = std::find_if(std::begin(kPlanted), std::end(kPlanted), [](const Planted& planted) { return planted.cluster > 0; });
+  for (const char* name : {"T4", "A100"}) {
+    const std::string told = child("child: planted", fmt::format("SINTER_EMULATOR_GPU={} SINTER_TEST_FAULT={}", name, clusters - std::begin(kPlanted)));
+    CAPTURE(told);
+    CHECK(has(told, "__cluster_dims__"));
+    CHECK(!has(told, "LAUNCHED 0"));
   }
 }
 

@@ -36,6 +36,12 @@ struct Arguments {
   std::span<const std::uint64_t> scalars;
 };
 
+/// The device's limits were too good: they are other ones from now on, by which is to be planned again.
+class NoRoom : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 /// What a library call throws for operands that it has no result for: which matrix of the batch is the first, and what it is.
 struct Refused {
   std::int64_t element = 0;
@@ -79,7 +85,8 @@ class Device {
   virtual bool reads_host() const = 0;
   /// A buffer's memory for the host, which lives as long as the pointer does; null where the host cannot read it.
   virtual std::shared_ptr<void> host_memory(const BufferPtr& buffer) = 0;
-  /// Throws CompileError for a binary that is damaged or not for this device, DeviceError when the device has no room for it.
+  /// Throws CompileError for a binary that is damaged or not for this device, NoRoom where the device cannot run it as its limits had promised, DeviceError
+  /// when there is no memory for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
   /// pointers: the operands' buffers from their start, then the result's. Throws Refused, NoAlgorithm. With a follower, of which there are only for ops that come in

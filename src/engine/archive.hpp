@@ -37,8 +37,8 @@ struct Members {
   static auto of(jit::Stage& x) { auto& [a, b, c, d, e, f, g] = x; return std::tie(a, b, c, d, e, f, g); }
   static auto of(jit::Scalar& x) { auto& [a, b] = x; return std::tie(a, b); }
   static auto of(jit::Schedule& x) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y] = x;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y, z] = x;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y, z);
   }
   static auto of(jit::LoopNest& x) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = x;

@@ -92,11 +92,12 @@ const char* origin_text(const PlannedStep& step) {
 std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
   if (nest.persistent.empty()) return {};
   const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kernel.kept.size(), step.kernel.kept.size() == 1 ? "" : "s");
-  if (nest.schedule.row_steps > 0) return kept + ", in registers";
+  if (nest.schedule.row_steps > 0) return kept + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
   for (DType dtype : nest.persistent) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
-  return fmt::format("{}, in {} of at most {} bytes", kept, bytes, limits.row_bytes);
+  if (nest.schedule.cluster == 1) return fmt::format("{}, in {} of at most {} bytes", kept, bytes, limits.row_bytes);
+  return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", kept, bytes, nest.schedule.cluster, limits.row_bytes);
 }
 
 device::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {

@@ -140,7 +140,9 @@ device::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, cons
       }
       entry.failure = error.what();
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
-    } catch (const DeviceError& error) {  // no room, or worse: then bringing the operands to the host will tell
+    } catch (const device::NoRoom&) {
+      throw;
+    } catch (const DeviceError& error) {  // no memory, or worse: then bringing the operands to the host will tell
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
       return nullptr;
     }

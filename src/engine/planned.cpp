@@ -100,7 +100,9 @@ Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target
 
 }  // namespace
 
-std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
+namespace {
+
+std::shared_ptr<const Planned> plan_within(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
@@ -171,6 +173,21 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
     plan.graph.space->close();
     planned->program = fuse::SizeProgram(*plan.graph.space, numbers);
     return planned;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
+  try {
+    return plan_within(graph, target, how, kernels);
+  } catch (const device::NoRoom& error) {
+    Target less = target;
+    less.limits = target.device->limits();
+    less.limits.fuse = target.limits.fuse;
+    if (less.limits.cluster >= target.limits.cluster) throw;
+    log().debug("{}; planned again with clusters of {}", error.what(), less.limits.cluster);
+    return make_plan(graph, less, how, kernels);
   }
 }
 

@@ -99,7 +99,12 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     const PlannedStep base = make(chosen);
     std::vector<Runner> runners;
     const auto enter = [&](const jit::Wish& wish, const jit::Lowered& lowered) {
-      Runner runner{make(lowered), wish, {}};
+      Runner runner{{}, wish, {}};
+      try {
+        runner.step = make(lowered);
+      } catch (const device::NoRoom&) {
+        return;
+      }
       const bool as_base = runner.step.made.interpreted == base.made.interpreted && runner.step.made.report.spill_bytes <= std::max(base.made.report.spill_bytes, 0);
       if (runner.step.made.kernel && as_base) runners.push_back(std::move(runner));
     };

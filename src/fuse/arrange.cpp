@@ -101,6 +101,23 @@ void order_axes(const Graph& graph, Kernel& kernel, std::vector<int>& all, int f
 
 }  // namespace
 
+int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most) {
+  if (bytes <= limits.row_bytes) return 1;
+  if (most == 1) return 0;
+  // Of each buffer a block's part ends with a whole vector (of up to 16 elements), and starts at a multiple of 16 bytes.
+  const std::int64_t rounding = std::int64_t{256} * buffers;
+  const auto held_by = [&](int blocks, std::int64_t each) { return bytes <= blocks * (each - rounding); };
+  int blocks = 0;
+  {
+    // Of two blocks that a multiprocessor has at once, one reads while the other computes or writes.
+    const Estimating estimate;
+    for (const std::int64_t each : {limits.row_bytes / 2 - kPartsBytes, limits.row_bytes})
+      for (int more = 2; blocks == 0 && more <= most; more *= 2)
+        if (held_by(more, each)) blocks = more;
+  }
+  return blocks > 0 && held_by(blocks, limits.row_bytes) ? blocks : 0;
+}
+
 void reorder(Kernel& kernel, const std::vector<int>& order) {
   if (std::is_sorted(order.begin(), order.end())) return;
   Sizes sizes(order.size());

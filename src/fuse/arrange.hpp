@@ -8,6 +8,10 @@
 
 namespace sinter::fuse {
 
+/// Blocks that keep a row together of which so many bytes are kept, in so many buffers: 1 while a block's shared memory holds it; else the
+/// smallest cluster (a power of two) of whose blocks a multiprocessor has two at once, or the smallest that holds the row at all; 0 where
+/// `most` blocks do not.
+int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most);
 /// Two neighbouring axes that every access walks as one become one.
 void merge_axes(Kernel& kernel);
 /// Puts axis order[k] in place k.

@@ -179,8 +179,10 @@ Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) 
 
 Graph fill_multiprocessors(Graph graph, const Limits& limits) {
   const auto reduces = [](const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; };
+  const std::vector<char> whole = reduced_by_clusters(graph, limits);
+  std::size_t id = 0;
   return rebuild(std::move(graph), reduces, [&](Graph& out, Node node) {
-    return reduces(node) ? split_to_fill(out, std::move(node), limits) : push(out, std::move(node));
+    return !whole[id++] && reduces(node) ? split_to_fill(out, std::move(node), limits) : push(out, std::move(node));
   });
 }
 

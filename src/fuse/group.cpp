@@ -858,7 +858,9 @@ class Builder {
     for (auto dtype : kernel_.persistent) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
     const Estimating estimate(!limits_.is_cuda());  // a GPU has no more of it, a CPU has memory behind its cache
-    if (has_place && bytes <= limits_.row_bytes) return true;
+    const int most_blocks = has_scan(kernel_) || chunked_ ? 1 : limits_.cluster;  // what is scanned goes through one block, and so does a chunk
+    if (has_place && blocks_of_row(limits_, bytes, static_cast<int>(kernel_.persistent.size()), most_blocks) > 0) return true;
+    const std::string places = fmt::format("{}{}", limits_.row_bytes, most_blocks > 1 ? fmt::format(" in each of {} blocks", most_blocks) : "");
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
     kernel_.persistent.clear();
@@ -870,13 +872,13 @@ class Builder {
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
       if (again <= trip) continue;
-      const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, limits_.row_bytes)
+      const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
                                          : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
       read(value.node, {limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(has_place ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, limits_.row_bytes)
+    kernel_.notes.push_back(has_place ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, places)
                                       : fmt::format("columns of {} are more than threads keep: every pass reads them again", kernel_.row_points()));
     return true;
   }

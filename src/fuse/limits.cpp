@@ -52,6 +52,7 @@ Limits cuda_limits(int sm) {
     // 32,764 bytes from CUDA 12.1 on; the older limit is kept since the driver is not known here.
     limits.parameter_bytes = 4096;
     limits.row_bytes = row.shared - kPartsBytes;
+    limits.cluster = sm >= 90 ? kLargestCluster : 1;
     limits.units = row.units;
     limits.bandwidth = row.bandwidth;
     limits.throughput = row.throughput / 4;  // a generated op is rarely a fused multiply-add at full rate

@@ -14,6 +14,7 @@ struct Limits {
   int registers = 255;                 // live values a thread may hold before it spills (CUDA), 32-bit registers
   int parameter_bytes = 1 << 20;       // kernel parameters
   std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2; GPU: a block's shared memory)
+  int cluster = 1;                     // CUDA: blocks that may keep a row together, each a part of it in its shared memory; 1: the device has no clusters
   int units = 1;                       // pieces of work that keep the device busy (CUDA: its SMs)
   double bandwidth = 20e9;             // bytes per second, memory
   double throughput = 40e9;            // cheap operations per second, the whole device
@@ -29,6 +30,9 @@ struct Limits {
 inline constexpr std::size_t kStaticShared = 48 << 10;
 /// Of a block's shared memory, for the parts that its warps combine.
 inline constexpr int kPartsBytes = 4096;
+
+/// Blocks of a cluster that every device with clusters can run at once (CUDA C++ Programming Guide: larger ones are not portable).
+inline constexpr int kLargestCluster = 8;
 
 /// The limits of a processor; the same on every machine, so that results and plans are too.
 Limits cpu_limits();

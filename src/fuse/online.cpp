@@ -1,7 +1,7 @@
 // Reductions that wait for another one of the same row: the sum of squares about a mean, of exponentials under a maximum, the first place
 // of an extremum. Where a row does not fit on chip, each of the two would read all of it from memory. Instead every piece of the row,
 // which does fit, is reduced about a centre of its own, found on chip, and the pieces are merged by moving them to the centre that was
-// asked for: one pass over memory.
+// asked for: one pass over memory. A row that the blocks of a cluster keep together stays whole.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "fuse/arrange.hpp"
 #include "fuse/blocks.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
@@ -270,17 +271,32 @@ Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t e
   return run;
 }
 
+/// The rows of x along the axes.
+struct Rows {
+  Size extent = 1, count = 0, bytes = 0;  // points of each, how many, bytes of one
+  bool columns = false;
+};
+Rows rows_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(x)];
+  Rows rows;
+  for (const int axis : axes) rows.extent = rows.extent * node.shape[static_cast<std::size_t>(axis)];
+  if (rows.extent == 0) return rows;
+  rows.count = element_count(node.shape) / rows.extent;
+  rows.bytes = rows.extent * static_cast<std::int64_t>(itemsize(node.dtype));
+  rows.columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, x)) == axes.end();
+  return rows;
+}
+constexpr int kKeptOfRow = 4;  // values, of which it is not known yet how many there will be
+
 std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
   const Sizes& shape = graph.nodes[x].shape;
-  const auto itemsize = static_cast<std::int64_t>(sinter::itemsize(graph.nodes[x].dtype));
-  Size extent = 1;
-  for (const int axis : axes) extent = extent * shape[static_cast<std::size_t>(axis)];
+  const auto [extent, count, bytes, columns] = rows_of(graph, x, axes, limits);
   if (extent == 0) return std::nullopt;
-  const bool columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, x)) == axes.end();
   const Estimating estimate;
-  const bool few = element_count(shape) / extent < limits.units && extent >= kSplitFrom;
-  const bool in_cache = limits.is_cuda() && element_count(shape) * itemsize <= kInGpuCache;
-  const bool on_chip = columns ? extent <= kColumnOnChip : extent * itemsize <= limits.row_bytes;
+  const int blocks = columns ? 1 : blocks_of_row(limits, bytes, kKeptOfRow, limits.cluster);
+  const bool few = count * std::max(blocks, 1) < limits.units && extent >= kSplitFrom;
+  const bool in_cache = limits.is_cuda() && count * bytes <= kInGpuCache;
+  const bool on_chip = columns ? extent <= kColumnOnChip : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;
   if (columns) {
     Split longest;
@@ -439,6 +455,20 @@ class Rewriter {
 };
 
 }  // namespace
+
+std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) {
+  std::vector<char> whole(graph.nodes.size());
+  if (limits.cluster == 1) return whole;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const auto found = find(graph, graph.nodes[id]);
+    if (!found) continue;
+    const Rows rows = rows_of(graph, found->x, graph.nodes[id].axes(), limits);
+    const Estimating estimate;
+    const int blocks = rows.extent == 0 || rows.columns ? 1 : blocks_of_row(limits, rows.bytes, kKeptOfRow, limits.cluster);
+    if (blocks > 1 && rows.count * blocks >= limits.units) whole[id] = whole[static_cast<std::size_t>(found->statistic)] = 1;
+  }
+  return whole;
+}
 
 Graph merge_dependent_reductions(Graph graph, const Limits& limits) {
   if (!limits.fuse) return graph;

@@ -383,15 +383,32 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   }
   fuse::Size persistent_bytes = 0;
   for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
+  // What one block does not hold is kept by the blocks of a cluster. (Other rows go through clusters where that is asked for.)
+  const bool shareable = !scans && nest.chunk_axis < 0 && limits.cluster > 1 && row > 1024;
+  if (!nest.persistent.empty() && shareable) schedule.cluster = fuse::blocks_of_row(limits, persistent_bytes, static_cast<int>(nest.persistent.size()), limits.cluster);
+  if (schedule.cluster == 0) throw InternalError(fmt::format("rows of {} bytes are kept and do not fit", persistent_bytes.hint()));
+  if (const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster); shareable && wished != schedule.cluster) {
+    const std::int64_t each = limits.row_bytes - (wished > 1 ? 256 * static_cast<std::int64_t>(nest.persistent.size()) : 0);
+    if (persistent_bytes <= wished * each) schedule.cluster = wished;
+  }
+  const int cluster = schedule.cluster;
+  // Of the parts of a row the multiprocessor has two at once, where they let it: then registers have to, too.
+  bool pairs = false;
+  if (cluster > 1) {
+    const fuse::Estimating estimate;
+    pairs = persistent_bytes <= cluster * (limits.row_bytes / 2 - fuse::kPartsBytes);
+  }
+  const int most_of_row = pairs ? std::min(most_threads, 512) : most_threads;
   // What is kept lies in registers while that leaves each multiprocessor its blocks; asked for, while a thread has them.
   const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && wish.number("row_steps", 1) != 0;
   const auto keep_in_registers = [&](int threads, int row_threads) {
     if (!may_keep) return false;
-    const int step = row_threads * schedule.vector;
+    const int step = cluster * row_threads * schedule.vector;
     int each = 0;
     for (auto dtype : nest.persistent) each += schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
     const auto fits = [&](int steps) {
       const int registers = fuse::live_registers(kernel, schedule.vector) + steps * each;
+      if (pairs && !wish.has("row_steps") && threads > 256) return false;
       return wish.has("row_steps") ? registers <= limits.registers : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
     // A row that ends with a step is not asked at each whether there is more of it. Of others a kernel serves all lengths up to a power of two.
@@ -409,7 +426,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
-  while (!warp && shared_by < most_threads && persistent_bytes * (2048 / shared_by) > limits.row_bytes && row >= 4 * shared_by * schedule.vector &&
+  while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes && row >= cluster * 4 * shared_by * schedule.vector &&
          !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
   // What a row's threads do together (shuffles, barriers, its quotients and roots) each does: of many rows that are kept as few threads as keep one.
@@ -426,7 +443,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     const int threads = threads_of(256, most_threads);
     const int lanes = wish.number("row_threads", schedule.row_threads);
     const int row_threads = lanes > 32 ? threads : scans ? 32 : power_of_two(lanes, 32);
-    if (persistent_bytes * (threads / row_threads) <= limits.row_bytes) {
+    if (cluster > 1 ? row_threads > 32 : persistent_bytes * (threads / row_threads) <= limits.row_bytes) {
       schedule.threads = threads;
       schedule.row_threads = row_threads;
     }
@@ -540,12 +557,13 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     if (now.row_threads == 32) each("threads", 0, {32});
     if (now.row_threads <= 32) each("row_threads", now.row_threads, {8, 16, 32});
     if (now.row_steps > 0) add("row_steps=0");
+    if (now.row_threads > 32 && limits.cluster > 1) each("cluster", now.cluster, {1, 2, 4, 8});
     if (!nest.persistent.empty()) {  // in registers, with the threads that are chosen or with others
       std::int64_t row = 1;
       for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
       const auto steps = [&](int threads) {
         int number = 1;
-        while (number < 32 && number * threads * now.vector < row) number *= 2;
+        while (number < 32 && number * now.cluster * threads * now.vector < row) number *= 2;
         return number;
       };
       add(fmt::format("row_steps={}", steps(now.row_threads)));

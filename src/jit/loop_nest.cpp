@@ -173,6 +173,7 @@ void verify(const LoopNest& nest) {
   between(how.workspace, 1, 1 << 16, "workspace");
   between(how.grain, 1, 1 << 30, "grain");
   between(how.pieces, 1, 1 << 16, "pieces");
+  between(how.cluster, 1, 8, "cluster");
   // 0: not defined; 1: of a parallel point, visible to later stages; 2: of the current row stage
   std::vector<char> state(instrs, 0);
   std::vector<char> kept(nest.persistent.size(), 0);

@@ -25,8 +25,8 @@ constexpr std::array kNumbers = {Range{"keep", 0, 1},           Range{"unroll", 
                                  Range{"panel", 1, 512},        Range{"panel_rows", 1, 16},  // a part of a block of steps
                                  Range{"stream", 0, 1 << 20},   Range{"workspace", 1, 1024}, Range{"grain", 1, 1 << 20},
                                  Range{"pieces", 1, 1024},      Range{"vector", 1, 16},      Range{"threads", 32, 1024},
-                                 Range{"row_threads", 8, 1024}, Range{"row_steps", 0, 32},  Range{"side", 32, 128},
-                                 Range{"blocks", 1, 1024}};
+                                 Range{"row_threads", 8, 1024}, Range{"cluster", 1, 8},     Range{"row_steps", 0, 32},
+                                 Range{"side", 32, 128},        Range{"blocks", 1, 1024}};
 
 std::optional<Form> form_named(std::string_view text) {
   for (const auto& [form, known] : kForms)
@@ -76,6 +76,7 @@ std::string to_string(const Schedule& s, bool gpu) {
     if (s.tail) add("tail", 1);
     add("threads", s.threads);
     if (s.form == Form::rows) add("row_threads", s.row_threads);
+    if (s.cluster > 1) add("cluster", s.cluster);
     if (s.row_steps > 0) add("row_steps", s.row_steps);
     if (s.whole) add("whole", 1);
     if (s.residents > 0) add("residents", s.residents);

@@ -43,6 +43,7 @@ struct Schedule {
   bool tail = false;      // pointwise: the last points may be fewer than a vector's
   int threads = 256;      // of a block; columns: 32 beside each other, the others share the rows
   int row_threads = 256;  // rows: threads that share one; 8, 16 or 32 (of a warp, several rows a block) or all
+  int cluster = 1;        // rows that all threads of a block share: blocks that share one, each a part of it, as a cluster
   int row_steps = 0;      // rows: steps of a thread over its row, unrolled, so that persistent buffers are registers; 0: a loop, and shared memory
   bool whole = false;     // rows: every row has a point for each thread at every step
   int residents = 0;      // columns that are kept: blocks of a multiprocessor that registers are shared out for; 0: as many as there will be

@@ -25,10 +25,11 @@ class Use {
   std::uint64_t bits_ = 0;  // of zeroed memory: no use yet
 };
 
-/// The uses from this epoch on are of the launch at hand, or of its block at hand.
+/// The uses from this epoch on are of the launch at hand, or of its block at hand. Blocks of a cluster take turns: of them `Order` knows.
 struct Now {
   std::uint64_t launch = 0, block = 0;
   Use use;
+  bool in_cluster = false;
 };
 
 class Book {
@@ -43,21 +44,22 @@ class Book {
     bool wrote = false;
     std::size_t at = 0;  // byte
   };
-  /// Notes an access. `excused(use)` is asked about a use by another block: whether a fence and an atomic order it before.
-  template <class Excused>
-  Conflict note(std::size_t offset, std::size_t bytes, bool write, const Now& now, Excused excused) {
+  /// Notes an access. `order.before(use)` is asked about a use by another block: whether a fence and an atomic order it before; in a cluster of
+  /// every use, and `order.same_block(use)` whether that was by the block at hand.
+  template <class Order>
+  Conflict note(std::size_t offset, std::size_t bytes, bool write, const Now& now, const Order& order) {
     while ((offset | bytes) % unit_ != 0) refine();
     for (std::size_t i = offset / unit_; i < (offset + bytes) / unit_; ++i) {
       Cell& cell = cells_[i];
       if (write ? cell.writer == now.use : cell.reader == now.use) continue;
-      if (clash(cell.writer, now, excused)) return {cell.writer, true, i * unit_};
+      if (clash(cell.writer, now, order)) return {cell.writer, true, i * unit_};
       if (write) {
         for (const Use& reader : {cell.reader, cell.other_reader, cell.earlier_block})
-          if (clash(reader, now, excused)) return {reader, false, i * unit_};
+          if (clash(reader, now, order)) return {reader, false, i * unit_};
         cell.writer = now.use;
       } else {
         // A reader of another block and two of this one are enough to know of: any writer differs from one of them.
-        if (cell.reader.epoch() < now.block) cell.earlier_block = cell.reader;
+        if (now.in_cluster ? cell.reader.epoch() >= now.launch && !order.same_block(cell.reader) : cell.reader.epoch() < now.block) cell.earlier_block = cell.reader;
         else if (cell.reader.thread() != now.use.thread()) cell.other_reader = cell.reader;
         cell.reader = now.use;
       }
@@ -77,10 +79,10 @@ class Book {
     Use writer, reader, other_reader, earlier_block;
   };
 
-  template <class Excused>
-  static bool clash(const Use& earlier, const Now& now, Excused& excused) {
+  template <class Order>
+  static bool clash(const Use& earlier, const Now& now, const Order& order) {
     if (earlier.epoch() < now.launch || (earlier.atomic() && now.use.atomic())) return false;
-    if (earlier.epoch() < now.block) return !excused(earlier);
+    if (now.in_cluster || earlier.epoch() < now.block) return !order.before(earlier);
     if (earlier.epoch() != now.use.epoch() || earlier.thread() == now.use.thread()) return false;
     return earlier.thread() / 32 != now.use.thread() / 32 || earlier.warp_barriers() == now.use.warp_barriers();
   }

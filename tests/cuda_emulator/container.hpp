@@ -14,10 +14,11 @@ struct Container {
   int launch_bounds = 0;     // threads a block may have, 0: none told
   int is_ptx = 0;            // for the driver to compile, from its architecture on
   int compiler_version = 0;  // 13000
+  int cluster = 0;           // blocks of a cluster, 0: none told
   std::string entry, source, cubin;
 };
 
-inline constexpr char kMagic[16] = "SINTEREMULATOR1";
+inline constexpr char kMagic[16] = "SINTEREMULATOR2";
 
 inline void put(std::string& to, const std::string& text) {
   const std::uint64_t size = text.size();
@@ -25,10 +26,10 @@ inline void put(std::string& to, const std::string& text) {
   to += text;
 }
 
-/// Magic, whole size, seven numbers and three texts.
+/// Magic, whole size, eight numbers and three texts.
 inline std::string pack(const Container& c) {
   std::string body;
-  for (std::int64_t number : {c.sm, c.registers, c.stack_bytes, c.shared_bytes, c.launch_bounds, c.is_ptx, c.compiler_version})
+  for (std::int64_t number : {c.sm, c.registers, c.stack_bytes, c.shared_bytes, c.launch_bounds, c.is_ptx, c.compiler_version, c.cluster})
     body.append(reinterpret_cast<const char*>(&number), sizeof(number));
   for (const std::string* text : {&c.entry, &c.source, &c.cubin}) put(body, *text);
   const std::uint64_t size = sizeof(kMagic) + sizeof(std::uint64_t) + body.size();
@@ -46,7 +47,7 @@ inline std::optional<Container> unpack(const void* image) {
   const char* const end = p + size;
   p += sizeof(kMagic) + sizeof(size);
   Container c;
-  for (int* number : {&c.sm, &c.registers, &c.stack_bytes, &c.shared_bytes, &c.launch_bounds, &c.is_ptx, &c.compiler_version}) {
+  for (int* number : {&c.sm, &c.registers, &c.stack_bytes, &c.shared_bytes, &c.launch_bounds, &c.is_ptx, &c.compiler_version, &c.cluster}) {
     std::int64_t value;
     if (end - p < static_cast<std::ptrdiff_t>(sizeof(value))) return {};
     std::memcpy(&value, p, sizeof(value));

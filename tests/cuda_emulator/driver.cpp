@@ -7,6 +7,8 @@
 //   SINTER_EMULATOR_MEMORY  bytes of device memory, 2 GiB unless set
 //   SINTER_EMULATOR_POOLS   0: no stream-ordered memory
 //   SINTER_EMULATOR_GRAPHS  0: no graphs
+//   SINTER_EMULATOR_CLUSTERS  0: no clusters
+//   SINTER_EMULATOR_GPC     multiprocessors that are near enough to each other for a cluster, 16 unless set
 //   SINTER_EMULATOR_CHECKS  off: accesses of memory are not checked (wild ones still meet closed pages)
 //   SINTER_EMULATOR_CACHE   a folder that keeps compiled kernels; SINTER_EMULATOR_CXX: the host compiler
 #include <algorithm>
@@ -51,6 +53,7 @@ enum Result {
   kNotFound = 500,
   kIllegalAddress = 700,
   kOutOfResources = 701,
+  kInvalidClusterSize = 912,
   kMisalignedAddress = 716,
   kLaunchFailed = 719,
   kNotReady = 600,
@@ -75,6 +78,7 @@ constexpr ErrorText kErrors[] = {
     {kNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {kOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {kInvalidClusterSize, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cluster misconfiguration"},
     {kMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {kNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -236,6 +240,9 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int ordinal) {
       break;
     case 97:
       *value = gpu.shared_opt_in;
+      break;
+    case 120:
+      *value = gpu.sm >= 90 && setting("SINTER_EMULATOR_CLUSTERS", "1") == "1";
       break;
     case 115:
       *value = setting("SINTER_EMULATOR_POOLS", "1") == "1";
@@ -498,6 +505,19 @@ EXPORT int cuFuncSetAttribute(CUfunc_st* function, int attribute, int value) {
 
 namespace {
 
+unsigned cluster_of(const CUfunc_st& function) { return static_cast<unsigned>(std::max(function.module->container().cluster, 1)); }
+
+/// Clusters that run at once: their blocks share multiprocessors near to each other, each of which has room for some.
+int active_clusters(const CUfunc_st& function, const LaunchShape& shape) {
+  const Container& c = function.module->container();
+  const GpuModel& gpu = device->model;
+  const int threads = static_cast<int>(shape.block.x * shape.block.y * shape.block.z), warps = (threads + 31) / 32;
+  const int registers = std::max((std::max(c.registers, 0) * 32 + 255) / 256 * 256 * warps, 1), shared = static_cast<int>(shape.dynamic_shared) + std::max(c.shared_bytes, 0) + 1024;
+  const int resident = std::min({gpu.threads_sm / std::max(threads, 1), kRegisters / registers, gpu.shared_sm / shared});
+  const int near = std::atoi(setting("SINTER_EMULATOR_GPC", "16").c_str());
+  return gpu.multiprocessors / near * (near * resident / static_cast<int>(std::max(shape.cluster, 1u)));
+}
+
 /// Why a GPU would refuse the launch, told with what it would not tell.
 int refused(const CUfunc_st& function, const LaunchShape& shape) {
   const Container& c = function.module->container();
@@ -517,6 +537,10 @@ int refused(const CUfunc_st& function, const LaunchShape& shape) {
     return why(std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory beside " + std::to_string(fixed) +
                " static ones, the kernel may have " + std::to_string(function.dynamic_shared) + " unless its attribute is set"),
            kInvalidValue;
+  const unsigned cluster = shape.cluster;
+  if (cluster > 1 && (device->model.sm < 90 || cluster > 8 || grid.x % cluster != 0))
+    return why("clusters of " + std::to_string(cluster) + " blocks, of" + to_string("", grid) + ", on sm_" + std::to_string(device->model.sm)), kInvalidClusterSize;
+  if (cluster > 1 && active_clusters(function, shape) == 0) return why("there is no room for a cluster of " + std::to_string(cluster) + " blocks"), kInvalidClusterSize;
   // Registers are given to warps, in pieces of 256.
   const std::uint64_t warp_registers = (std::max(c.registers, 0) * 32 + 255) / 256 * 256, warps = (threads + 31) / 32;
   if (warp_registers * warps > kRegisters)
@@ -556,11 +580,27 @@ EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y,
                           unsigned block_z, unsigned dynamic_shared, CUstream_st* stream, void** parameters, void** extra) {
   NEED_CONTEXT;
   if (extra) return kInvalidValue;
-  const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared};
+  const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared, cluster_of(*function)};
   if (const int r = refused(*function, shape)) return r;
   device->streams.put(*stream, [module = function->module, shape, cells = read_parameters(*function, parameters)] { run(module, shape, cells); });
   if (setting("CUDA_LAUNCH_BLOCKING", "0") == "1") device->streams.drain(*stream);
   return device->sticky;
+}
+
+// CUlaunchConfig; what its attributes could say of clusters the kernel's text does.
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared;
+  CUstream_st* stream;
+  void* attributes;
+  unsigned attribute_count;
+};
+EXPORT int cuOccupancyMaxActiveClusters(int* count, CUfunc_st* function, const LaunchConfig* config) {
+  NEED_CONTEXT;
+  const unsigned cluster = cluster_of(*function);
+  if (config->attribute_count != 0 || cluster < 2 || config->grid_x % cluster != 0) return kInvalidValue;
+  if (config->dynamic_shared > static_cast<unsigned>(function->dynamic_shared)) return kInvalidValue;
+  *count = active_clusters(*function, {{config->grid_x, config->grid_y, config->grid_z}, {config->block_x, config->block_y, config->block_z}, config->dynamic_shared, cluster});
+  return kSuccess;
 }
 
 // Graphs of kernels. An instance has parameters of its own, which are read when they are set; its kernels run in any order that the graph allows.
@@ -597,7 +637,7 @@ std::mt19937_64 graph_order{seed() + 1};
 
 int set_kernel(GraphKernel& kernel, const KernelNodeParams& from) {
   if (!from.function || from.extra) return kInvalidValue;
-  const LaunchShape shape{{from.grid_x, from.grid_y, from.grid_z}, {from.block_x, from.block_y, from.block_z}, from.dynamic_shared};
+  const LaunchShape shape{{from.grid_x, from.grid_y, from.grid_z}, {from.block_x, from.block_y, from.block_z}, from.dynamic_shared, cluster_of(*from.function)};
   if (const int r = refused(*from.function, shape)) return r;
   kernel.module = from.function->module;
   kernel.shape = shape;

@@ -22,6 +22,10 @@ struct Hooks {
   /// An access that breaks the alignment of its type; an element that an array of known size has not. Neither returns.
   void (*misaligned)(const void* address, unsigned long alignment, const char* type, bool write, unsigned line);
   void (*out_of_bounds)(const char* type, long long index, unsigned line);
+  void (*cluster_arrive)();
+  void (*cluster_wait)();
+  /// Where a block of the cluster has what this one has at the address.
+  const void* (*of_block)(const void* own, unsigned rank);
 };
 
 }  // namespace cuda_emulator

@@ -183,7 +183,11 @@ std::unique_ptr<HostModule> HostModule::load(const Container& container, Hooks* 
   module->parameter_sizes_.resize(parameters(nullptr));
   parameters(module->parameter_sizes_.data());
   const std::string& text = container.source;
-  for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_"}) module->synchronises_ |= text.find(word) != std::string::npos;
+  for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_", "barrier_cluster"}) module->synchronises_ |= text.find(word) != std::string::npos;
+
+  // Of a cluster whose blocks never wait, its threads are fibers all the same: blocks run by turns.
+  module->clusters_ = container.cluster > 1 || text.find("barrier_cluster") != std::string::npos;
+  module->synchronises_ |= module->clusters_;
 
   link_map* map = nullptr;
   dlinfo(module->library_, RTLD_DI_LINKMAP, &map);

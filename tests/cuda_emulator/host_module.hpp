@@ -23,6 +23,8 @@ class HostModule {
   const std::vector<unsigned>& parameter_sizes() const { return parameter_sizes_; }
   /// Whether its threads wait for each other: otherwise they can run one after the other.
   bool synchronises() const { return synchronises_; }
+  /// Whether its blocks are of clusters, or wait as if they were.
+  bool clusters() const { return clusters_; }
 
   /// This host thread's copy of the kernel's shared memory: static arrays and, if it has any, the dynamic one.
   struct Shared {
@@ -39,7 +41,7 @@ class HostModule {
   void (*call_)(void**) = nullptr;
   unsigned char* (*dynamic_)() = nullptr;
   std::vector<unsigned> parameter_sizes_;
-  bool synchronises_ = false;
+  bool synchronises_ = false, clusters_ = false;
   const char *image_begin_ = nullptr, *image_end_ = nullptr;
   std::size_t tls_module_ = 0, tls_bytes_ = 0;
 };

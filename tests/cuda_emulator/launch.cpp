@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -46,13 +47,16 @@ class Stack {
 };
 
 struct Fiber {
-  enum class State { ready, at_barrier, at_warp, done };
+  enum class State { ready, at_barrier, at_warp, at_cluster, done };
   State state = State::ready;
   context::fcontext_t where = nullptr;  // null: not begun
   Index3 thread{};
   unsigned number = 0;
   unsigned mask = 0;  // at_warp: the lanes waited for
   unsigned line = 0;  // at_barrier: where, in the kernel's text
+  // Of a block in a cluster: how often it arrived and waited at the cluster's barrier, and the epoch that it is in.
+  unsigned arrivals = 0, waits = 0;
+  std::uint64_t epoch = 0;
 };
 
 struct Warp {
@@ -60,6 +64,28 @@ struct Warp {
   unsigned turn[kWarp] = {};
   unsigned arrived = 0;
   unsigned epoch = 0;  // warp barriers passed
+};
+
+/// A block that runs, alone or as one of a cluster: its threads, and its shared memory while another one of the cluster has its turn.
+struct Block {
+  std::uint64_t number = 0;
+  std::uint64_t seed = 0;
+  std::vector<Fiber> fibers;
+  std::vector<Warp> warps;
+  unsigned at_barrier = 0;
+  unsigned barriers = 0;  // passed
+  std::unique_ptr<Book> book;  // of its shared memory
+  std::unique_ptr<unsigned char[]> image;
+  std::map<std::array<unsigned, 3>, std::uint64_t> epochs;  // of a cluster: by barriers, arrivals and waits
+  bool ended() const {
+    return std::all_of(fibers.begin(), fibers.end(), [](const Fiber& f) { return f.state == Fiber::State::done; });
+  }
+};
+
+/// What an epoch of a cluster's launch was: of which block, and what its threads had passed.
+struct Stretch {
+  std::uint64_t block = 0;
+  unsigned barriers = 0, arrivals = 0, waits = 0;
 };
 
 /// Epochs of all launches: each block and each barrier of a block begins one.
@@ -111,7 +137,7 @@ class Ordering {
 class Launch {
  public:
   Launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory)
-      : module_(module), shape_(shape), parameters_(parameters), memory_(memory) {}
+      : module_(module), shape_(shape), parameters_(parameters), memory_(memory), cluster_(shape.cluster), block_(&cluster_[0]), in_cluster_(module.clusters()) {}
 
   Outcome run(std::string* message);
 
@@ -127,22 +153,47 @@ class Launch {
   void atomic(const void* address, std::size_t bytes);
   void fence() { ordering_.fence(use()); }
   void misaligned(const void* address, std::size_t alignment, const char* type, bool write, unsigned line);
+  void cluster_arrive();
+  void cluster_wait();
+  const void* of_block(const void* own, unsigned rank);
   std::string place() const;
 
  private:
-  Use use(bool atomic = false) const { return {epochs, number_, current_ ? warps_[number_ / kWarp].epoch : 0, atomic}; }
+  Use use(bool atomic = false) const {
+    return {in_cluster_ && current_ ? current_->epoch : epochs, number_, current_ ? block_->warps[number_ / kWarp].epoch : 0, atomic};
+  }
+  Now now(bool atomic) const { return {launch_begin_, block_begin_, use(atomic), in_cluster_}; }
+  const Stretch& stretch(const Use& use) const { return stretches_[use.epoch() - launch_begin_]; }
+  bool same_block(const Use& a, const Use& b) const { return stretch(a).block == stretch(b).block; }
+  bool ordered_in_cluster(const Use& earlier, const Use& now) const;
+  /// What the book asks about an earlier use of the memory that is used now.
+  struct Order {
+    const Launch& launch;
+    const Use now;
+    bool shared;
+    bool before(const Use& earlier) const;
+    bool same_block(const Use& other) const { return launch.same_block(other, now); }
+  };
   std::string name_of(const Use& use) const;
   void begin_block(std::uint64_t number);
+  std::uint64_t epoch_of(const Fiber& fiber);
+  void switch_to(Block& block);
+  template <class Visit>
+  void each_used_region(Visit visit) const;
   void global_access(std::uintptr_t at, std::size_t bytes, bool write, bool atomic);
-  void shared_access(const unsigned char* p, std::size_t bytes, bool write, bool atomic);
+  void shared_access(Block& of, std::size_t at, const void* address, std::size_t bytes, bool write, bool atomic);
+  bool in_shared(const unsigned char* p) const { return p >= shared_.begin && p < shared_.end; }
   void run_plain_block();
   void run_block();
+  void run_cluster(std::uint64_t first);
+  bool advance();
   void poison_shared();
   void check_shared_end();
   bool pass(unsigned count, std::uint64_t seed);
   void wait();
   void meet_warp(unsigned mask);
   [[noreturn]] void deadlock();
+  [[noreturn]] void cluster_deadlock();
   static void body(context::transfer_t from);
 
   unsigned threads() const { return shape_.block.x * shape_.block.y * shape_.block.z; }
@@ -157,18 +208,19 @@ class Launch {
   void** parameters_;
   Memory& memory_;
   HostModule::Shared shared_;
-  std::vector<Fiber> fibers_;
-  std::vector<Warp> warps_;
+  std::vector<Block> cluster_;  // the blocks that run at once: one, or those of a cluster by rank
+  Block* block_ = nullptr;      // whose turn it is
+  const bool in_cluster_;       // they may wait for each other
+  std::uint64_t cluster_begin_ = 0;  // epoch
+  unsigned arrived_ = 0, met_ = 0;   // threads at the cluster's barrier, and how often all have been
+  std::vector<Stretch> stretches_;   // of a launch of clusters, by epoch
   Fiber* current_ = nullptr;
   context::fcontext_t scheduler_ = nullptr;
-  unsigned at_barrier_ = 0;
-  unsigned barriers_ = 0;  // passed by the block
+  std::uint64_t turn_ = 0;
   unsigned number_ = 0;    // of the thread that runs now
-  std::uint64_t seed_ = 0;  // of the block
   std::uint64_t launch_begin_ = 0, block_begin_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // first epoch and number, in the order they ran
-  Ordering ordering_;
-  std::unique_ptr<Book> shared_book_;
+  Ordering ordering_;  // (the blocks of a cluster count as one)
   sigjmp_buf escape_;
   Outcome outcome_ = Outcome::done;
   std::string message_;
@@ -226,22 +278,37 @@ std::string Launch::place() const { return to_string("block", hooks()->block) + 
 /// "thread (3, 0, 0)", and its block where that is another.
 std::string Launch::name_of(const Use& use) const {
   const std::string thread = to_string("thread", coordinates(use.thread()));
+  if (in_cluster_) return stretch(use).block == block_->number ? thread : to_string("block", unflatten(stretch(use).block, shape_.grid)) + ", " + thread;
   if (use.epoch() >= block_begin_) return thread;
   auto at = std::upper_bound(blocks_.begin(), blocks_.end(), std::pair{use.epoch(), ~std::uint64_t{0}});
   return to_string("block", unflatten((--at)->second, shape_.grid)) + ", " + thread;
 }
 
-void Launch::poison_shared() {
+/// Calls visit(offset, bytes) for all of shared memory but the part of the dynamic array that the launch did not ask for; its first bytes are watched.
+template <class Visit>
+void Launch::each_used_region(Visit visit) const {
   if (!shared_.begin) return;
-  if (!shared_.dynamic) {
-    std::memset(shared_.begin, kPoison, shared_.end - shared_.begin);
-    return;
+  const std::size_t all = static_cast<std::size_t>(shared_.end - shared_.begin);
+  if (!shared_.dynamic) return visit(std::size_t{0}, all);
+  const std::size_t dynamic = static_cast<std::size_t>(shared_.dynamic - shared_.begin), behind = dynamic + kLargestDynamicShared;
+  visit(std::size_t{0}, dynamic + std::min(shape_.dynamic_shared + 256, kLargestDynamicShared));
+  visit(behind, all - behind);
+}
+
+void Launch::poison_shared() {
+  each_used_region([&](std::size_t at, std::size_t bytes) { std::memset(shared_.begin + at, kPoison, bytes); });
+}
+
+/// Gives a block of the cluster its turn: the kernel finds its shared memory where it finds any block's.
+void Launch::switch_to(Block& block) {
+  if (&block != block_) {
+    each_used_region([&](std::size_t at, std::size_t bytes) {
+      std::memcpy(block_->image.get() + at, shared_.begin + at, bytes);
+      std::memcpy(shared_.begin + at, block.image.get() + at, bytes);
+    });
+    block_ = &block;
   }
-  // All but the part of the dynamic array that the launch did not ask for; its first bytes are watched.
-  unsigned char* const dynamic_end = shared_.dynamic + kLargestDynamicShared;
-  std::memset(shared_.begin, kPoison, shared_.dynamic - shared_.begin);
-  std::memset(shared_.dynamic, kPoison, std::min(shape_.dynamic_shared + 256, kLargestDynamicShared));
-  std::memset(dynamic_end, kPoison, shared_.end - dynamic_end);
+  hooks()->block = unflatten(block.number, shape_.grid);
 }
 
 void Launch::check_shared_end() {
@@ -255,12 +322,21 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const auto* p = static_cast<const unsigned char*>(address);
   if (memory_.is_device(at)) return global_access(at, bytes, write, false);
-  if (p >= shared_.begin && p < shared_.end) return shared_access(p, bytes, write, false);
+  if (in_shared(p)) return shared_access(*block_, static_cast<std::size_t>(p - shared_.begin), p, bytes, write, false);
+  for (Block& other : cluster_)
+    if (&other != block_ && in_cluster_ && p >= other.image.get() && p < other.image.get() + (shared_.end - shared_.begin)) {
+      if (current_->waits == 0)
+        fail(Outcome::failed, place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) +
+                                  ", which the cluster has not met yet to know begun");
+      if (other.ended())
+        fail(Outcome::illegal_address, place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) + ", which has ended");
+      return shared_access(other, static_cast<std::size_t>(p - other.image.get()), address, bytes, write, false);
+    }
   // threadIdx and its like; a thread's own variables: on its fiber's stack, or above this call on the launch's.
   const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
   if (p >= hook && p < hook + sizeof(Hooks)) return;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (current_ ? stacks()[number_].owns(address) : at >= here && at - here < kStackBytes) return;
+  if (current_ ? stacks()[static_cast<std::size_t>(block_ - cluster_.data()) * threads() + number_].owns(address) : at >= here && at - here < kStackBytes) return;
   if (module_.owns(address)) return;
   global_access(at, bytes, write, false);
 }
@@ -270,7 +346,7 @@ void Launch::atomic(const void* address, std::size_t bytes) {
   if (at % bytes != 0) misaligned(address, bytes, "an atomic's word", true, 0);
   const auto* p = static_cast<const unsigned char*>(address);
   for (bool write : {false, true})
-    if (p >= shared_.begin && p < shared_.end) shared_access(p, bytes, write, true);
+    if (in_shared(p)) shared_access(*block_, static_cast<std::size_t>(p - shared_.begin), p, bytes, write, true);
     else global_access(at, bytes, write, true);
   ordering_.atomic(at, use(true));
 }
@@ -289,12 +365,11 @@ void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, boo
   if (!block) fail(Outcome::illegal_address, told(", outside every allocation of the device" + memory_.nearest(at)));
   const std::size_t offset = at - block->address;
   if (!block->book) block->book = std::make_unique<Book>(block->bytes);
-  const Now now{launch_begin_, block_begin_, use(atomic)};
-  const auto conflict = block->book->note(offset, bytes, write, now, [&](const Use& earlier) { return ordering_.before(earlier, now.use); });
+  const auto conflict = block->book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), false});
   const auto byte = [&](std::size_t i) { return "byte " + std::to_string(i) + " of an array of " + std::to_string(block->bytes); };
   if (conflict.with.known())
     fail(Outcome::failed, told(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
-                               (conflict.with.epoch() < block_begin_ ? " of the same launch" : " with no barrier between")));
+                               ((in_cluster_ ? !same_block(conflict.with, use()) : conflict.with.epoch() < block_begin_) ? " of the same launch" : " with no barrier between")));
   if (write) return;
   const std::size_t unwritten = block->book->unwritten(offset, bytes, 0);
   if (unwritten == offset + bytes) return;
@@ -303,25 +378,81 @@ void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, boo
   fail(Outcome::failed, told(": " + byte(unwritten) + ", which nobody has written"));
 }
 
-void Launch::shared_access(const unsigned char* p, std::size_t bytes, bool write, bool atomic) {
+/// `at`: from the begin of the block's shared memory.
+void Launch::shared_access(Block& of, std::size_t at, const void* address, std::size_t bytes, bool write, bool atomic) {
   const auto told = [&](const std::string& more) {
-    return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes at " + hexadecimal(reinterpret_cast<std::uintptr_t>(p)) + more;
+    const std::string whose = &of == block_ ? "" : " of " + to_string("block", unflatten(of.number, shape_.grid));
+    return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes" + whose + " at " + hexadecimal(reinterpret_cast<std::uintptr_t>(address)) + more;
   };
-  const bool dynamic = shared_.dynamic && p >= shared_.dynamic && p < shared_.dynamic + kLargestDynamicShared;
-  if (dynamic && p + bytes > shared_.dynamic + shape_.dynamic_shared)
+  const std::size_t begin = shared_.dynamic ? static_cast<std::size_t>(shared_.dynamic - shared_.begin) : 0;
+  if (shared_.dynamic && at >= begin && at < begin + kLargestDynamicShared && at + bytes > begin + shape_.dynamic_shared)
     fail(Outcome::illegal_address, told(", past the " + std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory"));
   // What the launch did not ask for is left out of the count, so that the book stays small.
-  const bool behind = shared_.dynamic && p >= shared_.dynamic + kLargestDynamicShared;
-  const std::size_t offset = static_cast<std::size_t>(p - shared_.begin) - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
-  const Now now{launch_begin_, block_begin_, use(atomic)};
-  // Another block's shared memory is another memory: what it did there is as good as ordered.
-  const auto conflict = shared_book_->note(offset, bytes, write, now, [](const Use&) { return true; });
+  const bool behind = shared_.dynamic && at >= begin + kLargestDynamicShared;
+  const std::size_t offset = at - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
+  const auto conflict = of.book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
   if (conflict.with.known())
     fail(Outcome::failed, told(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " +
                                name_of(conflict.with) + " with no barrier between"));
   if (write) return;
-  if (const std::size_t unwritten = shared_book_->unwritten(offset, bytes, block_begin_); unwritten < offset + bytes)
+  if (const std::size_t unwritten = of.book->unwritten(offset, bytes, cluster_begin_); unwritten < offset + bytes)
     fail(Outcome::failed, told(": shared byte " + std::to_string(unwritten) + ", which no thread of the block has written"));
+}
+
+bool Launch::Order::before(const Use& earlier) const {
+  // Another block's shared memory is another memory: what it did there is as good as ordered.
+  if (earlier.epoch() < launch.cluster_begin_ || !launch.in_cluster_) return shared || launch.ordering_.before(earlier, now);
+  return launch.ordered_in_cluster(earlier, now) || (!launch.same_block(earlier, now) && launch.ordering_.before(earlier, now));
+}
+
+/// Two uses by blocks of the cluster at hand: whether its barrier, or one of the block or the warp that both are of, lies between.
+bool Launch::ordered_in_cluster(const Use& earlier, const Use& now) const {
+  const Stretch &then = stretch(earlier), &here = stretch(now);
+  if (then.arrivals < here.waits) return true;
+  if (then.block != here.block) return false;
+  if (earlier.thread() == now.thread() || then.barriers < here.barriers) return true;
+  return earlier.thread() / kWarp == now.thread() / kWarp && earlier.warp_barriers() != now.warp_barriers();
+}
+
+/// The number of what a thread of the block at hand has passed.
+std::uint64_t Launch::epoch_of(const Fiber& fiber) {
+  const auto [found, fresh] = block_->epochs.try_emplace({block_->barriers, fiber.arrivals, fiber.waits}, 0);
+  if (fresh) {
+    found->second = ++epochs;
+    stretches_.push_back({block_->number, block_->barriers, fiber.arrivals, fiber.waits});
+  }
+  return found->second;
+}
+
+void Launch::cluster_arrive() {
+  if (!current_) return;
+  if (current_->arrivals != current_->waits) fail(Outcome::failed, place() + " arrives at the cluster's barrier again and has not waited there");
+  ++current_->arrivals;
+  current_->epoch = epoch_of(*current_);
+  if (++arrived_ < threads() * cluster_.size()) return;
+  arrived_ = 0;
+  ++met_;
+  for (Block& block : cluster_)
+    for (Fiber& fiber : block.fibers)
+      if (fiber.state == Fiber::State::at_cluster) fiber.state = Fiber::State::ready;
+}
+
+void Launch::cluster_wait() {
+  if (!current_) return;
+  if (current_->arrivals == current_->waits) fail(Outcome::failed, place() + " waits at the cluster's barrier, where it has not arrived");
+  if (met_ < current_->arrivals) {
+    current_->state = Fiber::State::at_cluster;
+    wait();
+  }
+  ++current_->waits;
+  current_->epoch = epoch_of(*current_);
+}
+
+const void* Launch::of_block(const void* own, unsigned rank) {
+  const auto* p = static_cast<const unsigned char*>(own);
+  if (!in_shared(p)) fail(Outcome::illegal_address, place() + " maps " + hexadecimal(reinterpret_cast<std::uintptr_t>(own)) + ", which is not in its shared memory");
+  if (rank >= cluster_.size()) fail(Outcome::illegal_address, place() + " asks for block " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster_.size()));
+  return &cluster_[rank] == block_ ? p : cluster_[rank].image.get() + (p - shared_.begin);
 }
 
 void Launch::body(context::transfer_t from) {
@@ -340,14 +471,14 @@ void Launch::barrier(unsigned line) {
   if (!current_) return;
   current_->state = Fiber::State::at_barrier;
   current_->line = line;
-  ++at_barrier_;
+  ++block_->at_barrier;
   wait();
 }
 
 /// Waits until every lane of the mask is here.
 void Launch::meet_warp(unsigned mask) {
   const unsigned lane = current_->number % kWarp, first = current_->number - lane;
-  Warp& warp = warps_[first / kWarp];
+  Warp& warp = block_->warps[first / kWarp];
   if (!(mask >> lane & 1)) fail(Outcome::failed, place() + " is not in the mask of its own shuffle or warp barrier");
   current_->mask = mask;
   warp.arrived |= 1u << lane;
@@ -355,10 +486,10 @@ void Launch::meet_warp(unsigned mask) {
     current_->state = Fiber::State::at_warp;
     return wait();
   }
-  for (unsigned l = 0; l < kWarp && first + l < fibers_.size(); ++l) {
+  for (unsigned l = 0; l < kWarp && first + l < block_->fibers.size(); ++l) {
     if (!(mask >> l & 1)) continue;
-    if (fibers_[first + l].mask != mask) fail(Outcome::failed, place() + " and another lane give different masks");
-    fibers_[first + l].state = Fiber::State::ready;
+    if (block_->fibers[first + l].mask != mask) fail(Outcome::failed, place() + " and another lane give different masks");
+    block_->fibers[first + l].state = Fiber::State::ready;
   }
   warp.arrived &= ~mask;
 }
@@ -366,7 +497,7 @@ void Launch::meet_warp(unsigned mask) {
 void Launch::warp_barrier(unsigned mask) {
   if (!current_) return;
   const unsigned lane = current_->number % kWarp;
-  Warp& warp = warps_[current_->number / kWarp];
+  Warp& warp = block_->warps[current_->number / kWarp];
   // The last to come raises the epoch: those who waited went before it, in their own stretch.
   if (((warp.arrived | 1u << lane) & mask) == mask) ++warp.epoch;
   meet_warp(mask);
@@ -375,7 +506,7 @@ void Launch::warp_barrier(unsigned mask) {
 unsigned long long Launch::shuffle(unsigned mask, unsigned long long value, int source) {
   if (!current_) return value;
   const unsigned lane = current_->number % kWarp;
-  Warp& warp = warps_[current_->number / kWarp];
+  Warp& warp = block_->warps[current_->number / kWarp];
   const unsigned turn = warp.turn[lane]++ & 1;
   warp.values[turn][lane] = value;
   meet_warp(mask);
@@ -387,13 +518,13 @@ unsigned long long Launch::shuffle(unsigned mask, unsigned long long value, int 
 void Launch::deadlock() {
   unsigned waiting = 0, shuffling = 0, done = 0;
   const Fiber* missing = nullptr;
-  for (const Fiber& fiber : fibers_) {
+  for (const Fiber& fiber : block_->fibers) {
     waiting += fiber.state == Fiber::State::at_barrier;
     shuffling += fiber.state == Fiber::State::at_warp;
     done += fiber.state == Fiber::State::done;
     if (!missing && fiber.state != Fiber::State::at_barrier) missing = &fiber;
   }
-  fail(Outcome::failed, to_string("block", hooks()->block) + ": barrier " + std::to_string(barriers_ + 1) + " is reached by " +
+  fail(Outcome::failed, to_string("block", hooks()->block) + ": barrier " + std::to_string(block_->barriers + 1) + " is reached by " +
                             std::to_string(waiting) + " of " + std::to_string(threads()) + " threads, not by " +
                             to_string("thread", missing->thread) + "; " + std::to_string(shuffling) + " wait in a shuffle, " +
                             std::to_string(done) + " have ended");
@@ -407,52 +538,105 @@ bool Launch::pass(unsigned count, std::uint64_t seed) {
   const unsigned start = static_cast<unsigned>(seed >> 20) % count;
   bool progress = false;
   for (unsigned i = 0; i < count; ++i) {
-    Fiber& fiber = fibers_[(start + static_cast<std::uint64_t>(i) * stride) % count];
+    Fiber& fiber = block_->fibers[(start + static_cast<std::uint64_t>(i) * stride) % count];
     if (fiber.state != Fiber::State::ready) continue;
     progress = true;
     current_ = &fiber;
     number_ = fiber.number;
     hooks()->thread = fiber.thread;
-    if (!fiber.where) fiber.where = context::make_fcontext(stacks()[fiber.number].top(), kStackBytes, &Launch::body);
+    if (!fiber.where) fiber.where = context::make_fcontext(stacks()[static_cast<std::size_t>(block_ - cluster_.data()) * threads() + fiber.number].top(), kStackBytes, &Launch::body);
     fiber.where = context::jump_fcontext(fiber.where, nullptr).fctx;
   }
   current_ = nullptr;
   return progress;
 }
 
+void Launch::cluster_deadlock() {
+  for (Block& block : cluster_) {
+    switch_to(block);
+    const auto stuck = [](const Fiber& f) { return f.state == Fiber::State::at_barrier || f.state == Fiber::State::at_warp; };
+    if (std::any_of(block.fibers.begin(), block.fibers.end(), stuck)) deadlock();
+  }
+  for (Block& block : cluster_)
+    for (const Fiber& fiber : block.fibers)
+      if (fiber.arrivals <= met_)
+        fail(Outcome::failed, to_string("block", unflatten(block.number, shape_.grid)) + ", " + to_string("thread", fiber.thread) + " does not reach the cluster's barrier " +
+                                  std::to_string(met_ + 1) + ", where " + std::to_string(arrived_) + " of " + std::to_string(threads() * cluster_.size()) + " threads are");
+  deadlock();
+}
+
 void Launch::begin_block(std::uint64_t number) {
+  block_->number = number;
   hooks()->block = unflatten(number, shape_.grid);
-  seed_ = number * 977 + launch_seed();
-  block_begin_ = ++epochs;
-  blocks_.emplace_back(block_begin_, number);
-  ordering_.start_block();
+  block_->seed = number * 977 + launch_seed();
+  for (Fiber& fiber : block_->fibers) fiber.state = Fiber::State::ready, fiber.arrivals = fiber.waits = 0;
+  for (Warp& warp : block_->warps) warp.arrived = 0;
+  block_->at_barrier = block_->barriers = 0;
   poison_shared();
+  if (!in_cluster_) {
+    block_begin_ = cluster_begin_ = ++epochs;
+    blocks_.emplace_back(block_begin_, number);
+    ordering_.start_block();
+    return;
+  }
+  block_->epochs.clear();
+  for (Fiber& fiber : block_->fibers) fiber.epoch = epoch_of(fiber);
+}
+
+/// The block's threads go on as far as they come by themselves. False where none can.
+bool Launch::advance() {
+  const unsigned count = threads();
+  for (bool any = false;; any = true) {
+    const bool progress = pass(count, block_->seed + turn_++);
+    if (block_->at_barrier == count) {
+      const std::vector<Fiber>& fibers = block_->fibers;
+      for (const Fiber& fiber : fibers)
+        if (fiber.line != fibers[0].line)
+          fail(Outcome::failed, to_string("block", hooks()->block) + ": " + to_string("thread", fiber.thread) + " waits at the barrier of line " +
+                                    std::to_string(fiber.line) + ", " + to_string("thread", fibers[0].thread) + " at that of line " +
+                                    std::to_string(fibers[0].line));
+      block_->at_barrier = 0;
+      ++block_->barriers;
+      if (!in_cluster_) ++epochs;
+      for (Fiber& fiber : block_->fibers) {
+        fiber.state = Fiber::State::ready;
+        if (in_cluster_) fiber.epoch = epoch_of(fiber);
+      }
+    } else if (!progress) {
+      return any;
+    }
+  }
 }
 
 void Launch::run_block() {
-  const unsigned count = threads();
-  for (Fiber& fiber : fibers_) fiber.state = Fiber::State::ready;
-  for (Warp& warp : warps_) warp.arrived = 0;
-  at_barrier_ = barriers_ = 0;
-  for (std::uint64_t turn = 0;; ++turn) {
-    const bool progress = pass(count, seed_ + turn);
-    if (at_barrier_ == count) {
-      for (Fiber& fiber : fibers_) {
-        if (fiber.line != fibers_[0].line)
-          fail(Outcome::failed, to_string("block", hooks()->block) + ": " + to_string("thread", fiber.thread) + " waits at the barrier of line " +
-                                    std::to_string(fiber.line) + ", " + to_string("thread", fibers_[0].thread) + " at that of line " +
-                                    std::to_string(fibers_[0].line));
-        fiber.state = Fiber::State::ready;
-      }
-      at_barrier_ = 0;
-      ++barriers_;
-      ++epochs;
-    } else if (!progress) {
-      if (std::all_of(fibers_.begin(), fibers_.end(), [](const Fiber& f) { return f.state == Fiber::State::done; })) break;
-      deadlock();
+  advance();
+  if (!block_->ended()) deadlock();
+  check_shared_end();
+}
+
+/// The blocks of a cluster by turns, in another order each time, each until all of its threads wait.
+void Launch::run_cluster(std::uint64_t first) {
+  cluster_begin_ = block_begin_ = epochs + 1;
+  ordering_.start_block();
+  arrived_ = met_ = 0;
+  std::vector<Block*> order;
+  for (Block& block : cluster_) {
+    switch_to(block);
+    begin_block(first + order.size());
+    order.push_back(&block);
+  }
+  std::mt19937_64 random(launch_seed() + first);
+  for (bool progress = true; progress;) {
+    progress = false;
+    std::shuffle(order.begin(), order.end(), random);
+    for (Block* block : order) {
+      if (block->ended()) continue;
+      switch_to(*block);
+      progress |= advance();
+      if (block->ended()) check_shared_end();
     }
   }
-  check_shared_end();
+  if (!std::all_of(cluster_.begin(), cluster_.end(), [](const Block& block) { return block.ended(); })) cluster_deadlock();
 }
 
 void Launch::run_plain_block() {
@@ -466,22 +650,25 @@ void Launch::run_plain_block() {
 
 Outcome Launch::run(std::string* message) {
   const bool fibers = module_.synchronises();
-  if (fibers) {
-    if (stacks().size() < threads()) stacks().resize(threads());
-    fibers_.resize(threads());
-    warps_.resize((threads() + kWarp - 1) / kWarp);
-    for (unsigned i = 0; i < threads(); ++i) {
-      fibers_[i].thread = coordinates(i);
-      fibers_[i].number = i;
-    }
-  }
   hooks()->block_size = shape_.block;
   hooks()->grid_size = shape_.grid;
   shared_ = module_.shared();
-  shared_book_ = std::make_unique<Book>(shared_.end - shared_.begin - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
+  const std::size_t shared_bytes = static_cast<std::size_t>(shared_.end - shared_.begin);
+  if (fibers && stacks().size() < cluster_.size() * threads()) stacks().resize(cluster_.size() * threads());
+  for (Block& block : cluster_) {
+    block.book = std::make_unique<Book>(shared_bytes - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
+    if (in_cluster_) block.image.reset(new unsigned char[shared_bytes]);
+    if (!fibers) continue;
+    block.fibers.resize(threads());
+    block.warps.resize((threads() + kWarp - 1) / kWarp);
+    for (unsigned i = 0; i < threads(); ++i) {
+      block.fibers[i].thread = coordinates(i);
+      block.fibers[i].number = i;
+    }
+  }
   launch_begin_ = epochs + 1;
-  // Blocks come in any order on a GPU.
-  std::vector<std::uint64_t> order(std::uint64_t{shape_.grid.x} * shape_.grid.y * shape_.grid.z);
+  // Blocks, and clusters of them, come in any order on a GPU.
+  std::vector<std::uint64_t> order(std::uint64_t{shape_.grid.x} * shape_.grid.y * shape_.grid.z / cluster_.size());
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::shuffle(order.begin(), order.end(), std::mt19937_64(launch_seed()));
 
@@ -491,6 +678,10 @@ Outcome Launch::run(std::string* message) {
   launching = true;
   if (sigsetjmp(escape_, 1) == 0) {
     for (std::uint64_t number : order) {
+      if (in_cluster_) {
+        run_cluster(number * cluster_.size());
+        continue;
+      }
       begin_block(number);
       if (fibers) run_block();
       else run_plain_block();
@@ -534,7 +725,10 @@ Hooks* hooks() {
                     [](const char* type, long long index, unsigned line) {
                       running->fail(Outcome::illegal_address, running->place() + " takes element " + std::to_string(index) + " of an array " +
                                                                   type + " (line " + std::to_string(line) + ")");
-                    }};
+                    },
+                    [] { running->cluster_arrive(); },
+                    [] { running->cluster_wait(); },
+                    [](const void* own, unsigned rank) { return running->of_block(own, rank); }};
   return &only;
 }
 

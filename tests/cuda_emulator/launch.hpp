@@ -1,4 +1,4 @@
-// Running a kernel: blocks one after another in any order, the threads of a block as fibers that change places at barriers
+// Running a kernel: blocks (or clusters of them) one after another in any order, the threads of a block as fibers that change places at barriers
 // and shuffles, in an order that differs from one stretch to the next, so that a missing barrier shows. Every access is
 // checked against the allocations and noted in their books (book.hpp).
 //   SINTER_EMULATOR_SEED  of the orders; a fresh one for each process unless set, told with each fault
@@ -15,6 +15,7 @@ namespace cuda_emulator {
 struct LaunchShape {
   Index3 grid, block;
   std::size_t dynamic_shared = 0;
+  unsigned cluster = 1;  // blocks beside each other along x that run at once
 };
 
 enum class Outcome { done, illegal_address, misaligned_address, failed };
@@ -32,7 +33,7 @@ Hooks* hooks();
 ///   misaligned_address  an access at an address that is no multiple of what its type asks for
 ///   failed              a barrier or shuffle that not all threads reach; memory that two threads use, one of them writing,
 ///                       with no barrier between, or in two blocks that no fence and atomic order; memory that is read and
-///                       that nobody wrote
+///                       that nobody wrote; the shared memory of a block of the cluster that has not begun, or has ended
 Outcome run_launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory, std::string* message);
 
 }  // namespace cuda_emulator

@@ -20,9 +20,9 @@ namespace {
 
 using cuda_emulator::Container;
 
-/// __launch_bounds__(threads[, blocks]) of the entry, 0 without.
-int launch_bounds_of(const std::string& source) {
-  static const std::regex& pattern = *new std::regex(R"(__launch_bounds__\s*\(\s*(\d+))");
+/// The first number of an attribute of the entry, __launch_bounds__(threads[, blocks]) or __cluster_dims__(x, 1, 1); 0 without.
+int attribute_of(const std::string& source, const char* attribute) {
+  const std::regex pattern(std::string(attribute) + R"(\s*\(\s*(\d+))");
   std::smatch match;
   return std::regex_search(source, match, pattern) ? std::atoi(match[1].str().c_str()) : 0;
 }
@@ -80,13 +80,15 @@ const Real* real() {
 }
 
 std::string entry_of(const std::string& source) {
-  static const std::regex& pattern = *new std::regex(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
+  static const std::regex& pattern = *new std::regex(R"(__global__\s+void\s+(?:__\w+__\s*\([^)]*\)\s*)*(\w+)\s*\()");
   std::smatch match;
   return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
 }
 
-/// Inline PTX of one or two operands and one result becomes a call of the prelude's function of that name.
-std::string without_ptx(const std::string& source) {
+/// Inline PTX of one or two operands and one result, or of none, becomes a call of the prelude's function of that name.
+std::string without_ptx(std::string source) {
+  static const std::regex barrier(R"re(asm volatile\("barrier\.cluster\.(\w+)\.(\w+)\.aligned;" ::: "memory"\);)re");
+  source = std::regex_replace(source, barrier, "cuda_emulator::barrier_cluster_$1_$2_aligned();");
   static const std::regex pattern(R"re(asm\("([\w.]+) %0, %1(?:, %2)?;" : "=\w"\((\w+)\) : "\w"\(([\w.]+)\)(?:, "\w"\(([\w.]+)\))?\);)re");
   std::string text;
   auto from = source.begin();
@@ -177,7 +179,12 @@ EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* co
   int major = 0, minor = 0;
   nvrtcVersion(&major, &minor);
   c.compiler_version = 1000 * major + 10 * minor;
-  c.launch_bounds = launch_bounds_of(program->source);
+  c.launch_bounds = attribute_of(program->source, "__launch_bounds__");
+  c.cluster = attribute_of(program->source, "__cluster_dims__");
+  if (c.cluster > 0 && c.sm < 90) {
+    program->log += "emulator: __cluster_dims__ is for sm_90 and later\n";
+    return kCompilation;
+  }
   c.entry = entry_of(program->source);
   c.source = without_ptx(program->source);
   if (c.entry.empty()) {

@@ -46,6 +46,7 @@ inline double rsqrt(double x) { return 1 / sqrt(x); }
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // Threads of a block are fibers of one host thread: what is private to that thread is what the block shares. Unlike
 // `static` it may follow `extern`.
@@ -103,6 +104,9 @@ inline float min_NaN_f32(float a, float b) {
   if (a != a || b != b) return __builtin_nanf("0x3fffff");
   return a == b ? (__builtin_signbit(a) ? a : b) : a < b ? a : b;
 }
+inline void barrier_cluster_arrive_release_aligned() { cuda_emulator_hooks->cluster_arrive(); }
+inline void barrier_cluster_wait_acquire_aligned() { cuda_emulator_hooks->cluster_wait(); }
+inline unsigned long long mapa_u64(const void* own, unsigned rank) { return reinterpret_cast<unsigned long long>(cuda_emulator_hooks->of_block(own, rank)); }
 // Within 1 ULP on a GPU, here as far off as that, so that nothing relies on better.
 inline float rcp_approx_ftz_f32(float x) { return 1 / x * (1 - 0x1p-24f); }
 }  // namespace cuda_emulator

@@ -34,12 +34,13 @@ class CudaBuffer : public Buffer {
 };
 
 /// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
-fuse::Limits limits_of(const CudaInfo& info) {
+fuse::Limits limits_of(const CudaInfo& info, int cluster) {
   fuse::Limits limits = fuse::cuda_limits(fuse::nearest_known_sm(info.sm));
   limits.target = fmt::format("sm_{}", info.sm);
   limits.sm = info.sm;
   if (info.sm_count > 0) limits.units = info.sm_count;
   if (info.shared_bytes > 0) limits.row_bytes = info.shared_bytes - fuse::kPartsBytes;
+  limits.cluster = cluster;
   limits.products = !cublaslt_file().empty();
   // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
   if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
@@ -59,7 +60,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
   bool lost() const override { return gpu_->lost(); }
-  fuse::Limits limits() const override { return cuda::limits_of(gpu_->info()); }
+  fuse::Limits limits() const override { return cuda::limits_of(gpu_->info(), gpu_->most_of_cluster()); }
   bool reads_host() const override { return false; }
   std::shared_ptr<void> host_memory(const BufferPtr&) override { return nullptr; }
   BufferPtr allocate(std::size_t bytes) override {

@@ -16,6 +16,7 @@ struct CudaInfo {
   std::size_t memory = 0;  // bytes
   int driver_version = 0;  // 13000: the CUDA version that the driver serves
   int shared_bytes = 0;    // shared memory a block may ask for
+  bool clusters = false;   // blocks can run as clusters
 };
 
 /// What the device made of a loaded kernel.

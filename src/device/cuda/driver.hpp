@@ -40,7 +40,7 @@ inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_de
                         misaligned_address = 716, launch_failed = 719, not_supported = 801, unknown = 999;
 }
 namespace attribute {  // CUdevice_attribute
-inline constexpr int multiprocessor_count = 16, compute_major = 75, compute_minor = 76, shared_opt_in = 97, memory_pools = 115;
+inline constexpr int multiprocessor_count = 16, compute_major = 75, compute_minor = 76, shared_opt_in = 97, memory_pools = 115, cluster_launch = 120;
 }
 namespace function_attribute {  // CUfunction_attribute
 inline constexpr int max_threads = 0, static_shared = 1, local_bytes = 3, registers = 4, max_dynamic_shared = 8;
@@ -49,7 +49,8 @@ inline constexpr int kPoolReleaseThreshold = 4;    // CU_MEMPOOL_ATTR_RELEASE_TH
 inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kEventWithoutTime = 2;   // CU_EVENT_DISABLE_TIMING
 
-// row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2, this way to make a graph with 11.4.
+// row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2, this way to make a graph with 11.4, clusters
+// with 11.8. (A kernel's text says its cluster, and cuLaunchKernel and graphs keep to that.)
 // clang-format off
 #define SINTER_DRIVER_FUNCTIONS(row) \
   row(init, "cuInit", (unsigned))                                                                                                         \
@@ -94,6 +95,8 @@ inline constexpr unsigned kEventWithoutTime = 2;   // CU_EVENT_DISABLE_TIMING
 #define SINTER_DRIVER_HOST_FUNCTIONS(row) \
   row(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned)) \
   row(host_free, "cuMemFreeHost", (void*))
+#define SINTER_DRIVER_CLUSTER_FUNCTIONS(row) \
+  row(active_clusters, "cuOccupancyMaxActiveClusters", (int*, Function, const LaunchShape*))
 #define SINTER_DRIVER_GRAPH_FUNCTIONS(row) \
   row(graph_create, "cuGraphCreate", (Graph*, unsigned))                                                                    \
   row(graph_destroy, "cuGraphDestroy", (Graph))                                                                             \
@@ -124,11 +127,20 @@ struct KernelNode {
   void** extra = nullptr;
 };
 
+/// CUlaunchConfig.
+struct LaunchShape {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1, block_x = 1, block_y = 1, block_z = 1, shared = 0;
+  Stream stream = nullptr;
+  void* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 struct Driver {
 #define SINTER_DRIVER_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
   SINTER_DRIVER_FUNCTIONS(SINTER_DRIVER_MEMBER)
   SINTER_DRIVER_POOL_FUNCTIONS(SINTER_DRIVER_MEMBER)
   SINTER_DRIVER_HOST_FUNCTIONS(SINTER_DRIVER_MEMBER)
+  SINTER_DRIVER_CLUSTER_FUNCTIONS(SINTER_DRIVER_MEMBER)
   SINTER_DRIVER_GRAPH_FUNCTIONS(SINTER_DRIVER_MEMBER)
 #undef SINTER_DRIVER_MEMBER
   std::string path;  // the file or soname that was opened

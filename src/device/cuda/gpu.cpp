@@ -64,6 +64,8 @@ CudaInfo device_info(const Driver& api, int ordinal) {
   info.sm = 10 * major + minor;
   check(api.device_attribute(&info.sm_count, attribute::multiprocessor_count, device), "its multiprocessor count");
   check(api.device_attribute(&info.shared_bytes, attribute::shared_opt_in, device), "its shared memory");
+  int clusters = 0;  // which no older driver knows of
+  info.clusters = api.active_clusters && api.device_attribute(&clusters, attribute::cluster_launch, device) == result::success && clusters != 0;
   check(api.device_memory(&info.memory, device), "its memory");
   check(api.driver_version(&info.driver_version), "the driver's version");
   return info;
@@ -91,6 +93,7 @@ Gpu::Gpu(int ordinal) : api_(driver()), serial_(++opened), ordinal_number_(ordin
     throw DeviceError(fmt::format("cuda:{} does not exist: there {} cuda:0{}", ordinal, count == 1 ? "is only" : "are",
                                   count == 1 ? "" : fmt::format(" to cuda:{}", count - 1)));
   info_ = device_info(api_, ordinal);
+  if (info_.clusters) most_of_cluster_ = fuse::kLargestCluster;
   check(api_.device_get(&ordinal_, ordinal), "opening it");
   check(api_.context_retain(&context_, ordinal_), "opening its context");
   try {
@@ -168,6 +171,12 @@ void Gpu::trim() {
 bool Gpu::lost() const {
   const std::scoped_lock lock(mutex_);
   return !lost_.empty();
+}
+
+void Gpu::have_no_room_for(int cluster) {
+  for (int most = most_of_cluster_; most >= cluster && !most_of_cluster_.compare_exchange_weak(most, cluster / 2);) {
+  }
+  log().info("{}: there is no room for clusters of {} blocks; rows go through smaller ones, or are read twice", name(), cluster);
 }
 
 void Gpu::synchronize(const char* doing) {

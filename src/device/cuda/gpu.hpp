@@ -49,6 +49,10 @@ class Gpu {
   /// Remembers whom to name when the device fails later: launches are asynchronous.
   void note_launches(std::span<const std::shared_ptr<const std::string>> kernels);
 
+  /// Blocks of a cluster, at most: fewer than the device promises once it had no room for one.
+  int most_of_cluster() const { return most_of_cluster_; }
+  void have_no_room_for(int cluster);
+
   const Driver& api() const { return api_; }
   const CudaInfo& info() const { return info_; }
   Stream stream() const { return stream_; }
@@ -73,6 +77,7 @@ class Gpu {
   Stream stream_ = nullptr;
   Pool pool_ = nullptr;
   std::atomic<std::size_t> now_{0}, peak_{0};
+  std::atomic<int> most_of_cluster_{1};
   mutable std::mutex mutex_;  // guards what follows
   std::array<std::shared_ptr<const std::string>, kRemembered> launched_;  // the names of the last kernels, in a ring
   std::uint64_t launches_ = 0, passed_ = 0;  // how many were launched, and how many of them surely ended well

@@ -24,10 +24,33 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
     check_binary(api.module_function(&function_, module_, name_->c_str()), "is not in its module");
     static_shared_ = static_cast<std::size_t>(attribute(function_attribute::static_shared));
     shared_allowed_ = kSharedWithoutAsking - std::min(static_shared_, kSharedWithoutAsking);
+    if (nest.schedule.cluster > 1) find_room_for_clusters(nest);
   } catch (...) {
     api.module_unload(module_);
     throw;
   }
+}
+
+/// Blocks of a cluster run at once on neighbouring multiprocessors. Whether the device has as many free is asked for the most shared memory that a
+/// longer row may take.
+void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
+  const int cluster = nest.schedule.cluster;
+  if (cluster > gpu_->most_of_cluster()) throw NoRoom(fmt::format("{}: kernel {} goes by clusters of {} blocks, which it does not have", gpu_->name(), *name_, cluster));
+  jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, gpu_->info().sm_count);
+  if (nest.schedule.row_steps == 0 && !nest.persistent.empty()) {
+    g.shared = static_cast<std::size_t>(gpu_->info().shared_bytes) - static_shared_;
+    ask_for_shared(g.shared);
+  }
+  LaunchShape shape;
+  shape.grid_x = std::max(g.grid, g.cluster);
+  shape.block_x = g.block_x;
+  shape.shared = static_cast<unsigned>(g.shared);
+  shape.stream = gpu_->stream();
+  int active = 0;
+  gpu_->check(gpu_->api().active_clusters(&active, function_, &shape), [&] { return fmt::format("asking how many clusters of kernel {} run at once", *name_); });
+  if (active > 0) return;
+  gpu_->have_no_room_for(cluster);
+  throw NoRoom(fmt::format("{}: there is no room for a cluster of {} blocks of kernel {}", gpu_->name(), cluster, *name_));
 }
 
 CudaKernel::~CudaKernel() {
@@ -50,7 +73,8 @@ jit::cuda::Geometry CudaKernel::geometry(const jit::LoopNest& nest, std::span<co
 }
 
 std::string CudaKernel::launching(const jit::cuda::Geometry& g) const {
-  return fmt::format("launching kernel {} ({} blocks of {}x{} threads, {} bytes of dynamic shared memory)", *name_, g.grid, g.block_x, g.block_y, g.shared);
+  const std::string clusters = g.cluster > 1 ? fmt::format(" in clusters of {}", g.cluster) : "";
+  return fmt::format("launching kernel {} ({} blocks of {}x{} threads{}, {} bytes of dynamic shared memory)", *name_, g.grid, g.block_x, g.block_y, clusters, g.shared);
 }
 
 void CudaKernel::launch(const jit::LoopNest& nest, const Arguments& arguments) {

@@ -37,6 +37,7 @@ class CudaKernel : public Kernel {
   int attribute(int what) const;
   void check_binary(Result r, const char* what);
   void ask_for_shared(std::size_t bytes);
+  void find_room_for_clusters(const jit::LoopNest& nest);
 
   std::shared_ptr<Gpu> gpu_;
   std::shared_ptr<const std::string> name_;

@@ -37,7 +37,7 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
   if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
     throw InternalError(
         fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
-  const std::int64_t at_once = nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.row_threads * nest.schedule.vector;
+  const std::int64_t at_once = nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.cluster * nest.schedule.row_threads * nest.schedule.vector;
   const std::int64_t kept = nest.schedule.row_steps * at_once;
   if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != kept : row > kept))
     throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
@@ -107,9 +107,13 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
         schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
     blocks = (points + points_per_block - 1) / points_per_block;
   }
-  g.grid = static_cast<unsigned>(std::min(blocks, static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks));
+  const std::int64_t most = std::max<std::int64_t>(static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks, schedule.cluster);
+  g.cluster = static_cast<unsigned>(schedule.cluster);
+  g.grid = static_cast<unsigned>(std::min(blocks * schedule.cluster, most / schedule.cluster * schedule.cluster));
+  const std::int64_t vectors = static_cast<std::int64_t>(schedule.cluster) * schedule.vector;
+  const std::int64_t part = schedule.cluster > 1 ? (row + vectors - 1) / vectors * schedule.vector : row;
   if (schedule.row_steps == 0)
-    for (DType buffer : nest.persistent) g.shared += (static_cast<std::size_t>(row) * itemsize(buffer) + 15) / 16 * 16;
+    for (DType buffer : nest.persistent) g.shared += (static_cast<std::size_t>(part) * itemsize(buffer) + 15) / 16 * 16;
   if (schedule.form == Form::rows) g.shared *= static_cast<std::size_t>(rows_per_block(nest));
   return g;
 }

@@ -102,7 +102,7 @@ class Printer {
         text += "// a block per 32 x 32 points; what lies the other way round is turned in shared memory";
         break;
       case Form::rows:
-        text += !within_warps(nest_) ? "// a block per row" : nest_.schedule.row_threads == kWarp ? "// a warp per row" : fmt::format("// {} threads per row", nest_.schedule.row_threads);
+        text += cluster() > 1 ? fmt::format("// a cluster of {} blocks per row", cluster()) : !within_warps(nest_) ? "// a block per row" : nest_.schedule.row_threads == kWarp ? "// a warp per row" : fmt::format("// {} threads per row", nest_.schedule.row_threads);
         break;
       case Form::columns:
         text += "// a thread per column, the block's y shares its rows";
@@ -139,7 +139,8 @@ class Printer {
     for (int i : used_ints(nest_)) parameters.push_back(fmt::format("const {} s{}", int_, i));
     for (std::size_t i = 0; i < nest_.scalars.size(); ++i)
       parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
-    return fmt::format("extern \"C\" __global__ void {}{}(\n    {}) {{\n", launch_bounds(), nest_.name, fmt::join(parameters, ",\n    "));
+    const std::string dimensions = cluster() > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster()) : "";
+    return fmt::format("extern \"C\" __global__ void {}{}{}(\n    {}) {{\n", dimensions, launch_bounds(), nest_.name, fmt::join(parameters, ",\n    "));
   }
 
   void check() const {
@@ -152,6 +153,12 @@ class Printer {
     if (form_ == Form::tiles && kWarp * kWarp % threads != 0) fail(fmt::format("squares of {} for {} threads", kWarp, threads));
     if (form_ == Form::tiles && (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1)) fail("tiles are of points of two axes, one by one");
     if (form_ == Form::rows && row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
+    if (cluster() > 1) {
+      if (sm_ < 90 || cluster() > 8 || (cluster() & (cluster() - 1)) != 0) fail(fmt::format("clusters of {} blocks for sm_{}", cluster(), sm_));
+      if (form_ != Form::rows || row_threads != threads || threads <= kWarp || nest_.chunk_axis >= 0) fail("blocks share whole rows, which all of their threads walk");
+      for (const Stage& stage : nest_.stages)
+        if (has_scan(nest_, stage)) fail("a scan goes through one block");
+    }
     if (form_ == Form::contraction) {
       if (threads != kContractionThreads || (side() & (side() - 1)) != 0) fail(fmt::format("squares of {} for {} threads", side(), threads));
       if (width_ != 1 && width_ != contraction_group(side())) fail("a thread stores the neighbours that it has, or one by one");
@@ -354,7 +361,7 @@ class Printer {
           continue;
         }
         line("const {} {} = {};", helpers_.vector_type(instr.dtype, width_), instr.name,
-             vector_at(fmt::format("persistent{}", instr.input), instr.dtype, "row", true));
+             vector_at(fmt::format("persistent{}", instr.input), instr.dtype, kept_place(), true));
         value_[id] = instr.name + ".at[lane]";
       } else if (instr.kind == Instr::Kind::load && is_vector(instr)) {
         const Access& input = nest_.inputs[instr.input];
@@ -370,9 +377,12 @@ class Printer {
   }
 
   bool in_registers() const { return nest_.schedule.row_steps > 0; }
+  int cluster() const { return nest_.schedule.cluster; }
+  /// Where shared memory has a row point: of a row that a cluster shares a block has its own part.
+  const char* kept_place() const { return cluster() > 1 ? "row - own_first" : "row"; }
   /// A persistent buffer at this row point.
   std::string persistent_element(int buffer, bool per_lane) const {
-    if (!in_registers()) return fmt::format("persistent{}[row]", buffer);
+    if (!in_registers()) return fmt::format("persistent{}[{}]", buffer, kept_place());
     return per_lane ? fmt::format("persistent{}[step * {} + lane]", buffer, width_) : fmt::format("persistent{}[step]", buffer);
   }
 
@@ -477,7 +487,7 @@ class Printer {
     });
     if (per_lane && !in_registers())
       for (const PersistentStore& keep : stage.keeps)
-        line("{} = persistent{}_at;", vector_at(fmt::format("persistent{}", keep.buffer), nest_.persistent[keep.buffer], "row", false), keep.buffer);
+        line("{} = persistent{}_at;", vector_at(fmt::format("persistent{}", keep.buffer), nest_.persistent[keep.buffer], kept_place(), false), keep.buffer);
     for (const Store& store : stage.stores) {
       const Access& output = nest_.outputs[store.output];
       const std::string when = store_condition(store, owner);
@@ -610,6 +620,29 @@ class Printer {
       line("for (int warp = 1; warp < {}; ++warp) {} = {};", warps, r.name, combine(reduction, r.name, r.name + "_parts[warp]"));
       value_[reduction.result] = r.name;
     }
+    if (cluster() > 1) combine_cluster(stage);
+  }
+
+  /// Each block's part of a row, likewise: every block reads those of all from their shared memory, and combines them in one order.
+  void combine_cluster(const Stage& stage) {
+    helpers_.use_clusters();
+    for (const Reduction& reduction : stage.reductions) line("if (thread == 0) {0}_own = {0};", result(reduction).name);
+    line("sn_cluster_arrive();");
+    line("sn_cluster_wait();");
+    for (const Reduction& reduction : stage.reductions) {
+      const Instr& r = result(reduction);
+      const auto of = [&](std::string_view block) { return fmt::format("*(const {}*)sn_of_block(&{}_own, {})", cpp_type(r.dtype), r.name, block); };
+      line("{} = {};", r.name, of("0"));
+      line("#pragma unroll");
+      line("for (int block = 1; block < {}; ++block) {} = {};", cluster(), r.name, combine(reduction, r.name, of("block")));
+    }
+    if (&stage == last_reducing_stage()) line("sn_cluster_arrive();  // this block has read what it needs of the others");
+  }
+  const Stage* last_reducing_stage() const {
+    const Stage* last = nullptr;
+    for (const Stage& stage : nest_.stages)
+      if (!stage.reductions.empty()) last = &stage;
+    return last;
   }
 
   static constexpr int kFewWarps = 8;
@@ -669,6 +702,9 @@ class Printer {
       for (const Reduction& reduction : stage.reductions)
         line("__shared__ {} {}_parts{};", cpp_type(result(reduction).dtype), result(reduction).name, extent);
     if (form_ != Form::rows) return;
+    for (const Stage& stage : nest_.stages)
+      for (const Reduction& reduction : stage.reductions)
+        if (cluster() > 1) line("__shared__ {} {}_own;", cpp_type(result(reduction).dtype), result(reduction).name);
     for (const Stage& stage : nest_.stages)
       each_scan(stage, [&](const Instr& scan) { line("__shared__ {} {}_parts{};", cpp_type(scan.dtype), scan.name, extent); });
   }
@@ -780,13 +816,17 @@ class Printer {
       // The first lane's number, which all have: from the shuffle the compiler knows that a warp's lanes go round together.
       line("const unsigned int warp = __shfl_sync(0xffffffffu, threadIdx.x / {}, 0);", kWarp);
       open("for ({0} point = ({0})blockIdx.x * {1} + warp; point < points; point += ({0})gridDim.x * {1})", count_, rows_per_block(nest_));
+    } else if (cluster() > 1) {
+      line("const unsigned int rank = blockIdx.x % {};", cluster());
+      open("for ({0} point = blockIdx.x / {1}; point < points; point += gridDim.x / {1})", count_, cluster());
     } else open("for ({0} point = blockIdx.x; point < points; point += gridDim.x)", count_);
     unflatten_point();
     print_row_points();
+    if (cluster() > 1) print_own_points();
     for (const Stage& stage : nest_.stages) {
       name_point_indices(stage);
       if (!stage.row) {
-        stage_body(stage, both(row_owner_, "thread == 0"));
+        stage_body(stage, both(row_owner_, cluster() > 1 ? "thread == 0 && rank == 0" : "thread == 0"));
         continue;
       }
       name_divisors(stage, false);
@@ -794,9 +834,18 @@ class Printer {
       row_loop(stage);
       combine_row(stage);
     }
-    guard_reuse(nest_.schedule.row_threads > kWarp);
+    if (cluster() == 1) guard_reuse(nest_.schedule.row_threads > kWarp);
+    else if (last_reducing_stage()) line("sn_cluster_wait();  // before this block's parts are written again, or gone with it");
     close();
   }
+
+  /// A block of a cluster has neighbouring points of the row, in whole vectors: none where the row is over before its part.
+  void print_own_points() {
+    line("const {} part = {};", count_, part_of("row_points"));
+    line("const {} own_first = rank * part < row_points ? rank * part : row_points;", count_);
+    line("const {} own_end = row_points - own_first < part ? row_points : own_first + part;", count_);
+  }
+  std::string part_of(std::string_view row) const { return fmt::format("({} + {}) / {} * {}", row, cluster() * width_ - 1, cluster() * width_, width_); }
 
   /// The threads of a row walk it, by vectors where there are any. The last of a row's chunks may end within a vector:
   /// what is left goes element by element.
@@ -804,7 +853,7 @@ class Printer {
     if (has_scan(nest_, stage)) return scan_loop(stage);
     if (in_registers()) return steps_loop(stage);
     const bool may_end_within = width_ > 1 && nest_.chunk_axis >= 0 && nest_.chunk_row == nest_.lane_axis();
-    std::string end = "row_points";
+    std::string end = row_end();
     if (may_end_within) {
       open("");
       end = "whole";
@@ -821,15 +870,18 @@ class Printer {
     close();
   }
 
+  /// Where a block's row, or its part of one, is over.
+  const char* row_end() const { return form_ == Form::columns ? "own_row_points" : cluster() > 1 ? "own_end" : "row_points"; }
+
   /// A loop over a row's points that this thread takes: from `first` on, `step` apart. Where the results may be known early it is asked
   /// for them now and then: at every point the question would keep the next reads waiting.
   void thread_loop(const Stage& stage, const std::string& first, const std::string& end, int step) {
     const bool early = may_end_early(nest_, stage);
     if (early) {
-      open("for ({} begin = 0; begin < {}; begin += {})", count_, end, step * kUndecidedSteps);
+      open("for ({} begin = {}; begin < {}; begin += {})", count_, cluster() > 1 ? "own_first" : "0", end, step * kUndecidedSteps);
       line("const {0} stop = {1} - begin < {2} ? {1} : begin + {2};", count_, end, step * kUndecidedSteps);
     }
-    open("for ({0} row = {1}{2}; row < {3}; row += {4})", count_, early ? "begin + " : "", first, early ? "stop" : end, step);
+    open("for ({0} row = {1}{2}; row < {3}; row += {4})", count_, early ? "begin + " : cluster() > 1 ? "own_first + " : "", first, early ? "stop" : end, step);
     unflatten_row(stage);
     stage_body(stage, row_owner_);
     close();
@@ -861,7 +913,7 @@ class Printer {
     open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
     const bool columns = form_ == Form::columns;
     const std::string at = fmt::format("({})step * {} + {}", count_, columns ? nest_.schedule.threads / kWarp : nest_.schedule.row_threads, columns ? "threadIdx.y" : "thread");
-    const std::string place = width_ > 1 && !columns ? fmt::format("({}) * {}", at, width_) : at;
+    const std::string vectors = width_ > 1 && !columns ? fmt::format("({}) * {}", at, width_) : at, place = cluster() > 1 ? "own_first + " + vectors : vectors;
     // A later pass that reads what the first did not: unasked, ptxas would read it for all steps at once, beside what is kept.
     const bool reads = std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::load; });
     const bool reads_again = reads && std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::persistent; });
@@ -876,7 +928,7 @@ class Printer {
       return close();
     }
     line("const {} row = {};", count_, place);
-    if (!nest_.schedule.whole || reads_again) line("if (row >= {}) continue;", columns ? "own_row_points" : "row_points");
+    if (!nest_.schedule.whole || reads_again) line("if (row >= {}) continue;", row_end());
     unflatten_row(stage);
     stage_body(stage, row_owner_);
     close();
@@ -912,7 +964,7 @@ class Printer {
     line("extern __shared__ __align__(16) unsigned char sn_shared[];");
     std::string product;
     for (int a = nest_.parallel; a < nest_.axes(); ++a) product += fmt::format("{}(unsigned int)s{}", product.empty() ? "" : " * ", a);
-    line("const unsigned int longest_row = {};", product);
+    line("const unsigned int longest_row = {};", cluster() > 1 ? part_of(product) : product);
     const auto bytes = [&](std::size_t i) { return fmt::format("(longest_row * {} + 15) / 16 * 16", itemsize(nest_.persistent[i])); };
     std::string at = "sn_shared";
     if (warp) {

@@ -360,6 +360,15 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
   return {};
 }
 
+constexpr std::string_view kClusters = R"(__device__ __forceinline__ void sn_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ __forceinline__ void sn_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+__device__ __forceinline__ unsigned long long sn_of_block(const void* own, unsigned int rank) {
+  unsigned long long there;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));
+  return there;
+}
+)";
+
 constexpr int kWarp = 32;
 
 std::string warp_function(Op reduction, int lanes) {
@@ -511,6 +520,7 @@ std::string Helpers::text() const {
   std::stable_partition(functions.begin(), functions.end(), [&](const auto& f) { return instruction(f.first, f.second, sm_) != nullptr; });
   for (const auto& [name, t] : functions) out += function_text(name, t);
   for (const DType t : divisors_) out += divisor_text(t);
+  if (clusters_) out += kClusters;
   auto reductions = reductions_;
   std::sort(reductions.begin(), reductions.end());
   Helpers spelling(fast_math_, sm_);

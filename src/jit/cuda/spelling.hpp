@@ -37,6 +37,9 @@ class Helpers {
   /// True where quotients of one divisor share its reciprocal. Then sn_make_divisor(b) gives this type, and sn_divide(a, that) is a / b.
   bool shares_divisor(DType dtype) const { return !fast_math_ && (dtype == DType::float32 || dtype == DType::float64); }
   std::string divisor_type(DType dtype);
+  /// sn_cluster_arrive(), sn_cluster_wait(): no thread of the cluster is past the second before all have been at the first.
+  /// sn_of_block(&own, rank): where another block of the cluster has the same shared variable.
+  void use_clusters() { clusters_ = true; }
 
   std::string text() const;
 
@@ -48,6 +51,7 @@ class Helpers {
 
   bool fast_math_;
   int sm_;
+  bool clusters_ = false;
   std::vector<std::pair<std::string, DType>> functions_;
   std::vector<std::pair<DType, int>> vectors_;
   std::vector<DType> divisors_;

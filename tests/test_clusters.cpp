@@ -1,0 +1,253 @@
+// Rows that the blocks of a cluster share, each a part of the row in its shared memory or in registers: what reductions, softmax and norms of
+// them come to, against extended precision; that a row is read once where a cluster holds it; and the same where there are no clusters.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#include "draws.hpp"
+#include "engine/engine.hpp"
+#include "program.hpp"
+#include "reference.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+using Row = std::vector<long double>;
+
+/// Steps that a thread of a cluster goes over its part of a row, at least 256 threads to a block and each lane of a vector by itself; and then all
+/// combine. A sum of terms of one sign errs by as many roundings at most.
+double roundings(std::int64_t width) { return static_cast<double>(width) / 256 + 80; }
+
+struct Formula {
+  const char* name;
+  std::function<Tensor(const Tensor& x)> of;
+  std::function<Row(const Row& x)> reference;
+  double error;  // of the largest result, in roundings of a sum
+};
+
+long double mean_of(const Row& x) {
+  long double sum = 0;
+  for (const auto v : x) sum += v;
+  return sum / static_cast<long double>(x.size());
+}
+long double variance_of(const Row& x) {
+  const long double mean = mean_of(x);
+  long double sum = 0;
+  for (const auto v : x) sum += (v - mean) * (v - mean);
+  return sum / static_cast<long double>(x.size());
+}
+/// The exponentials of a row less its largest, which it is given, and their sum.
+Row exponentials(Row x, long double* sum) {
+  const long double most = *std::max_element(x.begin(), x.end());
+  *sum = 0;
+  for (auto& v : x) *sum += v = std::exp(v - most);
+  return x;
+}
+
+/// Results of about one size, whatever the width: softmax is multiplied by it.
+const std::vector<Formula>& formulas() {
+  static const std::vector<Formula> all = {
+      {"softmax", [](const Tensor& x) { return sn::softmax(x, -1) * static_cast<double>(x.shape().back()); },
+       [](const Row& x) {
+         long double sum;
+         Row y = exponentials(x, &sum);
+         for (auto& v : y) v *= static_cast<long double>(x.size()) / sum;
+         return y;
+       },
+       1},
+      {"log softmax", [](const Tensor& x) { return sn::log_softmax(x, -1); },
+       [](const Row& x) {
+         long double sum;
+         exponentials(x, &sum);
+         const long double all = *std::max_element(x.begin(), x.end()) + std::log(sum);
+         Row y = x;
+         for (auto& v : y) v -= all;
+         return y;
+       },
+       1},
+      {"normed", [](const Tensor& x) { return (x - sn::mean(x, -1, true)) / sn::sqrt(sn::var(x, -1, true) + 1e-5); },
+       [](const Row& x) {
+         const long double mean = mean_of(x), scale = std::sqrt(variance_of(x) + 1e-5L);
+         Row y = x;
+         for (auto& v : y) v = (v - mean) / scale;
+         return y;
+       },
+       3},
+      {"variance", [](const Tensor& x) { return sn::var(x, -1); }, [](const Row& x) { return Row{variance_of(x)}; }, 3},
+      {"sum of what the largest is larger by", [](const Tensor& x) { return sn::sum(sn::exp(x) - sn::max(sn::exp(x), -1, true), -1) / static_cast<double>(x.shape().back()); },
+       [](const Row& x) {
+         long double most = 0, sum = 0;
+         for (const auto v : x) most = std::max(most, std::exp(v));
+         for (const auto v : x) sum += std::exp(v) - most;
+         return Row{sum / static_cast<long double>(x.size())};
+       },
+       2},
+  };
+  return all;
+}
+
+/// The last value of a plan's steps of kind kernel: what their clusters are.
+struct Looked {
+  int kernels = 0, cluster = 1, most = 1;
+};
+Looked look_at(const Tensor& y) {
+  const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "").front().planned;
+  REQUIRE(planned);
+  Looked looked;
+  looked.most = planned->limits.cluster;
+  for (const auto& step : planned->steps) {
+    ++looked.kernels;
+    looked.cluster = std::max(looked.cluster, step.nest.schedule.cluster);
+  }
+  return looked;
+}
+
+/// Blocks of a cluster, at most, as the device turns out to have them.
+int most_blocks() {
+  static const int most = look_at(sn::softmax(sn::placeholder({3, 60000}, DType::float32), -1)).most;
+  return most;
+}
+
+Tensor draw(std::int64_t rows, std::int64_t width, DType dtype, std::vector<Row>& values) {
+  const auto [x, ref] = random(numbers(), {rows, width}, dtype, -3, 3);
+  values.clear();
+  for (std::int64_t row = 0; row < rows; ++row) values.emplace_back(ref.v.begin() + row * width, ref.v.begin() + (row + 1) * width);
+  return x;
+}
+
+/// Halves compute in float32 and give it: a half of a result about 1/width has few digits.
+Tensor computed_from(const Tensor& x) { return x.dtype() == DType::float16 ? sn::astype(x, DType::float32) : x; }
+
+void check(const Formula& formula, const Tensor& x, const std::vector<Row>& values_of_x) {
+  CAPTURE(std::string(formula.name));
+  CAPTURE(sn::to_string(x.shape()));
+  CAPTURE(std::string(sn::name(x.dtype())));
+  const double rounding = x.dtype() == DType::float64 ? 0x1p-53 : 0x1p-24;
+  const Tensor y = sn::astype(formula.of(computed_from(x)), DType::float64);
+  const std::vector<double> got = y.to_vector<double>();
+  Row want;
+  for (const Row& row : values_of_x)
+    for (const auto v : formula.reference(row)) want.push_back(v);
+  REQUIRE(got.size() == want.size());
+  long double most = 0;
+  for (const auto v : want) most = std::max(most, std::fabs(v));
+  const long double allowed = formula.error * roundings(x.shape().back()) * rounding * most;
+  std::size_t wrong = 0, first = 0;
+  for (std::size_t k = want.size(); k-- > 0;)
+    if (!(std::fabs(got[k] - want[k]) <= allowed)) ++wrong, first = k;
+  INFO(wrong, " of ", want.size(), ", the first at ", first);
+  if (wrong > 0) CHECK(got[first] == static_cast<double>(want[first]));
+  CHECK(wrong == 0);
+}
+
+void use(const std::string& schedule) {
+  sn::Options options = sn::options();
+  options.schedule = schedule;
+  sn::configure(options);
+}
+
+}  // namespace
+
+TEST_CASE("rows that no block holds") {
+  if (!on_cuda()) return;
+  std::vector<Row> values;
+  struct Size { std::int64_t rows, width; DType dtype; };
+  const Size sizes[] = {{3, 60000 + 4 * pick(0, 1000), DType::float32}, {2, pick(60000, 65000), DType::float32}, {pick(17, 20), 4 * pick(20000, 32768), DType::float32},
+                        {3, 8 * pick(7500, 8000), DType::float16}, {2, pick(30000, 64000), DType::float64}};
+  for (const Size& size : sizes) {
+    const Tensor x = draw(size.rows, size.width, size.dtype, values);
+    for (const Formula& formula : formulas()) check(formula, x, values);
+    if (most_blocks() < 8) continue;
+    const Looked looked = look_at(sn::softmax(computed_from(x), -1));
+    CHECK(looked.kernels == 1);
+    CHECK(looked.cluster > 1);
+  }
+}
+
+TEST_CASE("the longest rows that a cluster holds, and longer ones") {
+  if (!on_cuda()) return;
+  std::vector<Row> values;
+  for (const std::int64_t width : {4 * pick(65536, 100000), 4 * pick(100000, 112000), std::int64_t{470000}}) {
+    const Tensor x = draw(17, width, DType::float32, values);
+    const Formula& formula = formulas()[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(formulas().size()) - 1))];
+    check(formula, x, values);
+    const Looked looked = look_at(sn::softmax(x, -1));
+    CHECK((looked.cluster == 8) == (most_blocks() == 8 && width <= 448000));
+    CHECK((looked.kernels == 1) == (looked.cluster == 8));
+  }
+}
+
+TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
+  if (!on_cuda() || most_blocks() < 8) return;
+  std::vector<Row> values;
+  for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0", "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
+    CAPTURE(std::string(wish));
+    use(wish);
+    for (const DType dtype : {DType::float32, DType::float16, DType::float64}) {
+      const std::int64_t width = pick(0, 1) ? pick(1025, 6000) : 64 * pick(17, 90);
+      const Tensor x = draw(pick(1, 9), width, dtype, values);
+      for (const Formula& formula : formulas()) check(formula, x, values);
+      CHECK(look_at(sn::softmax(computed_from(x), -1)).cluster == wish[8] - '0');
+      // Exact ones: the least, the largest and its first place, and whether there is a value at all.
+      const auto least = sn::min(x, -1).astype(DType::float64).to_vector<double>();
+      const auto place = sn::argmax(x, -1).astype(DType::float64).to_vector<double>();
+      const Tensor none = x > 2.999;
+      const auto any = sn::any(none, -1).astype(DType::float64).to_vector<double>();
+      for (std::size_t row = 0; row < values.size(); ++row) {
+        const Row& r = values[row];
+        CHECK(least[row] == static_cast<double>(*std::min_element(r.begin(), r.end())));
+        CHECK(place[row] == static_cast<double>(std::max_element(r.begin(), r.end()) - r.begin()));
+        CHECK(any[row] == static_cast<double>(std::any_of(r.begin(), r.end(), [](long double v) { return static_cast<double>(v) > (2.999); })));
+      }
+    }
+  }
+  use("");
+}
+
+TEST_CASE("the same bits again, also from a plan that is replayed, and at another length") {
+  if (!on_cuda()) return;
+  std::vector<Row> values;
+  std::vector<double> before;
+  const Tensor x = draw(3, 61440, DType::float32, values);
+  const auto several = [&](const Tensor& t) {
+    std::vector<Tensor> all{sn::softmax(t, -1), sn::softmax(t * 2.f, -1) + sn::mean(t, 0), sn::log_softmax(t.T() + 1.f, 0).T()};
+    sn::eval(all);
+    std::vector<double> list;
+    for (const Tensor& y : all)
+      for (const double v : y.astype(DType::float64).to_vector<double>()) list.push_back(v);
+    return list;
+  };
+  for (int round = 0; round < 4; ++round) {
+    const auto now = several(x);
+    if (round > 0) CHECK(std::memcmp(now.data(), before.data(), now.size() * sizeof(double)) == 0);
+    before = now;
+  }
+  for (const std::int64_t width : {61444, 65536, 58000}) {
+    const Tensor other = draw(3, width, DType::float32, values);
+    check(formulas()[0], other, values);
+  }
+}
+
+TEST_CASE("explain says what a cluster keeps") {
+  if (!on_cuda() || most_blocks() < 8) return;
+  const Tensor x = sn::zeros({4, 60000});
+  sn::eval(x);
+  const std::string told = sn::explain(sn::softmax(x, -1));
+  CAPTURE(told);
+  CHECK(told.find(", cluster=4") != std::string::npos);
+  CHECK(told.find("in 240000 bytes over the 4 blocks of a cluster") != std::string::npos);
+  CHECK(told.find("1 kernel on ") != std::string::npos);
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
