@@ -187,6 +187,44 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
   CHECK(far == 0);
 }
 
+TEST_CASE("rows that a cluster holds are one kernel, on each architecture that has clusters") {
+  const char* part = std::getenv("SINTER_STATIC_PART");
+  std::size_t turn = 0;
+  for (const DType t : {DType::float32, DType::float16, DType::float64})
+    for (const std::int64_t width : {60000, 100001, 131072, 262144, 400000})
+      for (const int sm : {90, 100, 120}) {
+        if (part && *part && turn++ % static_cast<std::size_t>(part[2] - '0') != static_cast<std::size_t>(part[0] - '0')) continue;
+        const Tensor x = make(t, {200, width}), w = make(t, {width});
+        const std::int64_t kept = width * (t == DType::float64 ? 8 : 4);
+        const auto limits = sn::fuse::cuda_limits(sm);
+        for (const bool softmax : {true, false}) {
+          const Tensor y = softmax ? sn::softmax(x, -1) : sn::layer_norm(x, w, w);
+          CAPTURE(sn::name(t));
+          CAPTURE(width);
+          CAPTURE(sm);
+          CAPTURE(softmax);
+          const auto planned = sn::engine::Engine::get().histories_of({y.node()}, fmt::format("sm_{}", sm)).front().planned;
+          REQUIRE(planned);
+          const auto& nest = planned->steps[0].nest;
+          CAPTURE(sn::jit::to_string(nest.schedule, true));
+          const bool holds = kept <= limits.cluster * (limits.row_bytes - 1024), one_holds = kept <= limits.row_bytes;
+          CHECK((planned->steps.size() == 1) == holds);
+          CHECK((nest.schedule.cluster > 1) == (holds && !one_holds));
+          if (!holds) continue;
+          const auto& report = planned->steps[0].made.report;
+          const auto launch = sn::device::kind_of(planned->limits).launch(nest, planned->limits);
+          CHECK(report.spill_bytes == 0);
+          CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);
+          CHECK(report.shared_bytes + launch.shared_bytes <= limits.row_bytes + sn::fuse::kPartsBytes);
+          CHECK(launch.blocks % nest.schedule.cluster == 0);
+          CHECK(planned->steps[0].made.source.text.find("__cluster_dims__(") != std::string::npos);
+          // Read once and written once, and a layer norm's weights a few times at most.
+          const double moved = 2.0 * 200.0 * static_cast<double>(width * static_cast<std::int64_t>(sn::itemsize(t)));
+          CHECK(planned->plan.bytes_moved <= moved * 1.02);
+        }
+      }
+}
+
 int main(int argc, char** argv) {
   if (!sn::device::find_kind("cuda")->compiler()) {
     std::printf("SKIPPED: needs NVRTC: install the CUDA toolkit's libnvrtc or set SINTER_NVRTC\n");

@@ -286,6 +286,8 @@ Rows rows_of(const Graph& graph, int x, const std::vector<int>& axes, const Limi
   rows.columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, x)) == axes.end();
   return rows;
 }
+/// Whether less than half of the multiprocessors would have a block, each row going through the largest cluster: then pieces of rows do better.
+bool too_few_for_clusters(const Size& rows, const Limits& limits) { return rows * (2 * limits.cluster) < limits.units; }
 constexpr int kKeptOfRow = 4;  // values, of which it is not known yet how many there will be
 
 std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
@@ -294,7 +296,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   if (extent == 0) return std::nullopt;
   const Estimating estimate;
   const int blocks = columns ? 1 : blocks_of_row(limits, bytes, kKeptOfRow, limits.cluster);
-  const bool few = count * std::max(blocks, 1) < limits.units && extent >= kSplitFrom;
+  const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
   const bool in_cache = limits.is_cuda() && count * bytes <= kInGpuCache;
   const bool on_chip = columns ? extent <= kColumnOnChip : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;
@@ -465,7 +467,7 @@ std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) 
     const Rows rows = rows_of(graph, found->x, graph.nodes[id].axes(), limits);
     const Estimating estimate;
     const int blocks = rows.extent == 0 || rows.columns ? 1 : blocks_of_row(limits, rows.bytes, kKeptOfRow, limits.cluster);
-    if (blocks > 1 && rows.count * blocks >= limits.units) whole[id] = whole[static_cast<std::size_t>(found->statistic)] = 1;
+    if (blocks > 1 && !too_few_for_clusters(rows.count, limits)) whole[id] = whole[static_cast<std::size_t>(found->statistic)] = 1;
   }
   return whole;
 }

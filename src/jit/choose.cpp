@@ -193,6 +193,8 @@ constexpr int kManyRows = 32;        // for each multiprocessor, at 64 threads e
 using fuse::kKeptRegisters;          // of a row's kept values, and with what else lives at once:
 constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocessor
 
+constexpr std::int64_t kLeastPart = 4096;  // of a row that few multiprocessors would share otherwise: points of a cluster's block
+
 constexpr int kWarpOfColumns = 32;
 constexpr int kStepsOfWarp = 4;            // down a column: fewer are not worth sharing with further warps
 constexpr int kRegistersOfColumn = 64;     // of a thread that keeps its part of one
@@ -387,6 +389,11 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   const bool shareable = !scans && nest.chunk_axis < 0 && limits.cluster > 1 && row > 1024;
   if (!nest.persistent.empty() && shareable) schedule.cluster = fuse::blocks_of_row(limits, persistent_bytes, static_cast<int>(nest.persistent.size()), limits.cluster);
   if (schedule.cluster == 0) throw InternalError(fmt::format("rows of {} bytes are kept and do not fit", persistent_bytes.hint()));
+  // Of few long rows, more blocks each: while that gives half as many multiprocessors again something to do.
+  if (!nest.persistent.empty() && shareable) {
+    const fuse::Estimating estimate;
+    while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units) schedule.cluster *= 2;
+  }
   if (const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster); shareable && wished != schedule.cluster) {
     const std::int64_t each = limits.row_bytes - (wished > 1 ? 256 * static_cast<std::int64_t>(nest.persistent.size()) : 0);
     if (persistent_bytes <= wished * each) schedule.cluster = wished;
