@@ -85,6 +85,15 @@ const std::vector<Formula>& formulas() {
          return y;
        },
        3},
+      {"root mean square", [](const Tensor& x) { return x / sn::sqrt(sn::mean(x * x, -1, true)); },
+       [](const Row& x) {
+         long double sum = 0;
+         for (const auto v : x) sum += v * v;
+         Row y = x;
+         for (auto& v : y) v /= std::sqrt(sum / static_cast<long double>(x.size()));
+         return y;
+       },
+       1},
       {"variance", [](const Tensor& x) { return sn::var(x, -1); }, [](const Row& x) { return Row{variance_of(x)}; }, 3},
       {"sum of what the largest is larger by", [](const Tensor& x) { return sn::sum(sn::exp(x) - sn::max(sn::exp(x), -1, true), -1) / static_cast<double>(x.shape().back()); },
        [](const Row& x) {
@@ -130,6 +139,9 @@ int most_blocks() {
   static const int most = look_at(sn::softmax(sn::placeholder({3, 60000}, DType::float32), -1)).most;
   return most;
 }
+
+/// A device that finds out for one kernel after the other that it has no room.
+bool narrow() { return std::getenv("SINTER_EMULATOR_GPC") != nullptr; }
 
 Tensor draw(std::int64_t rows, std::int64_t width, DType dtype, std::vector<Row>& values) {
   const auto [x, ref] = random(numbers(), {rows, width}, dtype, -3, 3);
@@ -180,7 +192,7 @@ TEST_CASE("rows that no block holds") {
   for (const Size& size : sizes) {
     const Tensor x = draw(size.rows, size.width, size.dtype, values);
     for (const Formula* formula : some_formulas(3)) check(*formula, x, values);
-    if (most_blocks() < 8) continue;
+    if (most_blocks() < 8 || narrow()) continue;
     const Looked looked = look_at(sn::softmax(computed_from(x), -1));
     CHECK(looked.kernels == 1);
     CHECK(looked.cluster > 1);
@@ -201,7 +213,7 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
 }
 
 TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
-  if (!on_cuda() || most_blocks() < 8) return;
+  if (!on_cuda() || most_blocks() < 8 || narrow()) return;
   std::vector<Row> values;
   for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0", "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
     CAPTURE(std::string(wish));

@@ -197,12 +197,11 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
         const Tensor x = make(t, {200, width}), w = make(t, {width});
         const std::int64_t kept = width * (t == DType::float64 ? 8 : 4);
         const auto limits = sn::fuse::cuda_limits(sm);
-        for (const bool softmax : {true, false}) {
-          const Tensor y = softmax ? sn::softmax(x, -1) : sn::layer_norm(x, w, w);
+        for (const auto& [name, y] : {std::pair{"softmax", sn::softmax(x, -1)}, std::pair{"layer norm", sn::layer_norm(x, w, w)}, std::pair{"rms norm", sn::rms_norm(x, w)}}) {
+          CAPTURE(std::string(name));
           CAPTURE(sn::name(t));
           CAPTURE(width);
           CAPTURE(sm);
-          CAPTURE(softmax);
           const auto planned = sn::engine::Engine::get().histories_of({y.node()}, fmt::format("sm_{}", sm)).front().planned;
           REQUIRE(planned);
           const auto& nest = planned->steps[0].nest;

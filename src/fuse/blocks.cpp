@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "fuse/arrange.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
 
@@ -144,7 +145,61 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   return push(out, std::move(second));
 }
 
+/// Reductions of rows that the blocks of a cluster keep, for what comes after and looks at the row again: those that are spread over it, and those
+/// that wait for such a one. They stay whole.
+std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) {
+  std::vector<char> whole(graph.nodes.size()), waits(graph.nodes.size());
+  if (limits.cluster == 1) return whole;
+  const Estimating estimate;
+  const auto goes_through_clusters = [&](const Node& node) {
+    const Rows rows = rows_of(graph, node.inputs[0], node.axes(), limits);
+    return rows.extent > 0 && !rows.columns && blocks_that_keep(limits, rows.bytes) > 1 && !too_few_for_clusters(rows.count, limits);
+  };
+  const auto whole_row = [&](const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; };
+  std::vector<int> stack;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (whole_row(node)) {
+      whole[id] = waits[static_cast<std::size_t>(node.inputs[0])] && goes_through_clusters(node);
+    } else if (node.op == Op::broadcast) {
+      stack = node.inputs;
+      for (int looked = 0; !stack.empty() && looked < kLookedThrough; ++looked) {
+        const auto below = static_cast<std::size_t>(stack.back());
+        const Node& from = graph.nodes[below];
+        stack.pop_back();
+        if (whole_row(from)) {
+          if (!whole[below] && graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements == node.elements) whole[below] = goes_through_clusters(from);
+          waits[id] |= whole[below];
+        } else if (trace::is_elementwise(from.op) || trace::is_view(from.op)) {
+          stack.insert(stack.end(), from.inputs.begin(), from.inputs.end());
+        }
+      }
+    } else if (trace::is_elementwise(node.op)) {
+      for (const int input : node.inputs) waits[id] |= waits[static_cast<std::size_t>(input)];
+    }
+  }
+  return whole;
+}
+
 }  // namespace
+
+Rows rows_of(const Graph& graph, int id, const std::vector<int>& axes, const Limits& limits) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(id)];
+  Rows rows;
+  for (const int axis : axes) rows.extent = rows.extent * node.shape[static_cast<std::size_t>(axis)];
+  if (rows.extent == 0) return rows;
+  rows.count = element_count(node.shape) / rows.extent;
+  rows.bytes = rows.extent * static_cast<std::int64_t>(itemsize(node.dtype));
+  rows.columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, id)) == axes.end();
+  return rows;
+}
+
+int blocks_that_keep(const Limits& limits, const Size& bytes) {
+  constexpr int kKeptOfRow = 4;
+  return blocks_of_row(limits, bytes, kKeptOfRow, limits.cluster);
+}
+
+bool too_few_for_clusters(const Size& rows, const Limits& limits) { return rows * (2 * limits.cluster) < limits.units; }
 
 int contiguous_axis(const Graph& graph, int id) {
   const std::size_t rank = graph.nodes[static_cast<std::size_t>(id)].shape.size();

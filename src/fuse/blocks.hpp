@@ -18,4 +18,15 @@ int contiguous_axis(const Graph& graph, int node);
 /// columns of what lies in memory, as many beside each other as a warp takes in accesses of 16 bytes.
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns);
 
+/// The rows of a node along some of its axes.
+struct Rows {
+  Size extent = 1, count = 0, bytes = 0;  // points of each, how many, bytes of one
+  bool columns = false;                   // on a GPU: of what lies in memory
+};
+Rows rows_of(const Graph& graph, int node, const std::vector<int>& axes, const Limits& limits);
+/// blocks_of_row (arrange.hpp), when it is not known yet how many values will be kept.
+int blocks_that_keep(const Limits& limits, const Size& bytes);
+/// Whether less than half of the multiprocessors would have a block, each row going through the largest cluster: then pieces of rows do better.
+bool too_few_for_clusters(const Size& rows, const Limits& limits);
+
 }  // namespace sinter::fuse

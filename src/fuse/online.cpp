@@ -9,7 +9,6 @@
 #include <set>
 #include <tuple>
 
-#include "fuse/arrange.hpp"
 #include "fuse/blocks.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
@@ -271,31 +270,12 @@ Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t e
   return run;
 }
 
-/// The rows of x along the axes.
-struct Rows {
-  Size extent = 1, count = 0, bytes = 0;  // points of each, how many, bytes of one
-  bool columns = false;
-};
-Rows rows_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
-  const Node& node = graph.nodes[static_cast<std::size_t>(x)];
-  Rows rows;
-  for (const int axis : axes) rows.extent = rows.extent * node.shape[static_cast<std::size_t>(axis)];
-  if (rows.extent == 0) return rows;
-  rows.count = element_count(node.shape) / rows.extent;
-  rows.bytes = rows.extent * static_cast<std::int64_t>(itemsize(node.dtype));
-  rows.columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, x)) == axes.end();
-  return rows;
-}
-/// Whether less than half of the multiprocessors would have a block, each row going through the largest cluster: then pieces of rows do better.
-bool too_few_for_clusters(const Size& rows, const Limits& limits) { return rows * (2 * limits.cluster) < limits.units; }
-constexpr int kKeptOfRow = 4;  // values, of which it is not known yet how many there will be
-
 std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
   const Sizes& shape = graph.nodes[x].shape;
   const auto [extent, count, bytes, columns] = rows_of(graph, x, axes, limits);
   if (extent == 0) return std::nullopt;
   const Estimating estimate;
-  const int blocks = columns ? 1 : blocks_of_row(limits, bytes, kKeptOfRow, limits.cluster);
+  const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
   const bool in_cache = limits.is_cuda() && count * bytes <= kInGpuCache;
   const bool on_chip = columns ? extent <= kColumnOnChip : blocks > 0;
@@ -457,20 +437,6 @@ class Rewriter {
 };
 
 }  // namespace
-
-std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) {
-  std::vector<char> whole(graph.nodes.size());
-  if (limits.cluster == 1) return whole;
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    const auto found = find(graph, graph.nodes[id]);
-    if (!found) continue;
-    const Rows rows = rows_of(graph, found->x, graph.nodes[id].axes(), limits);
-    const Estimating estimate;
-    const int blocks = rows.extent == 0 || rows.columns ? 1 : blocks_of_row(limits, rows.bytes, kKeptOfRow, limits.cluster);
-    if (blocks > 1 && !too_few_for_clusters(rows.count, limits)) whole[id] = whole[static_cast<std::size_t>(found->statistic)] = 1;
-  }
-  return whole;
-}
 
 Graph merge_dependent_reductions(Graph graph, const Limits& limits) {
   if (!limits.fuse) return graph;

@@ -1,7 +1,5 @@
 // Graph rewrites before scheduling.
 #pragma once
-#include <vector>
-
 #include "fuse/limits.hpp"
 #include "fuse/graph.hpp"
 
@@ -22,9 +20,6 @@ Graph split_scans(Graph graph, const Limits& limits);
 /// Where a row does not fit on chip, a reduction that waits for another one of the same row (squares about a mean, exponentials under a
 /// maximum, the place of an extremum) becomes one of pieces, each about its own, and a merge: see online.cpp.
 Graph merge_dependent_reductions(Graph graph, const Limits& limits);
-
-/// Reductions of rows that the blocks of a cluster keep together, for another reduction that waits for them, and those: they stay whole.
-std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits);
 
 /// A reduction over axes of size 1 is a reshape.
 Graph drop_unit_reductions(Graph graph);
