@@ -69,6 +69,7 @@ PROMISES = {
     "softmax 1024": dict(inst=24, load=16, flight=128, div=0),
     "softmax 8192": dict(inst=24, load=16, flight=128, div=0),
     "softmax 28672": dict(inst=24, load=16, flight=32, div=0),
+    "softmax 262144": dict(inst=24, load=16, flight=64, div=0),
     "layer_norm 4096": dict(load=16, flight=48, div=0),
 }
 
