@@ -135,7 +135,21 @@ TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it 
     return jit::lower(plan.graph, plan.steps[0].kernel, limits).bytes_moved;
   };
   const double once = 64.0 * 65536 * 4;
-  CHECK(moved(sn::softmax(in({600, 65536}), 0)) == 4 * once * 600 / 64);
+  const Tensor tall = in({1500, 65536});
+  CHECK(moved(tall - sn::mean(tall, 0)) == 3 * once * 1500 / 64);
   CHECK(moved(sn::softmax(in({64, 65536}), 0)) == 2 * once);
   CHECK(moved(sn::softmax(in({65536, 64}), -1)) == 2 * once);
+}
+
+TEST_CASE("a column that a GPU does not keep is read twice, never three times, for what is stored at every point after two reductions") {
+  const auto limits = sn::fuse::cuda_limits(90);
+  for (const std::int64_t height : {513, 600, 1024, 1025, 4000}) {
+    CAPTURE(height);
+    const Tensor x = in({height, 65536});
+    const double once = 65536.0 * 4 * static_cast<double>(height);
+    for (const Tensor& y : {sn::softmax(x, 0), (x - sn::mean(x, 0)) / sn::sqrt(sn::var(x, 0) + 1.f)}) {
+      const auto plan = sn::fuse::schedule(sn::fuse::prepare(sn::trace::linearize({y.node()}).graph, limits), limits);
+      CHECK(plan.bytes_moved < 3.1 * once);
+    }
+  }
 }

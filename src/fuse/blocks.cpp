@@ -145,6 +145,8 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   return push(out, std::move(second));
 }
 
+bool is_whole_reduction(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
+
 /// Reductions of rows that the blocks of a cluster keep, for what comes after and looks at the row again: those that are spread over it, and those
 /// that wait for such a one. They stay whole.
 std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) {
@@ -155,33 +157,41 @@ std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) 
     const Rows rows = rows_of(graph, node.inputs[0], node.axes(), limits);
     return rows.extent > 0 && !rows.columns && blocks_that_keep(limits, rows.bytes) > 1 && !too_few_for_clusters(rows.count, limits);
   };
-  const auto whole_row = [&](const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; };
-  std::vector<int> stack;
+  const auto spread = spread_reductions(graph);
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    if (whole_row(node)) {
-      whole[id] = waits[static_cast<std::size_t>(node.inputs[0])] && goes_through_clusters(node);
-    } else if (node.op == Op::broadcast) {
-      stack = node.inputs;
-      for (int looked = 0; !stack.empty() && looked < kLookedThrough; ++looked) {
-        const auto below = static_cast<std::size_t>(stack.back());
-        const Node& from = graph.nodes[below];
-        stack.pop_back();
-        if (whole_row(from)) {
-          if (!whole[below] && graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements == node.elements) whole[below] = goes_through_clusters(from);
-          waits[id] |= whole[below];
-        } else if (trace::is_elementwise(from.op) || trace::is_view(from.op)) {
-          stack.insert(stack.end(), from.inputs.begin(), from.inputs.end());
-        }
-      }
-    } else if (trace::is_elementwise(node.op)) {
-      for (const int input : node.inputs) waits[id] |= waits[static_cast<std::size_t>(input)];
+    if (is_whole_reduction(node)) whole[id] = waits[static_cast<std::size_t>(node.inputs[0])] && goes_through_clusters(node);
+    for (const int reduction : spread[id]) {
+      const auto below = static_cast<std::size_t>(reduction);
+      whole[below] = whole[below] || goes_through_clusters(graph.nodes[below]);
+      waits[id] |= whole[below];
     }
+    if (trace::is_elementwise(node.op))
+      for (const int input : node.inputs) waits[id] |= waits[static_cast<std::size_t>(input)];
   }
   return whole;
 }
 
 }  // namespace
+
+std::vector<std::vector<int>> spread_reductions(const Graph& graph) {
+  std::vector<std::vector<int>> spread(graph.nodes.size());
+  const Estimating estimate;
+  std::vector<int> stack;
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.op != Op::broadcast) continue;
+    stack = node.inputs;
+    for (int looked = 0; !stack.empty() && looked < kLookedThrough; ++looked) {
+      const int below = stack.back();
+      const Node& from = graph.nodes[static_cast<std::size_t>(below)];
+      stack.pop_back();
+      if (is_whole_reduction(from) && graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements == node.elements) spread[id].push_back(below);
+      else if (trace::is_elementwise(from.op) || trace::is_view(from.op)) stack.insert(stack.end(), from.inputs.begin(), from.inputs.end());
+    }
+  }
+  return spread;
+}
 
 Rows rows_of(const Graph& graph, int id, const std::vector<int>& axes, const Limits& limits) {
   const Node& node = graph.nodes[static_cast<std::size_t>(id)];
@@ -233,7 +243,7 @@ Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) 
 }
 
 Graph fill_multiprocessors(Graph graph, const Limits& limits) {
-  const auto reduces = [](const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; };
+  const auto reduces = [](const Node& node) { return is_whole_reduction(node); };
   const std::vector<char> whole = reduced_by_clusters(graph, limits);
   std::size_t id = 0;
   return rebuild(std::move(graph), reduces, [&](Graph& out, Node node) {

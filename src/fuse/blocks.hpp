@@ -18,6 +18,9 @@ int contiguous_axis(const Graph& graph, int node);
 /// columns of what lies in memory, as many beside each other as a warp takes in accesses of 16 bytes.
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns);
 
+/// For each broadcast: the reductions whose results it spreads over as many points as they were of, itself or after elementwise ops.
+std::vector<std::vector<int>> spread_reductions(const Graph& graph);
+
 /// The rows of a node along some of its axes.
 struct Rows {
   Size extent = 1, count = 0, bytes = 0;  // points of each, how many, bytes of one

@@ -20,7 +20,8 @@ constexpr std::int64_t kShortPiece = 256;    // pieces shorter than this leave m
 constexpr std::size_t kMaxLookedAt = 32;     // nodes between a centre and the reduction that it comes from
 constexpr std::int64_t kInGpuCache = 16 << 20;  // bytes that a second pass still finds in a GPU's L2
 constexpr std::int64_t kColumnPiece = 256;     // of a column: what the registers of a block of 256 threads keep, a column beside the other
-constexpr std::int64_t kColumnOnChip = 1024;   // a column that registers keep whole (columns_keep)
+constexpr std::int64_t kColumnOnChip = 1024;   // a column that registers keep whole (columns_keep), and
+constexpr std::int64_t kStoredOnChip = 512;    // one whose points are stored, after a last pass over it
 
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {
@@ -270,7 +271,8 @@ Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t e
   return run;
 }
 
-std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, const Limits& limits) {
+/// `stored`: after the reductions there is a further pass over the row.
+std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, bool stored, const Limits& limits) {
   const Sizes& shape = graph.nodes[x].shape;
   const auto [extent, count, bytes, columns] = rows_of(graph, x, axes, limits);
   if (extent == 0) return std::nullopt;
@@ -278,7 +280,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
   const bool in_cache = limits.is_cuda() && count * bytes <= kInGpuCache;
-  const bool on_chip = columns ? extent <= kColumnOnChip : blocks > 0;
+  const bool on_chip = columns ? extent <= (stored ? kStoredOnChip : kColumnOnChip) : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;
   if (columns) {
     Split longest;
@@ -303,11 +305,17 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
 class Rewriter {
  public:
   Rewriter(const Graph& graph, const Limits& limits) : graph_(graph) {
+    std::vector<char> stored;  // of a reduction: it is spread again
     for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
       const Node& node = graph.nodes[id];
       const auto found = find(graph, node);
       if (!found) continue;
-      const auto cut = split_of(graph, found->x, node.axes(), limits);
+      if (stored.empty()) {
+        stored.resize(graph.nodes.size());
+        for (const auto& reductions : spread_reductions(graph))
+          for (const int reduction : reductions) stored[static_cast<std::size_t>(reduction)] = 1;
+      }
+      const auto cut = split_of(graph, found->x, node.axes(), stored[id] != 0, limits);
       if (!cut) continue;
       found_.emplace(id, *found);
       cuts_.emplace(id, *cut);

@@ -47,7 +47,8 @@ void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   shape.shared = static_cast<unsigned>(g.shared);
   shape.stream = gpu_->stream();
   int active = 0;
-  gpu_->check(gpu_->api().active_clusters(&active, function_, &shape), [&] { return fmt::format("asking how many clusters of kernel {} run at once", *name_); });
+  const Result r = gpu_->api().active_clusters(&active, function_, &shape);
+  if (r != result::invalid_cluster_size) gpu_->check(r, [&] { return fmt::format("asking how many clusters of kernel {} run at once", *name_); });
   if (active > 0) return;
   gpu_->have_no_room_for(cluster);
   throw NoRoom(fmt::format("{}: there is no room for a cluster of {} blocks of kernel {}", gpu_->name(), cluster, *name_));
