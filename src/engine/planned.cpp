@@ -98,10 +98,6 @@ Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 std::shared_ptr<const Planned> plan_within(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
@@ -183,8 +179,7 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
     return plan_within(graph, target, how, kernels);
   } catch (const device::NoRoom& error) {
     Target less = target;
-    less.limits = target.device->limits();
-    less.limits.fuse = target.limits.fuse;
+    less.limits.cluster = target.device->limits().cluster;
     if (less.limits.cluster >= target.limits.cluster) throw;
     log().debug("{}; planned again with clusters of {}", error.what(), less.limits.cluster);
     return make_plan(graph, less, how, kernels);
