@@ -37,6 +37,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 # The decompositions likewise, for two of them; -O3 would compile for twice as long.
 set_source_files_properties(${host}/decomposition_baseline.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
+# What the steps of a recurrent layer do between products.
+set_source_files_properties(${host}/recurrence.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 # Of the transforms the whole time is spent in loops of their library.
 set_source_files_properties(${host}/fft.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

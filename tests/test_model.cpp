@@ -16,6 +16,7 @@
 #include "sinter/freeze_model.hpp"
 #include "sinter/half.hpp"
 #include "sinter/model.hpp"
+#include "sinter/recurrent.hpp"
 
 using namespace sinter;
 using testing::OnnxBuilder;
@@ -46,6 +47,15 @@ int fired(const Model& model, std::string_view name) {
     if (rewrite.name == name) return rewrite.count;
   FAIL("no rewrite ", std::string(name));
   return 0;
+}
+
+/// Within float32's rounding of a few hundred operations on numbers of about 1.
+void check_close(const Tensor& got, const Tensor& want) {
+  REQUIRE(got.shape() == want.shape());
+  const auto a = got.to_vector<float>(), b = want.to_vector<float>();
+  double worst = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) worst = std::max(worst, std::isfinite(a[k]) ? std::fabs(static_cast<double>(a[k]) - b[k]) : INFINITY);
+  CHECK(worst <= 2e-5);
 }
 
 /// The rewritten model and the file's own nodes agree.
@@ -440,6 +450,85 @@ TEST_CASE("a convolution, its bias however it is shaped, a residual and an activ
     }
 }
 
+TEST_CASE("recurrent layers in one call are those whose steps are recorded, and a plan of them serves every length") {
+  struct Layer {
+    const char* op;
+    std::int64_t gates;
+    std::vector<OnnxBuilder::Attribute> attributes;
+  };
+  const std::vector<Layer> layers{{"LSTM", 4, {}}, {"GRU", 3, {{"linear_before_reset", 1}}}, {"GRU", 3, {}}, {"RNN", 1, {}}};
+  for (const Layer& layer : layers) {
+    constexpr std::int64_t kSize = 10, kInputs = 6;
+    const std::vector<float> w = numbers(static_cast<std::size_t>(2 * layer.gates * kSize * kInputs), -0.5f, 0.5f), r = numbers(static_cast<std::size_t>(2 * layer.gates * kSize * kSize), -0.5f, 0.5f),
+                             b = numbers(static_cast<std::size_t>(4 * layer.gates * kSize));
+    const auto saved = [&](const File& file, bool clipped) {
+      OnnxBuilder m;
+      m.input("x", {-1, 3, kInputs}).output("y").output("last").constant("w", {2, layer.gates * kSize, kInputs}, w).constant("r", {2, layer.gates * kSize, kSize}, r);
+      m.constant("b", {2, 2 * layer.gates * kSize}, b).constant("h", {2, 3, kSize}, std::vector<float>(2 * 3 * kSize, 0.25f));
+      auto attributes = layer.attributes;
+      attributes.insert(attributes.end(), {{"hidden_size", kSize}, {"direction", "bidirectional"}});
+      if (clipped) attributes.emplace_back("clip", 1e6f);  // which no sum reaches, and one call does not have
+      m.node(layer.op, {"x", "w", "r", "b", "", "h"}, {"y", "last"}, attributes);
+      return m.save(file.path);
+    };
+    File one("recurrent.onnx"), steps("recurrent_steps.onnx"), plan("recurrent.plan");
+    const Model model = Model::load(saved(one, false)), by_steps = Model::load(saved(steps, true));
+    freeze(model, {{"N", {7}}}).save(plan.path.string());
+    const Function f = Function::load(plan.path.string());
+    for (const std::int64_t length : {7, 2, 5, 31}) {
+      INFO(layer.op, " of ", length);
+      const Tensor x = random_tensor({length, 3, kInputs});
+      const auto want = by_steps({x}), got = model({x});
+      for (std::size_t k = 0; k < 2; ++k) check_close(got[k], want[k]);
+      if (!recurs_in_one_call() && length != 7) continue;  // a GPU's steps are recorded
+      const auto planned = f({x});
+      for (std::size_t k = 0; k < 2; ++k) check_close(planned[k], want[k]);
+    }
+  }
+}
+
+TEST_CASE("errors of operands name the node, whoever found them") {
+  const auto refusal = [](OnnxBuilder& m, const std::vector<Tensor>& inputs) {
+    File file("named.onnx");
+    try {
+      eval(Model::load(m.save(file.path))(inputs));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  OnnxBuilder types;
+  types.input("x", {2, 4}).input("i", {4, 4}, 7).output("y").node("MatMul", {"x", "i"}, {"y"});
+  const std::string mixed = refusal(types, {random_tensor({2, 4}), zeros({4, 4}, DType::int64)});
+  CHECK(mixed.find("'MatMul1'") != std::string::npos);
+  CHECK(mixed.find("float32 and int64") != std::string::npos);
+  OnnxBuilder bias;
+  bias.input("x", {3, 2, 4}).output("y").constant("w", {1, 12, 4}, numbers(48)).constant("r", {1, 12, 4}, numbers(48)).constant("b", {1, 20}, numbers(20));
+  bias.node("GRU", {"x", "w", "r", "b"}, {"y"}, {{"hidden_size", 4}});
+  const std::string short_bias = refusal(bias, {random_tensor({3, 2, 4})});
+  CHECK(short_bias.find("named.onnx") != std::string::npos);
+  CHECK(short_bias.find("'GRU1'") != std::string::npos);
+  CHECK(short_bias.find("operators_recurrent") == std::string::npos);
+}
+
+TEST_CASE("float64: what the file has in float32 is computed in float64, and rounded once") {
+  const std::vector<float> x = numbers(4 * 300, -1, 1), w = numbers(300 * 8, -1, 1), b = numbers(8, -1, 1);
+  OnnxBuilder m;
+  m.input("x", {-1, 300}).output("y").constant("w", {300, 8}, w).constant("b", {8}, b);
+  m.node("MatMul", {"x", "w"}, {"product"}).node("Add", {"product", "b"}, {"sum"}).node("Tanh", {"sum"}, {"y"});
+  File file("double.onnx");
+  const Tensor y = Model::load(m.save(file.path), {.precision = DType::float64})({from_span(x, {4, 300})})[0];
+  REQUIRE(y.dtype() == DType::float32);
+  const std::vector<float> got = y.to_vector<float>();
+  for (std::size_t row = 0; row < 4; ++row)
+    for (std::size_t column = 0; column < 8; ++column) {
+      double sum = b[column];
+      for (std::size_t k = 0; k < 300; ++k) sum += static_cast<double>(x[row * 300 + k]) * static_cast<double>(w[k * 8 + column]);
+      const double exact = std::tanh(sum);
+      CHECK(std::fabs(got[row * 8 + column] - exact) <= 0x1.00001p-24 * std::fabs(exact) + 1e-12);
+    }
+}
+
 TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as the model says") {
   OnnxBuilder m;
   m.input("x", {-1, 16}).input("n", {-1}, 7).output("y").output("count", {}, 7).constant("w", {16, 8}, numbers(128)).constant("b", {8}, numbers(8)).constant("low", {}, {-3e38f});
@@ -466,7 +555,7 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
     CHECK(differs);
     CHECK(rounded);
   }
-  CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float16 or bfloat16, not int8"), ValueError);
+  CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float64, float16 or bfloat16, not int8"), ValueError);
 }
 
 TEST_CASE("nodes without inputs, or without outputs") {

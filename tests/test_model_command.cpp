@@ -1,6 +1,7 @@
 // The command on trained models: check, run, compile, explain; what they print, what they write, and what they refuse.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,27 @@ Ran run(const std::string& arguments) {
   char buffer[4096];
   while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
   const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
+}
+
+/// On a terminal: what it would show, with all that is drawn over.
+Ran run_on_terminal(const std::vector<std::string>& words) {
+  int terminal = -1;
+  const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
+  REQUIRE(process >= 0);
+  if (process == 0) {
+    std::vector<char*> arguments{const_cast<char*>(SINTER_COMMAND)};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  std::string out;
+  char buffer[4096];
+  for (ssize_t got; (got = read(terminal, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(got));
+  int status = 0;
+  waitpid(process, &status, 0);
+  close(terminal);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
 }
 
@@ -154,4 +176,20 @@ TEST_CASE("what is refused, in words") {
   refused("run " + onnx + " --precision int8 --random --size N=1", "int8");
   refused("explain " + (folder / "none.onnx"), "none.onnx");
   refused("check " + (folder / "x.npy"), "x.npy");
+}
+
+TEST_CASE("a terminal shows what is compiled, and nothing of it at the end; a log gets none of it") {
+  const Folder folder;
+  const std::string model = saved(folder), plan = folder / "shown.plan";
+  const Ran shown = run_on_terminal({"compile", model, "-o", plan, "--size", "N=2"});
+  CHECK(shown.status == 0);
+  CHECK(shown.says("compiling: 0 kernels"));
+  const std::size_t erased = shown.out.rfind("\r\033[K");
+  REQUIRE(erased != std::string::npos);
+  CHECK(shown.out.find("compiling", erased) == std::string::npos);
+  CHECK(shown.out.find("wrote ", erased) != std::string::npos);
+  const Ran logged = run("compile " + model + " -o " + plan + " --size N=2");
+  CHECK(logged.status == 0);
+  CHECK(!logged.says("compiling:"));
+  CHECK(!logged.says("\033"));
 }

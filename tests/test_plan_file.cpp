@@ -16,7 +16,9 @@
 #include "draws.hpp"
 #include "mutations.hpp"
 #include "program.hpp"
+#include "sinter/blocked.hpp"
 #include "sinter/freeze.hpp"
+#include "sinter/recurrent.hpp"
 
 using namespace sinter;
 namespace fs = std::filesystem;
@@ -319,6 +321,52 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
   CHECK_THROWS_WITH_AS(f({random_tensor({1, 16, 24}), random_tensor({1, 16})}), doctest::Contains("0 or 1"), ShapeError);
 }
 
+TEST_CASE("sizes that are halved and rounded are served in steps") {
+  if (testing::on_cuda()) return;  // vectors and blocks of a GPU ask for more of the sizes
+  const Tensor w = random_tensor({6, 3, 3, 3}), v = random_tensor({6, 6, 3, 3});
+  eval({w, v});
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const Tensor half = conv2d(in[0], w, {}, {.stride = 2, .padding = 1}), quarter = conv2d(relu(half), v, {}, {.stride = 2, .padding = 1});
+    const Shape& small = half.shape();
+    const Tensor twice = broadcast_to(reshape(half, {small[0], 6, small[2], 1, small[3], 1}), {small[0], 6, small[2], 2, small[3], 2});
+    return std::vector<Tensor>{quarter, mean(half, {2, 3}), concatenate({in[0], reshape(twice, {small[0], 6, small[2] * 2, small[3] * 2})}, 1)};
+  };
+  // Two sides that are equal are one number, and are planned apart: a plan nearby serves both.
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{40, 56}, {64, 64}}) {
+    File file("steps.plan");
+    freeze(body, {{DType::float32, {{"batch", 2}, 3, {"h", rows}, {"w", columns}}}}).save(file.text());
+    const Function f = Function::load(file.text());
+    int served = 0;
+    for (const auto& [h, w] : {std::pair<std::int64_t, std::int64_t>{rows, columns}, {80, 40}, {96, 160}, {32, 64}, {128, 128}, {24, 48}, {192, 8}}) {
+      INFO("planned for ", rows, " x ", columns, ", called with ", h, " x ", w, ": ", f.serves()[0], "; ", f.serves().back());
+      const std::vector<Tensor> in{random_tensor({3, 3, h, w})};
+      const auto got = called(f, in);
+      if (got.empty()) continue;
+      ++served;
+      const auto want = body(in);
+      for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+    }
+    INFO(f.serves()[0], "; ", f.serves().back(), "\n", f.ends().back());
+    CHECK(served >= 4);
+    CHECK(f.serves().back().find(" by ") != std::string::npos);
+    CHECK_THROWS_WITH_AS(f({random_tensor({2, 3, rows + 1, columns})}), doctest::Contains("th size"), ShapeError);
+  }
+}
+
+TEST_CASE("names whose neighbouring sizes would meet are free together") {
+  const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0] * reshape(in[1], {-1, 1, 1}) + in[2], -1)}; };
+  File file("apart.plan");
+  freeze(body, {{DType::float32, {{"a", 41}, {"b", 43}, {"c", 47}}}, {DType::float32, {{"a", 41}}}, {DType::float32, {{"b", 43}, {"c", 47}}}}).save(file.text());
+  const Function f = Function::load(file.text());
+  CHECK(f.plans() == 1);
+  for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{41, 43, 47}, {50, 44, 45}, {30, 60, 33}}) {
+    const std::vector<Tensor> in{random_tensor({a, b, c}), random_tensor({a}), random_tensor({b, c})};
+    const auto got = called(f, in);
+    CHECK((!got.empty() || testing::on_cuda()));
+    if (!got.empty()) check_near(got[0], body(in)[0]);
+  }
+}
+
 TEST_CASE("saving records the formula once for each size that it looks at, whatever the plans") {
   const Tensor table = random_tensor({64, 8});
   std::map<std::pair<std::int64_t, std::int64_t>, int> calls;
@@ -466,6 +514,28 @@ std::string forged(const std::string& whole, std::mt19937_64& numbers) {
 
 }  // namespace
 
+namespace {
+
+/// Saves the formula's plan, checks that it runs, and changes it many times: each is refused or runs.
+void check_forgeries(const Function::Formula& body, const std::vector<InputSpec>& specs, const std::vector<Tensor>& in, const std::string& name, int mutations) {
+  File file(name + ".plan");
+  freeze(body, specs).save(file.text());
+  const std::string whole = file.bytes();
+  eval(in);
+  CHECK(Function::load(file.text())(in).size() == body(in).size());
+  File mine(name + "_mutation.plan");
+  const auto outcomes = testing::try_mutations(testing::mutations_or(mutations), std::uniform_int_distribution<unsigned>()(testing::numbers()), [&](std::uint64_t mutation) {
+    std::mt19937_64 numbers(mutation);
+    mine.write(forged(whole, numbers));
+    const std::vector<Tensor> got = Function::load(mine.text())(in);
+    for (std::size_t r = 0; r < got.size(); ++r)
+      if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
+  });
+  CHECK(outcomes.refused > 0);
+}
+
+}  // namespace
+
 TEST_CASE("whatever a file says under a good checksum, it is refused, or gives results of their shapes") {
   if (testing::on_cuda()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
   const Tensor w = random_tensor({6, 4});
@@ -475,19 +545,17 @@ TEST_CASE("whatever a file says under a good checksum, it is refused, or gives r
     // Nothing that is read under a guard or at computed places, which a kernel's code keeps within its buffers, and no number of the file.
     return std::vector<Tensor>{softmax(h, -1) + x(ellipsis, Slice{0, 4}), cumsum(swapaxes(x, 0, 1), 1), relu(max(x, {0})), sort(x, 1), flip(x * 2.f, {1}) - in[1]};
   };
-  File file("forged.plan");
-  freeze(body, {{DType::float32, {{"n", 5}, 6}}, {DType::int64, {6}}}).save(file.text());
-  const std::string whole = file.bytes();
-  const std::vector<Tensor> in{random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2, 1, -3, 7})};
-  eval(in);
-  CHECK(Function::load(file.text())(in).size() == 5);
-  File mine("forged_mutation.plan");
-  const auto outcomes = testing::try_mutations(testing::mutations_or(2000), std::uniform_int_distribution<unsigned>()(testing::numbers()), [&](std::uint64_t mutation) {
-    std::mt19937_64 numbers(mutation);
-    mine.write(forged(whole, numbers));
-    const std::vector<Tensor> got = Function::load(mine.text())(in);
-    for (std::size_t r = 0; r < got.size(); ++r)
-      if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
-  });
-  CHECK(outcomes.refused > 0);
+  check_forgeries(body, {{DType::float32, {{"n", 5}, 6}}, {DType::int64, {6}}}, {random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2, 1, -3, 7})}, "forged", 2000);
+}
+
+TEST_CASE("so it is of library calls with layouts of their own") {
+  if (testing::on_cuda()) return;
+  const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}), tiles = random_tensor({16, 1, 2, 16, 16});
+  const Tensor by = random_tensor({5, 16}), start = random_tensor({2, 3, 4});
+  eval({planes, depthwise, blocked, tiles, by, start});
+  const auto body = [=](const std::vector<Tensor>& in) {
+    const Tensor first = conv2d_blocked(in[0], planes, {}), second = conv2d_blocked(first, depthwise, {});
+    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start)};
+  };
+  check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}}, {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16})}, "forged_calls", 2000);
 }

@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "command_plan.hpp"
 #include "commands.hpp"
+#include "progress.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
 #include "sinter/sinter.hpp"
@@ -58,9 +60,9 @@ Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t
   if (!input.shape) throw ValueError(fmt::format("--random: the input {} has no shape", to_string(input)));
   Shape shape;
   for (const ModelSize& size : *input.shape) {
-    const auto given = sizes.find(size.symbol);
-    if (!size.size && given == sizes.end())
-      throw ValueError(fmt::format("--random: the input {} needs a size: --size {}=1", to_string(input), size.symbol.empty() ? "?" : size.symbol));
+    const std::string axis = size.symbol.empty() ? fmt::format("{}.{}", input.name, shape.size()) : size.symbol;  // as freeze() calls it
+    const auto given = sizes.find(axis);
+    if (!size.size && given == sizes.end()) throw ValueError(fmt::format("--random: the input {} needs a size: --size {}=1", to_string(input), axis));
     shape.push_back(size.size ? *size.size : given->second);
   }
   if (!is_floating(input.dtype)) return zeros(shape, input.dtype);
@@ -141,7 +143,9 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
 namespace {
 
 Model load_model(const ModelRequest& request) {
-  const DType precision = request.precision.empty() || request.precision == "float32" ? DType::float32 : request.precision == "float16" ? DType::float16 : DType::bfloat16;
+  DType precision = DType::float32;
+  for (const DType dtype : {DType::float64, DType::float16, DType::bfloat16})
+    if (request.precision == name(dtype)) precision = dtype;
   return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision});
 }
 
@@ -230,9 +234,9 @@ void print_figures(const Function& function) {
   }
 }
 
-/// For the sizes that are asked for; what was chosen for names that nothing was said about is printed. `single`: where nothing was said at all, for one
+/// For the sizes that are asked for; `chosen_sizes` says what was chosen for names that nothing was said about. `single`: where nothing was said at all, for one
 /// picture or sentence too, which is a plan by itself.
-Function planned(const ModelRequest& request, const Model& model, bool single) {
+Function planned(const ModelRequest& request, const Model& model, bool single, std::string& chosen_sizes) {
   const auto sizes = sizes_of(request);
   std::vector<std::string> unsaid;
   for (const ModelValue& input : model.inputs())
@@ -258,7 +262,7 @@ Function planned(const ModelRequest& request, const Model& model, bool single) {
     }
     std::vector<std::string> list;
     for (const std::string& name : unsaid) list.push_back(chosen[name]);
-    fmt::print("sizes    planned for {}, as nothing else was asked for: {}\n", fmt::join(list, ", "), advice);
+    chosen_sizes = fmt::format("sizes    planned for {}, as nothing else was asked for: {}\n", fmt::join(list, ", "), advice);
     return function;
   } catch (const ShapeError& error) {
     throw ShapeError(fmt::format("{}; nothing was said about {}: {}", error.what(), fmt::join(unsaid, ", "), advice));
@@ -271,8 +275,12 @@ int compile_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point start = Clock::now();
   const Counters before = counters();
-  const Function function = planned(request, load_model(request), true);
+  std::optional<CompilingShown> shown(std::in_place);
+  std::string sizes;
+  const Function function = planned(request, load_model(request), true, sizes);
   function.save(request.out, Location{});
+  shown.reset();
+  fmt::print("{}", sizes);
   const double took = milliseconds(start);
   const Counters after = counters();
   print_figures(function);
@@ -286,7 +294,11 @@ int compile_model(const ModelRequest& request) {
 int explain_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Model model = load_model(request);
-  const Function function = planned(request, model, false);
+  std::optional<CompilingShown> shown(std::in_place);
+  std::string sizes;
+  const Function function = planned(request, model, false, sizes);
+  shown.reset();
+  fmt::print("{}", sizes);
   print_values("input", model.inputs());
   print_values("output", model.outputs());
   print_rewrites(model);
@@ -322,6 +334,8 @@ int run_model(const ModelRequest& request) {
   std::vector<double> times;
   for (int i = 0; i < std::max(request.time, 1); ++i) {
     results.clear();
+    std::optional<CompilingShown> shown;
+    if (i == 0) shown.emplace();
     const Clock::time_point start = Clock::now();
     results = model.run(inputs);
     synchronize();

@@ -167,7 +167,7 @@ int run(int argc, char** argv) {
 
 #ifdef SINTER_MODELS
   tools::ModelRequest model;
-  const CLI::IsMember precisions({"float32", "float16", "bfloat16"});
+  const CLI::IsMember precisions({"float32", "float64", "float16", "bfloat16"});
   const auto rewrite_options = [&model](CLI::App* command) {
     command->add_flag("--no-rewrite", [&model](std::int64_t) { model.rewrite = false; }, "Take the nodes as the file has them");
     command->add_option("--without", model.without, "Rewrites to leave out, by the names that check shows")->type_name("NAME,...")->delimiter(',');
@@ -185,7 +185,7 @@ int run(int argc, char** argv) {
       ->type_name("N")->check(CLI::Range(1, 1000000));
   run_command->add_flag("--profile", model.profile, "Show where the time goes, step by step, of N more runs (10 without --time)");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
-  run_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);
+  run_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
   rewrite_options(run_command);
   CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
   check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
@@ -196,13 +196,13 @@ int run(int argc, char** argv) {
       ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
-  compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);
+  compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
   rewrite_options(compile_command);
   CLI::App* explain_command = app.add_subcommand("explain", "Show what becomes of a trained model: its rewrites, layouts, steps, and why each ends where it does");
   explain_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   explain_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for")->type_name("NAME=8");
   explain_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
-  explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; computed in float32")->check(precisions);
+  explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
   rewrite_options(explain_command);
 #endif
   std::string topic;

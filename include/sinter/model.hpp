@@ -57,7 +57,8 @@ struct ModelOptions {
   bool rewrite = true;  // fold and merge what can be known before the first input, and lay values out as the device convolves fastest
   std::vector<std::string> without;  // rewrites that are left out, by the names that Model::rewrites() gives
   /// float16 or bfloat16: what the model has in float32 between its inputs and outputs, its weights too, is kept in this type, and computed in float32;
-  /// constants beyond its range become its largest numbers. Inputs and outputs stay as the model says.
+  /// constants beyond its range become its largest numbers. float64: kept and computed in float64, to see what rounding does to a model. Inputs and
+  /// outputs stay as the model says.
   DType precision = DType::float32;
 };
 

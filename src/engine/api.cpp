@@ -3,6 +3,7 @@
 #include "jit/compiler.hpp"
 #include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -32,6 +33,8 @@ bool convolves_in_blocks() {
   static const bool wide = jit::host_cpu().vector_bytes >= 32;
   return wide && engine::Engine::get().options().device == "cpu";
 }
+
+bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 
 std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
   const auto evaluations = engine::Engine::get().histories_of(nodes_of(tensors), target);

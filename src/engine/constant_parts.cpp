@@ -91,15 +91,35 @@ bool is_computed(const Recorded& node, bool products) {
   return !is_left(node, products) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data;
 }
 
+/// Operands of library calls that are views of contents which no strides describe, as a reshape of what was turned: each call would copy them.
+std::unordered_set<const Recorded*> laid_out_anew(const std::vector<RecordedPtr>& results, bool products) {
+  std::unordered_set<const Recorded*> views;
+  descend(results, [&](const RecordedPtr& node) {
+    if (trace::primitive(node->op).kind != trace::OpKind::library) return true;
+    for (const RecordedPtr& operand : node->inputs()) {
+      bool shaped = false, anew = false;
+      RecordedPtr at = operand;
+      for (; !at->symbolic && !at->evaluated() && trace::is_view(at->op); at = at->inputs()[0]) {
+        anew |= shaped && (at->op == Op::permute || at->op == Op::slice);
+        shaped |= at->op == Op::reshape;
+      }
+      if (anew && (at->evaluated() || !is_left(*at, products))) views.insert(operand.get());
+    }
+    return true;
+  });
+  return views;
+}
+
 }  // namespace
 
 void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::vector<RecordedPtr>& others) {
   const NodeValues values = values_of(results), other_values = values_of(others);
   std::unordered_set<Hash128> equal;
   for (const auto& [node, value] : other_values) equal.insert(value.hash);
+  const auto anew = laid_out_anew(results, products_);
   std::vector<RecordedPtr> chosen;
   descend(results, [&](const RecordedPtr& node) {
-    if (!is_computed(*node, products_)) return true;
+    if (!is_computed(*node, products_) && !anew.contains(node.get())) return true;
     const Value& value = values.at(node.get());
     const std::size_t bytes = bytes_of(*node);
     if (!equal.contains(value.hash) || (bytes > kSmall && bytes > 4 * value.bytes_read)) return true;
@@ -118,8 +138,9 @@ void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::v
 void ConstantParts::fill(const std::vector<RecordedPtr>& results) const {
   if (contents_.empty()) return;
   const NodeValues values = values_of(results);
+  const auto anew = laid_out_anew(results, products_);
   descend(results, [&](const RecordedPtr& node) {
-    if (!is_computed(*node, products_)) return true;
+    if (!is_computed(*node, products_) && !anew.contains(node.get())) return true;
     const auto found = contents_.find(values.at(node.get()).hash);
     if (found == contents_.end()) return true;
     node->materialize(found->second, nullptr);

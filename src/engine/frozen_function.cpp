@@ -248,23 +248,25 @@ namespace {
 /// The sizes of one name that a plan serves, around the one that it was made for, the others being as planned.
 struct ServedSizes {
   std::int64_t first = 0, last = 0;
+  std::int64_t step = 1;     // from one to the next
   bool more = false;         // than were looked at
   std::string below, above;  // why it ends there
 };
 
 std::string to_string(const std::string& axis, const ServedSizes& sizes) {
-  if (sizes.more) return fmt::format("{} from {}", axis, sizes.first);
-  return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}", axis, sizes.first, sizes.last);
+  const std::string by = sizes.step == 1 ? "" : fmt::format(" by {}", sizes.step);
+  if (sizes.more) return fmt::format("{} from {}{}", axis, sizes.first, by);
+  return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}{}", axis, sizes.first, sizes.last, by);
 }
 
-template <class Holds> ServedSizes served_around(std::int64_t size, Holds holds) {
+template <class Holds> ServedSizes served_around(std::int64_t size, std::int64_t step, Holds holds) {
   constexpr std::int64_t kLooks = 4096;
-  ServedSizes served{size, size, false, {}, {}};
-  while (served.first > 0 && size - served.first < kLooks && holds(served.first - 1, nullptr)) --served.first;
-  while (served.last - size < kLooks && holds(served.last + 1, nullptr)) ++served.last;
-  served.more = served.last - size == kLooks;
-  if (served.first > 0) holds(served.first - 1, &served.below);
-  if (!served.more) holds(served.last + 1, &served.above);
+  ServedSizes served{size, size, step, false, {}, {}};
+  while (served.first >= step && size - served.first < kLooks && holds(served.first - step, nullptr)) served.first -= step;
+  while (served.last - size < kLooks && holds(served.last + step, nullptr)) served.last += step;
+  served.more = served.last - size >= kLooks;
+  if (served.first >= step) holds(served.first - step, &served.below);
+  if (!served.more) holds(served.last + step, &served.above);
   return served;
 }
 
@@ -279,7 +281,7 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
       sizes[k] = size;
       return served(plan, sizes, false, reason).has_value();
     };
-    names.push_back(to_string(axes_[k], served_around(plan.sizes[k], holds)));
+    names.push_back(to_string(axes_[k], served_around(plan.sizes[k], plan.rules->steps[k], holds)));
   }
   return names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", "));
 }
@@ -302,12 +304,14 @@ std::vector<std::string> FrozenFunction::ends() const {
         sizes[k] = size;
         return sizes;
       };
-      const auto any = served_around(plan.sizes[k], [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
-      const auto best = served_around(plan.sizes[k], [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
+      const std::int64_t step = plan.rules->steps[k];
+      const auto any = served_around(plan.sizes[k], step, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
+      const auto best = served_around(plan.sizes[k], step, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
       text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
       if (best.first < best.last && (best.first != any.first || best.last != any.last)) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
-      if (any.first > 0) text += fmt::format("; not {}: {}", any.first - 1, any.below);
-      if (!any.more) text += fmt::format("{} {}: {}", any.first > 0 && any.first == any.last && any.below == any.above ? "" : "; not", any.last + 1, any.above);
+      if (any.first >= step) text += fmt::format("; not {}", any.first - step);
+      if (any.first >= step && (any.more || any.below != any.above)) text += fmt::format(": {}", any.below);
+      if (!any.more) text += fmt::format("{} {}: {}", any.first >= step && any.below == any.above ? " and not" : "; not", any.last + step, any.above);
     }
     all.push_back(text);
   }
@@ -426,21 +430,37 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
   return at->second.get();
 }
 
+namespace {
+
+/// What symbols are at least: sizes 2, starts of slices 1.
+std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
+  std::vector<std::int64_t> lows;
+  for (const std::string& symbol : graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+  return lows;
+}
+
+}  // namespace
+
+/// How the numbers follow from the sizes, as far as a few recordings tell; nothing where the formula does not record this structure again.
+std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const Site& site) const {
+  const Looked* again = look_at(sizes, looked, site);
+  if (!again || again->structure != structure) return {};
+  return find_rules(sizes, axes_, std::move(lows), [&](const AxisSizes& other, bool& taken) -> std::optional<Sample> {
+    const Looked* made = look_at(other, looked, site);
+    taken = made != nullptr;
+    if (!made || made->structure != structure || !same_contents(*made->leaves, *again->leaves)) return {};
+    return made->sample;
+  });
+}
+
 /// The plan as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
 FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.explanation = explanation_of(plan.planned);
+  to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->plan.graph), looked, site);
+  if (!to.rules) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
   const Looked* again = look_at(plan.sizes, looked, site);
-  if (!again || again->structure != plan.structure) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
   to.leaves = again->leaves;
-  std::vector<std::int64_t> lows;
-  for (const std::string& symbol : plan.planned->plan.graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
-  to.rules = find_rules(plan.sizes, axes_, std::move(lows), [&](const AxisSizes& sizes, bool& taken) -> std::optional<Sample> {
-    const Looked* made = look_at(sizes, looked, site);
-    taken = made != nullptr;
-    if (!made || made->structure != plan.structure || !same_contents(*made->leaves, *to.leaves)) return {};
-    return made->sample;
-  });
   narrow(*to.rules, plan.sizes, axes_, [&](const AxisSizes& sizes) {
     const auto values = to.rules->at(sizes);
     if (!values) return Look::refused;
@@ -475,22 +495,51 @@ std::size_t held_sizes(const SizeRules& rules) {
 
 }  // namespace
 
-/// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
-/// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
-std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
-  constexpr int kTries = 4;
-  AxisSizes sizes = plan.sizes;
-  std::optional<FrozenPlan> best;
-  for (int tried = 0; tried < kTries; ++tried) {
+namespace {
+
+/// Sizes near these that are apart from each other, and likely from the formula's own numbers: primes, and then such that are whole steps of 32 away, for
+/// names that go by steps.
+std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
+  constexpr int kPrimes = 4, kBySteps = 3;
+  constexpr std::int64_t kStep = 32;
+  std::vector<AxisSizes> all;
+  AxisSizes sizes = planned;
+  for (int tried = 0; tried < kPrimes; ++tried) {
     for (std::size_t k = 0; k < sizes.size(); ++k) {
-      if (plan.sizes[k] < 2) continue;
+      if (planned[k] < 2) continue;
       do sizes[k] = next_prime(sizes[k]);
       while (std::count(sizes.begin(), sizes.end(), sizes[k]) > 1);
     }
+    all.push_back(sizes);
+  }
+  if (std::none_of(planned.begin(), planned.end(), [](std::int64_t size) { return size >= kStep; })) return all;
+  sizes = planned;
+  std::int64_t steps = 1;  // primes
+  for (int tried = 0; tried < kBySteps; ++tried) {
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (planned[k] < 2) continue;
+      do sizes[k] = planned[k] < kStep ? next_prime(sizes[k]) : planned[k] + kStep * (steps = next_prime(steps));
+      while (std::count(sizes.begin(), sizes.end(), sizes[k]) > 1);
+    }
+    all.push_back(sizes);
+  }
+  return all;
+}
+
+}  // namespace
+
+/// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
+/// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
+std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
+  std::optional<FrozenPlan> best;
+  const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };
+  for (const AxisSizes& sizes : sizes_near(plan.sizes)) {
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
+      const auto rules = rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
+      if (!rules || !holds_fewer(*rules) || !rules->at(plan.sizes)) continue;
       const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, looked, site);
-      if (!served(other, plan.sizes, false) || held_sizes(*other.rules) >= held_sizes(*(best ? best->rules : plan.rules))) continue;
+      if (!served(other, plan.sizes, false) || !holds_fewer(*other.rules)) continue;
       best = other;
     } catch (const InternalError&) {
       throw;

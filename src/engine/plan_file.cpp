@@ -86,7 +86,7 @@ struct Room {
 };
 
 struct FilePlan {
-  std::vector<std::int64_t> sizes, held, first, last, lows;
+  std::vector<std::int64_t> sizes, held, by, rests, first, last, lows;
   std::vector<std::string> why;
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   std::vector<Literal> literals;
@@ -103,7 +103,7 @@ struct FilePlan {
   fuse::SizeProgram program;
   std::string explanation;
   auto tied() {
-    return std::tie(sizes, held, first, last, lows, why, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
+    return std::tie(sizes, held, by, rests, first, last, lows, why, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
                     explanation);
   }
 };
@@ -149,6 +149,8 @@ FilePlan described(const FrozenPlan& plan, const device::Kind& kind, Contents& c
   out.sizes = plan.sizes;
   const SizeRules& rules = *plan.rules;
   out.held = rules.held;
+  out.by = rules.steps;
+  out.rests = rules.rests;
   out.first = rules.first;
   out.last = rules.last;
   out.lows = rules.lows;
@@ -230,6 +232,7 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   const std::size_t nodes = plan.nodes.size(), symbols = plan.symbols.size();
   std::size_t free = 0;
   require(plan.sizes.size() == axes && plan.held.size() == axes && plan.first.size() == axes && plan.last.size() == axes && plan.why.size() == axes, "the axes of a plan");
+  require(plan.by.size() == axes && plan.rests.size() == axes && std::all_of(plan.by.begin(), plan.by.end(), [](std::int64_t step) { return step > 0 && step <= kMaxStep; }), "the axes of a plan");
   for (const std::int64_t size : plan.held) free += size < 0;
   require(free <= kMaxFreeAxes, "the axes of a plan");
   const auto rule = [&](const auto& one) { return one.size() == std::size_t{1} << free; };
@@ -446,7 +449,7 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
     FrozenPlan& to = loaded.plans.emplace_back();
     to.sizes = plan.sizes;
     to.leaves = leaves_of(plan, contents);
-    SizeRules rules{plan.held, plan.why, plan.first, plan.last, plan.lows, plan.symbols, plan.gathered, {}, plan.shapes, {}};
+    SizeRules rules{plan.held, plan.by, plan.rests, plan.why, plan.first, plan.last, plan.lows, plan.symbols, plan.gathered, {}, plan.shapes, {}};
     for (const Room& room : plan.room) rules.room.push_back({room.left, room.of});
     for (const Literal& literal : plan.literals) rules.literals.push_back({literal.dtype, literal.bits, literal.value});
     to.rules = std::move(rules);

@@ -191,6 +191,10 @@ class Checker {
     const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
     if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || of_bytes) && !convolves(call.op, shapes, call.ints)) refuse("has the attributes of no convolution");
     if (of_bytes && !are_bytes(call)) refuse("convolves what are no bytes");
+    if (call.op == trace::Op::recurrence) {
+      const auto how = trace::Recurrence::of(call.ints);
+      if (!how || !how->takes(shapes) || call.dtype != DType::float32) refuse("has the attributes of no recurrent layer");
+    }
     if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
@@ -222,10 +226,12 @@ class Checker {
       return reads && shapes[2] == Shape{all + 1} && (operands == 3 || shapes[3] == Shape{2, all});
     }
     if (op == trace::Op::conv_blocked) {
-      if (how.axes() != 2 || how.groups != 1 || (x.size() != 4 && x.size() != 5) || filters.size() < 4 || filters.size() > 6) return false;
+      if (how.axes() != 2 || how.groups != 1 || !trace::filters_read(x, filters)) return false;
       if (std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
       const bool transformed = x.size() == 5 && filters.size() == 5;
-      return !transformed || (filters[0] == 16 && filters[2] == x[1] && filters[3] == 16 && filters[4] == 16 && x[4] == 16 && how.stride == Shape{1, 1} && how.dilation == Shape{1, 1});
+      const std::int64_t blocks = filters[transformed ? 1 : 0];
+      if (shapes.size() != 3 || shapes[2] != Shape{blocks * filters.back()}) return false;  // where sums begin
+      return !transformed || (how.stride == Shape{1, 1} && how.dilation == Shape{1, 1});
     }
     return x.size() == how.axes() + 2 && filters.size() == x.size() && how.groups >= 1 && filters[0] % how.groups == 0 && filters[0] >= how.groups && x[1] == filters[1] * how.groups;
   }

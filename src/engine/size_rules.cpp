@@ -37,7 +37,10 @@ std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std:
   for (std::size_t k = 0; k < held.size(); ++k) {
     if (held[k] >= 0 && held[k] != sizes[k]) return refuse([&] { return why[k]; });
     if (held[k] < 0 && sizes[k] < 2) return refuse([] { return "a size of 0 or 1 broadcasts, or holds nothing: another plan"; });
-    if (held[k] < 0) free.push_back(sizes[k]);
+    if (held[k] >= 0) continue;
+    if (sizes[k] % steps[k] != rests[k])
+      return refuse([&] { return fmt::format("planned for every {}{} size, {} among them", steps[k], steps[k] == 2 ? "nd" : "th", first[k]); });
+    free.push_back(sizes[k] / steps[k]);
   }
   const auto whole = products<std::int64_t>(free);
   const auto real = products<double>(free);
@@ -67,7 +70,8 @@ std::vector<std::string> SizeRules::symbol_texts(const std::vector<std::string>&
   std::vector<std::string> products{""};
   for (std::size_t axis = 0; axis < held.size(); ++axis)
     if (held[axis] < 0)
-      for (std::size_t k = 0, count = products.size(); k < count; ++k) products.push_back(products[k] + (products[k].empty() ? "" : "*") + axes[axis]);
+      for (std::size_t k = 0, count = products.size(); k < count; ++k)
+        products.push_back(products[k] + (products[k].empty() ? "" : "*") + (steps[axis] == 1 ? axes[axis] : fmt::format("({}//{})", axes[axis], steps[axis])));
   std::vector<std::string> texts;
   for (const auto& rule : symbols) {
     std::string& text = texts.emplace_back();
@@ -130,7 +134,7 @@ Numbers numbers_of(const Sample& sample) {
   return numbers;
 }
 
-/// On the line through `at` and its neighbour, `distance` from `at`.
+/// On the line through `at` and its neighbour, `distance` steps from `at`.
 Numbers on_line(const Numbers& at, const Numbers& next, std::int64_t distance) {
   Numbers numbers = at;
   for (std::size_t k = 0; k < at.whole.size(); ++k) numbers.whole[k] += (next.whole[k] - at.whole[k]) * distance;
@@ -162,6 +166,8 @@ class RuleFinder {
     SizeRules rules;
     rules.lows = std::move(lows);
     rules.held = sizes_;
+    rules.steps.assign(sizes_.size(), 1);
+    rules.rests.assign(sizes_.size(), 0);
     rules.first.assign(sizes_.size(), 0);
     rules.last.assign(sizes_.size(), std::numeric_limits<std::int64_t>::max());
     Sizes from;
@@ -171,18 +177,33 @@ class RuleFinder {
         why_[axis] = fmt::format("{} names are free already, and no more can be", kMaxFreeAxes);
         continue;
       }
-      if (const auto start = straight_along(axis)) {
-        free.push_back(axis);
-        from.push_back(*start);
+      std::string why;  // of neighbouring sizes
+      for (std::int64_t step = 1; step <= kMaxStep; step *= 2) {
+        if (step > 1 && sizes_[axis] < 2 * step) break;
+        const auto start = straight_along(axis, step);
+        if (start) {
+          free.push_back(axis);
+          from.push_back(*start);
+          rules.steps[axis] = step;
+          rules.rests[axis] = sizes_[axis] % step;
+          corners_.insert(corners_.end(), {*start, *start + step});
+          break;
+        }
+        if (step == 1) why = why_[axis];
+        why_[axis] = why;
       }
     }
     std::vector<Numbers> corners;
-    if (!free.empty() && corners_of(free, from, corners)) {
-      fill(rules, corners, from);
+    if (!free.empty() && corners_of(rules, free, from, corners)) {
+      Sizes counted = from;
+      for (std::size_t k = 0; k < free.size(); ++k) counted[k] /= rules.steps[free[k]];
+      fill(rules, corners, counted);
       for (const std::size_t axis : free) rules.held[axis] = -1;
       rules.why = why_;
       if (agrees(rules, free, from)) return rules;
       rules.held = sizes_;
+      rules.steps.assign(sizes_.size(), 1);
+      rules.rests.assign(sizes_.size(), 0);
     }
     for (const std::size_t axis : free) why_[axis] = "together with the other names its numbers are no sums of products of sizes";
     rules.why = why_;
@@ -209,21 +230,23 @@ class RuleFinder {
   /// A size that is another size's number too makes them one symbol: another structure, which says nothing.
   bool is_number(std::int64_t size) const {
     const auto& symbols = base_sample_.values.symbols;
-    return std::find(symbols.begin(), symbols.end(), size) != symbols.end() || std::find(sizes_.begin(), sizes_.end(), size) != sizes_.end();
+    const auto is_among = [&](const Sizes& list) { return std::find(list.begin(), list.end(), size) != list.end(); };
+    return is_among(symbols) || is_among(sizes_) || is_among(corners_);
   }
 
   /// A number that is not on the line through two others, in words.
-  std::string off_the_line(std::size_t axis, std::int64_t first, const Numbers& a, const Numbers& b, std::int64_t other, const Numbers& there) const {
-    const Numbers expected = on_line(a, b, other - first);
+  std::string off_the_line(std::size_t axis, std::int64_t step, std::int64_t first, const Numbers& a, const Numbers& b, std::int64_t other, const Numbers& there) const {
+    const Numbers expected = on_line(a, b, (other - first) / step);
     for (std::size_t k = 0; k < there.whole.size(); ++k)
       if (expected.whole[k] != there.whole[k])
-        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}: no sum of products of sizes", a.whole[k], axes_[axis], first, b.whole[k], first + 1,
+        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}: no sum of products of sizes", a.whole[k], axes_[axis], first, b.whole[k], first + step,
                            there.whole[k], other);
     return fmt::format("a literal of the recording follows from {} otherwise than as a sum of products of sizes", axes_[axis]);
   }
 
-  /// The first of two neighbouring sizes of the axis that span the line on which all numbers lie at all sizes tried; nothing, and the reason, if they do not.
-  std::optional<std::int64_t> straight_along(std::size_t axis) {
+  /// The first of two sizes of the axis, a step apart and whole steps from its own, that span the line on which all numbers lie at all such sizes tried;
+  /// nothing, and the reason, if they do not.
+  std::optional<std::int64_t> straight_along(std::size_t axis, std::int64_t step) {
     const std::int64_t size = sizes_[axis];
     std::string& why = why_[axis];
     if (size < 2) {
@@ -231,28 +254,34 @@ class RuleFinder {
       return {};
     }
     why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another", axes_[axis], size);
-    for (const std::int64_t step : {1, -1}) {  // there may be no larger ones: a table of positions has an end
-      std::int64_t first = step > 0 ? size + 1 : size - 2;
-      while (first > 1 && (is_number(first) || is_number(first + 1))) first += step;
+    for (const std::int64_t way : {step, -step}) {  // there may be no larger ones: a table of positions has an end
+      std::int64_t first = way > 0 ? size + step : size - 2 * step;
+      while (first > 1 && (is_number(first) || is_number(first + step))) first += way;
       if (first < 2) continue;
-      const auto a = along(axis, first), b = along(axis, first + 1);
+      const auto a = along(axis, first), b = along(axis, first + step);
       if (!a || !b) continue;
-      if (on_line(*a, *b, size - first) != base_) {
-        why = off_the_line(axis, first, *a, *b, size, base_);
+      if (on_line(*a, *b, (size - first) / step) != base_) {
+        why = off_the_line(axis, step, first, *a, *b, size, base_);
         return {};
       }
-      for (const std::int64_t other : {first + 2, first + 3, first - 1, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
+      std::int64_t others_at = 0;  // a larger size where the operations are others: two numbers that meet there make it so too, but not at all of them
+      bool same_beyond = false;
+      for (const std::int64_t wished : {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
+        const std::int64_t other = wished - wished % step + size % step;
         if (other < 2) continue;
         bool structure_differs = false;
         const auto there = along(axis, other, &structure_differs);
-        if (there && on_line(*a, *b, other - first) != *there) {
-          why = off_the_line(axis, first, *a, *b, other, *there);
+        if (there && on_line(*a, *b, (other - first) / step) != *there) {
+          why = off_the_line(axis, step, first, *a, *b, other, *there);
           return {};
         }
-        if (!there && structure_differs && other > size && !is_number(other)) {
-          why = fmt::format("at {} = {} the operations are others", axes_[axis], other);
-          return {};
-        }
+        if (other <= size) continue;
+        same_beyond |= there.has_value();
+        if (!there && structure_differs && !is_number(other) && others_at == 0) others_at = other;
+      }
+      if (others_at > 0 && !same_beyond) {
+        why = fmt::format("at {} = {} the operations are others", axes_[axis], others_at);
+        return {};
       }
       why.clear();
       return first;
@@ -260,10 +289,10 @@ class RuleFinder {
     return {};
   }
 
-  bool corners_of(const std::vector<std::size_t>& free, const Sizes& from, std::vector<Numbers>& corners) {
+  bool corners_of(const SizeRules& rules, const std::vector<std::size_t>& free, const Sizes& from, std::vector<Numbers>& corners) {
     for (std::size_t set = 0; set < std::size_t{1} << free.size(); ++set) {
       Sizes sizes = sizes_;
-      for (std::size_t k = 0; k < free.size(); ++k) sizes[free[k]] = from[k] + static_cast<std::int64_t>(set >> k & 1);
+      for (std::size_t k = 0; k < free.size(); ++k) sizes[free[k]] = from[k] + rules.steps[free[k]] * static_cast<std::int64_t>(set >> k & 1);
       auto numbers = at(sizes);
       if (!numbers) return false;
       corners.push_back(std::move(*numbers));
@@ -271,7 +300,7 @@ class RuleFinder {
     return true;
   }
 
-  void fill(SizeRules& rules, const std::vector<Numbers>& corners, const Sizes& from) const {
+  void fill(SizeRules& rules, const std::vector<Numbers>& corners, const Sizes& from) const {  // `from` counts in steps
     const auto whole = [&](std::size_t k) {
       Multilinear<std::int64_t> rule;
       for (const Numbers& corner : corners) rule.push_back(corner.whole[k]);
@@ -312,7 +341,7 @@ class RuleFinder {
   bool agrees(const SizeRules& rules, const std::vector<std::size_t>& free, const Sizes& from) {
     for (const std::int64_t further : {0, 2, 5}) {
       Sizes sizes = sizes_;
-      for (std::size_t k = 0; further > 0 && k < free.size(); ++k) sizes[free[k]] = from[k] + further + static_cast<std::int64_t>(k);
+      for (std::size_t k = 0; further > 0 && k < free.size(); ++k) sizes[free[k]] = from[k] + rules.steps[free[k]] * (further + static_cast<std::int64_t>(k));
       bool taken = true;
       const auto sample = record_(sizes, taken);
       if (!sample) continue;
@@ -325,6 +354,7 @@ class RuleFinder {
   const std::vector<std::string>& axes_;
   const Record& record_;
   std::vector<std::string> why_;
+  Sizes corners_;  // of the axes that are free so far: those of another are recorded together with them
   Sample base_sample_;
   Numbers base_;
 };
@@ -336,7 +366,7 @@ namespace {
 constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
 
 /// The farthest size from `from` towards `end`, both included, that is the same, as all that are looked at on the way are, or unclear; near `from` and below
-/// kOneByOne each is.
+/// kOneByOne each is. Sizes count in steps.
 template <class At> std::int64_t farthest(std::int64_t from, std::int64_t end, At look_at) {
   const std::int64_t way = end < from ? -1 : 1;
   std::int64_t good = from;
@@ -365,14 +395,17 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
   for (std::size_t axis = 0; axis < sizes.size(); ++axis)
     if (rules.held[axis] < 0) free.push_back(axis);
   for (const std::size_t axis : free) {
-    const auto look_at = [&](std::int64_t size) {
+    const std::int64_t step = rules.steps[axis], rest = rules.rests[axis], own = sizes[axis] / step;
+    const auto look_at = [&](std::int64_t count) {
       Sizes other = sizes;
-      other[axis] = size;
+      other[axis] = count * step + rest;
       return look(other);
     };
-    rules.first[axis] = farthest(sizes[axis], std::min<std::int64_t>(2, sizes[axis]), look_at);
-    rules.last[axis] = farthest(sizes[axis], std::max(kFarthest, sizes[axis]), look_at);
+    const std::int64_t least = rest >= 2 ? 0 : (2 - rest + step - 1) / step;
+    rules.first[axis] = farthest(own, std::min(least, own), look_at) * step + rest;
+    rules.last[axis] = farthest(own, std::max(kFarthest / step, own), look_at) * step + rest;
   }
+  const auto on_step = [&](std::size_t axis, std::int64_t size) { return size - (size - rules.rests[axis]) % rules.steps[axis]; };
   const auto differs_somewhere = [&] {
     std::minstd_rand numbers(1);
     for (unsigned drawn = 0; drawn < 40; ++drawn) {
@@ -381,7 +414,7 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
         const std::int64_t low = rules.first[free[k]], high = rules.last[free[k]];
         const double where = static_cast<double>(numbers()) / static_cast<double>(std::minstd_rand::max());
         const double between = std::exp(std::lerp(std::log(static_cast<double>(low)), std::log(static_cast<double>(high)), where));
-        other[free[k]] = drawn < 16 ? (drawn >> (k % 4) & 1 ? high : low) : std::clamp(static_cast<std::int64_t>(between), low, high);
+        other[free[k]] = drawn < 16 ? (drawn >> (k % 4) & 1 ? high : low) : on_step(free[k], std::clamp(static_cast<std::int64_t>(between), low, high));
       }
       if (look(other) == Look::other) return true;
     }
@@ -390,11 +423,12 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
   const auto as_planned = [&](std::size_t axis) { return rules.first[axis] == sizes[axis] && rules.last[axis] == sizes[axis]; };
   while (free.size() > 1 && !std::all_of(free.begin(), free.end(), as_planned) && differs_somewhere())
     for (const std::size_t axis : free) {  // half as far
-      rules.first[axis] = sizes[axis] - (sizes[axis] - rules.first[axis]) / 2;
-      rules.last[axis] = sizes[axis] + (rules.last[axis] - sizes[axis]) / 2;
+      rules.first[axis] = sizes[axis] - (sizes[axis] - rules.first[axis]) / rules.steps[axis] / 2 * rules.steps[axis];
+      rules.last[axis] = on_step(axis, sizes[axis] + (rules.last[axis] - sizes[axis]) / 2);
     }
   for (const std::size_t axis : free)
-    rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}; beyond it decides otherwise, refuses, or was not looked at", axes[axis], rules.first[axis], rules.last[axis]);
+    rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}{}; beyond it decides otherwise, refuses, or was not looked at", axes[axis], rules.first[axis],
+                                  rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
 }
 
 SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {

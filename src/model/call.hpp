@@ -1,5 +1,7 @@
 // Call: one node on the tensors it reads, as an operator's function sees it; and the table of operators.
 #pragma once
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "model/graph.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::model {
 
@@ -56,6 +59,16 @@ class Call {
   std::optional<std::vector<std::int64_t>> axes(std::string_view attribute, std::size_t input) const;
   /// 0 to rank-1.
   std::int64_t axis(std::int64_t axis, int rank) const;
+
+  /// What f gives, which reads elements; where those are what a model is called with only later, ModelError that says what depends on them.
+  template <class F> auto by_elements(std::string_view what, F f) const {
+    try {
+      return f();
+    } catch (const ValueError& error) {
+      if (std::string_view(error.what()).find("placeholder") == std::string_view::npos) throw;
+      refuse(fmt::format("{} on the data; such a model can be run, and not compiled or frozen: {}", what, error.what()));
+    }
+  }
 
   /// ModelError that names the node.
   [[noreturn]] void refuse(const std::string& why) const;

@@ -37,6 +37,45 @@ std::vector<MissingOperator> missing_operators(const Graph& graph) {
   return missing;
 }
 
+namespace {
+
+/// Operators whose operands are of one type, all of them.
+constexpr std::string_view kOneType[] = {"Add",     "And",  "BitwiseAnd",  "BitwiseOr", "BitwiseXor", "Concat", "Conv", "ConvTranspose", "Div", "Einsum", "Equal", "Gemm", "Greater", "GreaterOrEqual",
+                                         "Less",    "LessOrEqual", "MatMul", "Max",     "Mean",       "Min",    "Mod",  "Mul",           "Or",  "PRelu",  "Sub",   "Sum",  "Xor"};
+
+void check_types(const Call& call) {
+  if (std::find(std::begin(kOneType), std::end(kOneType), call.node().op) == std::end(kOneType)) return;
+  for (std::size_t k = 1; k < call.count(); ++k)
+    if (call.has(0) && call.has(k) && call.tensor(k).dtype() != call.tensor(0).dtype())
+      call.refuse(fmt::format("operands of {} and {}, where it takes them of one type", name(call.tensor(0).dtype()), name(call.tensor(k).dtype())));
+}
+
+/// f(), whose errors name the node: what it says of a line of this library is said of the node.
+template <class F> auto at_node(const Graph& graph, const Node& node, F f) {
+  const auto named = [&](const Error& error) {
+    std::string text = error.what();
+    if (text.find(graph.file) != std::string::npos) return text;
+    const std::size_t at = text.rfind(" at ");
+    if (at != std::string::npos && text.find("src/model/", at) != std::string::npos) text.resize(at);
+    return fmt::format("{}: {}: {}", graph.file, describe(node), text);
+  };
+  try {
+    return f();
+  } catch (const ShapeError& error) {
+    throw ShapeError(named(error));
+  } catch (const DTypeError& error) {
+    throw DTypeError(named(error));
+  } catch (const AxisError& error) {
+    throw AxisError(named(error));
+  } catch (const IndexError& error) {
+    throw IndexError(named(error));
+  } catch (const ValueError& error) {
+    throw ValueError(named(error));
+  }
+}
+
+}  // namespace
+
 Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read) {
   if (!op) {
     int nodes = 0;
@@ -44,7 +83,9 @@ Results record_node(const Graph& graph, const Node& node, const Operator* op, st
     throw ModelError(fmt::format("{}: {}: sinter has no operator {}, which {} of the model's {} nodes need", graph.file, describe(node), node.op, nodes,
                                  graph.nodes.size()));
   }
-  Results results = op->record(Call(graph, node, std::move(inputs), read));
+  const Call call(graph, node, std::move(inputs), read);
+  check_types(call);
+  Results results = at_node(graph, node, [&] { return op->record(call); });
   for (std::size_t k = 0; k < node.outputs.size(); ++k)
     if (!node.outputs[k].empty() && (k >= results.size() || results[k].empty_handle()))
       throw ModelError(fmt::format("{}: {}: the output '{}' (number {}) is not supported", graph.file, describe(node), node.outputs[k], k));
@@ -80,6 +121,7 @@ bool is_exact(std::string_view op) { return std::find(std::begin(kExact), std::e
 /// A constant: what the type does not hold becomes its largest number, so that a mask of -3e38 does not turn sums into infinities.
 Tensor Program::narrowed(const Tensor& tensor) const {
   if (precision_ == DType::float32 || tensor.empty_handle() || tensor.dtype() != DType::float32) return tensor;
+  if (precision_ == DType::float64) return astype(tensor, precision_);
   const double most = precision_ == DType::float16 ? 65504 : 3.3895e38;
   const Tensor finite = where(isinf(tensor), tensor, clip(tensor, -most, most));
   return astype(finite, precision_);

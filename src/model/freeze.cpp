@@ -10,20 +10,24 @@ namespace sinter {
 namespace {
 
 /// Of the k-th name that nobody has said a size for. Two names of one size would be planned for as one, and so would a size that the model has in
-/// another place: primes are there seldom.
-std::int64_t usual_size(std::size_t k) {
-  constexpr std::int64_t kSizes[] = {41, 43, 47, 53, 59, 61};
-  return kSizes[std::min(k, std::size(kSizes) - 1)];
+/// another place: primes are there seldom. The sides of pictures, which networks halve several times, are primes times 32.
+/// Small ones are for models that refuse the usual ones: a table of positions may be short.
+std::int64_t usual_size(std::size_t k, bool side, bool small) {
+  constexpr std::int64_t kSizes[] = {41, 43, 47, 53, 59, 61}, kSmall[] = {5, 7, 11, 13, 17, 19}, kSides[] = {224, 352, 416, 544, 608, 736};
+  k = std::min(k, std::size(kSizes) - 1);
+  return side ? kSides[k] : small ? kSmall[k] : kSizes[k];
 }
 
 std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
 
 }  // namespace
 
-Function freeze(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, Location where) {
+namespace {
+
+Function frozen(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, bool small, std::size_t& unsaid, Location where) {
   std::vector<InputSpec> specs;
   std::map<std::string, std::vector<std::int64_t>> named;
-  std::size_t unsaid = 0;
+  unsaid = 0;
   for (const ModelValue& input : model.inputs()) {
     if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so that nothing can be planned{}", to_string(input), at(where)));
     InputSpec& spec = specs.emplace_back();
@@ -37,7 +41,7 @@ Function freeze(const Model& model, const std::map<std::string, std::vector<std:
       const std::string axis = size.symbol.empty() ? fmt::format("{}.{}", input.name, spec.shape.size()) : size.symbol;
       const auto given = sizes.find(axis);
       if (given != sizes.end() && !given->second.empty()) named[axis] = given->second;
-      else if (!named.contains(axis)) named[axis] = {usual_size(unsaid++)};
+      else if (!named.contains(axis)) named[axis] = {usual_size(unsaid++, is_floating(input.dtype) && input.shape->size() >= 4 && !spec.shape.empty(), small)};
       spec.shape.emplace_back(axis, named[axis].front());
     }
   }
@@ -59,6 +63,18 @@ Function freeze(const Model& model, const std::map<std::string, std::vector<std:
   }
   for (const auto& combination : combinations) function.prepare(combination, where);
   return function;
+}
+
+}  // namespace
+
+Function freeze(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, Location where) {
+  std::size_t unsaid = 0;
+  try {
+    return frozen(model, sizes, false, unsaid, where);
+  } catch (const ShapeError&) {
+    if (unsaid == 0) throw;
+  }
+  return frozen(model, sizes, true, unsaid, where);
 }
 
 }  // namespace sinter

@@ -30,8 +30,8 @@ struct Model::State {
 };
 
 Model Model::load(std::string_view path, const ModelOptions& options, Location where) {
-  if (!is_floating(options.precision) || options.precision == DType::float64)
-    throw ValueError(fmt::format("Model::load: the precision is float32, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
+  if (!is_floating(options.precision))
+    throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
   model::Graph graph = model::read_onnx(std::string(path));
   const int nodes = static_cast<int>(graph.nodes.size());
   std::vector<Rewrite> rewrites;

@@ -72,8 +72,10 @@ Results top_k(const Call& c) {
 }
 
 Results compress_of(const Call& c) {
-  if (!c.given("axis")) return {compress(c[1], c[0])};
-  return {compress(c[1], c[0], c.axis(c.integer("axis"), c.tensor(0).ndim()))};
+  return c.by_elements("which parts are left depends", [&]() -> Results {
+    if (!c.given("axis")) return {compress(c[1], c[0])};
+    return {compress(c[1], c[0], c.axis(c.integer("axis"), c.tensor(0).ndim()))};
+  });
 }
 
 /// ONNX's indices count where a value is met first; unsorted, the values come in that order.
@@ -81,7 +83,7 @@ Results unique_of(const Call& c) {
   const Tensor& x = c.tensor(0);
   std::optional<std::int64_t> axis;
   if (c.given("axis")) axis = c.axis(c.integer("axis"), x.ndim());
-  Unique all = unique_with(c[0], axis);
+  Unique all = c.by_elements("how many values are different depends", [&] { return unique_with(c[0], axis); });
   all.inverse = reshape(c.at_node(all.inverse), {-1});
   if (c.integer("sorted", 1) == 0) {
     const Tensor order = argsort(c.at_node(all.indices));
@@ -98,11 +100,7 @@ Results scattered(const Call& c, const std::vector<Index>& places, const Tensor&
   const std::string reduction = c.text("reduction", "none");
   if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};
   const auto combined = [&](Tensor (*f)(const Arg&, const Arg&)) -> Results {
-    try {
-      return {combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); })};
-    } catch (const ValueError& error) {
-      c.refuse(fmt::format("which values meet at a place depends on the data; such a model can be run, and not compiled or frozen: {}", error.what()));
-    }
+    return {c.by_elements("which values meet at a place depends", [&] { return combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); }); })};
   };
   if (reduction == "mul") return combined(multiply);
   if (reduction == "max") return combined(maximum);
@@ -145,7 +143,10 @@ const Operator kRows[] = {
     {"Gather", gather},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
-    {"NonZero", [](const Call& c) -> Results { return {transpose(c.at_node(astype(c.at_node(argwhere(c[0])), DType::int64)))}; }},
+    {"NonZero", [](const Call& c) -> Results {
+       const Tensor places = c.by_elements("how many places are not zero depends", [&] { return argwhere(c[0]); });
+       return {transpose(c.at_node(astype(c.at_node(places), DType::int64)))};
+     }},
     {"OneHot", one_hot},
     {"ReverseSequence", reverse_sequence},
     {"Scatter", scatter_elements},

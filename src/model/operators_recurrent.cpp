@@ -1,9 +1,11 @@
-// RNN, GRU and LSTM: a step is recorded for each place of the sequence.
+// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp), or, where the layer is more than that has, a step for each place of the sequence.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "model/call.hpp"
+#include "sinter/recurrent.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::model {
@@ -11,8 +13,12 @@ namespace {
 
 using Activation = std::function<Tensor(const Tensor&)>;
 
-Activation activation(const Call& c, std::string name, std::optional<double> alpha, std::optional<double> beta) {
+std::string small_letters(std::string name) {
   for (char& letter : name) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+  return name;
+}
+
+Activation activation(const Call& c, const std::string& name, std::optional<double> alpha, std::optional<double> beta) {
   if (name == "sigmoid") return [](const Tensor& x) { return sigmoid(x); };
   if (name == "tanh") return [](const Tensor& x) { return tanh(x); };
   if (name == "relu") return [](const Tensor& x) { return relu(x); };
@@ -35,6 +41,8 @@ struct Sequence {
   Tensor lengths;               // [batch] int64, or empty
   std::optional<double> clip_at;
   std::vector<Activation> activations;  // of all directions, one after the other
+  bool plain;                   // nothing is there but weights and states: the cells of sinter/recurrent.hpp, if these are their activations
+  std::vector<std::string> names;       // of the activations, in small letters
 };
 
 Sequence sequence(const Call& c, std::vector<std::string> defaults) {
@@ -49,11 +57,13 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   s.reverse = direction == "reverse";
   if (c.has(4)) s.lengths = astype(c[4], DType::int64);
   if (c.given("clip")) s.clip_at = c.number("clip");
-  std::vector<std::string> names;
+  std::vector<std::string>& names = s.names;
   for (std::int64_t d = 0; d < s.directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
   if (const auto found = c.node().attributes.find("activations"); found != c.node().attributes.end())
     names = std::get<std::vector<std::string>>(found->second);
   if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(fmt::format("{} activations", names.size()));
+  for (std::string& name : names) name = small_letters(std::move(name));
+  s.plain = recurs_in_one_call() && s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
   for (std::size_t k = 0; k < names.size(); ++k)
     s.activations.push_back(activation(c, names[k], k < alphas.size() ? std::optional<double>(alphas[k]) : std::nullopt,
@@ -108,6 +118,22 @@ Results finished(const Sequence& s, std::vector<Walked> walked) {
   return results;
 }
 
+/// Whether a direction's activations are these.
+bool has(const Sequence& s, std::int64_t direction, std::initializer_list<std::string_view> names) {
+  return std::equal(names.begin(), names.end(), s.names.begin() + direction * static_cast<std::int64_t>(names.size()));
+}
+
+/// A direction in one call: x's part of the sums with the input's bias, the state's weights (size, gates * size), its bias or nothing.
+Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weights, const Tensor& bias, const std::vector<Tensor>& states, bool backwards) {
+  const auto exact = [](const Tensor& some) { return astype(some, DType::float32); };
+  const Tensor row = bias.empty_handle() ? zeros({1, weights.size(1)}, DType::float32) : reshape(exact(bias), {1, -1});
+  const Tensor all = recurrence(cell, exact(x), concatenate({exact(weights), row}), exact(stack(states)), backwards);
+  const auto given = [&](const Tensor& some) { return astype(some, s.x.dtype()); };
+  Walked walked{given(all.at({Slice{0, s.steps}})), {}};
+  for (std::size_t k = 0; k < states.size(); ++k) walked.states.push_back(given(all(s.steps + static_cast<std::int64_t>(k))));
+  return walked;
+}
+
 /// x @ W' for all steps at once, with both biases where they may be added early.
 Tensor projected(const Sequence& s, const Tensor& w) { return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1}); }
 
@@ -119,10 +145,17 @@ Results rnn(const Call& c) {
   for (std::int64_t d = 0; d < s.directions; ++d) {
     Tensor x = projected(s, std::as_const(c.tensor(1))(d));
     const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));
+    Tensor bias;
     if (c.has(3)) {
       const Tensor b = std::as_const(c.tensor(3))(d);
-      x = x + gate(b, 0, s.hidden) + gate(b, 1, s.hidden);
+      x = x + gate(b, 0, s.hidden);
+      bias = gate(b, 1, s.hidden);
     }
+    if (s.plain && (has(s, d, {"tanh"}) || has(s, d, {"relu"}))) {
+      walked.push_back(called(s, has(s, d, {"tanh"}) ? Cell::rnn_tanh : Cell::rnn_relu, x, r, bias, {initial(c, s, 5, d)}, s.reverse || d == 1));
+      continue;
+    }
+    if (!bias.empty_handle()) x = x + bias;
     const Activation& f = s.activations[static_cast<std::size_t>(d)];
     walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)},
                           [&](const Tensor& now, const std::vector<Tensor>& h) { return std::vector<Tensor>{f(clipped(s, now + matmul(h[0], r)))}; }));
@@ -135,12 +168,20 @@ Results gru(const Call& c) {
   const bool reset_after = c.integer("linear_before_reset", 0) != 0;
   std::vector<Walked> walked;
   for (std::int64_t d = 0; d < s.directions; ++d) {
-    Tensor x = projected(s, std::as_const(c.tensor(1))(d)), late = zeros({s.hidden}, s.x.dtype());
+    Tensor x = projected(s, std::as_const(c.tensor(1))(d)), late = zeros({s.hidden}, s.x.dtype()), of_state;
     const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 3 hidden]: update, reset, new
     if (c.has(3)) {
-      const Tensor b = std::as_const(c.tensor(3))(d), of_input = gate(b, 0, 3 * s.hidden), of_state = gate(b, 1, 3 * s.hidden);
+      const Tensor b = std::as_const(c.tensor(3))(d);
+      x = x + gate(b, 0, 3 * s.hidden);
+      of_state = gate(b, 1, 3 * s.hidden);
+    }
+    if (s.plain && has(s, d, {"sigmoid", "tanh"})) {
+      walked.push_back(called(s, reset_after ? Cell::gru_reset_after : Cell::gru, x, r, of_state, {initial(c, s, 5, d)}, s.reverse || d == 1));
+      continue;
+    }
+    if (!of_state.empty_handle()) {
       late = gate(of_state, 2, s.hidden);
-      x = x + of_input + concatenate({gate(of_state, 0, s.hidden), gate(of_state, 1, s.hidden), reset_after ? zeros({s.hidden}, s.x.dtype()) : late});
+      x = x + concatenate({gate(of_state, 0, s.hidden), gate(of_state, 1, s.hidden), reset_after ? zeros({s.hidden}, s.x.dtype()) : late});
     }
     const Activation &f = s.activations[static_cast<std::size_t>(2 * d)], &g = s.activations[static_cast<std::size_t>(2 * d + 1)];
     walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)}, [&](const Tensor& now, const std::vector<Tensor>& before) {
@@ -163,10 +204,17 @@ Results lstm(const Call& c) {
   for (std::int64_t d = 0; d < s.directions; ++d) {
     Tensor x = projected(s, std::as_const(c.tensor(1))(d));
     const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 4 hidden]: input, output, forget, cell
+    Tensor bias;
     if (c.has(3)) {
       const Tensor b = std::as_const(c.tensor(3))(d);
-      x = x + gate(b, 0, 4 * s.hidden) + gate(b, 1, 4 * s.hidden);
+      x = x + gate(b, 0, 4 * s.hidden);
+      bias = gate(b, 1, 4 * s.hidden);
     }
+    if (s.plain && !coupled && !c.has(7) && has(s, d, {"sigmoid", "tanh", "tanh"})) {
+      walked.push_back(called(s, Cell::lstm, x, r, bias, {initial(c, s, 5, d), initial(c, s, 6, d)}, s.reverse || d == 1));
+      continue;
+    }
+    if (!bias.empty_handle()) x = x + bias;
     const Tensor peephole = c.has(7) ? std::as_const(c.tensor(7))(d) : Tensor();
     const auto peek = [&](const Tensor& gate_now, std::int64_t k, const Tensor& cell) {
       return peephole.empty_handle() ? gate_now : gate_now + gate(peephole, k, s.hidden) * cell;

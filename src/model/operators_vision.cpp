@@ -172,14 +172,10 @@ Results non_max_suppression(const Call& c) {
   const bool by_score = c.has(4);
   const double least_score = number(4, 0);
   const bool centred = c.integer("center_point_box", 0) != 0;
-  const auto [b, s] = [&] {
-    try {
-      eval({boxes, scores}, c.where());
-      return std::pair(boxes.to_vector<float>(c.where()), scores.to_vector<float>(c.where()));
-    } catch (const ValueError& error) {
-      c.refuse(fmt::format("how many boxes are left depends on the data; such a model can be run, and not compiled or frozen: {}", error.what()));
-    }
-  }();
+  const auto [b, s] = c.by_elements("how many boxes are left depends", [&] {
+    eval({boxes, scores}, c.where());
+    return std::pair(boxes.to_vector<float>(c.where()), scores.to_vector<float>(c.where()));
+  });
   const std::int64_t batches = scores.size(0), classes = scores.size(1), count = scores.size(2);
   const auto box = [&](std::int64_t batch, std::int64_t k) {
     const float* const at = b.data() + (batch * count + k) * 4;

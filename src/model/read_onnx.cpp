@@ -26,13 +26,14 @@ namespace {
 /// A file's bytes, mapped.
 class Mapping {
  public:
-  explicit Mapping(const std::string& path) {
+  /// `of`: what lies in it, in errors.
+  explicit Mapping(const std::string& path, const std::string& of = {}) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw IoError(fmt::format("{}: {}", path, std::strerror(errno)));
+    if (file < 0) throw IoError(fmt::format("{}{}: {}", of, path, std::strerror(errno)));
     struct stat about {};
     if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
       ::close(file);
-      throw IoError(fmt::format("{}: not a file", path));
+      throw IoError(fmt::format("{}{}: not a file", of, path));
     }
     size_ = static_cast<std::size_t>(about.st_size);
     if (size_ > 0) {
@@ -40,7 +41,7 @@ class Mapping {
       if (mapped != MAP_FAILED) data_ = static_cast<const char*>(mapped);
     }
     ::close(file);
-    if (size_ > 0 && !data_) throw IoError(fmt::format("{}: cannot be mapped: {}", path, std::strerror(errno)));
+    if (size_ > 0 && !data_) throw IoError(fmt::format("{}{}: cannot be mapped: {}", of, path, std::strerror(errno)));
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -185,7 +186,7 @@ class Reader {
     if (leaves) fail(fmt::format("{} lies in '{}', which is no file beside the model", what, shown(location)));
     const std::string path = (std::filesystem::path(path_).parent_path() / relative).string();
     auto& mapping = external_[path];
-    if (!mapping) mapping = std::make_unique<Mapping>(path);
+    if (!mapping) mapping = std::make_unique<Mapping>(path, fmt::format("{}: {} lies in ", file_, what));
     if (length != bytes) fail(fmt::format("{} has {} bytes in {} where its shape and type need {}", what, length, shown(location), bytes));
     if (offset > mapping->size() || length > mapping->size() - offset)
       fail(fmt::format("{} ends at byte {} of {}, which has {}", what, offset + length, shown(location), mapping->size()));

@@ -92,9 +92,7 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   const std::size_t rank = taps.size();
   const std::size_t first_tap = rank == 4 ? 1 : 2;  // after the blocks of filters, and the channels where filters read several
   const bool winograd = rank == 5 && in.size() == 5;
-  const bool fits = (winograd && taps[0] == 16 && taps[2] == in[1] && taps[3] == kChannelBlock && in[4] == kChannelBlock) || (rank == 6 && in.size() == 5 && taps[1] == in[1] && taps[4] == in[4]) || (rank == 5 && in.size() == 4 && taps[1] == in[1]) ||
-                    (rank == 4 && in.size() == 5 && taps[0] == in[1] && in[4] == kChannelBlock);
-  if (!fits || taps.back() != kChannelBlock)
+  if (!filters_read(in, taps))
     fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps), to_string(in),
                                        in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
   const Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));

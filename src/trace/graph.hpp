@@ -44,6 +44,7 @@ Scalar neutral(Op reduction, DType dtype);
 ///   iota: none; a 1-D int64 tensor 0, 1, 2, ...
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
 ///   conv: as trace::Convolution holds them (library.hpp)
+///   recurrence: as trace::Recurrence does
 ///   argsort: none, or how many of the first places, and whether of the largest. Other library ops: none; their operands are of shapes that need no broadcast, and of one dtype (but scatter's second, int64):
 ///     scatter, scatter_add: (n, m), (k), (k, m); row index[i] of the first replaced by, or added to, row i of the third, one after the
 ///     other; an index that is not in [0, n) is passed over

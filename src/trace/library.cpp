@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::trace {
@@ -46,6 +47,12 @@ Shape convolution_of_bytes(std::span<const Shape> operands, std::span<const std:
   const bool depthwise = filters.size() == 4;
   const std::size_t first_tap = depthwise ? 1 : 2;
   return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters[depthwise ? 3 : 5]};
+}
+/// The states after each step, and the last ones.
+Shape steps_and_states(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  Shape shape = operands[2];
+  shape[0] += operands[0][0];
+  return shape;
 }
 Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
 
@@ -151,6 +158,30 @@ Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std:
 #undef SINTER_STRUCTURAL
     default: throw InternalError("library_shape: not a library's op");
   }
+}
+
+bool filters_read(const Shape& x, const Shape& filters) {
+  const bool blocks = x.size() == 5;
+  if ((!blocks && x.size() != 4) || filters.empty() || filters.back() != kChannelBlock) return false;
+  switch (filters.size()) {
+    case 6: return blocks && filters[1] == x[1] && filters[4] == x[4];  // blocked
+    case 5: return !blocks ? filters[1] == x[1]                         // planes
+                           : filters[0] == 16 && filters[2] == x[1] && filters[3] == kChannelBlock && x[4] == kChannelBlock;  // for minimal filtering
+    case 4: return blocks && filters[0] == x[1] && x[4] == kChannelBlock;  // depthwise
+    default: return false;
+  }
+}
+
+bool Recurrence::takes(std::span<const Shape> operands) const {
+  const Shape &x = operands[0], &weights = operands[1], &start = operands[2];
+  if (x.size() != 3 || weights.size() != 2 || start.size() != 3) return false;
+  const std::int64_t size = start[2], sums = gates() * size;
+  return start[0] == states() && x[1] == start[1] && x[2] == sums && weights[0] == size + 1 && weights[1] == sums;
+}
+
+std::optional<Recurrence> Recurrence::of(std::span<const std::int64_t> ints) {
+  if (ints.size() != 2 || ints[0] < 0 || ints[0] > static_cast<std::int64_t>(Cell::lstm) || ints[1] < 0 || ints[1] > 1) return {};
+  return Recurrence{static_cast<Cell>(ints[0]), ints[1] == 1};
 }
 
 std::int64_t Convolution::places(std::size_t axis, std::int64_t size, std::int64_t taps) const {

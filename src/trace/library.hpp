@@ -1,9 +1,11 @@
 // The library columns of the table of primitives: what recording and scheduling ask of a row that a device's library computes.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "sinter/recurrent.hpp"
 #include "trace/graph.hpp"
 
 namespace sinter::trace {
@@ -29,6 +31,23 @@ struct Convolution {
 
   std::vector<std::int64_t> ints() const;
   static Convolution of(std::span<const std::int64_t> ints);
+};
+
+/// Whether filters of a conv_blocked read x: as many channels as there are, laid out as sinter/blocked.hpp says.
+bool filters_read(const Shape& x, const Shape& filters);
+
+/// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the last ones.
+struct Recurrence {
+  Cell cell = Cell::rnn_tanh;
+  bool backwards = false;
+
+  std::int64_t gates() const { return cell == Cell::lstm ? 4 : cell == Cell::gru || cell == Cell::gru_reset_after ? 3 : 1; }
+  std::int64_t states() const { return cell == Cell::lstm ? 2 : 1; }
+  bool takes(std::span<const Shape> operands) const;
+
+  std::vector<std::int64_t> ints() const { return {static_cast<std::int64_t>(cell), backwards}; }
+  /// Nothing where these are no such attributes.
+  static std::optional<Recurrence> of(std::span<const std::int64_t> ints);
 };
 
 }  // namespace sinter::trace

@@ -10,6 +10,7 @@
 #include "device/host/decompositions.hpp"
 #include "device/host/fft.hpp"
 #include "device/host/matmul.hpp"
+#include "device/host/recurrence.hpp"
 #include "device/host/scatter.hpp"
 #include "device/host/sort.hpp"
 #include "sinter/errors.hpp"
@@ -62,6 +63,7 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
     case trace::Op::conv_bytes:
     case trace::Op::conv_bytes_scaled: return convolve_bytes(call, pointers, threads, finished);
+    case trace::Op::recurrence: return recur(call, pointers, threads);
     case trace::Op::solve:
     case trace::Op::inverse:
     case trace::Op::inverse_or_nan:
@@ -105,6 +107,7 @@ std::string library_of(const fuse::LibraryCall& call) {
       return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
     case trace::Op::conv_bytes:
     case trace::Op::conv_bytes_scaled: return fmt::format("bytes, channels in blocks ({})", byte_tiles().name);
+    case trace::Op::recurrence: return fmt::format("step after step ({})", host_blocks().instruction_set);
     default: return "the C++ library";
   }
 }
