@@ -406,7 +406,8 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
     rules.last[axis] = farthest(own, std::max(kFarthest / step, own), look_at) * step + rest;
   }
   const auto on_step = [&](std::size_t axis, std::int64_t size) { return size - (size - rules.rests[axis]) % rules.steps[axis]; };
-  const auto differs_somewhere = [&] {
+  // Of several names together: at corners of what they serve, and between.
+  const auto somewhere_else = [&]() -> std::optional<Sizes> {
     std::minstd_rand numbers(1);
     for (unsigned drawn = 0; drawn < 40; ++drawn) {
       Sizes other = sizes;
@@ -416,16 +417,26 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
         const double between = std::exp(std::lerp(std::log(static_cast<double>(low)), std::log(static_cast<double>(high)), where));
         other[free[k]] = drawn < 16 ? (drawn >> (k % 4) & 1 ? high : low) : on_step(free[k], std::clamp(static_cast<std::int64_t>(between), low, high));
       }
-      if (look(other) == Look::other) return true;
+      if (look(other) == Look::other) return other;
     }
-    return false;
+    return {};
   };
-  const auto as_planned = [&](std::size_t axis) { return rules.first[axis] == sizes[axis] && rules.last[axis] == sizes[axis]; };
-  while (free.size() > 1 && !std::all_of(free.begin(), free.end(), as_planned) && differs_somewhere())
-    for (const std::size_t axis : free) {  // half as far
-      rules.first[axis] = sizes[axis] - (sizes[axis] - rules.first[axis]) / rules.steps[axis] / 2 * rules.steps[axis];
-      rules.last[axis] = on_step(axis, sizes[axis] + (rules.last[axis] - sizes[axis]) / 2);
+  const auto come_closer = [&](std::size_t axis, std::int64_t size) {  // half as far, by ratio
+    const auto half = [&](std::int64_t end) { return static_cast<std::int64_t>(std::sqrt(static_cast<double>(end) * static_cast<double>(sizes[axis]))); };
+    if (size < sizes[axis]) rules.first[axis] = std::min(sizes[axis], std::max(size + rules.steps[axis], on_step(axis, half(rules.first[axis]))));
+    if (size > sizes[axis]) rules.last[axis] = std::max(sizes[axis], std::min(size - rules.steps[axis], on_step(axis, half(rules.last[axis]))));
+  };
+  while (free.size() > 1) {
+    const std::optional<Sizes> other = somewhere_else();
+    if (!other) break;
+    std::vector<std::size_t> makes_it;  // each name without whose size it would be the same
+    for (const std::size_t axis : free) {
+      Sizes without = *other;
+      without[axis] = sizes[axis];
+      if (look(without) != Look::other) makes_it.push_back(axis);
     }
+    for (const std::size_t axis : makes_it.empty() ? free : makes_it) come_closer(axis, (*other)[axis]);
+  }
   for (const std::size_t axis : free)
     rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}{}; beyond it decides otherwise, refuses, or was not looked at", axes[axis], rules.first[axis],
                                   rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
