@@ -154,6 +154,24 @@ TEST_CASE("distances of all pairs") {
         "the least product of a function");
 }
 
+TEST_CASE("literals of pairs, also where they are known before the pass") {
+  const std::int64_t m = pick(16, 80), n = pick(16, 80), k = pick(2, 40);
+  const auto [x, rx] = drawn({m, k}, DType::int64);  // -2 to 2
+  const Tensor places = sn::arange(n) - 2;
+  const Tensor same = sn::expand_dims(x, 1) == sn::reshape(places, {1, n, 1});
+  const auto counted = [&](double start, double yes, double no, double (*combine)(double, double)) {
+    return make({m, n}, [&, start, yes, no, combine](const Coords& at) {
+      double so_far = start;
+      for (std::int64_t j = 0; j < k; ++j) so_far = combine(so_far, rx.v[flat(rx.shape, {at[0], j})] == static_cast<double>(at[1] - 2) ? yes : no);
+      return so_far;
+    });
+  };
+  const auto largest = [](double p, double q) { return std::max(p, q); };
+  check(sn::max(sn::where(same, std::uint64_t{7}, std::uint64_t{3}), 2), counted(0, 7, 3, largest), 1, 0, "the larger of two literals");
+  check(sn::sum(sn::where(same, 2.5f, -0.5f), 2), counted(0, 2.5, -0.5, plus), 1, 0, "a sum of two literals");
+  check(sn::max(sn::where(same, std::int64_t{7}, std::int64_t{3}), 2) * std::int64_t{7} + std::int64_t{3}, map(counted(0, 7, 3, largest), [](double v) { return v * 7 + 3; }), 1, 0, "literals behind the pass too");
+}
+
 TEST_CASE("convolutions, padded and apart") {
   const std::int64_t batch = 2, channels = pick(1, 5), filters = pick(16, 40), rows = pick(5, 8), columns = pick(16, 40), stride = pick(1, 2);
   const auto [x, rx] = drawn({batch, channels, rows, columns});
@@ -263,9 +281,9 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   {
     const auto [x, rx] = drawn({17, 40}, DType::bfloat16);
     const auto [y, ry] = drawn({40, 26}, DType::bfloat16);
-    const Tensor c = sn::matmul(x, y);
-    sn::eval(c);
-    const std::string how = sn::explain(c);
+    const Tensor product = sn::matmul(x, y);
+    sn::eval(product);
+    const std::string how = sn::explain(product);
     INFO(how);
     CHECK(how.find(", as bfloat16\n   in      bfloat16 (") != std::string::npos);
   }

@@ -1149,7 +1149,7 @@ class Printer {
     };
     take(parts.left, "down", 'y');
     take(parts.right, "across", 'x');
-    for (const int id : pass.body)
+    for (std::size_t id = 0; id < nest_.instrs.size(); ++id)  // those of the stage before the pass too
       if (nest_.instrs[id].kind == Instr::Kind::scalar) value_[id] = fmt::format("c{}", nest_.instrs[id].input);
     Stage pairs;
     pairs.row = true;
