@@ -60,6 +60,18 @@ class OnnxBuilder {
       message.set_name(std::move(n)), message.set_type(7);
       for (const std::int64_t i : list) message.add_ints(i);
     }
+    static Attribute floats(const std::string& n, const std::vector<float>& list) {
+      Attribute made(n, 0);
+      made.message.clear_i(), made.message.set_type(6);
+      for (const float v : list) made.message.add_floats(v);
+      return made;
+    }
+    static Attribute texts(const std::string& n, const std::vector<std::string>& list) {
+      Attribute made(n, 0);
+      made.message.clear_i(), made.message.set_type(8);
+      for (const std::string& v : list) made.message.add_strings(v);
+      return made;
+    }
     Attribute(std::string n, const onnx::Graph& graph) {
       message.set_name(std::move(n)), message.set_type(5);
       *message.mutable_g() = graph;

@@ -487,6 +487,46 @@ TEST_CASE("recurrent layers in one call are those whose steps are recorded, and 
   }
 }
 
+TEST_CASE("numbers of recurrent activations go to the functions that take them") {
+  const std::vector<float> x = numbers(2), w = numbers(8), r(4), b(8);
+  OnnxBuilder m;
+  m.input("x", {1, 1, 2}).output("y").constant("w", {1, 4, 2}, w).constant("r", {1, 4, 1}, r).constant("b", {1, 8}, b);
+  m.node("LSTM", {"x", "w", "r", "b"}, {"y"},
+         {{"hidden_size", 1}, OnnxBuilder::Attribute::texts("activations", {"HardSigmoid", "LeakyRelu", "ScaledTanh"}),
+          OnnxBuilder::Attribute::floats("activation_alpha", {0.25f, 0.375f, 1.5f}), OnnxBuilder::Attribute::floats("activation_beta", {0.4f, 0.7f})});
+  File file("activations.onnx");
+  const double y = Model::load(m.save(file.path))({from_span(x, {1, 1, 2})})[0].astype(DType::float64).to_vector<double>()[0];
+  const auto sum = [&](std::size_t gate) { return static_cast<double>(w[2 * gate]) * x[0] + static_cast<double>(w[2 * gate + 1]) * x[1]; };  // input, output, forget, cell
+  const auto gate = [](double z) { return std::clamp(0.25 * z + 0.4f, 0.0, 1.0); };
+  const double cell = gate(sum(0)) * (sum(3) < 0 ? 0.375 * sum(3) : sum(3)), want = gate(sum(1)) * 1.5 * std::tanh(0.7f * cell);
+  CHECK(std::fabs(y - want) <= 1e-6);
+}
+
+TEST_CASE("steps of sequences of several lengths are kernels, whatever was joined before") {
+  constexpr std::int64_t kSteps = 41, kBatch = 13;
+  OnnxBuilder m;
+  m.input("x", {kSteps, kBatch, 2}).input("lengths", {kBatch}, 6).output("y").constant("w", {1, 12, 2}, numbers(24)).constant("r", {1, 12, 3}, numbers(36)).constant("b", {1, 24}, numbers(24));
+  m.node("LSTM", {"x", "w", "r", "b", "lengths"}, {"y"}, {{"hidden_size", 3}, {"direction", "reverse"}});
+  File file("lengths.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = random_tensor({kSteps, kBatch, 2}), lengths = (arange(kBatch) * 3 + 2).astype(DType::int32);
+  const Function f = freeze(model);
+  const auto y = f({x, lengths})[0].to_vector<float>();
+  const auto before = counters().kernels_launched;
+  CHECK(f({x, lengths})[0].to_vector<float>() == y);
+  if (options().fuse) CHECK(counters().kernels_launched - before <= 5 * kSteps);  // one for each operation: 22 a step
+  // A sequence by itself, of its length, gives the same.
+  for (const std::int64_t row : {0, 5, 12}) {
+    const std::int64_t length = 3 * row + 2;
+    const auto alone = model({broadcast_to(x(Slice{}, Slice{row, row + 1}), {kSteps, kBatch, 2}), full({kBatch}, length).astype(DType::int32)})[0].to_vector<float>();
+    for (std::int64_t at = 0; at < kSteps; ++at)
+      for (std::int64_t k = 0; k < 3; ++k) {
+        CAPTURE(at);
+        CHECK(std::fabs(y[static_cast<std::size_t>((at * kBatch + row) * 3 + k)] - alone[static_cast<std::size_t>((at * kBatch + row) * 3 + k)]) <= 1e-6f);
+      }
+  }
+}
+
 TEST_CASE("errors of operands name the node, whoever found them") {
   const auto refusal = [](OnnxBuilder& m, const std::vector<Tensor>& inputs) {
     File file("named.onnx");

@@ -318,6 +318,7 @@ int run_model(const ModelRequest& request) {
   const Clock::time_point loading = Clock::now();
   Runnable model;
   if (is_plan(request.file)) {
+    if (!request.rewrite || !request.without.empty()) throw ValueError("--no-rewrite and --without are for models; a plan's nodes were rewritten when it was compiled");
     const Function function = Function::load(request.file, Location{});
     if (request.check) return check(function, request.file);
     model = runnable(function);

@@ -1,8 +1,10 @@
 #include "fuse/siblings.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <queue>
 #include <tuple>
 
 #include "fuse/align.hpp"
@@ -35,13 +37,47 @@ class Siblings {
       if (value.kind == Value::Kind::load) visit(value.node);
   }
 
-  // Groups of one level, over equal axes, that are linked by what they read; each in the order of what it writes.
-  std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) {
-    // What a node is computed from has smaller numbers.
-    std::vector<std::pair<int, int>> steps;  // node written, group; calls: -1 less their number
+  // The first node that each step writes, and its group; of calls -1 less their number. Groups that were merged before write several nodes, so that the nodes'
+  // numbers are no order of the steps.
+  std::vector<std::pair<int, int>> in_order(const std::vector<FixedStep>& calls) const {
+    std::vector<std::pair<int, int>> steps;
     for (std::size_t g = 0; g < groups_.size(); ++g) steps.push_back({writes(g), static_cast<int>(g)});
     for (std::size_t c = 0; c < calls.size(); ++c) steps.push_back({calls[c].writes, -1 - static_cast<int>(c)});
     std::sort(steps.begin(), steps.end());
+    std::vector<int> writer(graph_.nodes.size(), -1), waits(steps.size());
+    const auto number = [](std::size_t s) { return static_cast<int>(s); };
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      writer[steps[s].first] = number(s);
+      if (steps[s].second >= 0)
+        for (const Request& request : groups_[static_cast<std::size_t>(steps[s].second)].requests) writer[request.node] = number(s);
+    }
+    std::vector<std::vector<int>> readers(steps.size());
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const auto reads = [&](int node) {
+        if (writer[node] < 0 || writer[node] == number(s)) return;
+        readers[static_cast<std::size_t>(writer[node])].push_back(number(s));
+        ++waits[s];
+      };
+      if (const int step = steps[s].second; step >= 0) each_read(groups_[static_cast<std::size_t>(step)], reads);
+      else std::for_each(calls[static_cast<std::size_t>(-1 - step)].reads.begin(), calls[static_cast<std::size_t>(-1 - step)].reads.end(), reads);
+    }
+    std::vector<std::pair<int, int>> sorted;
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (std::size_t s = 0; s < steps.size(); ++s)
+      if (waits[s] == 0) ready.push(number(s));
+    while (!ready.empty()) {
+      const auto s = static_cast<std::size_t>(ready.top());
+      ready.pop();
+      sorted.push_back(steps[s]);
+      for (int reader : readers[s])
+        if (--waits[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
+    }
+    return sorted;
+  }
+
+  // Groups of one level, over equal axes, that are linked by what they read; each in the order of what it writes.
+  std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) {
+    const std::vector<std::pair<int, int>> steps = in_order(calls);
     std::vector<std::size_t> head(groups_.size());
     std::iota(head.begin(), head.end(), std::size_t{0});
     const auto find = [&](std::size_t g) {
@@ -59,7 +95,7 @@ class Siblings {
       }
       const Group& group = groups_[static_cast<std::size_t>(step)];
       each_read(group, [&](int read) { before = std::max(before, level_[read]); });
-      level_[node] = before + 1;
+      for (const Request& request : group.requests) level_[request.node] = before + 1;
       if (group.kernel.chunks.length != 0 || !group.kernel.checks.empty()) continue;
       std::vector<std::pair<const SizeNode*, std::int64_t>> sizes{{nullptr, group.kernel.parallel}};
       for (const auto& size : group.kernel.sizes) sizes.push_back({size.node(), size.hint()});

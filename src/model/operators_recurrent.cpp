@@ -65,9 +65,17 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   for (std::string& name : names) name = small_letters(std::move(name));
   s.plain = recurs_in_one_call() && s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
-  for (std::size_t k = 0; k < names.size(); ++k)
-    s.activations.push_back(activation(c, names[k], k < alphas.size() ? std::optional<double>(alphas[k]) : std::nullopt,
-                                       k < betas.size() ? std::optional<double>(betas[k]) : std::nullopt));
+  // Each list goes to the functions that take such a number, in their order.
+  const auto next = [](const std::vector<float>& numbers, std::size_t& used, bool taken) {
+    return taken && used < numbers.size() ? std::optional<double>(numbers[used++]) : std::nullopt;
+  };
+  std::size_t alphas_used = 0, betas_used = 0;
+  for (const std::string& name : names) {
+    const bool both = name == "affine" || name == "scaledtanh" || name == "hardsigmoid";
+    const bool one = name == "leakyrelu" || name == "thresholdedrelu" || name == "elu";
+    const auto alpha = next(alphas, alphas_used, both || one), beta = next(betas, betas_used, both);
+    s.activations.push_back(activation(c, name, alpha, beta));
+  }
   return s;
 }
 
