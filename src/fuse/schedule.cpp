@@ -42,6 +42,8 @@ class Scheduler {
     for (int round = 1;; ++round) {
       group(std::move(work));
       if (!limits_.fuse) break;
+      if (round > 1)
+        for (work = take_circles_apart(); !work.empty(); work = take_circles_apart()) group(std::move(work));
       merge();
       if (round == kMaxRounds) break;
       work = cut_repeated_work();
@@ -309,13 +311,18 @@ class Scheduler {
 
   // ---- merging ------------------------------------------------------------------------------------------------------
 
-  void merge() {
+  std::vector<FixedStep> fixed_steps() const {
     std::vector<FixedStep> calls;
     for (const auto& call : calls_) {
       FixedStep fixed{{}, call.node};
       for (const auto& operand : call.operands) fixed.reads.push_back(operand.node);
       calls.push_back(std::move(fixed));
     }
+    return calls;
+  }
+
+  void merge() {
+    const std::vector<FixedStep> calls = fixed_steps();
     merge_groups({&merged_builder_, &in_memory_, &wanted_, &calls}, groups_);
   }
 
@@ -390,9 +397,27 @@ class Scheduler {
                                                            users.size(), saved * 1e6, trip * 1e6)};
       for (const auto& user : users) apart[user.group] = 1;
     }
+    for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].settled = !apart[g];
+    return take_apart(apart);
+  }
+
+  // What a settled group of several results reads may be computed anew from another of its results, with more of it in memory: then those that
+  // wait for each other so come apart. Groups of one result cannot.
+  std::set<int> take_circles_apart() {
+    const std::vector<FixedStep> calls = fixed_steps();
+    const std::vector<int> order = step_order(graph(), groups_, calls);
+    if (order.size() == groups_.size() + calls.size()) return {};
+    std::vector<char> apart(groups_.size());
+    for (std::size_t g = 0; g < groups_.size(); ++g) apart[g] = groups_[g].kernel.roots.size() > 1;
+    for (const int step : order)
+      if (step >= 0) apart[static_cast<std::size_t>(step)] = 0;
+    return take_apart(apart);
+  }
+
+  // What the groups wrote, which is to be grouped again.
+  std::set<int> take_apart(const std::vector<char>& apart) {
     std::set<int> work;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      groups_[g].settled = !apart[g];
       if (!apart[g]) continue;
       for (const auto& value : groups_[g].kernel.values)  // what merging had hidden comes apart as well
         if (computes_node(value) && cuts_.contains(value.node)) in_memory_[value.node] = 1;

@@ -1,10 +1,8 @@
 #include "fuse/siblings.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <tuple>
 
 #include "fuse/align.hpp"
@@ -32,52 +30,9 @@ class Siblings {
  private:
   int writes(std::size_t g) const { return groups_[g].requests[0].node; }
 
-  template <class Visit> static void each_read(const Group& group, Visit visit) {
-    for (const auto& value : group.kernel.values)
-      if (value.kind == Value::Kind::load) visit(value.node);
-  }
-
-  // The first node that each step writes, and its group; of calls -1 less their number. Groups that were merged before write several nodes, so that the nodes'
-  // numbers are no order of the steps.
-  std::vector<std::pair<int, int>> in_order(const std::vector<FixedStep>& calls) const {
-    std::vector<std::pair<int, int>> steps;
-    for (std::size_t g = 0; g < groups_.size(); ++g) steps.push_back({writes(g), static_cast<int>(g)});
-    for (std::size_t c = 0; c < calls.size(); ++c) steps.push_back({calls[c].writes, -1 - static_cast<int>(c)});
-    std::sort(steps.begin(), steps.end());
-    std::vector<int> writer(graph_.nodes.size(), -1), waits(steps.size());
-    const auto number = [](std::size_t s) { return static_cast<int>(s); };
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      writer[steps[s].first] = number(s);
-      if (steps[s].second >= 0)
-        for (const Request& request : groups_[static_cast<std::size_t>(steps[s].second)].requests) writer[request.node] = number(s);
-    }
-    std::vector<std::vector<int>> readers(steps.size());
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      const auto reads = [&](int node) {
-        if (writer[node] < 0 || writer[node] == number(s)) return;
-        readers[static_cast<std::size_t>(writer[node])].push_back(number(s));
-        ++waits[s];
-      };
-      if (const int step = steps[s].second; step >= 0) each_read(groups_[static_cast<std::size_t>(step)], reads);
-      else std::for_each(calls[static_cast<std::size_t>(-1 - step)].reads.begin(), calls[static_cast<std::size_t>(-1 - step)].reads.end(), reads);
-    }
-    std::vector<std::pair<int, int>> sorted;
-    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-    for (std::size_t s = 0; s < steps.size(); ++s)
-      if (waits[s] == 0) ready.push(number(s));
-    while (!ready.empty()) {
-      const auto s = static_cast<std::size_t>(ready.top());
-      ready.pop();
-      sorted.push_back(steps[s]);
-      for (int reader : readers[s])
-        if (--waits[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
-    }
-    return sorted;
-  }
-
   // Groups of one level, over equal axes, that are linked by what they read; each in the order of what it writes.
   std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) {
-    const std::vector<std::pair<int, int>> steps = in_order(calls);
+    const std::vector<int> steps = step_order(graph_, groups_, calls);
     std::vector<std::size_t> head(groups_.size());
     std::iota(head.begin(), head.end(), std::size_t{0});
     const auto find = [&](std::size_t g) {
@@ -86,28 +41,29 @@ class Siblings {
     };
     std::map<std::vector<std::pair<const SizeNode*, std::int64_t>>, int> known_axes;
     std::map<std::tuple<int, int, int>, std::size_t> readers;  // (level, axes, node) -> one of those that read it
-    for (const auto& [node, step] : steps) {
+    for (const int step : steps) {
       int before = 0;
       if (step < 0) {
-        for (int read : calls[static_cast<std::size_t>(-1 - step)].reads) before = std::max(before, level_[read]);
-        level_[node] = before + 1;
+        const FixedStep& call = calls[static_cast<std::size_t>(-1 - step)];
+        for (int read : call.reads) before = std::max(before, level_[read]);
+        level_[call.writes] = before + 1;
         continue;
       }
       const Group& group = groups_[static_cast<std::size_t>(step)];
       each_read(group, [&](int read) { before = std::max(before, level_[read]); });
-      for (const Request& request : group.requests) level_[request.node] = before + 1;
+      for (const auto& root : group.kernel.roots) level_[root.node] = before + 1;
       if (group.kernel.chunks.length != 0 || !group.kernel.checks.empty()) continue;
       std::vector<std::pair<const SizeNode*, std::int64_t>> sizes{{nullptr, group.kernel.parallel}};
       for (const auto& size : group.kernel.sizes) sizes.push_back({size.node(), size.hint()});
       const int axes = known_axes.try_emplace(std::move(sizes), static_cast<int>(known_axes.size())).first->second;
       each_read(group, [&](int read) {
-        const auto [reader, fresh] = readers.try_emplace({level_[node], axes, read}, static_cast<std::size_t>(step));
+        const auto [reader, fresh] = readers.try_emplace({before + 1, axes, read}, static_cast<std::size_t>(step));
         if (!fresh) head[find(static_cast<std::size_t>(step))] = find(reader->second);
       });
     }
     std::map<std::size_t, std::size_t> place;
     std::vector<std::vector<std::size_t>> all;
-    for (const auto& [node, step] : steps) {
+    for (const int step : steps) {
       if (step < 0) continue;
       const auto [found, fresh] = place.try_emplace(find(static_cast<std::size_t>(step)), all.size());
       if (fresh) all.emplace_back();

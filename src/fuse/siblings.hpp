@@ -3,18 +3,13 @@
 #include <vector>
 
 #include "fuse/group.hpp"
+#include "fuse/step_order.hpp"
 
 namespace sinter::fuse {
 
-/// A step that is no group: a library call.
-struct FixedStep {
-  std::vector<int> reads;
-  int writes = -1;
-};
-
 /// Joins groups that read the same, run over the same axes and have equally many steps before them, so that none can wait for
 /// another: a hundred outputs of one input, a layer of many values. Merging (merge.hpp) would find them two by two and build the
-/// growing kernel once for each. Each group writes one node.
+/// growing kernel once for each.
 void join_siblings(GroupBuilder& builder, const std::vector<FixedStep>& calls, std::vector<Group>& groups);
 
 }  // namespace sinter::fuse
