@@ -277,6 +277,8 @@ TEST_CASE("a profile has each step that ran while it was there, by its own times
       CHECK(steps[k].runs % 3 == 0);
       CHECK(steps[k].seconds > 0);
       CHECK(steps[k].bytes > 0);
+      CHECK(steps[k].fastest > 0);
+      CHECK(static_cast<double>(steps[k].runs) * steps[k].fastest <= steps[k].seconds * (1 + 1e-9));
       if (k > 0) CHECK(steps[k].seconds <= steps[k - 1].seconds);
       told += steps[k].seconds;
     }

@@ -13,6 +13,7 @@ struct ProfiledStep {
   bool library = false;
   std::uint64_t runs = 0;
   double seconds = 0;           // of all runs
+  double fastest = 0;           // of one run, in seconds: what it takes where nothing else runs
   double bytes = 0;             // of all runs: what explain() says it moves, operands and result of a library call; 0 where the plan was made at other sizes
 };
 

@@ -51,6 +51,7 @@ void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const f
   ProfiledStep& step = steps[name];
   step.name = name;
   step.library = call != nullptr;
+  step.fastest = step.runs == 0 ? took : std::min(step.fastest, took);
   ++step.runs;
   step.seconds += took;
   if (call) step.bytes += bytes_of(*call);
@@ -79,10 +80,10 @@ double Profile::seconds() const { return seconds_since(times_->made); }
 
 std::string to_string(const Profile& profile, int most) {
   const double whole = profile.seconds();
-  const auto line = [&](double seconds, std::string_view runs, std::string_view rate, std::string_view what) {
-    return fmt::format("{:6.1f} % {:10.3f} ms {:>7} {:>10}  {}\n", 100 * seconds / whole, 1e3 * seconds, runs, rate, what);
+  const auto line = [&](double seconds, std::string_view runs, std::string_view fastest, std::string_view rate, std::string_view what) {
+    return fmt::format("{:6.1f} % {:10.3f} ms {:>7} {:>10} {:>10}  {}\n", 100 * seconds / whole, 1e3 * seconds, runs, fastest, rate, what);
   };
-  std::string text = fmt::format("{:>8} {:>13} {:>7} {:>10}  {}\n", "share", "time", "runs", "GB/s", "step");
+  std::string text = fmt::format("{:>8} {:>13} {:>7} {:>10} {:>10}  {}\n", "share", "time", "runs", "fastest us", "GB/s", "step");
   double told = 0, rest = 0;
   std::uint64_t runs = 0;
   int lines = 0, more = 0;
@@ -93,10 +94,10 @@ std::string to_string(const Profile& profile, int most) {
       continue;
     }
     told += step.seconds;
-    text += line(step.seconds, fmt::format("{}", step.runs), step.bytes > 0 ? fmt::format("{:.1f}", step.bytes / step.seconds / 1e9) : "-", step.name);
+    text += line(step.seconds, fmt::format("{}", step.runs), fmt::format("{:.1f}", 1e6 * step.fastest), step.bytes > 0 ? fmt::format("{:.1f}", step.bytes / step.seconds / 1e9) : "-", step.name);
   }
-  if (more > 0) text += line(rest, fmt::format("{}", runs), "", fmt::format("({} further steps)", more));
-  return text + line(std::max(whole - told - rest, 0.0), "", "", "(beside the steps)");
+  if (more > 0) text += line(rest, fmt::format("{}", runs), "", "", fmt::format("({} further steps)", more));
+  return text + line(std::max(whole - told - rest, 0.0), "", "", "", "(beside the steps)");
 }
 
 }  // namespace sinter

@@ -163,19 +163,16 @@ auto ndtr_32(const X& x) {
   return select(x > 0.0, 1.0 - below, below);
 }
 
-/// e / (1 + e) or 1 / (1 + e) with e = e^-|x|, which is the larger error: what rounding loses of the sum and of the quotient is put back.
+/// 1 / (1 + e^-x), numerator and denominator times 2^-32: what e^-x is where the quotient is subnormal is no more than 2^118 then. The denominator is
+/// rounded once: 1 and 2^n are added exactly while they are less than 24 bits apart, and what their sum loses beyond goes in with the rest.
 template <class X>
 auto sigmoid_32(const X& x) {
-  const auto negative = x < 0.0;
-  const auto least = select(negative, x.like(-104.0), x.like(-60.0));  // what is added to 1 need not be subnormal
-  const auto below = -abs(x), a = select(below < least, least, below);
-  const auto r = reduce_exp32(a);
-  const auto tiny = a < -87.0;
-  const auto n = r.n + select(tiny, r.n.like(64), r.n.like(0));
-  const auto e = exp_polynomial32(r.r) * from_bits(shift_left(n + 127, 23)) * select(tiny, x.like(0x1p-64), x.like(1.0));
-  const auto sum = fast_sum(x.like(1.0), select(a < -40.0, x.like(0.0), e));  // so small that it adds nothing, and its square is subnormal
-  const auto above = select(negative, e, x.like(1.0)), inverse = 1.0 / sum.hi, q = above * inverse;
-  return fma(fma(-q, sum.lo, remainder(above, q, sum.hi)), inverse, q);
+  constexpr int kDown = 32;
+  const auto a = select(x > 20.0, 20.0, select(x < -104.0, -104.0, x));  // a NaN passes; above 20 it is 1
+  const auto e = reduce_exp32(-a);
+  const auto one = x.like(0x1p-32), scale = from_bits(shift_left(e.n + (127 - kDown), 23));
+  const auto sum = one + scale, lost = one - (sum - scale);
+  return one / (fma(fma(e.r * e.r, polynomial(e.r, kExp32), e.r), scale, lost) + sum);
 }
 
 // ---- logarithms
