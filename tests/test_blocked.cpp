@@ -139,6 +139,23 @@ TEST_CASE("windows of one element, long sums in several goes, and many places") 
   check({1, 16, 16, {70, 90}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, true}, FilterLayout::depthwise);
 }
 
+TEST_CASE("filters of one channel leave out what is outside: short lines, windows longer than a line, and an infinite weight there") {
+  for (const std::int64_t width : {1, 2, 3, 7, 8, 9, 14, 17})
+    for (const std::int64_t stride : {1, 2}) {
+      check({2, 40, 40, {width, width}, {5, 5}, {stride, stride}, {1, 1}, {2, 2}, {2, 2}, true}, FilterLayout::depthwise);
+      check({1, 17, 17, {3, width}, {3, 5}, {1, stride}, {1, 3}, {1, 6}, {1, 6}, true}, FilterLayout::depthwise);
+    }
+  std::vector<float> w(16 * 9, 1.f);
+  for (std::size_t filter = 0; filter < 16; ++filter) w[filter * 9] = INFINITY;
+  const Tensor y = conv2d_blocked(block_channels(full({1, 16, 7, 7}, 1.f)), block_filters(from_span(w, {16, 1, 3, 3}), FilterLayout::depthwise), Tensor(),
+                                  {.padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {1, 1}}});
+  const auto values = unblock_channels(y, 16).to_vector<float>();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const bool left_out = k % 49 < 7 || k % 7 == 0;
+    CHECK(std::isfinite(values[k]) == left_out);
+  }
+}
+
 TEST_CASE("3x3 taps by tiles are their definition's: odd sizes, few places and many, any padding") {
   for (int i = 0; i < 20; ++i) check(random_tiles(60), FilterLayout::winograd);
   check({1, 2, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);

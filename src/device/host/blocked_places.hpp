@@ -66,7 +66,7 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
   const auto* const x = operands.x;
   const auto* const weight = operands.weight;
   const auto* const bias = operands.bias;
-  const std::vector<Stretch> across = stretches(p, 1);
+  const std::vector<Stretch> across = Kind::kWholeLines ? std::vector<Stretch>{{0, p.places[1], 0, p.taps[1]}} : stretches(p, 1);
   std::vector<Stretch> of_line;  // of a place of the first axis
   for (const Stretch& some : stretches(p, 0)) of_line.insert(of_line.end(), static_cast<std::size_t>(some.places), some);
   const std::int64_t rows = std::clamp<std::int64_t>(kPiece / (p.places[1] * kWide), 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
@@ -86,7 +86,12 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
       const std::int64_t x_row = plane * p.size[0] + line * p.stride[0] - p.before[0] + down.first * p.dilation[0];
       for (const Stretch& some : across) {
         tile.taps[1] = some.end - some.first;
-        tile.x = x + (x_row * p.size[1] + some.place * p.stride[1] - p.before[1] + some.first * p.dilation[1]) * kWide;
+        if constexpr (Kind::kWholeLines) {
+          tile.x = x + x_row * p.size[1] * kWide;
+          tile.column = -p.before[1], tile.columns = p.size[1];
+        } else {
+          tile.x = x + (x_row * p.size[1] + some.place * p.stride[1] - p.before[1] + some.first * p.dilation[1]) * kWide;
+        }
         tile.weight = weight + ((block * p.taps[0] + down.first) * p.taps[1] + some.first) * kWide;
         tile.bias = Kind::with_left_out(p, weight + block * p.taps[0] * p.taps[1] * kWide, bias + block * kWide, operands.outside, down, some, begin);
         tile.places = some.places;

@@ -15,6 +15,8 @@ struct Floats {
   using DepthwiseTile = device::DepthwiseTile;
   /// Products of one instruction, beside those of floats.
   static constexpr std::int64_t kAtOnce = 1;
+  /// Its tiles leave out themselves what is outside of a line.
+  static constexpr bool kWholeLines = true;
 
   static void multiply(const ConvTile& tile) { host_blocks().conv_tile(tile); }
   static void multiply(const DepthwiseTile& tile) { host_blocks().depthwise_tile(tile); }

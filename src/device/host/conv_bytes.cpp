@@ -12,6 +12,7 @@ struct Bytes {
   using ConvTile = ByteConvTile;
   using DepthwiseTile = ByteDepthwiseTile;
   static constexpr std::int64_t kAtOnce = 4;
+  static constexpr bool kWholeLines = false;
 
   static void multiply(const ConvTile& tile) { byte_tiles().conv(tile); }
   static void multiply(const DepthwiseTile& tile) { byte_tiles().depthwise(tile); }

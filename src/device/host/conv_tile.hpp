@@ -34,7 +34,10 @@ template <class Element, class Weight, class Sum> struct DepthwiseTileOf {
 };
 
 using ConvTile = ConvTileOf<float, float, float>;
-using DepthwiseTile = DepthwiseTileOf<float, float, float>;
+/// Taps that would read outside of the line's columns [0, columns) are left out: x is column 0, and the first place's first tap reads column `column`.
+struct DepthwiseTile : DepthwiseTileOf<float, float, float> {
+  std::int64_t column, columns;
+};
 
 using ConvTileFn = void (*)(const ConvTile& tile);
 void conv_tile_baseline(const ConvTile& tile);

@@ -99,16 +99,37 @@ template <int inner> void blocks_of_filters(const ConvTile& t) {
   for (; block < t.blocks; ++block) row_of_places<1, inner>(t, block);
 }
 
-template <int places> void depthwise_sums(const DepthwiseTile& t, const float* x, float* result) {
+template <int places, bool all_within> void depthwise_sums(const DepthwiseTile& t, std::int64_t column, float* result) {
   Word sums[places];
+  const std::int64_t step = t.x_place / 16, tap = t.x_tap[1] / 16;
   SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] = *reinterpret_cast<const Unaligned*>(t.bias);
   for (std::int64_t row = 0; row < t.taps[0]; ++row)
-    for (std::int64_t column = 0; column < t.taps[1]; ++column) {
-      const float* const from = x + row * t.x_tap[0] + column * t.x_tap[1];
-      const Word weights = *reinterpret_cast<const Unaligned*>(t.weight + row * t.weight_row + column * 16);
-      SINTER_UNROLL for (int p = 0; p < places; ++p) sums[p] += weights * *reinterpret_cast<const Unaligned*>(from + p * t.x_place);
+    for (std::int64_t k = 0; k < t.taps[1]; ++k) {
+      const float* const line = t.x + row * t.x_tap[0];
+      const Word weights = *reinterpret_cast<const Unaligned*>(t.weight + row * t.weight_row + k * 16);
+      std::int64_t at = column + k * tap;
+      SINTER_UNROLL for (int p = 0; p < places; ++p, at += step)
+        if (all_within || static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(t.columns)) sums[p] += weights * *reinterpret_cast<const Unaligned*>(line + at * 16);
     }
   SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + p * 16) = sums[p];
+}
+
+using DepthwiseSums = void (*)(const DepthwiseTile& t, std::int64_t column, float* result);
+constexpr int kDepthwisePlaces = kPlaces > 8 ? 8 : kPlaces;  // so many sums that none waits for its last product
+
+/// By how many places, from 1.
+template <bool all_within> DepthwiseSums depthwise_sums_of_places(std::int64_t places) {
+  static constexpr DepthwiseSums all[] = {
+      depthwise_sums<1, all_within>, depthwise_sums<2, all_within>,
+#if defined(__AVX2__)
+      depthwise_sums<3, all_within>, depthwise_sums<4, all_within>, depthwise_sums<5, all_within>, depthwise_sums<6, all_within>,
+#endif
+#if defined(__AVX512F__)
+      depthwise_sums<7, all_within>, depthwise_sums<8, all_within>,
+#endif
+  };
+  static_assert(sizeof all / sizeof *all == kDepthwisePlaces);
+  return all[places - 1];
 }
 
 #undef SINTER_UNROLL
@@ -122,13 +143,14 @@ void SINTER_CONV_TILE(const ConvTile& tile) {
 }
 
 void SINTER_DEPTHWISE_TILE(const DepthwiseTile& tile) {
-  constexpr int kMost = conv_tile::kPlaces > 8 ? 8 : conv_tile::kPlaces;
-  std::int64_t place = 0;
-  const auto at = [&](std::int64_t p) { return tile.x + p * tile.x_place; };
-  for (; place + kMost <= tile.places; place += kMost) conv_tile::depthwise_sums<kMost>(tile, at(place), tile.result + place * 16);
-  if constexpr (kMost > 4)
-    for (; place + 4 <= tile.places; place += 4) conv_tile::depthwise_sums<4>(tile, at(place), tile.result + place * 16);
-  for (; place < tile.places; ++place) conv_tile::depthwise_sums<1>(tile, at(place), tile.result + place * 16);
+  const std::int64_t step_columns = tile.x_place / 16, reach = (tile.taps[1] - 1) * (tile.x_tap[1] / 16);
+  const std::int64_t steps = (tile.places + conv_tile::kDepthwisePlaces - 1) / conv_tile::kDepthwisePlaces;  // of nearly the same length
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t place = tile.places * step / steps, places = tile.places * (step + 1) / steps - place;
+    const std::int64_t column = tile.column + place * step_columns;
+    const bool all_within = column >= 0 && column + (places - 1) * step_columns + reach < tile.columns;
+    (all_within ? conv_tile::depthwise_sums_of_places<true>(places) : conv_tile::depthwise_sums_of_places<false>(places))(tile, column, tile.result + place * 16);
+  }
 }
 
 }  // namespace sinter::device
