@@ -28,14 +28,15 @@ Tensor random_tensor(const Shape& shape) {
 struct Case {
   std::int64_t batch, channels, filters, size[2], taps[2], stride[2], dilation[2], before[2], after[2];
   bool depthwise;
+  std::int64_t groups = 1;  // of whole blocks
   std::int64_t places(int axis) const { return (size[axis] + before[axis] + after[axis] - (taps[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1; }
   ConvOptions options() const {
     return {.stride = std::vector<std::int64_t>{stride[0], stride[1]}, .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
-            .dilation = std::vector<std::int64_t>{dilation[0], dilation[1]}};
+            .dilation = std::vector<std::int64_t>{dilation[0], dilation[1]}, .groups = groups};
   }
   std::string text() const {
-    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{}{}", batch, channels, filters, size[0], size[1],
-                       taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], depthwise ? " depthwise" : "");
+    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{}{} groups {}", batch, channels, filters, size[0], size[1],
+                       taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], depthwise ? " depthwise" : "", groups);
   }
 };
 
@@ -66,7 +67,7 @@ Case random_tiles(std::int64_t most_channels) {
 /// By its definition, in float64.
 std::vector<double> reference(const Case& c, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<double> y;
-  const std::int64_t each = c.depthwise ? 1 : c.channels;
+  const std::int64_t each = c.depthwise ? 1 : c.channels / c.groups;
   for (std::int64_t n = 0; n < c.batch; ++n)
     for (std::int64_t f = 0; f < c.filters; ++f)
       for (std::int64_t i = 0; i < c.places(0); ++i)
@@ -77,7 +78,7 @@ std::vector<double> reference(const Case& c, const std::vector<float>& x, const 
               for (std::int64_t b = 0; b < c.taps[1]; ++b) {
                 const std::int64_t row = i * c.stride[0] + a * c.dilation[0] - c.before[0], column = j * c.stride[1] + b * c.dilation[1] - c.before[1];
                 if (row < 0 || row >= c.size[0] || column < 0 || column >= c.size[1]) continue;
-                const std::int64_t channel = c.depthwise ? f : k;
+                const std::int64_t channel = c.depthwise ? f : f / (c.filters / c.groups) * each + k;
                 sum += static_cast<double>(x[static_cast<std::size_t>(((n * c.channels + channel) * c.size[0] + row) * c.size[1] + column)]) *
                        static_cast<double>(w[static_cast<std::size_t>(((f * each + k) * c.taps[0] + a) * c.taps[1] + b)]);
               }
@@ -100,8 +101,10 @@ void check_near(const Tensor& got, const std::vector<double>& want, std::int64_t
   CHECK(worst <= 1e-6 * std::sqrt(static_cast<double>(terms)) + 1e-7 * static_cast<double>(terms));
 }
 
+bool all_close_to(const Tensor& a, const Tensor& b) { return max(absolute(a - b)).item<float>() < 2e-5f; }
+
 void check(const Case& c, FilterLayout layout) {
-  const std::int64_t each = c.depthwise ? 1 : c.channels;
+  const std::int64_t each = c.depthwise ? 1 : c.channels / c.groups;
   const Tensor x = random_tensor({c.batch, c.channels, c.size[0], c.size[1]}), w = random_tensor({c.filters, each, c.taps[0], c.taps[1]});
   const Tensor bias = pick(0, 2) == 0 ? Tensor() : random_tensor({c.filters});
   const Tensor y = conv2d_blocked(layout == FilterLayout::planes ? x : pad(block_channels(x), {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, c.channels == 1 ? kChannelBlock - 1 : 0}}),
@@ -156,6 +159,80 @@ TEST_CASE("filters of one channel leave out what is outside: short lines, window
   }
 }
 
+TEST_CASE("groups of whole blocks are their definition's, as they lie and with padding") {
+  for (int i = 0; i < 12; ++i) {
+    Case c = random_case(false, 1);
+    c.groups = pick(2, 4);
+    c.channels = c.groups * kChannelBlock * pick(1, 2), c.filters = c.groups * kChannelBlock * pick(1, 3);
+    check(c, FilterLayout::blocked);
+  }
+  check({2, 64, 128, {13, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, false, 4}, FilterLayout::blocked);
+}
+
+TEST_CASE("places along one axis: one row of any length is shared out") {
+  for (int i = 0; i < 12; ++i) {
+    Case c = random_case(i % 4 == 2, i % 4 == 3 ? 4 : 50);
+    c.size[0] = c.taps[0] = c.stride[0] = c.dilation[0] = 1, c.before[0] = c.after[0] = 0;
+    c.size[1] = pick((c.taps[1] - 1) * c.dilation[1] + 1, 2000);
+    if (i % 4 == 1) c.groups = 2, c.channels = 32, c.filters = 96;
+    check(c, i % 4 == 2 ? FilterLayout::depthwise : i % 4 == 3 ? FilterLayout::planes : FilterLayout::blocked);
+  }
+}
+
+TEST_CASE("transposed convolutions are their definition's, in blocks and as they are") {
+  for (int i = 0; i < 24; ++i) {
+    const bool line = i % 3 == 0;
+    const std::int64_t batch = pick(1, 2), channels = pick(2, 40), filters = i % 2 ? 16 * pick(1, 2) : pick(1, 20);
+    std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], after[2], more[2], places[2];
+    for (int k = 0; k < 2; ++k) {
+      const bool one = line && k == 0;
+      size[k] = one ? 1 : pick(1, 9), taps[k] = one ? 1 : pick(1, 5), stride[k] = one ? 1 : pick(1, 3), dilation[k] = one ? 1 : pick(1, 2);
+      more[k] = pick(0, std::max(stride[k], dilation[k]) - 1);
+      const std::int64_t all = (size[k] - 1) * stride[k] + (taps[k] - 1) * dilation[k] + 1 + more[k];
+      before[k] = pick(0, std::min<std::int64_t>(4, all - 1)), after[k] = pick(0, std::min<std::int64_t>(4, all - 1 - before[k]));
+      places[k] = all - before[k] - after[k];
+    }
+    const Tensor x = random_tensor({batch, channels, size[0], size[1]}), w = random_tensor({channels, filters, taps[0], taps[1]}), bias = random_tensor({filters});
+    const ConvTransposeOptions how{.stride = {stride[0], stride[1]},
+                                   .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
+                                   .output_padding = {more[0], more[1]},
+                                   .dilation = {dilation[0], dilation[1]}};
+    const auto xs = x.to_vector<float>(), ws = w.to_vector<float>(), bs = bias.to_vector<float>();
+    std::vector<double> want;
+    for (std::int64_t n = 0; n < batch; ++n)
+      for (std::int64_t f = 0; f < filters; ++f) {
+        std::vector<double> plane(static_cast<std::size_t>(places[0] * places[1]), bs[static_cast<std::size_t>(f)]);
+        for (std::int64_t c = 0; c < channels; ++c)
+          for (std::int64_t r = 0; r < size[0]; ++r)
+            for (std::int64_t q = 0; q < size[1]; ++q)
+              for (std::int64_t a = 0; a < taps[0]; ++a)
+                for (std::int64_t b = 0; b < taps[1]; ++b) {
+                  const std::int64_t row = r * stride[0] + a * dilation[0] - before[0], column = q * stride[1] + b * dilation[1] - before[1];
+                  if (row < 0 || row >= places[0] || column < 0 || column >= places[1]) continue;
+                  plane[static_cast<std::size_t>(row * places[1] + column)] += static_cast<double>(xs[static_cast<std::size_t>(((n * channels + c) * size[0] + r) * size[1] + q)]) *
+                                                                               static_cast<double>(ws[static_cast<std::size_t>(((c * filters + f) * taps[0] + a) * taps[1] + b)]);
+                }
+        want.insert(want.end(), plane.begin(), plane.end());
+      }
+    const auto near = [&](const Tensor& got) {
+      INFO(fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{} more {},{}", batch, channels, filters, size[0], size[1], taps[0],
+                       taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], more[0], more[1]));
+      REQUIRE(got.shape() == Shape{batch, filters, places[0], places[1]});
+      const auto values = got.to_vector<float>();
+      double worst = 0;
+      for (std::size_t k = 0; k < want.size(); ++k) worst = std::max(worst, std::isfinite(values[k]) ? std::fabs(static_cast<double>(values[k]) - want[k]) : 1e300);
+      const double terms = static_cast<double>(channels * taps[0] * taps[1] + 1);
+      CHECK(worst <= 1e-6 * std::sqrt(terms) + 1e-7 * terms);
+    };
+    near(conv_transpose2d(x, w, bias, how));
+    const Tensor all = tile(bias, {stride[0] * stride[1]});
+    const Tensor y = conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), up_to_blocks(all), filters, {taps[0], taps[1]}, how);
+    near(filters % kChannelBlock == 0 ? unblock_channels(y, filters) : y);
+    const Tensor more_of_it = relu(conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), {}, filters, {taps[0], taps[1]}, how));
+    CHECK(all_close_to(more_of_it, relu(y - (filters % kChannelBlock == 0 ? block_channels(reshape(bias, {1, filters, 1, 1})) : reshape(bias, {1, filters, 1, 1})))));
+  }
+}
+
 TEST_CASE("3x3 taps by tiles are their definition's: odd sizes, few places and many, any padding") {
   for (int i = 0; i < 20; ++i) check(random_tiles(60), FilterLayout::winograd);
   check({1, 2, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
@@ -203,6 +280,19 @@ TEST_CASE("any number of threads gives the same bits") {
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);
   }
+  for (const std::int64_t rows : {1, 30}) {  // of groups, and one long row
+    const Tensor x = random_tensor({2, 64, rows, rows == 1 ? 3000 : 29}), w = random_tensor({96, 32, rows == 1 ? 1 : 3, 3});
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 7}) {
+      Options now = before;
+      now.threads = threads;
+      configure(now);
+      results.push_back(conv2d_blocked(block_channels(x), block_filters(w, FilterLayout::blocked), {}, {.padding = {rows == 1 ? 0 : 1, 1}, .groups = 2}).to_vector<float>());
+    }
+    configure(before);
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
 }
 
 TEST_CASE("empty tensors, and what does not fit") {
@@ -219,6 +309,19 @@ TEST_CASE("empty tensors, and what does not fit") {
   CHECK_THROWS_AS(block_filters(zeros({32, 16, 1, 3}, DType::float32), FilterLayout::winograd), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), zeros({31}, DType::float32)), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.dilation = 3}), ShapeError);
+  // Groups are of whole blocks; a transposed convolution's filters are those of its phases.
+  const Tensor two = zeros({1, 2, 5, 5, 16}, DType::float32);
+  CHECK(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}, {.groups = 2}).shape() == Shape{1, 2, 3, 3, 16});
+  CHECK_THROWS_AS(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}, {.groups = 3}), ShapeError);
+  CHECK_THROWS_AS(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}), ShapeError);
+  CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.groups = 0}), ShapeError);
+  const Tensor phases = block_transposed_filters(zeros({16, 16, 3, 3}, DType::float32), 2);
+  CHECK(conv_transpose2d_blocked(x, phases, {}, 16, 3, {.stride = 2}).shape() == Shape{1, 1, 11, 11, 16});
+  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 3), ShapeError);
+  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 17, 3, {.stride = 2}), ShapeError);
+  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 5, {.stride = 2}), ShapeError);
+  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 3, {.stride = 2, .output_padding = 2}), ValueError);
+  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 3, {.stride = 2, .padding = 6}), ShapeError);
   CHECK_THROWS_AS(unblock_channels(x, 17), ShapeError);
   CHECK_THROWS_AS(block_channels(x), ShapeError);
   CHECK_THROWS_AS(block_filters(w, FilterLayout::depthwise), ShapeError);

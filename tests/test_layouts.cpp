@@ -36,9 +36,10 @@ struct File {
 class Network {
  public:
   explicit Network(unsigned seed) : rng_(seed) {
-    const std::int64_t channels = pick({1, 3, 16, 20}), rows = any(5, 12), columns = any(5, 12);
-    inputs.push_back(random({2, channels, rows, columns}));
-    builder.input("x", {-1, channels, rows, columns});
+    line_ = any(0, 2) == 0;
+    const std::int64_t channels = pick({1, 3, 16, 20}), rows = line_ ? 1 : any(5, 12), columns = any(5, 12);
+    inputs.push_back(random(with_places({2, channels}, {rows, columns})));
+    builder.input("x", with_places({-1, channels}, {rows, columns}));
     values_.push_back({"x", channels, rows, columns});
     for (std::int64_t step = any(4, 12); step > 0; --step) grow();
     for (const std::size_t k : {values_.size() - 1, values_.size() / 2})
@@ -55,6 +56,13 @@ class Network {
     std::int64_t channels, rows, columns;
     bool same(const Value& other) const { return channels == other.channels && rows == other.rows && columns == other.columns; }
   };
+
+  /// Of rows and columns, or of columns alone.
+  Numbers with_places(Numbers list, const Numbers& two) const {
+    list.insert(list.end(), two.begin() + (line_ ? 1 : 0), two.end());
+    return list;
+  }
+  Numbers all(std::int64_t number) const { return Numbers(line_ ? 1 : 2, number); }
 
   std::int64_t any(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng_); }
   std::int64_t pick(const Numbers& list) { return list[static_cast<std::size_t>(any(0, static_cast<std::int64_t>(list.size()) - 1))]; }
@@ -81,22 +89,47 @@ class Network {
   }
   Value conv(const Value& x, std::int64_t filters, std::int64_t groups, std::int64_t taps, std::int64_t stride, std::int64_t dilation) {
     const std::int64_t each = x.channels / groups, reach = (taps - 1) * dilation, before = any(0, reach), after = reach - before + any(0, 1);
-    std::vector<std::string> in{x.name, constant({filters, each, taps, taps}, 1.5f / std::sqrt(static_cast<float>(each * taps * taps)))};
+    std::vector<std::string> in{x.name, constant(with_places({filters, each}, {taps, taps}), 1.5f / std::sqrt(static_cast<float>(each * taps * taps)))};
     if (any(0, 2) > 0) in.push_back(constant({filters}, 0.5f));
-    const Value like{"", filters, (x.rows + before + after - reach - 1) / stride + 1, (x.columns + before + after - reach - 1) / stride + 1};
+    const auto places = [&](std::int64_t size) { return (size + before + after - reach - 1) / stride + 1; };
+    const Value like{"", filters, line_ ? 1 : places(x.rows), places(x.columns)};
     text += std::to_string(x.channels) + "->" + std::to_string(filters) + (groups > 1 ? "/" + std::to_string(groups) : "") + " ";
-    return add("Conv", in, like, {{"pads", Numbers{before, before, after, after}}, {"strides", Numbers{stride, stride}}, {"dilations", Numbers{dilation, dilation}}, {"group", groups}});
+    Numbers pads = all(before);
+    pads.insert(pads.end(), pads.size(), after);
+    return add("Conv", in, like, {{"pads", pads}, {"strides", all(stride)}, {"dilations", all(dilation)}, {"group", groups}});
+  }
+  /// At most 40 places along an axis.
+  void conv_transpose(const Value& x, std::int64_t filters) {
+    const std::int64_t taps = any(1, 4), stride = any(1, 2), dilation = any(1, 2), reach = (taps - 1) * dilation + 1, more = any(0, std::max(stride, dilation) - 1);
+    const std::int64_t least = (std::min(x.columns, line_ ? x.columns : x.rows) - 1) * stride + reach + more, before = any(0, std::min<std::int64_t>(2, least - 1)),
+                       after = any(0, std::min<std::int64_t>(2, least - 1 - before));
+    if (std::max(x.rows, x.columns) > 18) return;
+    std::vector<std::string> in{x.name, constant(with_places({x.channels, filters}, {taps, taps}), 1.5f / std::sqrt(static_cast<float>(x.channels * taps * taps)))};
+    if (any(0, 2) > 0) in.push_back(constant({filters}, 0.5f));
+    const auto places = [&](std::int64_t size) { return (size - 1) * stride + reach + more - before - after; };
+    Numbers pads = all(before);
+    pads.insert(pads.end(), pads.size(), after);
+    text += std::to_string(x.channels) + "->" + std::to_string(filters) + " ";
+    add("ConvTranspose", in, {"", filters, line_ ? 1 : places(x.rows), places(x.columns)},
+        {{"pads", pads}, {"strides", all(stride)}, {"dilations", all(dilation)}, {"output_padding", all(more)}});
   }
 
   void grow() {
     const Value x = values_[static_cast<std::size_t>(any(std::max<std::int64_t>(0, static_cast<std::int64_t>(values_.size()) - 3), static_cast<std::int64_t>(values_.size()) - 1))];
-    switch (any(0, 12)) {
+    switch (any(0, 14)) {
       case 0:
       case 1:
       case 2:
       case 3: conv(x, pick({1, 8, 16, 24, 32, 40}), 1, pick({1, 1, 3, 5}), pick({1, 1, 2}), pick({1, 1, 2})); return;
       case 4: conv(x, x.channels, x.channels, pick({3, 5}), pick({1, 2}), 1); return;
       case 5: conv(x, 2 * x.channels, x.channels % 2 == 0 ? 2 : 1, 3, 1, 1); return;
+      case 13: {  // groups that fill blocks, alone or side by side, and some that do not
+        const std::int64_t groups = pick({2, 4, 8});
+        const Value wide = conv(x, groups * pick({4, 8, 12, 16, 24}), 1, 1, 1, 1);
+        conv(wide, groups * pick({4, 8, 16, 32}), groups, pick({1, 3}), pick({1, 2}), 1);
+        return;
+      }
+      case 14: conv_transpose(x, pick({3, 8, 16, 20, 32})); return;
       case 6: {
         static const char* const kOps[] = {"Relu", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh", "Elu", "Softplus"};
         add(kOps[any(0, 6)], {x.name}, x);
@@ -110,24 +143,25 @@ class Network {
             return;
           }
         switch (any(0, 3)) {
-          case 0: add("Mul", {x.name, constant({x.channels, 1, 1}, 1)}, x); return;
-          case 1: add("Add", {constant({1, x.channels, 1, 1}, 1), x.name}, x); return;
-          case 2: add("Add", {x.name, constant({1, 1, x.rows, x.columns}, 1)}, x); return;
+          case 0: add("Mul", {x.name, constant(with_places({x.channels}, {1, 1}), 1)}, x); return;
+          case 1: add("Add", {constant(with_places({1, x.channels}, {1, 1}), 1), x.name}, x); return;
+          case 2: add("Add", {x.name, constant(with_places({1, 1}, {x.rows, x.columns}), 1)}, x); return;
           default: add("Mul", {constant({}, 2), x.name}, x);
         }
         return;
       case 9: {  // squeeze and excite
         const Value pooled = any(0, 1) ? add("GlobalAveragePool", {x.name}, {"", x.channels, 1, 1})
-                                       : add("ReduceMean", {x.name}, {"", x.channels, 1, 1}, {{"axes", Numbers{any(0, 1) ? 2 : -2, 3}}, {"keepdims", 1}});
+                                       : add("ReduceMean", {x.name}, {"", x.channels, 1, 1}, {{"axes", line_ ? Numbers{any(0, 1) ? 2 : -1} : Numbers{any(0, 1) ? 2 : -2, 3}}, {"keepdims", 1}});
         const Value gate = conv(pooled, x.channels, 1, 1, 1, 1);
         if (gate.rows == 1 && gate.columns == 1) add("Mul", {x.name, gate.name}, x);
         return;
       }
       case 10: {
-        const std::int64_t size = std::min<std::int64_t>({2, x.rows, x.columns}), pad = any(0, size - 1);
-        const Value like{"", x.channels, (x.rows + 2 * pad - size) / 2 + 1, (x.columns + 2 * pad - size) / 2 + 1};
-        if (any(0, 1)) add("MaxPool", {x.name}, like, {{"kernel_shape", Numbers{size, size}}, {"strides", Numbers{2, 2}}, {"pads", Numbers(4, pad)}});
-        else add("AveragePool", {x.name}, like, {{"kernel_shape", Numbers{size, size}}, {"strides", Numbers{2, 2}}, {"pads", Numbers(4, pad)}, {"count_include_pad", any(0, 1)}});
+        const std::int64_t size = std::min<std::int64_t>({2, line_ ? x.columns : x.rows, x.columns}), pad = any(0, size - 1);
+        const Value like{"", x.channels, line_ ? 1 : (x.rows + 2 * pad - size) / 2 + 1, (x.columns + 2 * pad - size) / 2 + 1};
+        const Numbers pads(line_ ? 2 : 4, pad);
+        if (any(0, 1)) add("MaxPool", {x.name}, like, {{"kernel_shape", all(size)}, {"strides", all(2)}, {"pads", pads}});
+        else add("AveragePool", {x.name}, like, {{"kernel_shape", all(size)}, {"strides", all(2)}, {"pads", pads}, {"count_include_pad", any(0, 1)}});
         return;
       }
       case 11:
@@ -138,16 +172,17 @@ class Network {
           }
         return;
       default: {  // there and back, which knows the model's own order only
-        const Value turned = add("Transpose", {x.name}, {"", x.rows, x.columns, x.channels}, {{"perm", Numbers{0, 2, 3, 1}}});
+        const Value turned = add("Transpose", {x.name}, {"", x.rows, x.columns, x.channels}, {{"perm", line_ ? Numbers{0, 2, 1} : Numbers{0, 2, 3, 1}}});
         values_.pop_back();
-        const Value softened = add("Softmax", {turned.name}, turned, {{"axis", 3}});
+        const Value softened = add("Softmax", {turned.name}, turned, {{"axis", -1}});
         values_.pop_back();
-        add("Transpose", {softened.name}, x, {{"perm", Numbers{0, 3, 1, 2}}});
+        add("Transpose", {softened.name}, x, {{"perm", line_ ? Numbers{0, 2, 1} : Numbers{0, 3, 1, 2}}});
       }
     }
   }
 
   std::mt19937 rng_;
+  bool line_ = false;  // places along one axis
   std::vector<Value> values_;
   std::set<std::string> outputs_;
   int count_ = 0;
@@ -263,6 +298,41 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
       const double want = static_cast<double>(i) / static_cast<double>(rows) + static_cast<double>(2 * rows);
       REQUIRE(std::fabs(static_cast<double>(got[i]) - want) <= 1e-6 * want);
     }
+  }
+}
+
+TEST_CASE("convolutions along one axis, in groups that fill blocks, and transposed ones run in blocks; others do not") {
+  if (!convolves_in_blocks()) return;
+  std::mt19937 rng(13);
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<float> list(static_cast<std::size_t>(count));
+    for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
+    return list;
+  };
+  struct Conv {
+    const char* op;
+    Numbers weight;
+    std::int64_t channels, groups, axes;
+    bool blocks;
+  };
+  for (const Conv& c : {Conv{"Conv", {40, 20, 5}, 20, 1, 1, true}, Conv{"Conv", {32, 1, 5}, 32, 32, 1, true}, Conv{"Conv", {64, 1, 9}, 1, 1, 1, true}, Conv{"Conv", {64, 8, 3, 3}, 64, 8, 2, true},
+                        Conv{"Conv", {128, 4, 3, 3}, 128, 32, 2, true}, Conv{"Conv", {64, 2, 3, 3}, 64, 32, 2, false}, Conv{"Conv", {96, 24, 3, 3}, 96, 4, 2, true},
+                        Conv{"Conv", {24, 8, 3, 3}, 24, 3, 2, false}, Conv{"ConvTranspose", {24, 32, 4, 4}, 24, 1, 2, true}, Conv{"ConvTranspose", {24, 3, 4, 4}, 24, 1, 2, true},
+                        Conv{"ConvTranspose", {24, 16, 4}, 24, 1, 1, true}, Conv{"ConvTranspose", {24, 16, 4, 4}, 48, 2, 2, false}, Conv{"Conv", {16, 16, 3, 3, 3}, 16, 1, 3, false}}) {
+    const bool transposed = c.op != std::string("Conv");
+    Numbers weight = c.weight, shape{2, c.channels}, input{-1, c.channels};
+    if (transposed && c.groups > 1) weight[0] = c.channels;
+    shape.insert(shape.end(), static_cast<std::size_t>(c.axes), 9), input.insert(input.end(), static_cast<std::size_t>(c.axes), 9);
+    OnnxBuilder m;
+    m.input("x", input).output("y").constant("w", weight, numbers(element_count(Shape(weight.begin(), weight.end()))));
+    m.node(c.op, {"x", "w"}, {"c"}, {{"group", c.groups}, {"strides", Numbers(static_cast<std::size_t>(c.axes), transposed ? 2 : 1)}}).node("Relu", {"c"}, {"y"});
+    File file("kinds.onnx");
+    m.save(file.path);
+    const Model model = Model::load(file.path.string());
+    const std::vector<Tensor> x{from_span(numbers(element_count(Shape(shape.begin(), shape.end()))), Shape(shape.begin(), shape.end()))};
+    INFO(c.op, " ", to_string(Shape(weight.begin(), weight.end())), " groups ", c.groups);
+    CHECK((explain(model(x)[0]).find("conv_blocked") != std::string::npos) == c.blocks);
+    check_near(model(x), Model::load(file.path.string(), {.rewrite = false})(x));
   }
 }
 

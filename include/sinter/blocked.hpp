@@ -29,10 +29,18 @@ Tensor block_filters(const Arg& filters, FilterLayout layout);
 bool convolves_in_blocks();
 
 /// conv2d of float32 in blocks: (batch, filters / 16, rows, columns, 16). `filters` come from block_filters; `bias` is (filters,) with the filters that
-/// fill the last block, or empty. Filters read all channels, or their own (depthwise); `how.groups` is not read;
-/// winograd's have stride and dilation 1. One library call, of the CPU;
+/// fill the last block, or empty. Filters read all channels, or their own (depthwise), or, of `blocked` ones, those of their group: `how.groups` divides
+/// the blocks of channels and of filters; of other filters it is not read. Winograd's have stride and dilation 1. One library call, of the CPU;
 /// for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
 Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& how = {});
+
+/// Filters (channels, filters, rows, columns) of a transposed convolution, as `blocked` filters of a convolution whose filters are the phases of the
+/// result, stride[0] * stride[1] times as many, those of the first phase first. A view; compute it once.
+Tensor block_transposed_filters(const Arg& weight, const PerAxis& stride, const PerAxis& dilation = 1);
+/// conv_transpose2d of float32 in blocks. `filters` come from block_transposed_filters with the stride and dilation of `how`, from (channels, count, rows, columns)
+/// whose last two are `kernel_size`; `bias` is that of the phases' filters with those that fill the last block, or empty; how.groups is not read. The result is in
+/// blocks where `count` is whole blocks, else (batch, count, rows, columns). Throws as conv2d_blocked and conv_transpose2d do.
+Tensor conv_transpose2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size, const ConvTransposeOptions& how = {});
 
 // --- bytes -------------------------------------------------------------------------------------------------------------
 

@@ -226,7 +226,7 @@ class Checker {
       return reads && shapes[2] == Shape{all + 1} && (operands == 3 || shapes[3] == Shape{2, all});
     }
     if (op == trace::Op::conv_blocked) {
-      if (how.axes() != 2 || how.groups != 1 || !trace::filters_read(x, filters)) return false;
+      if (how.axes() != 2 || !trace::filters_read(x, filters, how.groups)) return false;
       if (std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
       const bool transformed = x.size() == 5 && filters.size() == 5;
       const std::int64_t blocks = filters[transformed ? 1 : 0];

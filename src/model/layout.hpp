@@ -2,6 +2,7 @@
 // fastest. A value stays in blocks from one node to the next as long as the nodes take it so.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ struct Laid {
   Tensor tensor;               // empty: left out, or a sequence
   std::int64_t channels = -1;  // of a tensor in blocks; -1: it lies as the model says
   std::shared_ptr<const std::vector<Tensor>> sequence = {};  // of a value that is a list of tensors
+  std::size_t axes = 2;        // of places, of a tensor in blocks: where it is one, the rows are 1
 
   bool in_blocks() const { return channels >= 0; }
   /// As the model says.
@@ -32,6 +34,7 @@ struct Laid {
 struct BlockedWindows {
   std::int64_t channels;
   bool depthwise, planes;
+  std::int64_t groups, joined;  // groups whose channels and filters are whole blocks, each of so many of the model's, side by side
   Windows how;
 };
 /// Nothing, and why: blocks are not for this one.
@@ -49,7 +52,8 @@ class Layouts {
     Tensor weight, bias;
   };
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<std::string, FilterLayout>, Filters> filters_;  // laid out, by the convolution's result
+  mutable std::map<std::pair<std::string, FilterLayout>, Filters> filters_;  // by the convolution's result
+  Filters laid_out(const std::string& result, FilterLayout layout, const std::function<Filters()>& make) const;
 
   // Of int8, with the sums of each filter's, and their zero points where there are any; int32, with the filters that fill the last block.
   struct ByteFilters {
@@ -59,6 +63,7 @@ class Layouts {
 
   std::optional<Laid> convolve_bytes(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
   std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
+  std::optional<Laid> convolve_transposed(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
 };
 
 }  // namespace sinter::model

@@ -50,6 +50,7 @@ std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node
   if (node.op == kQuantizedConv && weight.size() > kMostProducts * filters) return left("its sums would not fit into 32 bits");
   const std::optional<BlockedWindows> reads = blocked_windows(call, x, weight.shape(), why);
   if (!reads) return {};
+  if (reads->groups > 1 || reads->joined > 1) return left("it has groups of several channels");
 
   const ByteFilterLayout layout = reads->depthwise ? ByteFilterLayout::depthwise : reads->planes ? ByteFilterLayout::few : ByteFilterLayout::blocked;
   const ByteFilters laid_out = [&] {

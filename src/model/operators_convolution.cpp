@@ -39,23 +39,7 @@ Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   return w;
 }
 
-namespace {
-
-Numbers places_of(const Call& c, const Tensor& x) {
-  if (x.ndim() < 3) c.refuse(fmt::format("a tensor of shape {}, which has no places", to_string(x.shape())));
-  return {x.shape().begin() + 2, x.shape().end()};
-}
-
-Results conv_of(const Call& c) {
-  const Tensor &x = c.tensor(0), &weight = c.tensor(1);
-  const Numbers kernel(weight.shape().begin() + std::min<std::ptrdiff_t>(2, weight.ndim()), weight.shape().end());
-  const Windows w = windows(c, kernel, places_of(c, x));
-  return {conv(c[0], weight, c.tensor_or_none(2), {.stride = w.stride, .padding = w.padding, .dilation = w.dilation, .groups = c.integer("group", 1)})};
-}
-
-Results conv_transpose_of(const Call& c) {
-  const Tensor &x = c.tensor(0), &weight = c.tensor(1);
-  const Numbers kernel(weight.shape().begin() + std::min<std::ptrdiff_t>(2, weight.ndim()), weight.shape().end()), places = places_of(c, x);
+ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   const std::size_t axes = kernel.size();
   const Numbers stride = c.integers("strides", Numbers(axes, 1)), dilation = c.integers("dilations", Numbers(axes, 1));
   Numbers more = c.integers("output_padding", Numbers(axes, 0)), wanted;
@@ -80,8 +64,27 @@ Results conv_transpose_of(const Call& c) {
       padding.push_back(automatic == "SAME_UPPER" ? std::pair(half, rest) : std::pair(rest, half));
     }
   }
-  return {conv_transpose(c[0], weight, c.tensor_or_none(2),
-                         {.stride = stride, .padding = padding, .output_padding = more, .groups = c.integer("group", 1), .dilation = dilation})};
+  return {.stride = stride, .padding = padding, .output_padding = more, .groups = c.integer("group", 1), .dilation = dilation};
+}
+
+namespace {
+
+Numbers places_of(const Call& c, const Tensor& x) {
+  if (x.ndim() < 3) c.refuse(fmt::format("a tensor of shape {}, which has no places", to_string(x.shape())));
+  return {x.shape().begin() + 2, x.shape().end()};
+}
+
+Results conv_of(const Call& c) {
+  const Tensor &x = c.tensor(0), &weight = c.tensor(1);
+  const Numbers kernel(weight.shape().begin() + std::min<std::ptrdiff_t>(2, weight.ndim()), weight.shape().end());
+  const Windows w = windows(c, kernel, places_of(c, x));
+  return {conv(c[0], weight, c.tensor_or_none(2), {.stride = w.stride, .padding = w.padding, .dilation = w.dilation, .groups = c.integer("group", 1)})};
+}
+
+Results conv_transpose_of(const Call& c) {
+  const Tensor &x = c.tensor(0), &weight = c.tensor(1);
+  const Numbers kernel(weight.shape().begin() + std::min<std::ptrdiff_t>(2, weight.ndim()), weight.shape().end());
+  return {conv_transpose(c[0], weight, c.tensor_or_none(2), transposed_windows(c, kernel, places_of(c, x)))};
 }
 
 PoolOptions pool_options(const Call& c, const Numbers& kernel) {

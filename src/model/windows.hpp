@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/call.hpp"
+#include "sinter/nn.hpp"
 
 namespace sinter::model {
 
@@ -15,5 +16,8 @@ struct Windows {
 
 /// `kernel` are the window's sizes, `places` those of the tensor.
 Windows windows(const Call& c, const std::vector<std::int64_t>& kernel, const std::vector<std::int64_t>& places);
+
+/// What a ConvTranspose says, for a weight whose last sizes are `kernel`.
+ConvTransposeOptions transposed_windows(const Call& c, const std::vector<std::int64_t>& kernel, const std::vector<std::int64_t>& places);
 
 }  // namespace sinter::model

@@ -9,6 +9,7 @@
 #include "trace/build.hpp"
 #include "trace/library.hpp"
 #include "trace/per_axis.hpp"
+#include "trace/transposed.hpp"
 
 namespace sinter {
 namespace {
@@ -92,10 +93,13 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   const std::size_t rank = taps.size();
   const std::size_t first_tap = rank == 4 ? 1 : 2;  // after the blocks of filters, and the channels where filters read several
   const bool winograd = rank == 5 && in.size() == 5;
-  if (!filters_read(in, taps))
-    fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps), to_string(in),
+  const std::int64_t groups = rank == 6 ? given.groups : 1;
+  if (!filters_read(in, taps, groups))
+    fail<ShapeError>(site, fmt::format("filters of shape {}{} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps),
+                                       groups == 1 ? "" : fmt::format(" in {} groups", groups), to_string(in),
                                        in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
-  const Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));
+  Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));
+  how.groups = groups;
   if (winograd && (how.stride != Shape{1, 1} || how.dilation != Shape{1, 1} || how.before[0] < 0 || how.before[1] < 0 || how.after[0] < 0 || how.after[1] < 0))
     fail<ValueError>(site, fmt::format("stride {}, dilation {} where filters of shape {}, for minimal filtering, are convolved with stride and dilation 1 and no negative padding", to_string(how.stride),
                                        to_string(how.dilation), to_string(taps)));
@@ -109,6 +113,32 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
     return broadcast_to(reshape(Tensor(start), {1, blocks, 1, 1, kChannelBlock}), shape);
   }
   return Tensor(make_library(site, Op::conv_blocked, {data, weight, start}, how.ints()));
+}
+
+Tensor block_transposed_filters(const Arg& given, const PerAxis& stride, const PerAxis& dilation) {
+  const Scope scope("block_transposed_filters", given.where());
+  const Tensor weight(as_node(scope.site(), given));
+  shape_of_rank(scope.site(), weight, 4, "(channels, filters, rows, columns)");
+  return block_filters(filters_of_phases(weight, 1, per_axis(scope.site(), "stride", stride, 2, 1), per_axis(scope.site(), "dilation", dilation, 2, 1)), FilterLayout::blocked);
+}
+
+Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size, const ConvTransposeOptions& how) {
+  const Scope scope("conv_transpose2d_blocked", given.where());
+  const Site& site = scope.site();
+  const Tensor x(as_node(site, given));
+  const Shape& in = shape_of_rank(site, x, 5, "(batch, blocks, rows, columns, channels of a block)");
+  const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1);
+  ConvTransposeOptions alone = how;
+  alone.groups = 1;
+  const TransposedConvolution as(site, alone, in, {in[1] * in[4], count, taps[0], taps[1]});
+  const std::int64_t all = as.phases() * count;
+  const Shape& laid_out = shape_of_rank(site, filters, 6, "filters of block_transposed_filters");
+  const auto of_phase = [&](std::size_t axis) { return ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis]; };
+  if (count < 1 || laid_out[0] != blocks_of(all) || laid_out[2] != of_phase(0) || laid_out[3] != of_phase(1)) fail<ShapeError>(site, fmt::format("filters of shape {} for {} filters of {}x{} taps in {} phases", to_string(laid_out), count, taps[0], taps[1], as.phases()));
+  const std::vector<std::pair<std::int64_t, std::int64_t>> padding{{as.how.before[0], as.how.after[0]}, {as.how.before[1], as.how.after[1]}};
+  const Tensor windows = conv2d_blocked(as.read(x), filters, bias, {.padding = padding});
+  if (count % kChannelBlock == 0) return as.together_in_blocks(windows);
+  return as.together(unblock_channels(windows, all));
 }
 
 }  // namespace sinter

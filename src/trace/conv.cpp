@@ -1,4 +1,4 @@
-// Convolutions, down to a library call; transposed ones, down to a convolution whose filters are the phases of the result.
+// Convolutions, down to a library call.
 #include <array>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "trace/library.hpp"
 #include "trace/per_axis.hpp"
 #include "trace/promote.hpp"
+#include "trace/transposed.hpp"
 
 namespace sinter {
 namespace {
@@ -95,80 +96,17 @@ Tensor convolution(const char* name, std::size_t axes, const Arg& x, const Tenso
   return finished(site, make_conv(site, both.x, both.weight, how), both, bias);
 }
 
-/// Zeros put in between the elements of an axis, which are then `step` apart.
-Tensor spread_out(const Tensor& x, std::int64_t axis, std::int64_t step) {
-  const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
-  if (step == 1 || size <= 1) return x;
-  Shape longer = x.shape();
-  longer[static_cast<std::size_t>(axis)] = size * step;
-  std::vector<std::pair<std::int64_t, std::int64_t>> widths(x.shape().size() + 1, {0, 0});
-  widths[static_cast<std::size_t>(axis) + 1] = {0, step - 1};
-  const Tensor apart = reshape(pad(expand_dims(x, axis + 1), widths), longer);
-  std::vector<Index> index(static_cast<std::size_t>(axis), Slice{});
-  index.push_back(Slice{0, size * step - (step - 1)});
-  return slice(apart, index);
-}
-
 Tensor transposed(const char* name, std::size_t axes, const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& given) {
   const Scope scope(name, x.where());
   const Site& site = scope.site();
   const Convolved both = convolved(site, x, weight, axes);
-  axes = both.axes;
   const Shape &in = both.x->shape, &taps = both.weight->shape;
   check_groups(site, given.groups, in[1], taps[0], "rows of weight");
   if (taps[0] != in[1])
     fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}", to_string(taps), taps[0], to_string(in), in[1]));
-  const auto stride = per_axis(site, "stride", given.stride, axes, 1), dilation = per_axis(site, "dilation", given.dilation, axes, 1);
-  const auto more = per_axis(site, "output_padding", given.output_padding, axes, 0);
-  const auto widths = per_axis(site, given.padding, axes);
-  const std::int64_t groups = given.groups, filters = taps[1], channels = taps[0] / groups;
-
-  // Place q before cropping is stride * i + tap. Of phase r = q % stride it is the sum over m of x[q / stride - m] * weight[r + stride * m]: a
-  // convolution with the taps of the phase in reverse. All phases are filters of one, with as many taps each.
-  Tensor w(both.weight);
-  Convolution how;
-  how.groups = groups;
-  Shape apart{groups, channels, filters}, whole{in[0], groups * filters}, shuffled = whole;
-  std::vector<std::int64_t> order{0, 2}, back{0, 1}, taps_order;
-  std::vector<std::pair<std::int64_t, std::int64_t>> to_multiple(axes + 2, {0, 0});
-  std::vector<Index> cropped{Slice{}, Slice{}}, read{Slice{}, Slice{}};
-  Shape weight_shape{groups * filters, channels};
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    w = spread_out(w, static_cast<std::int64_t>(axis) + 2, dilation[axis]);
-    const std::int64_t s = stride[axis], reach = (taps[axis + 2] - 1) * dilation[axis] + 1, size = in[axis + 2];
-    const auto [before, after] = widths[axis];
-    const std::int64_t result = (size - 1) * s - before - after + reach + more[axis];
-    if (taps[axis + 2] < 1 || size < 1 || result < 1)
-      fail<ShapeError>(site, fmt::format("axis {} of shape {} would become {}", axis + 2, to_string(in), result));
-    if (more[axis] >= std::max(s, dilation[axis])) fail<ValueError>(site, fmt::format("output_padding of {} with a stride of {} and a dilation of {}; it is smaller", more[axis], s, dilation[axis]));
-    const std::int64_t each = (reach + s - 1) / s;  // taps of a phase
-    to_multiple[axis + 2] = {0, each * s - reach};
-    apart.insert(apart.end(), {each, s});
-    order.push_back(static_cast<std::int64_t>(2 * axis) + 4);
-    taps_order.push_back(static_cast<std::int64_t>(2 * axis) + 3);
-    weight_shape[0] *= s;
-    weight_shape.push_back(each);
-    const std::int64_t first = before / s, last = (before + result + s - 1) / s;  // windows that hold something wanted
-    const std::int64_t pad_before = each - 1 - first, pad_after = last - first - size - pad_before + each - 1;
-    how.stride.push_back(1);
-    how.dilation.push_back(1);
-    how.before.push_back(std::max<std::int64_t>(pad_before, 0));
-    how.after.push_back(std::max<std::int64_t>(pad_after, 0));
-    read.push_back(Slice{std::max<std::int64_t>(-pad_before, 0), size - std::max<std::int64_t>(-pad_after, 0)});
-    whole.push_back(s);
-    shuffled.push_back((last - first) * s);
-    back.insert(back.end(), {static_cast<std::int64_t>(axes + axis) + 2, static_cast<std::int64_t>(axis) + 2});
-    cropped.push_back(Slice{before - first * s, before - first * s + result});
-  }
-  for (std::size_t axis = 0; axis < axes; ++axis) whole.push_back(shuffled[axis + 2] / stride[axis]);
-  // (groups, channels, filters, taps of a phase, phase, ..) -> (groups, filters, phases.., channels, taps..)
-  order.push_back(1);
-  order.insert(order.end(), taps_order.begin(), taps_order.end());
-  Tensor filters_of_phases = reshape(pad(w, to_multiple), apart);
-  filters_of_phases = reshape(permute(flip(filters_of_phases, Axes(taps_order)), order), weight_shape);
-  const Tensor windows(make_conv(site, slice(Tensor(both.x), read).node(), filters_of_phases.node(), how));
-  const Tensor y = slice(reshape(permute(reshape(windows, whole), back), shuffled), cropped);
-  return finished(site, y.node(), both, bias);
+  const TransposedConvolution as(site, given, in, taps);
+  const Tensor windows(make_conv(site, as.read(Tensor(both.x)).node(), filters_of_phases(Tensor(both.weight), given.groups, as.stride, as.dilation).node(), as.how));
+  return finished(site, as.together(windows).node(), both, bias);
 }
 
 }  // namespace

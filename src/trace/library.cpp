@@ -160,11 +160,12 @@ Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std:
   }
 }
 
-bool filters_read(const Shape& x, const Shape& filters) {
+bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
   const bool blocks = x.size() == 5;
-  if ((!blocks && x.size() != 4) || filters.empty() || filters.back() != kChannelBlock) return false;
+  if ((!blocks && x.size() != 4) || filters.empty() || filters.back() != kChannelBlock || groups < 1) return false;
+  if (groups > 1 && (filters.size() != 6 || filters[0] % groups != 0 || x[1] % groups != 0)) return false;
   switch (filters.size()) {
-    case 6: return blocks && filters[1] == x[1] && filters[4] == x[4];  // blocked
+    case 6: return blocks && filters[1] == x[1] / groups && filters[4] == x[4];  // blocked
     case 5: return !blocks ? filters[1] == x[1]                         // planes
                            : filters[0] == 16 && filters[2] == x[1] && filters[3] == kChannelBlock && x[4] == kChannelBlock;  // for minimal filtering
     case 4: return blocks && filters[0] == x[1] && x[4] == kChannelBlock;  // depthwise

@@ -111,20 +111,19 @@ template <class Kind>
 void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
   using Weight = typename Kind::Weight;
   const auto* const x = operands.x;
-  const Weight* const weight = operands.weight;
-  const auto* const bias = operands.bias;
   const bool padded = p.reads_outside();
   const std::int64_t lines = padded ? p.reach(0, p.places[0]) : p.size[0], columns = padded ? p.reach(1, p.places[1]) : p.size[1];
   const std::int64_t plane = lines * columns * p.inner, all_taps = p.taps[0] * p.taps[1];
   // Windows of one element that lie one after the other are one long row.
   const bool flat = all_taps == 1 && !padded && p.stride[0] == 1 && p.stride[1] == 1;
-  const std::int64_t rows = flat ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
+  const bool one_row = flat || p.places[0] == 1;  // which bands take a part of
+  const std::int64_t rows = one_row ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
   const int threads_here = thread_count(threads);
   const std::int64_t work_of_place = (p.channels * p.inner * all_taps * kWide + Kind::kAtOnce - 1) / Kind::kAtOnce, all_work = p.batch * rows * row_places * work_of_place * p.blocks;
   const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kLeastTask, kWorthTask) : kWorthTask;
   const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kLeastBand, kBand) : kBand;
-  const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = flat ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
-  const std::int64_t band_places = flat ? (row_places + bands - 1) / bands : row_places, band_rows = flat ? 1 : (rows + bands - 1) / bands;  // at most
+  const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = one_row ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
+  const std::int64_t band_places = one_row ? (row_places + bands - 1) / bands : row_places, band_rows = one_row ? 1 : (rows + bands - 1) / bands;  // at most
   const std::int64_t work_of_block = band_places * band_rows * work_of_place;
   const std::int64_t blocks = std::clamp<std::int64_t>((worth / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
   const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
@@ -135,22 +134,26 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   // Threads share out what is larger: the places, of which each reads its own, or the filters. Whatever is not shared out all of them read.
   const bool by_filters = p.blocks * p.channels * all_taps * p.inner * kWide > images * image_size;
   for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
-    if (padded) {  // by rows, as places are handed out
-      const std::int64_t parts = std::clamp<std::int64_t>(p.channels * plane / kMovedTask, 1, lines);
+    if (padded) {  // by rows, as places are handed out; where there are too few, by channels
+      const std::int64_t wanted = std::max<std::int64_t>(1, p.channels * plane / kMovedTask);
+      const bool by_rows = wanted <= lines || lines > p.channels;
+      const std::int64_t parts = std::min(wanted, by_rows ? lines : p.channels);
       run_tasks(threads_here, parts, [&](std::int64_t part) {
-        const std::int64_t line = lines * part / parts, end = lines * (part + 1) / parts;
-        for (std::int64_t channel = 0; channel < p.channels; ++channel)
+        const std::int64_t line = by_rows ? lines * part / parts : 0, end = by_rows ? lines * (part + 1) / parts : lines;
+        for (std::int64_t channel = by_rows ? 0 : p.channels * part / parts; channel < (by_rows ? p.channels : p.channels * (part + 1) / parts); ++channel)
           lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, line, end - line, columns, room.get() + channel * plane + line * columns * p.inner, operands.outside);
       });
     }
     run_tasks(threads_here, images * bands * groups, [&](std::int64_t task) {
       const std::int64_t group = by_filters ? task / (images * bands) : task % groups, image_band = by_filters ? task % (images * bands) : task / groups;
       const std::int64_t image = first_image + image_band / bands, band = image_band % bands, block = group * blocks;
+      const Weight* const weight = operands.weight + image % p.groups * p.blocks * p.channels * all_taps * p.inner * kWide;
+      const auto* const bias = operands.bias + image % p.groups * p.blocks * kWide;
       const typename Kind::Element* const from = padded ? room.get() : x + image * image_size;
-      const std::int64_t row = flat ? 0 : rows * band / bands, last_row = flat ? 1 : rows * (band + 1) / bands;
-      const std::int64_t place = flat ? row_places * band / bands : 0, places = flat ? row_places * (band + 1) / bands - place : row_places;
+      const std::int64_t row = one_row ? 0 : rows * band / bands, last_row = one_row ? 1 : rows * (band + 1) / bands;
+      const std::int64_t place = one_row ? row_places * band / bands : 0, places = one_row ? row_places * (band + 1) / bands - place : row_places;
       const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
-      const std::int64_t count = (flat ? places : (last_row - row) * row_places) * kWide, blocks_here = std::min(blocks, p.blocks - block);
+      const std::int64_t count = (one_row ? places : (last_row - row) * row_places) * kWide, blocks_here = std::min(blocks, p.blocks - block);
       const std::int64_t from_block = finished.elsewhere() ? count : result_block;
       typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
       typename Kind::ConvTile tile{};

@@ -12,19 +12,22 @@ namespace sinter::device {
 /// Filters of a block.
 inline constexpr std::int64_t kWide = 16;
 
+/// Groups, whose channels and filters are whole blocks, are images of their own: they lie one after the other.
 struct BlockedProblem {
-  std::int64_t batch, channels, inner;  // blocks of channels, and channels in one
+  std::int64_t batch, channels, inner;  // images; blocks of channels, and channels in one
   std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
   std::int64_t blocks;  // of filters
+  std::int64_t groups;  // images that follow each other are of one group each, with weights of its own
   bool depthwise, winograd;
 
   explicit BlockedProblem(const fuse::LibraryCall& call) {
     const auto how = trace::Convolution::of(call.ints);
     const Shape &x = call.operands[0].shape, &filters = call.operands[1].shape;
-    batch = x[0], channels = x[1], inner = x.size() == 5 ? x[4] : 1;
+    groups = how.groups;
+    batch = x[0] * groups, channels = x[1] / groups, inner = x.size() == 5 ? x[4] : 1;
     depthwise = filters.size() == 4;
     winograd = x.size() == 5 && filters.size() == 5;
-    blocks = filters[winograd ? 1 : 0];
+    blocks = filters[winograd ? 1 : 0] / groups;
     for (std::size_t axis = 0; axis < 2; ++axis) {
       size[axis] = x[axis + 2], taps[axis] = winograd ? 3 : filters[axis + (depthwise ? 1 : 2)];
       stride[axis] = how.stride[axis], dilation[axis] = how.dilation[axis], before[axis] = how.before[axis];

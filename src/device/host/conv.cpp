@@ -25,6 +25,8 @@ constexpr double kConvolutions = 8;
 constexpr std::int64_t kLaidOut = 32 << 10;
 /// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
 constexpr std::int64_t kWorthTask = 64 << 10;
+/// Filters of one channel that are a product's rows sooner than loops over its taps.
+constexpr std::int64_t kRowsOfProduct = 16;
 /// Elements that a band of a depthwise convolution's lines lays out.
 constexpr std::int64_t kBandElements = 16 << 10;
 
@@ -60,7 +62,7 @@ struct Problem {
     }
   }
   std::int64_t depth() const { return channels * all_taps; }
-  bool is_depthwise() const { return channels == 1; }
+  bool is_depthwise() const { return channels == 1 && filters < kRowsOfProduct; }
   double multiply_adds() const {
     return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) * static_cast<double>(all_places);
   }
