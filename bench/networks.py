@@ -1,4 +1,5 @@
-"""Networks that no package brings, in PyTorch: a decoder with its cache (GPT-2's sizes) and a detector (a small one of YOLO's kind)."""
+"""Networks that no package brings, in PyTorch: a decoder with its cache (GPT-2's sizes), a detector (a small one of YOLO's kind), a U-Net and a vocoder
+of HiFi-GAN's kind."""
 import math
 
 import torch
@@ -114,3 +115,59 @@ class Detector(nn.Module):
             place, size, rest = y.split((2, 2, self.classes + 1), dim=4)
             found.append(torch.cat((place * 2 - 0.5, (size * 2) ** 2, rest), dim=4).reshape(batch, -1, 5 + self.classes))
         return torch.cat(found, dim=1)
+
+
+def twice(channels, filters):
+    layers = (nn.Conv2d(channels, filters, 3, padding=1), nn.BatchNorm2d(filters), nn.ReLU())
+    return nn.Sequential(*layers, nn.Conv2d(filters, filters, 3, padding=1), nn.BatchNorm2d(filters), nn.ReLU())
+
+
+class UNet(nn.Module):
+    """Down by pools, up by transposed convolutions, beside what was there on the way down."""
+
+    def __init__(self, widths=(32, 64, 128, 256), classes=2):
+        super().__init__()
+        self.down = nn.ModuleList(twice(before, width) for before, width in zip((3, *widths), widths))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(2 * width, width, 2, 2) for width in widths[-2::-1])
+        self.beside = nn.ModuleList(twice(2 * width, width) for width in widths[-2::-1])
+        self.last = nn.Conv2d(widths[0], classes, 1)
+
+    def forward(self, x):
+        kept = []
+        for layer in self.down[:-1]:
+            kept.append(layer(x))
+            x = nn.functional.max_pool2d(kept[-1], 2)
+        x = self.down[-1](x)
+        for up, beside in zip(self.up, self.beside):
+            x = beside(torch.cat((kept.pop(), up(x)), dim=1))
+        return self.last(x)
+
+
+class Residuals(nn.Module):
+    def __init__(self, width, taps, dilations=(1, 3, 5)):
+        super().__init__()
+        self.apart = nn.ModuleList(nn.Conv1d(width, width, taps, dilation=step, padding=(taps - 1) * step // 2) for step in dilations)
+        self.close = nn.ModuleList(nn.Conv1d(width, width, taps, padding=taps // 2) for _ in dilations)
+
+    def forward(self, x):
+        for apart, close in zip(self.apart, self.close):
+            x = x + close(nn.functional.leaky_relu(apart(nn.functional.leaky_relu(x, 0.1)), 0.1))
+        return x
+
+
+class Vocoder(nn.Module):
+    """A spectrogram (batch, bands, frames) -> (batch, 1, 256 * frames) of sound."""
+
+    def __init__(self, bands=80, width=128, ups=((16, 8), (16, 8), (4, 2), (4, 2))):
+        super().__init__()
+        self.first = nn.Conv1d(bands, width, 7, padding=3)
+        self.up = nn.ModuleList(nn.ConvTranspose1d(width >> k, width >> (k + 1), taps, stride, padding=(taps - stride) // 2) for k, (taps, stride) in enumerate(ups))
+        self.mixed = nn.ModuleList(nn.ModuleList(Residuals(width >> (k + 1), taps) for taps in (3, 7, 11)) for k in range(len(ups)))
+        self.last = nn.Conv1d(width >> len(ups), 1, 7, padding=3)
+
+    def forward(self, x):
+        x = self.first(x)
+        for up, mixed in zip(self.up, self.mixed):
+            x = up(nn.functional.leaky_relu(x, 0.1))
+            x = sum(each(x) for each in mixed) / len(mixed)
+        return torch.tanh(self.last(nn.functional.leaky_relu(x)))
