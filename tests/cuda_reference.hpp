@@ -176,10 +176,10 @@ inline std::string check_reduction(Op op, const Array& values, const std::vector
   else if (values.dtype == DType::int32) same = result.at<std::int32_t>(p) == static_cast<std::int32_t>(wrapped);
   else if (values.dtype == DType::int64) same = result.at<std::int64_t>(p) == static_cast<std::int64_t>(wrapped);
   else {
-    const long double step = values.dtype == DType::float32 ? 6e-8L : 1.2e-16L;
-    const long double scale = op == Op::reduce_sum ? magnitude : std::fabs(wide) * static_cast<long double>(row.size());
-    // A thread adds a few, five shuffles and a few warps follow: each sum on the way rounds once.
-    same = (std::isnan(got) && std::isnan(wide)) || std::fabs(got - wide) <= 12 * step * scale;
+    const long double rounding = values.dtype == DType::float32 ? 0x1p-24L : 0x1p-53L;
+    // In whatever order, each element goes through fewer operations than there are elements, and each rounds once.
+    const long double scale = op == Op::reduce_sum ? magnitude : std::fabs(wide);
+    same = (std::isnan(got) && std::isnan(wide)) || std::fabs(got - wide) <= static_cast<long double>(row.size()) * rounding * scale;
   }
   if (same) return {};
   return fmt::format("over {} elements gives {}, not {}", row.size(), got, static_cast<double>(wide));

@@ -114,7 +114,8 @@ float of_bits(std::uint64_t bits) {
 
 }  // namespace
 
-TEST_CASE("powers of float32 are within 1.1 ULP") {
+// The bounds hold for every float, and with every reciprocal that a GPU may give: scripts/measure_cuda_functions.sh.
+TEST_CASE("powers of float32 are within 1.41 ULP") {
   Random random;
   CAPTURE(random.seed);
   constexpr std::size_t count = 1 << 18;
@@ -156,13 +157,13 @@ TEST_CASE("powers of float32 are within 1.1 ULP") {
   double worst = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const double error = error_in_ulps(y.at<float>(i), std::pow(double{a[i]}, double{b[i]}));
-    if (!(error <= 1.1)) FAIL(a[i], " ** ", b[i], " gives ", y.at<float>(i), ", ", error, " ULP off");
+    if (!(error <= 1.41)) FAIL(a[i], " ** ", b[i], " gives ", y.at<float>(i), ", ", error, " ULP off");
     worst = std::max(worst, error);
   }
   MESSAGE("power: ", worst, " ULP");
 }
 
-TEST_CASE("the normal distribution of float32 is within 5 ULP, the logistic function within 2.5, with an exponential of 1") {
+TEST_CASE("the normal distribution of float32 is within 5.3 ULP, above -6 within 4.2, the logistic function within 2.5, with an exponential of 1") {
   Random random;
   CAPTURE(random.seed);
   constexpr std::size_t count = 1 << 18;
@@ -182,7 +183,7 @@ TEST_CASE("the normal distribution of float32 is within 5 ULP, the logistic func
   double worst[2] = {};
   for (std::size_t i = 0; i < count; ++i) {
     const double wide = a[i], expected[] = {0.5 * std::erfc(-wide * std::sqrt(0.5)), 1 / (1 + std::exp(-wide))};
-    const double bounds[] = {5, 2.5};
+    const double bounds[] = {wide > -6 ? 4.2 : 5.3, 2.5};
     for (int k = 0; k < 2; ++k) {
       const double error = error_in_ulps(y[k].at<float>(i), expected[k]);
       if (!(error <= bounds[k])) FAIL(a[i], " gives ", y[k].at<float>(i), " and not ", expected[k], ", ", error, " ULP off");
@@ -380,7 +381,10 @@ TEST_CASE("softmax of rows: a block or a warp to a row") {
             worst = std::isnan(error) ? error : std::max(worst, error);
           }
         }
-        CHECK(worst < 2e-6);
+        // A term errs by its difference, up to 8 and so rounded by 4 * 2^-24, and its exponential (2 ULP); their sum by the roundings on the way of one
+        // term (a thread's steps and its lanes, five shuffles, the warps) more; the reciprocal and the product by one each.
+        const double added = std::ceil(static_cast<double>(columns) / (row_threads * vector)) + vector + 5 + row_threads / 32;
+        CHECK(worst <= (2 * 8 + added + 2) * 0x1p-24);
       }
 }
 
@@ -458,14 +462,17 @@ TEST_CASE("reductions of columns") {
           max = std::max(max, double{x[r * n + c]});
         }
         same_max &= y[1].number(c) == max;
-        worst = std::max(worst, std::abs(y[0].number(c) - sum));
+        double size = std::abs(bias[c]) + std::abs(one[0]);
+        for (std::int64_t r = 0; r < rows; ++r) size += std::abs(x[r * n + c]);
+        const double allowed = static_cast<double>(rows + 2) * 0x1p-24 * size;  // a rounding for each addition, in whatever order
+        worst = std::max(worst, std::abs(y[0].number(c) - sum) / allowed);
         for (std::int64_t r = 0; r < rows; ++r) {
-          const double error = std::abs(y[2].number(r * n + c) - (x[r * n + c] - sum));
+          const double want = x[r * n + c] - sum, error = std::abs(y[2].number(r * n + c) - want) / (allowed * (1 + 0x1p-24) + 0x1p-24 * std::abs(want));
           worst = std::isnan(error) ? error : std::max(worst, error);
         }
       }
       CHECK(same_max);
-      CHECK(worst < 300 * 4 * 4 * 6e-8 * 2);
+      CHECK(worst <= 1);
     }
   compile_for_all_targets(columns(300, 128, 4, 256, false));
   compile_for_all_targets(columns(300, 128, 1, 256, true));
@@ -492,9 +499,9 @@ TEST_CASE("a long reduction in chunks, the last one shorter") {
       const std::vector<float> x = random.floats(total);
       const std::vector<Array> y = run(b.nest, {x}, {static_cast<std::size_t>(chunks)});
       for (std::int64_t c = 0; c < chunks; ++c) {
-        double expected = 0;
-        for (std::int64_t i = c * chunk; i < std::min(total, (c + 1) * chunk); ++i) expected += x[i];
-        CHECK(y[0].number(c) == doctest::Approx(expected).epsilon(1e-4).scale(100));
+        double expected = 0, size = 0;
+        for (std::int64_t i = c * chunk; i < std::min(total, (c + 1) * chunk); ++i) expected += x[i], size += std::abs(x[i]);
+        CHECK(std::abs(y[0].number(c) - expected) <= static_cast<double>(chunk) * 0x1p-24 * size);
       }
     }
 }

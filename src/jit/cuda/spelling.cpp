@@ -187,7 +187,7 @@ constexpr Conversion kConversions[] = {
 
 // a^b is 2^(b log2 |a|). The logarithm is a whole number and that of a number f + 1 between the roots of 1/2 and 2, by the series in
 // s = f / (2 + f), as a sum of two floats: `log`, and `low`, what rounding left of it. So up to the largest results little more is lost
-// than by the last polynomial, 2^g for |g| <= 1/2: 1.1 ULP are the most that was found (tests/test_cuda.cpp).
+// than by the last polynomial, 2^g for |g| <= 1/2. So 1.41 ULP are the most there can be (scripts/measure_cuda_functions.sh).
 constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
   const float infinity = __int_as_float(0x7f800000), size = fabsf(a);
   const bool tiny = size < 0x1p-126f;
@@ -222,7 +222,7 @@ constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
 })";
 
 // The tail beyond a = |x| is 2^(-a^2/2 log2 e) times a polynomial in v = (a - 4) / (a + 4). What rounding leaves of the exponent and of the
-// reciprocal is put back, so that few roundings are left: 4.7 ULP are the most that was found, above -6 3.6.
+// reciprocal is put back, so that few roundings are left: at most 5.3 ULP, above -6 4.2 (scripts/measure_cuda_functions.sh, which tries every float).
 // Everything is scaled by 2^64 until the end, where a result below the normal numbers is rounded once.
 constexpr std::string_view kNormal = R"(float sn_ndtr(float x) {
   const float a = sn_min(fabsf(x), 14.5f), square = a * a, square_low = fmaf(a, a, -square);
