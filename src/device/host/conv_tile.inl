@@ -25,6 +25,14 @@ constexpr int kBlocks = 1, kPlaces = 2;
 #define SINTER_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/// Places in as few steps as there can be, of nearly the same length: the longer ones first. Without a division for each.
+struct Steps {
+  std::int64_t count, each, longer;
+
+  Steps(std::int64_t places, std::int64_t most) : count((places + most - 1) / most), each(count > 0 ? places / count : 0), longer(places - each * count) {}
+  std::int64_t places(std::int64_t step) const { return each + (step < longer ? 1 : 0); }
+};
+
 /// Lines that memory is asked for, a few with each tap: its time passes while sums are computed.
 struct Ahead {
   const float* next;
@@ -83,14 +91,12 @@ template <int blocks, int inner> Sums sums_of_places(std::int64_t places) {
 }
 
 template <int blocks, int inner> void row_of_places(const ConvTile& t, std::int64_t block) {
-  const std::int64_t steps = (t.places + kPlaces - 1) / kPlaces;  // of nearly the same length
-  const std::int64_t taps = t.channels * t.taps[0] * t.taps[1], all_taps = steps * ((t.blocks + kBlocks - 1) / kBlocks) * taps;
+  const Steps steps(t.places, kPlaces);
+  const std::int64_t taps = t.channels * t.taps[0] * t.taps[1], all_taps = steps.count * ((t.blocks + kBlocks - 1) / kBlocks) * taps;
   const std::int64_t each = (t.ahead_lines + all_taps - 1) / all_taps;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const std::int64_t place = t.places * step / steps, places = t.places * (step + 1) / steps - place;
-    sums_of_places<blocks, inner>(places)(t, t.x + place * t.x_place, t.weight + block * t.weight_block, t.bias ? t.bias + block * 16 : nullptr,
-                                          t.result + block * t.result_block + place * 16, Ahead{t.ahead + (block / kBlocks * steps + step) * taps * each * 16, each});
-  }
+  for (std::int64_t step = 0, place = 0; step < steps.count; place += steps.places(step), ++step)
+    sums_of_places<blocks, inner>(steps.places(step))(t, t.x + place * t.x_place, t.weight + block * t.weight_block, t.bias ? t.bias + block * 16 : nullptr,
+                                          t.result + block * t.result_block + place * 16, Ahead{t.ahead + (block / kBlocks * steps.count + step) * taps * each * 16, each});
 }
 
 template <int inner> void blocks_of_filters(const ConvTile& t) {
@@ -144,10 +150,9 @@ void SINTER_CONV_TILE(const ConvTile& tile) {
 
 void SINTER_DEPTHWISE_TILE(const DepthwiseTile& tile) {
   const std::int64_t step_columns = tile.x_place / 16, reach = (tile.taps[1] - 1) * (tile.x_tap[1] / 16);
-  const std::int64_t steps = (tile.places + conv_tile::kDepthwisePlaces - 1) / conv_tile::kDepthwisePlaces;  // of nearly the same length
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const std::int64_t place = tile.places * step / steps, places = tile.places * (step + 1) / steps - place;
-    const std::int64_t column = tile.column + place * step_columns;
+  const conv_tile::Steps steps(tile.places, conv_tile::kDepthwisePlaces);
+  for (std::int64_t step = 0, place = 0; step < steps.count; place += steps.places(step), ++step) {
+    const std::int64_t places = steps.places(step), column = tile.column + place * step_columns;
     const bool all_within = column >= 0 && column + (places - 1) * step_columns + reach < tile.columns;
     (all_within ? conv_tile::depthwise_sums_of_places<true>(places) : conv_tile::depthwise_sums_of_places<false>(places))(tile, column, tile.result + place * 16);
   }

@@ -99,6 +99,27 @@ class Scratch {
   std::int64_t capacity_ = 0;
 };
 
+/// What runs a part of a kernel's points. A library call's follower is run a thousand times in a call, each time a few microseconds.
+class Runner {
+ public:
+  Runner(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) {
+    if (typeid(kernel) == typeid(CompiledKernel)) entry_ = static_cast<CompiledKernel&>(kernel).entry, scratch_ = scratch_bytes(nest, arguments.ints);
+    else if (typeid(kernel) == typeid(InterpretedKernel)) interpreter_ = &static_cast<InterpretedKernel&>(kernel).interpreter;
+    else throw InternalError("cpu: launch of a kernel that another device loaded");
+  }
+
+  void operator()(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) const {
+    if (interpreter_) return interpreter_->run(arguments, outer_begin, outer_end, inner_begin, inner_end);
+    entry_(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch_ > 0 ? per_thread<Scratch>().reserve(scratch_) : nullptr, outer_begin, outer_end,
+           inner_begin, inner_end);
+  }
+
+ private:
+  const Interpreter* interpreter_ = nullptr;  // else:
+  jit::CpuEntry entry_ = nullptr;
+  std::int64_t scratch_ = 0;
+};
+
 class HostDevice final : public Device {
  public:
   explicit HostDevice(int threads) { set_threads(threads); }
@@ -125,29 +146,27 @@ class HostDevice final : public Device {
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
     const int threads = threads_;
     const Partition parts = partition(nest, arguments.ints, threads);
-    const auto each_piece = [&](auto&& run) {
-      if (parts.pieces() == 1) return run(std::int64_t{0}, parts.outer, std::int64_t{0}, parts.inner);
-      run_tasks(threads, parts.pieces(), [&](std::int64_t piece) {
-        const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
-        const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
-        run(outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
-      });
-    };
-    each_piece(runner(kernel, nest, arguments));
+    const Runner run(kernel, nest, arguments);
+    if (parts.pieces() == 1) return run(arguments, 0, parts.outer, 0, parts.inner);
+    run_tasks(threads, parts.pieces(), [&](std::int64_t piece) {
+      const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
+      const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
+      run(arguments, outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
+    });
   }
 
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
     if (!follower) return run_library_call(call, pointers, threads_, nullptr);
     const jit::LoopNest& nest = follower->nest;
     const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
+    const Runner run(follower->kernel, nest, follower->arguments);
     // Whole rows of the lanes' axis at once; the ends of a piece by themselves.
     const auto walk = [&](const Arguments& arguments, std::int64_t begin, std::int64_t end) {
-      const auto run = runner(follower->kernel, nest, arguments);
       while (begin < end) {
         const std::int64_t row = begin / inner, at = begin % inner, left = end - begin;
         const std::int64_t rows = at == 0 ? left / inner : 0, points = rows > 0 ? rows * inner : std::min(inner - at, left);
-        if (rows > 0) run(row, row + rows, 0, inner);
-        else run(row, row + 1, at, at + points);
+        if (rows > 0) run(arguments, row, row + rows, 0, inner);
+        else run(arguments, row, row + 1, at, at + points);
         begin += points;
       }
     };
@@ -169,21 +188,6 @@ class HostDevice final : public Device {
   void after_fork() override { pool_->release(); }
 
  private:
-  /// What runs a part of a kernel's points.
-  static std::function<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t)> runner(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) {
-    if (typeid(kernel) == typeid(CompiledKernel))
-      return [entry = static_cast<CompiledKernel&>(kernel).entry, scratch = scratch_bytes(nest, arguments.ints), &arguments](
-                 std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) {
-        entry(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch > 0 ? per_thread<Scratch>().reserve(scratch) : nullptr,
-              outer_begin, outer_end, inner_begin, inner_end);
-      };
-    if (typeid(kernel) == typeid(InterpretedKernel))
-      return [&interpreter = static_cast<InterpretedKernel&>(kernel).interpreter, &arguments](std::int64_t outer_begin, std::int64_t outer_end,
-                                                                                              std::int64_t inner_begin, std::int64_t inner_end) {
-        interpreter.run(arguments, outer_begin, outer_end, inner_begin, inner_end);
-      };
-    throw InternalError("cpu: launch of a kernel that another device loaded");
-  }
 
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
     if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
