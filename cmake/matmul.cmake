@@ -15,7 +15,7 @@ set_source_files_properties(${host}/byte_block_baseline.cpp PROPERTIES COMPILE_O
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${host}/byte_product.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_BYTES_X86)
   set_source_files_properties(${host}/byte_block_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2")
-  set_source_files_properties(${host}/byte_block_vnni.cpp PROPERTIES
+  set_source_files_properties(${host}/byte_block_vnni.cpp ${host}/byte_panel_vnni.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512bw;-mavx512vl;-mavx512vnni;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
 # And convolutions of bytes, whose sums are scaled and shifted with a rounding after each.

@@ -24,6 +24,16 @@ void byte_block_baseline(const ByteBlock& block);
 void byte_block_avx2(const ByteBlock& block);
 void byte_block_vnni(const ByteBlock& block);
 
+struct BytePanels;
+/// An instruction set's.
+struct ByteBlocks {
+  const char* name;
+  ByteBlockFn multiply;
+  const BytePanels* panels;  // or null: lines are multiplied as they lie
+};
+/// Those of this processor.
+const ByteBlocks& byte_blocks();
+
 struct ByteOperand {
   MatmulOperand matrix;
   bool is_signed;
@@ -31,7 +41,7 @@ struct ByteOperand {
 
 /// c (batch..., m, n), contiguous row-major, of int32 = a (batch..., m, k) times b (batch..., k, n) of bytes.
 void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                    int threads, const Finished& finished);
+                    int threads, const Finished& finished, const ByteBlocks& blocks = byte_blocks());
 /// "bytes (vnni)".
 std::string who_multiplies_bytes();
 
