@@ -80,6 +80,11 @@ TEST_CASE("slices, repeated matrices, products of a product, and bytes beside in
         reference(ints(part.copy()), ints(broadcast_to(rows, {3, 40, 31}).copy()), 3, 7, 40, 31));
   const Tensor flipped = flip(b, {1});
   CHECK(matmul(wide(a), wide(flipped)).to_vector<std::int32_t>() == reference(ints(a), ints(broadcast_to(flipped, {3, 50, 31}).copy()), 3, 20, 50, 31));
+  // What no strides describe is put in memory, as bytes.
+  const Tensor heads = bytes({2, 6, 9, 16}, true, false), joined = reshape(permute(heads, {0, 2, 1, 3}), {2, 9, 96}), weights = bytes({96, 40}, true, false);
+  const Tensor product = matmul(wide(joined), wide(weights));
+  if (options().device == "cpu" && options().fuse) CHECK(explain(product).find("bytes as they are stored") != std::string::npos);
+  CHECK(product.to_vector<std::int32_t>() == reference(ints(joined.copy()), ints(broadcast_to(weights, {2, 96, 40}).copy()), 2, 9, 96, 40));
   const Tensor whole = arange(50 * 31).astype(DType::int32).reshape({50, 31});
   CHECK(matmul(wide(slice(a, {0})), whole).to_vector<std::int32_t>() == reference(ints(slice(a, {0}).copy()), whole.to_vector<std::int32_t>(), 1, 20, 50, 31));
   CHECK(matmul(wide(slice(a, {0})) - 7, wide(slice(b, {0}))).to_vector<std::int32_t>() ==

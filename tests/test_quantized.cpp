@@ -392,6 +392,63 @@ TEST_CASE("bytes that are dequantized and quantized by the same numbers stay, a 
   CHECK(with(0.013f, 100, kSigned, "y", false) == 0);
 }
 
+TEST_CASE("what only arranges what is dequantized arranges the bytes") {
+  struct View {
+    std::string op;
+    std::vector<std::string> more;
+    std::vector<OnnxBuilder::Attribute> attributes;
+    int outputs = 1, fires = 1;
+  };
+  const std::vector<View> views{{"Reshape", {"sizes"}, {}},
+                                {"Transpose", {}, {{"perm", {0, 2, 3, 1}}}},
+                                {"Flatten", {}, {}},
+                                {"Unsqueeze", {"axis"}, {}},
+                                {"Slice", {"starts", "ends"}, {}},
+                                {"Split", {"lengths"}, {{"axis", 1}}, 2},
+                                {"SpaceToDepth", {}, {{"blocksize", 2}}},
+                                {"DepthToSpace", {}, {{"blocksize", 2}}},
+                                {"Resize", {"", "factors"}, {{"mode", "nearest"}}},
+                                {"Resize", {"", "factors"}, {{"mode", "linear"}}, 1, 0},
+                                {"Pad", {"widths"}, {}, 1, 0},  // of numbers of its own
+                                {"Relu", {}, {}, 1, 0}};
+  for (const View& view : views)
+    for (const bool several : {false, true})
+      for (const bool zero : {true, false}) {
+        INFO(view.op << " of several scales " << several << " a zero point " << zero);
+        OnnxBuilder m;
+        const List count = several ? List{8} : List{};
+        m.input("x", {2, 8, 4, 6}, kUnsigned).constant("s", count, reals(several ? 8 : 1, 0.01, 0.02)).whole("z", count, wholes(several ? 8 : 1, kUnsigned), kUnsigned);
+        m.integers("sizes", {16, 24}).integers("axis", {1}).integers("starts", {1, 2}).integers("ends", {2, 7}).integers("lengths", {3, 5}).integers("widths", {0, 0, 1, 0, 0, 0, 0, 2});
+        m.constant("factors", {4}, {1, 1, 2, 2});
+        m.node("DequantizeLinear", zero ? std::vector<std::string>{"x", "s", "z"} : std::vector<std::string>{"x", "s"}, {"d"});
+        std::vector<std::string> inputs{"d"};
+        inputs.insert(inputs.end(), view.more.begin(), view.more.end());
+        m.node(view.op, inputs, view.outputs == 2 ? std::vector<std::string>{"v", "w"} : std::vector<std::string>{"v"}, view.attributes);
+        if (several || !zero) {
+          m.output("v", {}, 1);
+        } else {  // by the same numbers, and by others
+          m.node("QuantizeLinear", {"v", "s", "z"}, {"q"}).node("DequantizeLinear", {"q", "s", "z"}, {"y"}).output("y", {}, 1);
+        }
+        if (view.outputs == 2) m.output("w", {}, 1);
+        m.node("Neg", {"d"}, {"also"}).output("also", {}, 1);  // what is dequantized is wanted too
+        const Tensor x = bytes(wholes(2 * 8 * 24, kUnsigned), {2, 8, 4, 6}, kUnsigned);
+        const Model model = load(m), plain = load(m, false);
+        const std::vector<Tensor> got = model({x}), want = plain({x});
+        REQUIRE(got.size() == want.size());
+        for (std::size_t k = 0; k < got.size(); ++k) {
+          CHECK(got[k].shape() == want[k].shape());
+          CHECK(got[k].to_vector<float>() == want[k].to_vector<float>());
+        }
+        int arranged = 0, cancelled = 0;
+        for (const Rewrite& rewrite : model.rewrites()) {
+          if (rewrite.name == "arrange_quantized") arranged = rewrite.count;
+          if (rewrite.name == "cancel_quantized") cancelled = rewrite.count;
+        }
+        CHECK(arranged == (several ? 0 : view.fires));
+        if (!several && zero) CHECK(cancelled == view.fires);
+      }
+}
+
 TEST_CASE("ONNX Runtime's operators on bytes are their formulas") {
   const auto a = wholes(2 * 16 * 9, kUnsigned), b = wholes(2 * 16 * 9, kUnsigned);
   const float sa = real(0.01, 0.02), sb = real(0.01, 0.02), sy = real(0.02, 0.04);

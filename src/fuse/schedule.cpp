@@ -199,7 +199,7 @@ class Scheduler {
   // Of an operand that the library takes as it was before it was converted, its type; else the product's.
   DType before_conversion(const Node& product, std::size_t k) const {
     const int id = product.inputs[k], from = through_views(id);
-    return converts(from) && in_place(product.op, id, true) ? node(node(from).inputs[0]).dtype : product.dtype;
+    return converts(from) && (id == from || in_place(product.op, id, true)) ? node(node(from).inputs[0]).dtype : product.dtype;
   }
 
   // A product that is read by nothing but its conversion to the 16 bits of its operands is stored so: half the bytes, and the same bits.
@@ -258,12 +258,13 @@ class Scheduler {
     return limits_.library_calls ? multiplies_bytes_into(stored, node(id).dtype) : multiplies_into(stored, node(id).dtype);
   }
 
-  // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself.
+  // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself, or before it is converted.
   PlannedOperand operand(Op op, int id, bool as_stored, std::set<int>& work) {
     if (const auto found = in_place(op, id, as_stored)) {
       need_for_library(op, found->node, work);
       return *found;
     }
+    if (as_stored && converts(id)) id = node(id).inputs[0];
     need_for_library(op, id, work);
     return {id, node(id).dtype, 0, node(id).shape, row_major_strides(node(id).shape)};
   }

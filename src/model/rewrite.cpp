@@ -161,6 +161,7 @@ constexpr Rule kRules[] = {
     {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
     {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, which pads nothing", fold_leading_batch_norms},
     {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},
+    {"arrange_quantized", "a Reshape, Transpose, Slice, Split or nearest Resize of what DequantizeLinear gives arranges the bytes", arrange_quantized},
     {"cancel_quantized", "a QuantizeLinear of what a DequantizeLinear by the same scale and zero point gives is what that one reads", cancel_quantized},
     {"pool_first", "a MaxPool of a rising function is the function of the MaxPool, which computes it at fewer places", pool_first},
     {"merge_products", "products of one operand with several constant matrices are one, and so are the rows that are added to them", merge_products},

@@ -67,6 +67,44 @@ bool same_number(const Tensor* a, const Tensor* b) {
 
 }  // namespace
 
+namespace {
+
+/// Whether all that it gives are elements of the first operand as they are.
+bool only_arranges(const Node& node) {
+  static constexpr std::string_view kViews[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Split", "DepthToSpace", "SpaceToDepth"};
+  if (node.op == "Resize") return attribute_text(node, "mode", "nearest") == "nearest" && attribute_text(node, "coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
+  return std::find(std::begin(kViews), std::end(kViews), node.op) != std::end(kViews);
+}
+
+}  // namespace
+
+int arrange_quantized(Graph& graph) {
+  int count = 0;
+  const Finder find(graph);
+  std::vector<Node> nodes;
+  nodes.reserve(graph.nodes.size());
+  for (Node& node : graph.nodes) {
+    const auto of = only_arranges(node) && !node.inputs.empty() ? find.quantized(node.inputs[0]) : std::nullopt;
+    nodes.push_back(node);
+    if (!of || of->scales != 1 || of->constant) continue;
+    Node& view = nodes.back();
+    view.inputs[0] = of->numbers;
+    std::vector<Node> after;
+    for (std::string& output : view.outputs) {
+      if (output.empty()) continue;
+      std::string numbers = output + "/numbers";
+      while (find.is_known(numbers)) numbers += "'";
+      after.push_back({"DequantizeLinear", node.name, node.place, {numbers, of->scale, of->zero}, {output}, {}});
+      if (of->zero.empty()) after.back().inputs.pop_back();
+      output = numbers;
+    }
+    nodes.insert(nodes.end(), std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
+    ++count;
+  }
+  graph.nodes = std::move(nodes);
+  return count;
+}
+
 /// (q - zero) * scale / scale is q - zero to within two roundings, which is nearest to it among whole numbers.
 int cancel_quantized(Graph& graph) {
   int count = 0;

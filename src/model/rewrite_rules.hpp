@@ -19,6 +19,7 @@ int merge_products(Graph& graph);
 int absorb_pads(Graph& graph);
 // rewrite_quantized.cpp
 int keep_quantized(Graph& graph);
+int arrange_quantized(Graph& graph);
 int cancel_quantized(Graph& graph);
 // rewrite_views.cpp
 int merge_transposes(Graph& graph);
