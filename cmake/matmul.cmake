@@ -11,7 +11,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
 endif()
 # Products of bytes likewise.
-set_source_files_properties(${host}/byte_block_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+set_source_files_properties(${host}/byte_block_baseline.cpp ${host}/byte_panel_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${host}/byte_product.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_BYTES_X86)
   set_source_files_properties(${host}/byte_block_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2")

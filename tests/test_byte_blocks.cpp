@@ -42,7 +42,7 @@ TEST_CASE("every instruction set multiplies bytes alike") {
 }
 
 TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells of each element once") {
-  std::vector<ByteBlocks> all{{"baseline", &byte_block_baseline, nullptr}};
+  std::vector<ByteBlocks> all{{"baseline", &byte_block_baseline, nullptr}, {"baseline's panels", &byte_block_baseline, &kBytePanelsBaseline}};
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2")) all.push_back({"avx2", &byte_block_avx2, nullptr});
@@ -112,6 +112,51 @@ TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells o
         REQUIRE(c == want);
         REQUIRE(then == want);
         REQUIRE(told == std::vector<std::int32_t>(want.size(), 1));
+      }
+  }
+}
+
+TEST_CASE("a matrix that is laid out in panels is multiplied as it was") {
+  std::vector<const BytePanels*> all{&kBytePanelsBaseline};
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) all.push_back(&kBytePanelsVnni);
+#endif
+  std::mt19937 rng(sinter::testing::fresh_seed());
+  const auto any = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng); };
+  struct Sizes {
+    std::int64_t m, n, k;
+  };
+  std::vector<Sizes> sizes{{1, 1000, 40}, {9, 37, 2100}, {30, 50, 4097}, {300, 40, 70}, {52, 900, 130}, {14, 16, 4}, {15, 17, 3}};
+  for (int i = 0; i < 30; ++i) sizes.push_back({any(1, 60), any(1, 100), any(1, 150)});
+  for (const auto& [m, n, k] : sizes) {
+    INFO("m ", m, " n ", n, " k ", k);
+    const bool extreme = any(0, 3) == 0;
+    std::vector<std::uint8_t> a(static_cast<std::size_t>(m * k));
+    for (std::uint8_t& x : a) x = static_cast<std::uint8_t>(extreme ? 255 : any(0, 255));
+    const std::int64_t fours = (k + 3) / 4;
+    std::vector<std::int8_t> b(static_cast<std::size_t>(k * n)), panels(static_cast<std::size_t>((n + 15) / 16 * fours * 64), 0);
+    for (std::int64_t row = 0; row < k; ++row)
+      for (std::int64_t column = 0; column < n; ++column) {
+        const auto x = static_cast<std::int8_t>(extreme ? -128 : any(-128, 127));
+        b[static_cast<std::size_t>(row * n + column)] = x;
+        panels[static_cast<std::size_t>(((column / 16 * fours + row / 4) * 16 + column % 16) * 4 + row % 4)] = x;
+      }
+    std::vector<std::int32_t> want;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        std::int32_t sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += std::int32_t{a[static_cast<std::size_t>(i * k + l)]} * std::int32_t{b[static_cast<std::size_t>(l * n + j)]};
+        want.push_back(sum);
+      }
+    for (const BytePanels* by : all)
+      for (const int threads : {1, 4}) {
+        INFO(by->name, " ", threads, " threads");
+        std::vector<std::int32_t> c(want.size() + 1, 77);  // and nothing behind it
+        multiply_laid_bytes(a.data(), panels.data(), c.data(), m, n, k, threads, {}, *by);
+        CHECK(c.back() == 77);
+        c.pop_back();
+        REQUIRE(c == want);
       }
   }
 }

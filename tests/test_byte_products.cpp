@@ -8,6 +8,7 @@
 
 #include "draws.hpp"
 #include "program.hpp"
+#include "sinter/blocked.hpp"
 #include "sinter/freeze.hpp"
 
 using namespace sinter;
@@ -99,6 +100,37 @@ TEST_CASE("they are taken as they are stored, and a frozen function keeps them s
   if (on_cpu && options().fuse) CHECK(explain(c).find("bytes as they are stored") != std::string::npos);
   const Function f = freeze([&](const Tensor& x) { return matmul(wide(x), wide(b)) + 1; }, {{DType::uint8, {64, 300}, "a"}});
   CHECK(f({a})[0].to_vector<std::int32_t>() == (c + 1).to_vector<std::int32_t>());
+}
+
+TEST_CASE("a matrix in panels") {
+  const bool on_cpu = options().device == "cpu";
+  const auto ints = [](const Tensor& x) { return wide(x).to_vector<std::int32_t>(); };
+  for (int i = 0; i < (on_cpu ? 12 : 2); ++i) {
+    const std::int64_t batch = pick(1, 3), m = pick(1, 40), k = pick(1, 150), n = pick(1, 80);
+    INFO(fmt::format("batch {} m {} k {} n {}", batch, m, k, n));
+    const bool across = pick(0, 1);
+    const Tensor x0 = bytes(across ? Shape{batch, k, m} : Shape{batch, m, k}, false, pick(0, 3) == 0), x = across ? permute(x0, {0, 2, 1}) : x0, w = bytes({k, n}, true, false);
+    const auto want = reference(ints(x.copy()), ints(broadcast_to(w, {batch, k, n}).copy()), batch, m, k, n);
+    const Tensor panels = byte_panels(w);
+    CHECK(panels.shape() == Shape{(n + 15) / 16, (k + 3) / 4, 16, 4});
+    const Tensor y = matmul_panels(x, panels, n);
+    if (on_cpu && options().fuse) CHECK(explain(y).find("the right ones in panels") != std::string::npos);
+    CHECK(y.dtype() == DType::int32);
+    REQUIRE(y.shape() == Shape{batch, m, n});
+    CHECK(y.to_vector<std::int32_t>() == want);
+    const auto shifted = (matmul_panels(x, panels, n) + arange(n).astype(DType::int32)).to_vector<std::int32_t>();  // what follows runs on pieces
+    for (std::size_t at = 0; at < want.size(); ++at) REQUIRE(shifted[at] == want[at] + static_cast<std::int32_t>(at % static_cast<std::size_t>(n)));
+    const Function f = freeze([&](const Tensor& given) { return matmul_panels(given, byte_panels(w), n) - 5; }, {{DType::uint8, {batch, m, k}, "x"}});
+    CHECK(f({x.copy()})[0].to_vector<std::int32_t>() == (y - 5).to_vector<std::int32_t>());
+  }
+  const Tensor panels = byte_panels(bytes({10, 20}, true, false));
+  CHECK(matmul_panels(zeros({0, 10}, DType::uint8), panels, 20).shape() == Shape{0, 20});
+  CHECK_THROWS_AS(byte_panels(bytes({10, 20}, false, false)), DTypeError);
+  CHECK_THROWS_AS(byte_panels(bytes({2, 10, 20}, true, false)), ShapeError);
+  CHECK_THROWS_AS(matmul_panels(bytes({3, 10}, true, false), panels, 20), DTypeError);
+  CHECK_THROWS_AS(matmul_panels(bytes({3, 10}, false, false), panels, 33), ShapeError);
+  CHECK_THROWS_AS(matmul_panels(bytes({3, 13}, false, false), panels, 20), ShapeError);
+  CHECK_THROWS_AS(matmul_panels(bytes({10}, false, false), panels, 20), ShapeError);
 }
 
 TEST_CASE("any number of threads gives the same") {

@@ -63,4 +63,12 @@ Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, co
 /// `start` is; no shift is 0.
 Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift, const ConvOptions& how = {});
 
+/// A matrix of int8, (k, n), as matmul_panels reads it, a view; compute it once: (n / 16, k / 4, 16 columns, 4 rows), what fills the last ones is 0.
+Tensor byte_panels(const Arg& matrix);
+/// True where the present device multiplies faster by panels: a CPU with VNNI.
+bool multiplies_panels();
+/// uint8 (..., m, k) times the `columns` columns of a matrix in panels, in int32, exact modulo 2^32: (..., m, columns). One library call, of the CPU; for a
+/// GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
+Tensor matmul_panels(const Arg& x, const Tensor& panels, std::int64_t columns);
+
 }  // namespace sinter

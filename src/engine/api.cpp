@@ -1,4 +1,5 @@
 // The public functions over the engine.
+#include "device/host/byte_panel.hpp"
 #include "engine/engine.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/blocked.hpp"
@@ -33,6 +34,8 @@ bool convolves_in_blocks() {
   static const bool wide = jit::host_cpu().vector_bytes >= 32;
   return wide && engine::Engine::get().options().device == "cpu";
 }
+
+bool multiplies_panels() { return &device::byte_panels() != &device::kBytePanelsBaseline && engine::Engine::get().options().device == "cpu"; }
 
 bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 

@@ -191,6 +191,11 @@ class Checker {
     const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
     if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || of_bytes) && !convolves(call.op, shapes, call.ints)) refuse("has the attributes of no convolution");
     if (of_bytes && !are_bytes(call)) refuse("convolves what are no bytes");
+    if (call.op == trace::Op::matmul_panels) {
+      const bool fits = shapes.size() == 2 && shapes[0].size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMost && shapes[0].back() < kMost && trace::panels_hold(shapes[1], shapes[0].back(), call.ints[0]);
+      if (!fits || call.operands[0].dtype != DType::uint8 || call.operands[1].dtype != DType::int8 || call.dtype != DType::int32 || call.stored != call.dtype)
+        refuse("multiplies by what are no panels of bytes");
+    }
     if (call.op == trace::Op::recurrence) {
       const auto how = trace::Recurrence::of(call.ints);
       if (!how || !how->takes(shapes) || call.dtype != DType::float32) refuse("has the attributes of no recurrent layer");

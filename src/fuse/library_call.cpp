@@ -104,7 +104,7 @@ bool multiplies_bytes_into(DType stored, DType result) { return result == DType:
 
 bool comes_in_pieces(trace::Op op) {
   using enum trace::Op;
-  return op == matmul || op == conv || op == conv_blocked || op == conv_bytes || op == conv_bytes_scaled;
+  return op == matmul || op == conv || op == conv_blocked || op == conv_bytes || op == conv_bytes_scaled || op == matmul_panels;
 }
 
 namespace {

@@ -15,8 +15,6 @@ Tensor turned(const Tensor& x) {
   const Tensor same = astype(x, DType::uint8) ^ full({}, 128, DType::uint8);
   return x.dtype() == DType::int8 ? same : astype(same, DType::int8);
 }
-Tensor as_unsigned(const Tensor& x) { return x.dtype() == DType::uint8 ? x : turned(x); }
-Tensor as_signed(const Tensor& x) { return x.dtype() == DType::int8 ? x : turned(x); }
 
 /// One number for each filter, or for all, with those that fill the last block.
 Tensor of_blocks(const Tensor& each, std::int64_t filters) {
@@ -26,6 +24,9 @@ Tensor of_blocks(const Tensor& each, std::int64_t filters) {
 Tensor beside_blocks(const Tensor& each) { return reshape(each, {1, each.size() / kChannelBlock, 1, 1, kChannelBlock}); }
 
 }  // namespace
+
+Tensor as_unsigned(const Tensor& bytes) { return bytes.dtype() == DType::uint8 ? bytes : turned(bytes); }
+Tensor as_signed(const Tensor& bytes) { return bytes.dtype() == DType::int8 ? bytes : turned(bytes); }
 
 /// The sum of (x - x_zero) * (w - w_zero) is that of x * w, less what the zero points add: x_zero times the filter's sum, known beforehand; and, where weights
 /// have a zero point other than 0, that times the sum of what the window reads, which one more filter of ones gives. Outside of it x is its zero point.

@@ -66,6 +66,28 @@ Tensor block_byte_filters(const Arg& given, ByteFilterLayout layout) {
   return permute(reshape(all, {blocks, kChannelBlock, all.shape()[1] / inner, inner / kFour, kFour, rows, columns}), {0, 2, 5, 6, 3, 1, 4});
 }
 
+Tensor byte_panels(const Arg& given) {
+  const Scope scope("byte_panels", given.where());
+  const Tensor matrix(as_node(scope.site(), given));
+  if (matrix.dtype() != DType::int8) fail<DTypeError>(scope.site(), fmt::format("a matrix of {} where it takes int8", name(matrix.dtype())));
+  if (matrix.ndim() != 2) fail<ShapeError>(scope.site(), fmt::format("a tensor of shape {} where it takes a matrix", to_string(matrix.shape())));
+  const Tensor full = filled_up(filled_up(matrix, 0, kFour), 1, kChannelBlock);
+  return permute(reshape(full, {full.shape()[0] / kFour, kFour, full.shape()[1] / kChannelBlock, kChannelBlock}), {2, 0, 3, 1});
+}
+
+Tensor matmul_panels(const Arg& x, const Tensor& panels, std::int64_t columns) {
+  const Scope scope("matmul_panels", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr left = as_node(site, x), right = node_of(site, panels);
+  if (left->dtype != DType::uint8 || right->dtype != DType::int8) fail<DTypeError>(site, fmt::format("{} by {} where it takes uint8 by int8", name(left->dtype), name(right->dtype)));
+  if (left->shape.size() < 2 || columns < 0 || !panels_hold(right->shape, left->shape.back(), columns))
+    fail<ShapeError>(site, fmt::format("x of shape {} by {} columns in panels of shape {}; byte_panels lays a matrix out", to_string(left->shape), columns, to_string(right->shape)));
+  Shape shape = left->shape;
+  shape.back() = columns;
+  if (element_count(shape) == 0 || left->shape.back() == 0) return zeros(shape, DType::int32);
+  return Tensor(make_library(site, Op::matmul_panels, {left, right}, {columns}));
+}
+
 namespace {
 
 struct Given {

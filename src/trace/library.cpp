@@ -48,6 +48,12 @@ Shape convolution_of_bytes(std::span<const Shape> operands, std::span<const std:
   const std::size_t first_tap = depthwise ? 1 : 2;
   return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters[depthwise ? 3 : 5]};
 }
+/// (..., m, k) and panels of as many columns as the attribute says.
+Shape product_with_panels(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
+  Shape shape = operands[0];
+  shape.back() = ints[0];
+  return shape;
+}
 /// The states after each step, and the last ones.
 Shape steps_and_states(std::span<const Shape> operands, std::span<const std::int64_t>) {
   Shape shape = operands[2];
@@ -171,6 +177,10 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
     case 4: return blocks && filters[0] == x[1] && x[4] == kChannelBlock;  // depthwise
     default: return false;
   }
+}
+
+bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns) {
+  return panels == Shape{(columns + kChannelBlock - 1) / kChannelBlock, (depth + 3) / 4, kChannelBlock, 4};
 }
 
 bool Recurrence::takes(std::span<const Shape> operands) const {

@@ -36,6 +36,9 @@ struct Convolution {
 /// Whether filters of a conv_blocked, in so many groups, read x: as many channels as there are, laid out as sinter/blocked.hpp says.
 bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 
+/// Whether these are the panels (sinter/blocked.hpp) of a matrix of so many rows and columns. The attribute of matmul_panels is the columns.
+bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
+
 /// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the last ones.
 struct Recurrence {
   Cell cell = Cell::rnn_tanh;

@@ -27,12 +27,15 @@ struct PanelTile {
 
 /// Rows become unsigned and columns signed: of other kinds the highest bit is turned, 128 more or less, and what that adds up to goes into `row` and `begin`.
 struct BytePanels {
+  const char* name;
   /// As many fours as hold the depth, (depth, lines, 4); `row` gets for each line the sum of its numbers, as they were given.
   void (*lay_left)(const ByteLines& lines, std::uint8_t* panel, std::int32_t* row);
   /// Up to kPanelColumns lines as (depth, 16, 4), zeros where there is none; `sums` (of each column, as laid out) may be null.
   void (*lay_right)(const ByteLines& lines, std::int8_t* panel, std::int32_t* sums);
   void (*multiply)(const PanelTile& tile);
 };
-extern const BytePanels kBytePanelsVnni;
+extern const BytePanels kBytePanelsBaseline, kBytePanelsVnni;
+/// Those of this processor.
+const BytePanels& byte_panels();
 
 }  // namespace sinter::device

@@ -156,7 +156,7 @@ void multiply_tile(const PanelTile& t) {
 
 }  // namespace
 
-const BytePanels kBytePanelsVnni{lay_left, lay_right, multiply_tile};
+const BytePanels kBytePanelsVnni{"vnni", lay_left, lay_right, multiply_tile};
 
 }  // namespace sinter::device
 #endif

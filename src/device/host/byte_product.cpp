@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 
-#include "device/host/byte_panel.hpp"
 #include "device/host/threads.hpp"
 #include "trace/per_thread.hpp"
 
@@ -74,6 +73,7 @@ Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::
 
 struct Problem {
   const ByteOperand &a, &b;
+  const std::int8_t* laid;  // b in panels already, all of the depth one after the other; or null
   std::int32_t* c;
   const std::vector<std::int64_t>& batch;
   std::int64_t elements, m, n, k;
@@ -86,13 +86,12 @@ void tell(const Finished& finished, const Problem& p, std::int64_t row, std::int
   for (; row < last; ++row) finished(row * p.n + column, row * p.n + end);
 }
 
-/// A part of so many.
+/// A part of so many: bytes one after the other, so that each of a few long lines is a part too.
 void ask_for(const ByteLines& l, std::int64_t part, std::int64_t parts) {
   constexpr std::int64_t kLine = 64;
   const bool along = l.depth_step == 1;
-  const std::int64_t count = along ? l.lines : l.depth, step = along ? l.line_step : l.depth_step, length = along ? l.depth : l.lines;
-  for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i)
-    for (std::int64_t at = 0; at < length; at += kLine) __builtin_prefetch(l.data + i * step + at);
+  const std::int64_t count = along ? l.lines : l.depth, step = along ? l.line_step : l.depth_step, pieces = ((along ? l.depth : l.lines) + kLine - 1) / kLine;
+  for (std::int64_t piece = count * pieces * part / parts; piece < count * pieces * (part + 1) / parts; ++piece) __builtin_prefetch(l.data + piece / pieces * step + piece % pieces * kLine);
 }
 
 /// Rows [row, row + rows) and columns [column, column + columns) of one matrix of the batch, into c.
@@ -112,7 +111,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
     if (static_cast<std::int64_t>(list.size()) < size) list.resize(static_cast<std::size_t>(size));
   };
   at_least(room.left, rows * deepest * kPanelDepth);
-  at_least(room.right, kPanelBlocks * kPanelColumns * deepest * kPanelDepth);
+  if (!p.laid) at_least(room.right, kPanelBlocks * kPanelColumns * deepest * kPanelDepth);
   std::int32_t of_rows[kPanelsRows];
   for (std::int64_t k = 0; k < p.k; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, p.k - k), fours = (depth + kPanelDepth - 1) / kPanelDepth, block = kPanelColumns * fours * kPanelDepth;
@@ -127,19 +126,26 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
     for (std::int64_t j = 0; j < columns; j += kPanelBlocks * kPanelColumns) {
       const std::int64_t here = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j);
       std::int32_t begin[kPanelBlocks * kPanelColumns]{};
-      for (std::int64_t b = 0; b * kPanelColumns < here; ++b) {
+      const std::int8_t* panel = room.right.data();
+      std::int64_t from_block = block;
+      if (p.laid) {
+        from_block = kPanelColumns * ((p.k + kPanelDepth - 1) / kPanelDepth) * kPanelDepth;
+        panel = p.laid + (column + j) / kPanelColumns * from_block + k * kPanelColumns;
+      }
+      for (std::int64_t b = 0; !p.laid && b * kPanelColumns < here; ++b) {
         const ByteLines of_block = lines(p.b, p.b.matrix.transposed, right, column + j + b * kPanelColumns, std::min<std::int64_t>(kPanelColumns, here - b * kPanelColumns), k, depth);
         panels.lay_right(of_block, room.right.data() + b * block, p.a.is_signed ? begin + b * kPanelColumns : nullptr);
       }
       // What comes next is asked for meanwhile: pieces of many lines are no stream to a processor.
       const std::int64_t ahead = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j - here);
-      const ByteLines next = lines(p.b, p.b.matrix.transposed, right, column + j + here, ahead, k, depth);
+      const ByteLines next = p.laid ? ByteLines{reinterpret_cast<const char*>(panel + kPanelBlocks * from_block), (ahead + kPanelColumns - 1) / kPanelColumns, block, from_block, 1, true}
+                                    : lines(p.b, p.b.matrix.transposed, right, column + j + here, ahead, k, depth);
       for (std::int32_t& sum : begin) sum = static_cast<std::int32_t>(0U - (static_cast<std::uint32_t>(sum) << 7));
       for (std::int64_t step = 0; step < steps; ++step) {
         const std::int64_t first = first_row(step);
         ask_for(next, step, steps);
         std::int32_t* const to = c + first * p.n + j;
-        PanelTile tile{room.left.data() + first * fours * kPanelDepth, room.right.data(), fours, first_row(step + 1) - first, here, block, p.b.is_signed ? nullptr : of_rows + first,
+        PanelTile tile{room.left.data() + first * fours * kPanelDepth, panel, fours, first_row(step + 1) - first, here, from_block, p.b.is_signed ? nullptr : of_rows + first,
                        begin, to, p.n};
         if (k > 0) {  // on top of what is there
           if (p.a.is_signed)
@@ -200,7 +206,7 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
     return;
   }
   const int threads_here = thread_count(threads);
-  const Problem problem{a, b, c, batch, elements, m, n, k};
+  const Problem problem{a, b, nullptr, c, batch, elements, m, n, k};
   if (blocks.panels && (m > kFewRows || !b.matrix.transposed)) return multiply_in_panels(*blocks.panels, problem, threads_here, finished);
   const Lines left = lines_of(a.matrix, !a.matrix.transposed, batch, m, k, threads_here), right = lines_of(b.matrix, b.matrix.transposed, batch, n, k, threads_here);
   const std::int64_t row_blocks = (m + kRows - 1) / kRows, column_blocks = (n + kColumns - 1) / kColumns, all = elements * row_blocks * column_blocks;
@@ -215,6 +221,16 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
       tell(finished, problem, element * m + row, element * m + row + block.rows, column, column + block.columns);
     }
   });
+}
+
+const BytePanels& byte_panels() { return byte_blocks().panels ? *byte_blocks().panels : kBytePanelsBaseline; }
+
+void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads, const Finished& finished,
+                         const BytePanels& by) {
+  if (m == 0 || n == 0) return;
+  const ByteOperand left{{a, k, {}, false}, false}, right{{panels, 0, {}, false}, true};
+  const std::vector<std::int64_t> batch;
+  multiply_in_panels(by, {left, right, panels, c, batch, 1, m, n, k}, thread_count(threads), finished);
 }
 
 std::string who_multiplies_bytes() { return fmt::format("bytes as they are stored ({})", byte_blocks().name); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/host/byte_panel.hpp"
 #include "device/host/matmul.hpp"
 #include "device/host/pieces.hpp"
 
@@ -24,7 +25,6 @@ void byte_block_baseline(const ByteBlock& block);
 void byte_block_avx2(const ByteBlock& block);
 void byte_block_vnni(const ByteBlock& block);
 
-struct BytePanels;
 /// An instruction set's.
 struct ByteBlocks {
   const char* name;
@@ -42,6 +42,9 @@ struct ByteOperand {
 /// c (batch..., m, n), contiguous row-major, of int32 = a (batch..., m, k) times b (batch..., k, n) of bytes.
 void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n, std::int64_t k,
                     int threads, const Finished& finished, const ByteBlocks& blocks = byte_blocks());
+/// c (m, n) = a (m, k) of uint8 times int8 as sinter/blocked.hpp's byte_panels lays them out.
+void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads, const Finished& finished,
+                         const BytePanels& by = byte_panels());
 /// "bytes (vnni)".
 std::string who_multiplies_bytes();
 

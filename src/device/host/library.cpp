@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "device/host/blocked_problem.hpp"
 #include "device/host/byte_product.hpp"
 #include "device/host/conv.hpp"
@@ -63,6 +65,13 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
     case trace::Op::conv_bytes:
     case trace::Op::conv_bytes_scaled: return convolve_bytes(call, pointers, threads, finished);
+    case trace::Op::matmul_panels: {
+      const auto& [a, panels] = std::tie(call.operands[0], call.operands[1]);
+      std::int64_t rows = 1;
+      for (std::size_t axis = 0; axis + 1 < a.shape.size(); ++axis) rows *= a.shape[axis];
+      return multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset, static_cast<std::int32_t*>(pointers[2]),
+                                 rows, call.shape.back(), a.shape.back(), threads, finished);
+    }
     case trace::Op::recurrence: return recur(call, pointers, threads);
     case trace::Op::solve:
     case trace::Op::inverse:
@@ -107,6 +116,7 @@ std::string library_of(const fuse::LibraryCall& call) {
       return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
     case trace::Op::conv_bytes:
     case trace::Op::conv_bytes_scaled: return fmt::format("bytes, channels in blocks ({})", byte_tiles().name);
+    case trace::Op::matmul_panels: return fmt::format("bytes, the right ones in panels ({})", byte_panels().name);
     case trace::Op::recurrence: return fmt::format("step after step ({})", host_blocks().instruction_set);
     default: return "the C++ library";
   }
