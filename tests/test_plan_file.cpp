@@ -561,10 +561,12 @@ TEST_CASE("so it is of library calls with layouts of their own") {
   if (testing::on_cuda()) return;
   const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}), tiles = random_tensor({16, 1, 2, 16, 16});
   const Tensor by = random_tensor({5, 16}), start = random_tensor({2, 3, 4});
-  eval({planes, depthwise, blocked, tiles, by, start});
+  const Tensor panels = (random_tensor({2, 3, 16, 4}) * 50.f).astype(DType::int8), rows = (abs(random_tensor({7, 10})) * 50.f).astype(DType::uint8);
+  eval({planes, depthwise, blocked, tiles, by, start, panels, rows});
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor first = conv2d_blocked(in[0], planes, {}), second = conv2d_blocked(first, depthwise, {});
-    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start)};
+    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start), matmul_panels(in[2], panels, 20)};
   };
-  check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}}, {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16})}, "forged_calls", 2000);
+  check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}, {DType::uint8, {{"m", 7}, 10}}},
+                  {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16}), rows}, "forged_calls", 2000);
 }
