@@ -21,6 +21,8 @@ constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
 constexpr double kWorthTiles = 0.7;
 /// How much work blocks that are not full may add.
 constexpr double kWaste = 3;
+/// The same where x is in blocks already: a product of few rows by windows laid out side by side is as slow.
+constexpr double kWasteBehindBlocks = 6;
 /// Groups that fill blocks side by side: filters read zeros of the others' channels.
 constexpr std::int64_t kMostJoined = 4;
 
@@ -73,7 +75,8 @@ std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, c
   const double waste = static_cast<double>(up_to_blocks(filters)) / static_cast<double>(filters) *
                        (planes || groups > 1 ? 1.0 : static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels));
   const bool one_place = shape[2] * shape[3] == 1;
-  if (waste > kWaste && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than treble its work");
+  const bool windows_of_blocks = x.in_blocks() && weight[2] * weight[3] > 1;
+  if (waste > (windows_of_blocks ? kWasteBehindBlocks : kWaste) && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than treble its work");
   if (one_place && !x.in_blocks()) return left("it is a product of a matrix and a vector");
   const Windows how = windows(call, {weight[2], weight[3]}, {shape[2], shape[3]});
   for (const auto& [before, after] : how.padding)
