@@ -26,8 +26,9 @@ namespace {
 
 using Row = std::vector<long double>;
 
-/// Steps that a thread of a cluster goes over its part of a row, at least 256 threads to a block and each lane of a vector by itself; and then all
-/// combine. A sum of terms of one sign errs by as many roundings at most.
+/// The roundings on the way of one term into its row's sum, which is what a sum of terms of one sign errs by at most, relatively: at least 256 partial
+/// sums share a row, and what follows is below 80: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the term itself (8 of
+/// its difference and its exponential) and a few of what is made of the sum. It tells nothing of a single element, which is less: `check_that_each_counts` does.
 double roundings(std::int64_t width) { return static_cast<double>(width) / 256 + 80; }
 
 struct Formula {
@@ -175,6 +176,30 @@ void check(const Formula& formula, const Tensor& x, const std::vector<Row>& valu
   CHECK(wrong == 0);
 }
 
+/// Sums that are whole numbers have no error in any order: of exponentials that are 1 or 0, and of squares of 1 and -1. So an element that is left out, or taken
+/// twice, is seen in the longest row.
+void check_that_each_counts(std::int64_t rows, std::int64_t width) {
+  CAPTURE(rows);
+  CAPTURE(width);
+  std::vector<float> steps(static_cast<std::size_t>(rows * width)), signs(steps.size());
+  std::vector<double> ones(static_cast<std::size_t>(rows));
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const bool one = k % static_cast<std::size_t>(width) == 0 || pick(0, 1);
+    steps[k] = one ? 0.f : -1000.f;
+    signs[k] = one ? 1.f : -1.f;
+    ones[k / static_cast<std::size_t>(width)] += one;
+  }
+  const Tensor x = sn::from_span(steps, {rows, width}), s = sn::from_span(signs, {rows, width});
+  const auto shares = sn::softmax(x, -1).to_vector<float>(), units = (s / sn::sqrt(sn::mean(s * s, -1, true))).to_vector<float>();
+  std::size_t wrong = 0;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const double share = steps[k] == 0 ? 1 / ones[k / static_cast<std::size_t>(width)] : 0;
+    wrong += !(std::fabs(shares[k] - share) <= 4 * 0x1p-24 * share);
+    wrong += !(std::fabs(units[k] - signs[k]) <= 4 * 0x1p-24);
+  }
+  CHECK(wrong == 0);
+}
+
 void use(const std::string& schedule) {
   sn::Options options = sn::options();
   options.schedule = schedule;
@@ -192,6 +217,7 @@ TEST_CASE("rows that no block holds") {
   for (const Size& size : sizes) {
     const Tensor x = draw(size.rows, size.width, size.dtype, values);
     for (const Formula* formula : some_formulas(3)) check(*formula, x, values);
+    check_that_each_counts(size.rows, size.width);
     if (most_blocks() < 8 || narrow()) continue;
     const Looked looked = look_at(sn::softmax(computed_from(x), -1));
     CHECK(looked.kernels == 1);
@@ -205,6 +231,7 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
   for (const std::int64_t width : {4 * pick(65536, 100000), 4 * pick(100000, 112000), std::int64_t{470000}}) {
     const Tensor x = draw(17, width, DType::float32, values);
     check(*some_formulas(1)[0], x, values);
+    check_that_each_counts(3, width);
     const Looked looked = look_at(sn::softmax(x, -1));
     const bool held = looked.most > 1 && 4 * width <= looked.most * (looked.row_bytes - 1024);
     CHECK((looked.cluster > 1) == held);
@@ -222,6 +249,7 @@ TEST_CASE("rows of every length go through clusters of every size where that is 
     const std::int64_t width = pick(0, 1) ? pick(1025, 6000) : 64 * pick(17, 90);
     const Tensor x = draw(pick(1, 9), width, dtype, values);
     for (const Formula* formula : some_formulas(2)) check(*formula, x, values);
+    check_that_each_counts(pick(1, 9), width);
     CHECK(look_at(sn::softmax(computed_from(x), -1)).cluster == wish[8] - '0');
     // Exact ones: the least, the largest and its first place, and whether there is a value at all.
     const auto least = sn::min(x, -1).astype(DType::float64).to_vector<double>();
