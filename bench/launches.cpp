@@ -1,11 +1,12 @@
 // What a repeated evaluation on a GPU costs the host: driver calls and microseconds, with a driver that does nothing (null_driver.cpp).
-// Values are never read: there are none.
+// Values are never read: there are none. With an argument, only the formulas whose names contain it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <string_view>
 
 #include "bench.hpp"
 #include "sinter/freeze.hpp"
@@ -13,7 +14,7 @@
 
 namespace sn = sinter;
 
-int main() {
+int main(int count, char** arguments) {
   setenv("SINTER_DEVICE", "cuda", 1);
   setenv("SINTER_CUDA_DRIVER", NULL_DRIVER, 1);
   void* library = dlopen(NULL_DRIVER, RTLD_NOW);
@@ -21,7 +22,8 @@ int main() {
   if (!calls) return fmt::print("no null driver: {}\n", dlerror()), 1;
 
   constexpr int kTimes = 2000, kRounds = 15;
-  const auto report = [&](const char* what, const std::function<void()>& work) {
+  const auto report = [&](std::string_view what, const std::function<void()>& work) {
+    if (count > 1 && what.find(arguments[1]) == what.npos) return;
     for (int k = 0; k < 100; ++k) work();
     std::vector<double> times;
     const std::uint64_t before = calls(), kernels_before = sn::counters().kernels_launched;

@@ -10,7 +10,7 @@ struct Composed {
   Tensor values;  // the argument in the type that is computed in
   DType type;     // of the result
 
-  Tensor operator()(const Tensor& result) const { return result.astype(type); }
+  Tensor operator()(Tensor result) const { return result.node()->dtype == type ? std::move(result) : result.astype(type); }
 };
 /// Integers and bool are computed in float64.
 inline Composed floating(const Site& site, const Arg& x) {

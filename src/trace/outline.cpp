@@ -105,14 +105,16 @@ void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
       visited.pending = static_cast<std::int32_t>(pending_.size());
       Pending& operation = pending_.emplace_back();
       operation.handle = visited.handle;
-      Entry entry{&node, node.op};
+      Entry& entry = entries_.emplace_back();
+      entry.node = &node;
+      entry.op = node.op;
       operation.arity = entry.arity = frame.next;
       for (std::uint32_t k = 0; k < frame.next; ++k) {
         const Visited& input = visited_[frame.inputs[k]];
         operation.inputs[k] = input.pending;
         entry.inputs[k / 2] |= static_cast<std::uint64_t>(input.id + 1) << (32 * (k % 2));
       }
-      visited.id = number(entry);
+      visited.id = number_last();
       stack_.pop_back();
     }
     if (const std::int32_t operation = visited_[at].pending; operation != Pending::kLeaf) pending_[static_cast<std::size_t>(operation)].asked = true;
@@ -128,10 +130,8 @@ std::uint32_t Outline::enter(const RecordedPtr& handle) {
                                                 [&](std::uint32_t at) { return visited_[at].handle->get() == &node; });
   if (known != fresh) return known;
   visited_.emplace_back().handle = &handle;
-  Entry leaf{&node, node.op};
-  if (node.op == Op::constant) {
-    leaf.bits = node.scalar.bits();
-  } else {
+  int leaf = -1;
+  if (node.op != Op::constant) {
     bool evaluated = node.evaluated();
     if (!evaluated && node.op != Op::data) {
       if (!node.lock.try_lock()) throw Conflict{};
@@ -145,10 +145,14 @@ std::uint32_t Outline::enter(const RecordedPtr& handle) {
       }
       node.lock.unlock();
     }
-    leaf.op = Op::data;
-    leaf.leaf = static_cast<int>(evaluated ? leaf_of(node.storage.get(), node.storage) : leaf_of(&node, nullptr));
+    leaf = static_cast<int>(evaluated ? leaf_of(node.storage.get(), node.storage) : leaf_of(&node, nullptr));
   }
-  visited_[fresh].id = number(leaf);
+  Entry& entry = entries_.emplace_back();
+  entry.node = &node;
+  entry.leaf = leaf;
+  entry.op = leaf < 0 ? Op::constant : Op::data;
+  if (leaf < 0) entry.bits = node.scalar.bits();
+  visited_[fresh].id = number_last();
   return fresh;
 }
 
@@ -173,8 +177,9 @@ const Hash128& Outline::hash_of(const ShapePtr& shape) {
   return place.second;
 }
 
-// The number of the node in the graph, where equal ones are one.
-std::uint32_t Outline::number(const Entry& entry) {
+// The number of the last entry in the graph. Where an equal one is there already, it is that one's and the last goes.
+std::uint32_t Outline::number_last() {
+  const Entry& entry = entries_.back();
   const Recorded& node = *entry.node;
   const bool operation = entry.arity > 0;
   const std::size_t ints = operation ? node.ints.size() : 0;
@@ -190,7 +195,7 @@ std::uint32_t Outline::number(const Entry& entry) {
 
   std::uint64_t value = mix(sum.a, entry.bits);
   for (std::size_t k = 0; k < ints; ++k) value = mix(value, static_cast<std::uint64_t>(node.ints[k]));
-  const auto fresh = static_cast<std::uint32_t>(entries_.size());
+  const auto fresh = static_cast<std::uint32_t>(entries_.size() - 1);
   const std::uint32_t known = values_.find_or_add(value, fresh, [&](std::uint32_t at) {
     const Entry& other = entries_[at];
     return other.op == entry.op && other.node->dtype == node.dtype && other.leaf == entry.leaf && other.bits == entry.bits &&
@@ -198,8 +203,10 @@ std::uint32_t Outline::number(const Entry& entry) {
            (&other.node->shape == &node.shape || other.node->shape == node.shape) &&
            (!operation || other.node->ints == node.ints);
   });
-  if (known != fresh) return known;
-  entries_.push_back(entry);
+  if (known != fresh) {
+    entries_.pop_back();
+    return known;
+  }
   if (entry.op == Op::constant) literals_.push_back(entry.bits);
   if (is_library(entry.op)) calls_.push_back({node.called, node.where});
   if (ints > 0) {

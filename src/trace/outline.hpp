@@ -106,8 +106,8 @@ class Outline {
     std::uint32_t inputs[kMaxArity];  // numbers in visited_
   };
   struct Entry {  // a node of the graph
-    const Recorded* node;
-    Op op;
+    const Recorded* node = nullptr;
+    Op op{};
     int leaf = -1;
     std::uint64_t bits = 0;
     std::uint64_t inputs[kMaxArity / 2] = {};  // two node numbers, each plus 1, in a word
@@ -118,7 +118,7 @@ class Outline {
 
   void walk_once(const std::vector<RecordedPtr>& roots);
   std::uint32_t enter(const RecordedPtr& handle);
-  std::uint32_t number(const Entry& entry);
+  std::uint32_t number_last();
   std::uint32_t leaf_of(const void* identity, const StoragePtr& storage);
   const Hash128& hash_of(const ShapePtr& shape);
   void keep_more(std::vector<RecordedPtr>& roots);

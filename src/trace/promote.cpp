@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "trace/build.hpp"
+
 namespace sinter::trace {
 namespace {
 
@@ -85,8 +87,8 @@ DType common_type(std::span<const Arg* const> operands) {
   DType floating = DType::bool_;  // what the floating scalars promote to
   for (const Arg* a : operands) {
     if (a->is_tensor()) {
-      const DType t = a->tensor().dtype();
-      strong = any_tensor ? promote(strong, t) : t;
+      const DType t = node_of({"dtype", {}}, a->tensor())->dtype;
+      strong = !any_tensor || t == strong ? t : promote(strong, t);
       any_tensor = true;
     } else {
       const Arg::Kind kind = a->kind();

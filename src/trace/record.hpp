@@ -26,33 +26,50 @@ struct Handle {
   RecordedPtr node;
 };
 
-/// A node's operands: few, and in the node itself.
+/// A node's operands: few, and in the node itself. Only those that are there are made, moved and destroyed: recording moves lists of them all
+/// the time.
 class Operands {
  public:
-  Operands() = default;
+  Operands() noexcept {}
   template <class... Nodes>
     requires(sizeof...(Nodes) > 0 && sizeof...(Nodes) <= kMaxArity && (std::same_as<std::remove_cvref_t<Nodes>, RecordedPtr> && ...))
-  Operands(Nodes&&... nodes) : list_{std::forward<Nodes>(nodes)...}, size_(sizeof...(Nodes)) {}
-  Operands(const Operands&) = default;
-  Operands& operator=(const Operands&) = default;
-  Operands(Operands&& other) noexcept : list_(std::move(other.list_)), size_(std::exchange(other.size_, 0)) {}
+  Operands(Nodes&&... nodes) noexcept {
+    (std::construct_at(room_ + size_++, std::forward<Nodes>(nodes)), ...);
+  }
+  Operands(const Operands& other) noexcept {
+    for (; size_ < other.size_; ++size_) std::construct_at(room_ + size_, other.room_[size_]);
+  }
+  Operands(Operands&& other) noexcept { take(other); }
   Operands& operator=(Operands&& other) noexcept {
-    list_ = std::move(other.list_);
-    size_ = std::exchange(other.size_, 0);
+    if (this == &other) return *this;
+    clear();
+    take(other);
     return *this;
   }
+  ~Operands() { clear(); }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  const RecordedPtr& operator[](std::size_t k) const { return list_[k]; }
-  const RecordedPtr& front() const { return list_[0]; }
-  const RecordedPtr* begin() const { return list_.data(); }
-  const RecordedPtr* end() const { return list_.data() + size_; }
-  RecordedPtr* begin() { return list_.data(); }
-  RecordedPtr* end() { return list_.data() + size_; }
+  const RecordedPtr& operator[](std::size_t k) const { return room_[k]; }
+  const RecordedPtr& front() const { return room_[0]; }
+  const RecordedPtr* begin() const { return room_; }
+  const RecordedPtr* end() const { return room_ + size_; }
+  RecordedPtr* begin() { return room_; }
+  RecordedPtr* end() { return room_ + size_; }
 
  private:
-  std::array<RecordedPtr, kMaxArity> list_;
+  void take(Operands& other) noexcept {  // by one that is empty
+    size_ = std::exchange(other.size_, 0);  // what was moved from is null: there is nothing to destroy
+    for (std::uint32_t k = 0; k < size_; ++k) std::construct_at(room_ + k, std::move(other.room_[k]));
+  }
+  void clear() noexcept {
+    for (RecordedPtr& node : *this) std::destroy_at(&node);
+    size_ = 0;
+  }
+
+  union {
+    RecordedPtr room_[kMaxArity];  // the first size_ live
+  };
   std::uint32_t size_ = 0;
 };
 
