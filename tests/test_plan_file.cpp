@@ -69,9 +69,9 @@ Tensor steps() {
   return from_span(list, {5, 6});
 }
 
-/// This program in a process of its own, which loads a plan and calls it.
-Ran run_child(const fs::path& plan, const std::string& environment) {
-  FILE* pipe = popen(("env " + environment + " " + self + " --load=" + plan.string() + " 2>&1").c_str(), "r");
+/// This program in a process of its own, which loads a plan and calls it, or saves one.
+Ran run_child(const fs::path& plan, const std::string& environment, const std::string& what = "--load=") {
+  FILE* pipe = popen(("env " + environment + " " + self + " " + what + plan.string() + " 2>&1").c_str(), "r");
   REQUIRE(pipe);
   std::string out;
   char buffer[4096];
@@ -89,8 +89,8 @@ int child(const std::string& plan) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) compiler |= line.find("libLLVM") != std::string::npos || line.find("nvrtc") != std::string::npos;
     const Counters c = counters();
-    std::printf("sum=%.9g compiled=%d generated=%d planned=%d fallbacks=%d mapped=%d\n", sum, int(c.kernels_compiled), int(c.sources_generated), int(c.plans_made), int(c.fallbacks),
-                int(compiler));
+    std::printf("sum=%.9g compiled=%d generated=%d planned=%d fallbacks=%d mapped=%d library_calls=%d host_calls=%d\n", sum, int(c.kernels_compiled), int(c.sources_generated),
+                int(c.plans_made), int(c.fallbacks), int(compiler), int(c.library_calls), int(c.host_calls));
     return 0;
   } catch (const Error& error) {
     std::printf("refused: %s\n", error.what());
@@ -103,6 +103,11 @@ Tensor formula(const Tensor& x) {
   Tensor w = reshape(cos(arange(24).astype(DType::float32)), {6, 4});
   eval(w);
   return softmax(tanh(matmul(x, w)) + x(ellipsis, Slice{0, 4}), -1) * mean(x);
+}
+
+int save(const std::string& plan) {
+  freeze(formula, {{DType::float32, {{"n", 5}, 6}}}).save(plan);
+  return 0;
 }
 
 void sign(std::string& file) {
@@ -118,6 +123,7 @@ int main(int argc, char** argv) {
   self = fs::read_symlink("/proc/self/exe").string();
   for (int k = 1; k < argc; ++k)
     if (const std::string argument = argv[k]; argument.starts_with("--load=")) return child(argument.substr(7));
+    else if (argument.starts_with("--save=")) return save(argument.substr(7));
   return testing::run_tests(argc, argv);
 }
 
@@ -232,6 +238,27 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
     const Ran elsewhere = run_child(file.path, "SINTER_DEVICE=cpu");
     INFO(elsewhere.out);
     CHECK(elsewhere.out.find("the device is cpu") != std::string::npos);
+  }
+}
+
+TEST_CASE("a plan with a library's products is refused, with what to do, where the library has no algorithm for them or there is none") {
+  const char* driver = std::getenv("SINTER_CUDA_DRIVER");
+  if (!testing::on_cuda() || !driver || std::string(driver).find("libcuda_emulator") == std::string::npos || options().fuse == false) return;
+  const std::string library = " SINTER_CUBLASLT=" + (fs::path(driver).parent_path() / "libcublaslt_emulator.so").string();
+  File file("products.plan");
+  const Ran saved = run_child(file.path, library, "--save=");
+  INFO(saved.out);
+  REQUIRE(saved.status == 0);
+  const Ran ran = run_child(file.path, library);
+  INFO(ran.out);
+  CHECK(ran.status == 0);
+  CHECK(ran.out.find("library_calls=1 host_calls=0") != std::string::npos);
+  for (const std::string& lacking : {library + " SINTER_EMULATOR_PRODUCTS=0", std::string(" SINTER_CUBLASLT=off")}) {
+    const Ran refused = run_child(file.path, lacking);
+    INFO(refused.out);
+    CHECK(refused.status != 0);
+    CHECK(refused.out.find("refused: ") != std::string::npos);
+    CHECK(refused.out.find("save it again on this device, or anywhere with SINTER_CUBLASLT=off") != std::string::npos);
   }
 }
 

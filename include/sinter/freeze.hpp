@@ -60,7 +60,8 @@ class Function {
 
   /// Computes the formula. The results have memory of their own. Sizes of named axes that were not met before are planned for once, and kept; so are
   /// the last 64 combinations of sizes, bound. Throws ValueError for another number of inputs, DTypeError and ShapeError for what the specs do not
-  /// allow, naming the input; and, of a function that was loaded, ShapeError for sizes that no plan in the file holds for.
+  /// allow, naming the input; and, of a function that was loaded, ShapeError for sizes that no plan in the file holds for,
+  /// DeviceError where its plan has products of a library's that there is not here, or that has no algorithm for them.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Location where = Location::current()) const;
   std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs, Location where = Location::current()) const {
     return (*this)(std::vector<Tensor>(inputs), where);

@@ -1,5 +1,7 @@
 #include "engine/frozen.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/engine.hpp"
@@ -38,7 +40,13 @@ std::shared_ptr<const Planned> Engine::plan_to_keep(const trace::Graph& graph, c
 void Engine::expect_calls(const Bound& bound, const Target& target) {
   const ForkGate::Inside inside(fork_gate());
   for (std::size_t s = 0; s < bound.library.size(); ++s)
-    if (bound.planned->plan.steps[s].kind == fuse::Step::Kind::library) target.device->expect(bound.library[s]);
+    if (bound.planned->plan.steps[s].kind == fuse::Step::Kind::library) {
+      const fuse::LibraryCall& call = bound.library[s];
+      // Without a library no plan that is made here calls one for a product; a file's may, and the host would compute it.
+      if (call.op == trace::Op::matmul && !fuse::has_library(target.limits, call.op, call.dtype))
+        throw device::NoAlgorithm(fmt::format("there is no library here for {}", fuse::to_string(call)), false);
+      target.device->expect(call);
+    }
 }
 
 std::vector<trace::StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site) {

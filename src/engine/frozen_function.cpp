@@ -212,16 +212,29 @@ std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan
     check_bytes(*plan.planned, values);
     auto bound = bind_plan(plan.planned, plan.leaves, values, at_.target, Engine::get().kernels());
     check_reach(*bound, values, input_bytes);
+    Engine::get().expect_calls(*bound, at_.target);
     return bound;
   } catch (const InternalError& error) {
     fail<IoError>(site, fmt::format("the file's plan cannot be run: {}", error.what()));
   }
 }
 
-// A plan that was made for such sizes, else of those that are right for them the one that was made for the nearest.
+// A plan that was made for such sizes, else of those that are right for them the one that was made for the nearest. One whose products this
+// device's library cannot compute is passed over: the file has no formula that another could be made from.
 std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
+  std::string lacking;
+  const auto bind = [&](const FrozenPlan& plan, bool estimates) -> std::shared_ptr<const Bound> {
+    const auto values = served(plan, sizes, estimates);
+    if (!values) return nullptr;
+    try {
+      return bind_checked(plan, *values, sizes, site_at(where));
+    } catch (const device::NoAlgorithm& error) {
+      lacking = error.what();
+      return nullptr;
+    }
+  };
   for (const FrozenPlan& plan : plans_)
-    if (const auto values = served(plan, sizes, true)) return bind_checked(plan, *values, sizes, site_at(where));
+    if (auto bound = bind(plan, true)) return bound;
   const auto far = [&](const FrozenPlan* plan) {
     double ratio = 0;
     for (std::size_t k = 0; k < sizes.size(); ++k)
@@ -232,7 +245,10 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
   for (const FrozenPlan& plan : plans_) nearest.push_back(&plan);
   std::stable_sort(nearest.begin(), nearest.end(), [&](const FrozenPlan* a, const FrozenPlan* b) { return far(a) < far(b); });
   for (const FrozenPlan* plan : nearest)
-    if (const auto values = served(*plan, sizes, false)) return bind_checked(*plan, *values, sizes, site_at(where));
+    if (auto bound = bind(*plan, false)) return bound;
+  if (!lacking.empty())
+    fail<DeviceError>(site_at(where), fmt::format("the file's plan was made with a library that multiplies what none does on {}: {}. Freeze the formula and save it again on this device, or "
+                                                  "anywhere with SINTER_CUBLASLT=off: then generated kernels multiply", at_.target.device->name(), lacking));
   std::vector<std::string> asked;
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
   std::string reason;

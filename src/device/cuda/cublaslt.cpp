@@ -325,7 +325,7 @@ struct Products::State {
     const int status = api().heuristic(handle, description, made.a.get(), made.b.get(), made.c.get(), made.c.get(), raw, 1, &best, &found);
     // Not every version and GPU has every epilogue, and every type, for every shape: then the plan is made without.
     if (status == kNotSupported || (status == 0 && found == 0))
-      throw NoAlgorithm(fmt::format("{}: no algorithm for {}; {}", api().name, fuse::to_string(call), kAdvice), call.row || call.stored != call.dtype);
+      throw NoAlgorithm(fmt::format("{}: no algorithm for {}", api().name, fuse::to_string(call)), call.row || call.stored != call.dtype);
     check(status, "choosing an algorithm", call);
     check(best.state, "choosing an algorithm", call);
     made.algorithm = best.algorithm;
