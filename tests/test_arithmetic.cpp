@@ -328,7 +328,7 @@ void check_primitives(int accepted, std::mt19937_64& random) {
     if (op == Op::cast) {
       check_primitive<T, float>(op, cpu, random);
       check_primitive<T, double>(op, cpu, random);
-      check_primitive<T, std::int32_t>(op, cpu, random);
+      for (const jit::CpuTarget& level : cpu_levels()) check_primitive<T, std::int32_t>(op, level, random);  // each with an instruction of its own
       check_primitive<T, std::int64_t>(op, cpu, random);
       check_primitive<T, bool>(op, cpu, random);
     } else if (row.result == trace::Result::boolean) {

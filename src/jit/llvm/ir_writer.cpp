@@ -36,7 +36,8 @@ std::string intrinsic_type(DType dtype) {
 }
 
 Module::Module(const CpuTarget& cpu)
-    : fma_((cpu.features + ",").find("+fma,") != std::string::npos), f16c_((cpu.features + ",").find("+f16c,") != std::string::npos) {}
+    : fma_((cpu.features + ",").find("+fma,") != std::string::npos), f16c_((cpu.features + ",").find("+f16c,") != std::string::npos),
+      lanes_of_conversion_(cpu.arch == "x86-64" ? std::min(cpu.vector_bytes, 64) / 4 : 0) {}
 
 // A call costs the kernel 1 to 3 percent (sin, tanh, lgamma: vectors of one function hide each other's latency either way); each copy costs
 // the compiler its time, and much of it where blocks grow long.
@@ -339,12 +340,41 @@ Value Ir::truncated(const Value& a, DType to) {
   const DType from = a.dtype;
   // Out of range, NaN included, gives the least integer, as the processor's own conversion does; in IR it would be poison.
   const bool narrow = to == DType::int32;
+  if (narrow && from == DType::float32 && module_.lanes_of_conversion() > 0 && a.lanes >= 4) return converted_by_processor(a);
   const double limit = narrow ? 0x1p31 : 0x1p63;
   const bool fraction_below = narrow && from == DType::float64;  // -2147483648.5 truncates into range
   const Value above = fraction_below ? compare("fcmp ogt", a, real(from, -limit - 1)) : compare("fcmp oge", a, real(from, -limit));
   const Value fits = binary("and", above, compare("fcmp olt", a, real(from, limit)));
   const Value converted = convert("fptosi", select(fits, a, real(from, 0)), to);
   return select(fits, converted, integer(to, narrow ? INT32_MIN : INT64_MIN));
+}
+
+/// In one instruction for so many lanes.
+Value Ir::converted_by_processor(const Value& a) {
+  const int width = std::min(a.lanes, module_.lanes_of_conversion());
+  const std::string from = type_name(DType::float32, width), to = type_name(DType::int32, width), whole = type_name(DType::float32, a.lanes);
+  const std::string symbol = width == 16 ? "@llvm.x86.avx512.mask.cvttps2dq.512" : width == 8 ? "@llvm.x86.avx.cvtt.ps2dq.256" : "@llvm.x86.sse2.cvttps2dq";
+  module_.declare(fmt::format("declare {} {}({}{})", to, symbol, from, width == 16 ? fmt::format(", {}, i16, i32", to) : ""));
+  const auto places = [](int first, int count) {
+    std::string list;
+    for (int k = 0; k < count; ++k) list += fmt::format("{}i32 {}", k ? ", " : "", first + k);
+    return fmt::format("<{} x i32> <{}>", count, list);
+  };
+  std::vector<Value> parts;
+  for (int first = 0; first < a.lanes; first += width) {
+    const Value part = a.lanes == width ? a : emit(DType::float32, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, a.ref, whole, places(first, width)));
+    parts.push_back(emit(DType::int32, width, fmt::format("call {} {}({} {}{})", to, symbol, from, part.ref, width == 16 ? fmt::format(", {} zeroinitializer, i16 -1, i32 4", to) : "")));
+  }
+  while (parts.size() > 1) {  // two and two
+    std::vector<Value> joined;
+    for (std::size_t k = 0; k < parts.size(); k += 2) {
+      const int lanes = parts[k].lanes;
+      const std::string half = type_name(DType::int32, lanes);
+      joined.push_back(emit(DType::int32, 2 * lanes, fmt::format("shufflevector {} {}, {} {}, {}", half, parts[k].ref, half, parts[k + 1].ref, places(0, 2 * lanes))));
+    }
+    parts = std::move(joined);
+  }
+  return parts[0];
 }
 
 /// Through int32, or int64 for unsigned and wider types, and wraps; uint64's upper half is shifted into int64.

@@ -36,6 +36,8 @@ class Module {
   explicit Module(const CpuTarget& cpu);
   bool has_fma() const { return fma_; }
   bool has_f16c() const { return f16c_; }
+  /// Lanes of the processor's own conversion of float32 to int32, which gives the least integer where none fits; 0: it has no such one.
+  int lanes_of_conversion() const { return lanes_of_conversion_; }
   void declare(const std::string& declaration) { declarations_.insert(declaration); }
   /// True the first time a helper's symbol is asked for.
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
@@ -55,6 +57,7 @@ class Module {
   std::vector<bool> called(const std::string& kernel) const;
 
   bool fma_, f16c_;
+  int lanes_of_conversion_;
   std::set<std::string> declarations_, claimed_;
   std::string helpers_;
   std::vector<Function> functions_;
@@ -166,7 +169,8 @@ class Ir {
   Value arithmetic(const char* floating, const char* integral, const char* boolean, const Value& a, const Value& b);
   Value ordered(const char* order, const Value& a, const Value& b);
   Value extremum(const Value& a, const Value& b, bool least);
-  Value truncated(const Value& a, DType to);  // int32, int64
+  Value truncated(const Value& a, DType to);
+  Value converted_by_processor(const Value& a);  // float32 -> int32
   Value to_integer(const Value& a, DType to);
   Value from_storage(const Value& a);  // to float32
   Value to_storage(const Value& a, DType to);
