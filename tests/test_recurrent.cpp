@@ -1,6 +1,8 @@
 // Recurrent layers in one call, against loops in float64: every cell, both directions, states and batches of any size; any number of threads; what is
 // frozen at one length and called with others.
 #define DOCTEST_CONFIG_IMPLEMENT
+#include <unistd.h>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -216,7 +218,7 @@ TEST_CASE("one plan serves every length") {
     }
   };
   check(frozen);
-  const std::string path = (std::filesystem::temp_directory_path() / fmt::format("sinter-recurrent-{}.plan", numbers()())).string();
+  const std::string path = (std::filesystem::temp_directory_path() / fmt::format("sinter-recurrent-{}.plan", ::getpid())).string();
   frozen.save(path);
   check(Function::load(path));
   std::filesystem::remove(path);
