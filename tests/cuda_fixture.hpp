@@ -19,10 +19,14 @@
 
 namespace sinter::test {
 
-/// The stand-ins are used unless the environment names libraries; set before the first of them is opened.
+/// The stand-ins are used unless the environment names a driver; set before the first of them is opened. The driver's takes what NVRTC's makes,
+/// alone: an NVRTC that is named is the one that this calls.
 inline const bool environment_is_set = [] {
   setenv("SINTER_CUDA_DRIVER", CUDA_EMULATOR, 0);
-  setenv("SINTER_NVRTC", NVRTC_EMULATOR, 0);
+  const bool emulated = std::string(std::getenv("SINTER_CUDA_DRIVER")) == CUDA_EMULATOR;
+  const char* named = std::getenv("SINTER_NVRTC");
+  if (emulated && named && std::string(named) != NVRTC_EMULATOR) setenv("SINTER_EMULATOR_NVRTC", named, 0);
+  setenv("SINTER_NVRTC", NVRTC_EMULATOR, emulated);
   return true;
 }();
 
