@@ -509,6 +509,8 @@ int estimated_registers(const Kernel& kernel, const LoopNest& nest) {
     else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(kept - 1, 0)) * schedule.row_steps;
   } else if (schedule.form == Form::rows) {
     registers += of_doubles + (schedule.threads > 256 ? 2 * schedule.row_steps : 0) + std::max(inputs - 1, 0) * schedule.row_steps;
+    // Where a block's part of a row lies, and what of shared memory is on its way.
+    if (schedule.cluster > 1) registers += schedule.vector * (schedule.row_steps == 0 ? 12 : schedule.whole ? schedule.row_steps + 1 : 0);
   } else if (schedule.form == Form::contraction) {
     const int each = schedule.side / kContractionSide;
     registers += combined * (each * (each + 2) + 8) + 8;
