@@ -336,6 +336,60 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
   }
 }
 
+TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay finite where blocks are filled up") {
+  std::mt19937 rng(17);
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<float> list(static_cast<std::size_t>(count));
+    for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
+    return list;
+  };
+  for (const bool line : {true, false})
+    for (std::int64_t axes = 0; axes < 8; ++axes)
+      for (const bool constant : {true, false}) {
+        OnnxBuilder m;
+        const Numbers places(line ? 1 : 2, 6);
+        Numbers input{-1, 20}, shape{2, 20}, weight{20, 20};
+        input.insert(input.end(), places.begin(), places.end()), shape.insert(shape.end(), places.begin(), places.end()), weight.insert(weight.end(), places.size(), 1);
+        m.input("x", input).output("y").constant("w", weight, numbers(400));
+        const Numbers ones_(static_cast<std::size_t>(axes), 1);
+        if (constant) m.constant("s", ones_, {0.5f});
+        else m.input("s", ones_);
+        m.node("Conv", {"x", "w"}, {"c"}).node("Add", {"c", "s"}, {"y"});
+        File file("axes.onnx");
+        m.save(file.path);
+        std::vector<Tensor> in{from_span(numbers(element_count(Shape(shape.begin(), shape.end()))), Shape(shape.begin(), shape.end()))};
+        if (!constant) in.push_back(full(Shape(ones_.begin(), ones_.end()), 0.5f));
+        INFO(line, " ", axes, " ", constant);
+        check_near(Model::load(file.path.string())(in), Model::load(file.path.string(), {.rewrite = false})(in));
+      }
+  OnnxBuilder m;
+  m.input("x", {-1, 20, 9}).output("y").constant("w", {20, 20, 1}, numbers(400)).constant("v", {20, 20, 3}, numbers(1200));
+  m.constant("tiny", {1, 20, 1}, std::vector<float>(20, 1e-35f)).constant("less", {}, {1e31f}).constant("more", {}, {1e20f}).constant("some", {1, 20, 1}, std::vector<float>(20, 1e31f));
+  m.node("Conv", {"x", "w"}, {"c"}).node("Relu", {"c"}, {"r"}).node("Mul", {"r", "tiny"}, {"t"}).node("Sub", {"t", "less"}, {"s"}).node("Add", {"s", "some"}, {"a"});
+  m.node("Mul", {"a", "more"}, {"p"}).node("Conv", {"p", "v"}, {"y"});
+  File file("finite.onnx");
+  m.save(file.path);
+  const std::vector<Tensor> in{from_span(numbers(2 * 20 * 9), {2, 20, 9})};
+  check_near(Model::load(file.path.string())(in), Model::load(file.path.string(), {.rewrite = false})(in));
+}
+
+TEST_CASE("lists that do not fit are refused in the words of the model, laid out or not") {
+  const auto refused = [](const char* op, const Numbers& weight, const std::vector<OnnxBuilder::Attribute>& attributes, const char* says) {
+    OnnxBuilder m;
+    m.input("x", {-1, 16, 9}).output("y").constant("w", weight, std::vector<float>(static_cast<std::size_t>(element_count(Shape(weight.begin(), weight.end()))), 0.1f));
+    m.node(op, {"x", "w"}, {"y"}, attributes);
+    File file("refused.onnx");
+    m.save(file.path);
+    const Model model = Model::load(file.path.string());
+    CHECK_THROWS_WITH(model({ones({1, 16, 9}, DType::float32)}), doctest::Contains(says));
+  };
+  refused("Conv", {16, 16, 3}, {{"strides", Numbers{1, 1}}}, "strides (1, 1)");
+  refused("Conv", {16, 16, 11}, {}, "(1, 16, 9)");
+  refused("Conv", {16, 16, 3}, {{"kernel_shape", Numbers{5}}}, "kernel_shape of (5,)");
+  refused("ConvTranspose", {16, 16, 3}, {{"strides", Numbers{0}}}, "stride");
+  refused("ConvTranspose", {16, 16, 3}, {{"pads", Numbers{30, 30}}}, "(1, 16, 9)");
+}
+
 TEST_CASE("3x3 convolutions are computed in tiles where they are many places and channels, one apart, and nowhere else") {
   if (!convolves_in_blocks()) return;
   struct Conv {

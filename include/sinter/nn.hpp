@@ -77,7 +77,8 @@ struct ConvTransposeOptions {
   PerAxis dilation = 1;
 };
 /// The transpose of conv as a map: weight (channels, filters / groups, taps..); sizes become (size - 1) * stride - padding on both sides +
-/// dilation * (taps - 1) + output_padding + 1. Computed as one convolution, of stride 1, whose filters are the phases of the result.
+/// dilation * (taps - 1) + output_padding + 1. Computed as one convolution, of stride 1, whose filters are the phases of the result:
+/// taps that a phase lacks are zeros, so that an infinity of x may make NaN where no tap reads it.
 Tensor conv_transpose(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});

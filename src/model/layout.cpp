@@ -41,20 +41,29 @@ constexpr std::string_view kWindows[] = {"AveragePool", "MaxPool"};
 
 bool holds(std::span<const std::string_view> names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
-/// An operand beside another that is in blocks, for a function element by element; nothing where it broadcasts otherwise.
+/// An operand beside another that is in blocks, for a function element by element; nothing where it broadcasts otherwise. One number for all channels, or
+/// for a place, is 0 where blocks are filled up: what fills them stays finite, whatever the model adds and multiplies.
 std::optional<Tensor> beside(const Laid& operand, const Laid& other) {
   const std::int64_t channels = other.channels;
   const DType dtype = other.tensor.dtype();
   const Tensor& x = operand.tensor;
-  if (x.empty_handle() || x.size() == 1) return operand.plain();  // bounds of a Clip
+  if (x.empty_handle()) return x;
   if (operand.in_blocks()) return operand.channels == channels && operand.axes == other.axes ? std::optional(x) : std::nullopt;
   const Shape& shape = x.shape();
-  if (shape.size() > other.axes + 2 || x.dtype() != dtype) return {};
+  if (shape.size() > other.axes + 2) return {};
+  const bool filled = channels % kChannelBlock != 0;
+  if (x.size() == 1 && (!filled || x.dtype() != dtype)) return reshape(x, {});
+  if (x.dtype() != dtype) return {};
   Shape whole(other.axes + 2 - shape.size(), 1);
   whole.insert(whole.end(), shape.begin(), shape.end());
   if (other.axes == 1) whole.insert(whole.begin() + 2, 1);
   if (whole[1] != 1 && whole[1] != channels) return {};
-  return block_channels(whole == shape ? x : reshape(x, whole));
+  Tensor beside = whole == shape ? x : reshape(x, whole);
+  if (filled && whole[1] == 1) {
+    whole[1] = channels;
+    beside = broadcast_to(beside, whole);
+  }
+  return block_channels(beside);
 }
 
 }  // namespace
@@ -81,6 +90,8 @@ std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, c
   const Windows how = windows(call, {weight[2], weight[3]}, {shape[2], shape[3]});
   for (const auto& [before, after] : how.padding)
     if (before < 0 || after < 0) return left("it cuts off what it reads");
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    if (shape[axis + 2] + how.padding[axis].first + how.padding[axis].second < (weight[axis + 2] - 1) * how.dilation[axis] + 1) return left("not one window fits");
   return BlockedWindows{channels, depthwise, planes, depthwise ? 1 : groups / joined, joined, how};
 }
 
@@ -189,7 +200,8 @@ std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node&
   if (holds(kElementwise, node.op)) {
     std::vector<Tensor> tensors;
     for (const Laid& operand : operands) {
-      std::optional<Tensor> tensor = beside(operand, *first);
+      const bool bound = node.op == "Clip" && &operand != &operands[0];
+      std::optional<Tensor> tensor = bound ? operand.plain() : beside(operand, *first);
       if (!tensor) {
         why = "what it reads beside the blocks broadcasts otherwise than channel by channel";
         return {};
@@ -269,6 +281,16 @@ Convolved convolved(const Graph& graph, const Node& node, std::span<const Laid> 
   const bool line = weight.ndim() == 3 && (x.in_blocks() ? x.axes == 1 : x.tensor.ndim() == 3);
   if (!line && (weight.ndim() != 4 || (x.in_blocks() ? x.axes != 2 : x.tensor.ndim() != 4))) return {false, "it is over three axes"};
   if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[filters_axis]})) return {false, "its bias is not one float32 for each filter"};
+  // The node's own order has an error for lists that do not fit.
+  for (const char* name : {"strides", "dilations", "kernel_shape", "output_padding", "pads"}) {
+    const auto found = node.attributes.find(name);
+    const auto* list = found == node.attributes.end() ? nullptr : std::get_if<Numbers>(&found->second);
+    if (!list) continue;
+    const bool pads = name == std::string_view("pads"), more = name == std::string_view("output_padding");
+    const std::size_t count = (line ? 1 : 2) * (pads ? 2 : 1);
+    if (list->size() != count || (!pads && std::any_of(list->begin(), list->end(), [&](std::int64_t n) { return n < (more ? 0 : 1); }))) return {false, "its attributes do not fit"};
+    if (name == std::string_view("kernel_shape") && !std::equal(list->begin(), list->end(), weight.shape().begin() + 2)) return {false, "its attributes do not fit"};
+  }
   return {line, {}};
 }
 
@@ -339,6 +361,14 @@ std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node&
   why = "its channels do not fill blocks";
   if (filters == 0 || channels == 0 || (x.in_blocks() && shape[4] != kChannelBlock) || static_cast<double>(up_to_blocks(channels)) > kWaste * static_cast<double>(channels)) return {};
   const ConvTransposeOptions how = transposed_windows(call, {taps[2], taps[3]}, {shape[2], shape[3]});
+  why = "not one place would be left";
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const auto [before, after] = how.padding.widths()[axis];
+    const std::int64_t reach = (taps[axis + 2] - 1) * how.dilation.list()[axis] + 1, more = how.output_padding.list()[axis];
+    if ((shape[axis + 2] - 1) * how.stride.list()[axis] - before - after + reach + more < 1 || before < 0 || after < 0 || more < 0 ||
+        more >= std::max(how.stride.list()[axis], how.dilation.list()[axis]))
+      return {};
+  }
   std::int64_t all = filters;
   for (const std::int64_t stride : how.stride.list()) all *= stride;
   why = "the phases of its filters do not fill blocks";

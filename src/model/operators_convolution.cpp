@@ -19,6 +19,7 @@ Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   const std::size_t axes = kernel.size();
   Windows w;
   w.stride = c.integers("strides", Numbers(axes, 1)), w.dilation = c.integers("dilations", Numbers(axes, 1));
+  if (c.given("kernel_shape") && c.integers("kernel_shape") != kernel) c.refuse(fmt::format("a kernel_shape of {} for windows of {}", to_string(c.integers("kernel_shape")), to_string(kernel)));
   if (w.stride.size() != axes || w.dilation.size() != axes || places.size() != axes)
     c.refuse(fmt::format("strides {} and dilations {} for windows of {}", to_string(w.stride), to_string(w.dilation), to_string(kernel)));
   const std::string automatic = c.text("auto_pad", "NOTSET");

@@ -17,8 +17,8 @@ Tensor wide(const Tensor& x) { return astype(x, DType::float64); }
 
 /// A constant as one number for each of `channels`, where it broadcasts beside [batch, channels, places..] of this rank as such: empty if not.
 Tensor per_channel(const Tensor& constant, std::int64_t channels, int rank, int channel_axis) {
+  if (constant.ndim() > rank) return {};  // it adds axes
   if (constant.size() == 1) return broadcast_to(reshape(wide(constant), {1}), {channels});
-  if (constant.ndim() > rank) return {};
   for (int i = 0; i < constant.ndim(); ++i) {
     const int axis = rank - constant.ndim() + i;
     if (constant.size(i) != (axis == channel_axis ? channels : 1)) return {};
@@ -60,7 +60,7 @@ std::optional<Affine> arithmetic(const Graph& graph, const Node& node, const std
 struct Weighted {
   Tensor weight, bias;
   std::int64_t channels = 0;
-  int rank = 0, channel_axis = 1;   // of the result; rank 0: unknown, and only its last axes can be told
+  int rank = 0, channel_axis = 1;   // of the result
   int out_axis = 0;                 // of the weight
 };
 

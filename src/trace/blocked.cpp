@@ -133,10 +133,10 @@ Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const T
   const TransposedConvolution as(site, alone, in, {in[1] * in[4], count, taps[0], taps[1]});
   const std::int64_t all = as.phases() * count;
   const Shape& laid_out = shape_of_rank(site, filters, 6, "filters of block_transposed_filters");
-  const auto of_phase = [&](std::size_t axis) { return ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis]; };
+  const auto of_phase = [&](std::size_t axis) { return as.stride[axis] == 1 ? taps[axis] : ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis]; };
   if (count < 1 || laid_out[0] != blocks_of(all) || laid_out[2] != of_phase(0) || laid_out[3] != of_phase(1)) fail<ShapeError>(site, fmt::format("filters of shape {} for {} filters of {}x{} taps in {} phases", to_string(laid_out), count, taps[0], taps[1], as.phases()));
   const std::vector<std::pair<std::int64_t, std::int64_t>> padding{{as.how.before[0], as.how.after[0]}, {as.how.before[1], as.how.after[1]}};
-  const Tensor windows = conv2d_blocked(as.read(x), filters, bias, {.padding = padding});
+  const Tensor windows = conv2d_blocked(as.read(x), filters, bias, {.padding = padding, .dilation = as.how.dilation});
   if (count % kChannelBlock == 0) return as.together_in_blocks(windows);
   return as.together(unblock_channels(windows, all));
 }

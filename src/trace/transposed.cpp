@@ -35,7 +35,7 @@ Tensor filters_of_phases(const Tensor& weight, std::int64_t groups, const std::v
   Shape apart{groups, channels, filters}, shape{groups * filters, channels};
   std::vector<std::int64_t> order{0}, taps_order;  // (groups, channels, filters, taps of a phase, phase, ..) -> (groups, phases.., filters, channels, taps..)
   for (std::size_t k = 0; k < axes; ++k) {
-    w = spread_out(w, k + 2, dilation[k]);
+    if (stride[k] > 1) w = spread_out(w, k + 2, dilation[k]);
     const std::int64_t s = stride[k], reach = w.shape()[k + 2], taps = (reach + s - 1) / s;
     to_multiple[k + 2] = {0, taps * s - reach};
     apart.insert(apart.end(), {taps, s});
@@ -65,7 +65,7 @@ TransposedConvolution::TransposedConvolution(const Site& site, const ConvTranspo
     const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that hold something wanted
     const std::int64_t pad_before = taps - 1 - first, pad_after = last - first - size - pad_before + taps - 1;
     how.stride.push_back(1);
-    how.dilation.push_back(1);
+    how.dilation.push_back(s == 1 ? dilation[k] : 1);
     how.before.push_back(std::max<std::int64_t>(pad_before, 0));
     how.after.push_back(std::max<std::int64_t>(pad_after, 0));
     axes_.push_back({std::max<std::int64_t>(-pad_before, 0), size - std::max<std::int64_t>(-pad_after, 0), before - first * s, result});
