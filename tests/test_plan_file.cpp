@@ -373,9 +373,9 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
     freeze(body, {{DType::float32, {{"batch", 2}, 3, {"h", rows}, {"w", columns}}}}).save(file.text());
     const Function f = Function::load(file.text());
     int served = 0;
-    for (const auto& [h, w] : {std::pair<std::int64_t, std::int64_t>{rows, columns}, {80, 40}, {96, 160}, {32, 64}, {128, 128}, {24, 48}, {192, 8}}) {
-      INFO("planned for ", rows, " x ", columns, ", called with ", h, " x ", w, ": ", f.serves()[0], "; ", f.serves().back());
-      const std::vector<Tensor> in{random_tensor({3, 3, h, w})};
+    for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{rows, columns}, {80, 40}, {96, 160}, {32, 64}, {128, 128}, {24, 48}, {192, 8}}) {
+      INFO("planned for ", rows, " x ", columns, ", called with ", height, " x ", width, ": ", f.serves()[0], "; ", f.serves().back());
+      const std::vector<Tensor> in{random_tensor({3, 3, height, width})};
       const auto got = called(f, in);
       if (got.empty()) continue;
       ++served;
