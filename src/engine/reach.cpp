@@ -120,8 +120,10 @@ class Checker {
   }
 
   void run() const {
-    for (const auto& [node, with] : bound_.shared)
+    for (const auto& [node, with] : bound_.shared) {
+      written(with);
       if (bytes_[static_cast<std::size_t>(node)] > bytes_[static_cast<std::size_t>(with)]) refuse("takes the memory of a smaller value");
+    }
     for (std::size_t s = 0; s < planned_.steps.size(); ++s) {
       if (planned_.plan.steps[s].kind == fuse::Step::Kind::library) call(bound_.library[s]);
       else kernel(planned_.steps[s], planned_.steps[s].follows ? &bound_.library[s - 1] : nullptr);
@@ -141,6 +143,11 @@ class Checker {
   void inside(int node, const Range& places, std::int64_t offset, DType dtype) const {
     const auto size = static_cast<Wide>(itemsize(dtype));
     if (places.low + offset < 0 || (places.high + offset + 1) * size > bytes_[static_cast<std::size_t>(node)]) refuse("reaches outside of its buffers");
+  }
+
+  /// What a step writes is the plan's own: not an input, not a constant, which may lie in the file itself.
+  void written(int node) const {
+    if (planned_.plan.graph.nodes[static_cast<std::size_t>(node)].op == trace::Op::data) refuse("writes into what it was given");
   }
 
   void kernel(const PlannedStep& step, const fuse::LibraryCall* followed) const {
@@ -164,6 +171,7 @@ class Checker {
       const jit::Access& out = nest.outputs[k];
       const auto& places = walk.range(out.index);
       if (!places) refuse("writes at computed places");
+      written(out.buffer);
       inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
       most = std::max<Wide>(most, bytes_[static_cast<std::size_t>(out.buffer)]);
     }
@@ -171,6 +179,7 @@ class Checker {
   }
 
   void call(const fuse::LibraryCall& call) const {
+    written(call.node);
     std::vector<Shape> shapes;
     for (const fuse::LibraryOperand& operand : call.operands) {
       Range places;
@@ -200,6 +209,9 @@ class Checker {
       const auto how = trace::Recurrence::of(call.ints);
       if (!how || !how->takes(shapes) || call.dtype != DType::float32) refuse("has the attributes of no recurrent layer");
     }
+    for (const fuse::LibraryOperand& operand : call.operands)  // (a product looks at its strides itself)
+      if (call.op != trace::Op::matmul && !fuse::library_takes(call.op, fuse::Sizes(operand.shape.begin(), operand.shape.end()), fuse::Sizes(operand.strides.begin(), operand.strides.end())))
+        refuse("has an operand in a layout that its library does not read");
     if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
