@@ -191,6 +191,9 @@ class Checker {
         places = {within_reason(places.low + part.low), within_reason(places.high + part.high)};
       }
       if (!empty) inside(operand.node, places, operand.offset, operand.dtype);
+      if (call.op != trace::Op::matmul &&  // which looks at its strides itself
+          !fuse::library_takes(call.op, fuse::Sizes(operand.shape.begin(), operand.shape.end()), fuse::Sizes(operand.strides.begin(), operand.strides.end())))
+        refuse("has an operand in a layout that its library does not read");
       shapes.push_back(operand.shape);
     }
     if (call.row) {
@@ -209,9 +212,6 @@ class Checker {
       const auto how = trace::Recurrence::of(call.ints);
       if (!how || !how->takes(shapes) || call.dtype != DType::float32) refuse("has the attributes of no recurrent layer");
     }
-    for (const fuse::LibraryOperand& operand : call.operands)  // (a product looks at its strides itself)
-      if (call.op != trace::Op::matmul && !fuse::library_takes(call.op, fuse::Sizes(operand.shape.begin(), operand.shape.end()), fuse::Sizes(operand.strides.begin(), operand.strides.end())))
-        refuse("has an operand in a layout that its library does not read");
     if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);

@@ -27,6 +27,8 @@ constexpr double kWasteBehindBlocks = 6;
 constexpr std::int64_t kMostJoined = 4;
 
 std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
+/// So many times the work are channels with those that fill their last block.
+double filled_up(std::int64_t channels) { return static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels); }
 
 // Element by element: what fills the last block stays finite, and no convolution reads it with a weight other than 0.
 constexpr std::string_view kElementwise[] = {"Abs", "Add", "Cast", "Celu", "Clip", "Elu", "Erf", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Max", "Mean", "Min",
@@ -81,8 +83,7 @@ std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, c
   const bool planes = !x.in_blocks() && groups == 1 && channels <= kPlanes;
   const std::int64_t joined = depthwise || groups == 1 ? 1 : std::lcm(kChannelBlock / std::gcd(kChannelBlock, weight[1]), kChannelBlock / std::gcd(kChannelBlock, filters / groups));
   if (joined > kMostJoined || groups % joined != 0) return left("its groups do not fill blocks");
-  const double waste = static_cast<double>(up_to_blocks(filters)) / static_cast<double>(filters) *
-                       (planes || groups > 1 ? 1.0 : static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels));
+  const double waste = filled_up(filters) * (planes || groups > 1 ? 1.0 : filled_up(channels));
   const bool one_place = shape[2] * shape[3] == 1;
   const bool windows_of_blocks = x.in_blocks() && weight[2] * weight[3] > 1;
   if (waste > (windows_of_blocks ? kWasteBehindBlocks : kWaste) && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than treble its work");
@@ -265,22 +266,27 @@ std::optional<std::vector<Laid>> Layouts::record(const Graph& graph, const Node&
 
 namespace {
 
-/// Whether blocks are for this convolution of float32, and why not; `line`: its places are one axis.
+/// A convolution of float32 along two axes: one along a single axis has rows of 1. Or why blocks are not for it.
 struct Convolved {
-  bool line = false;
   std::string left;
+  std::size_t axes = 2;  // as the model has it
+  Laid x = {};
+  Tensor weight = {}, bias = {};
+  std::optional<Node> with_rows = {};
+
+  Call call(const Graph& graph, const Node& node, const ReadIntegers& read) const { return Call(graph, with_rows ? *with_rows : node, {x.tensor, weight, bias}, read); }
 };
 Convolved convolved(const Graph& graph, const Node& node, std::span<const Laid> operands, std::size_t filters_axis) {
-  if (operands.size() < 2 || node.outputs.size() != 1) return {false, "it is no convolution of two operands"};
-  if (!convolves_in_blocks()) return {false, "the device has no convolution in blocks"};
+  if (operands.size() < 2 || node.outputs.size() != 1) return {"it is no convolution of two operands"};
+  if (!convolves_in_blocks()) return {"the device has no convolution in blocks"};
   const Laid& x = operands[0];
   const Tensor &weight = operands[1].tensor, bias = operands.size() > 2 ? operands[2].tensor : Tensor();
   const auto constant = [&](std::size_t k) { return k >= node.inputs.size() || node.inputs[k].empty() || graph.constants.contains(node.inputs[k]); };
-  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return {false, "its weights or its bias are no constants"};
-  if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32) return {false, "it is of another type than float32"};
+  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return {"its weights or its bias are no constants"};
+  if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32) return {"it is of another type than float32"};
   const bool line = weight.ndim() == 3 && (x.in_blocks() ? x.axes == 1 : x.tensor.ndim() == 3);
-  if (!line && (weight.ndim() != 4 || (x.in_blocks() ? x.axes != 2 : x.tensor.ndim() != 4))) return {false, "it is over three axes"};
-  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[filters_axis]})) return {false, "its bias is not one float32 for each filter"};
+  if (!line && (weight.ndim() != 4 || (x.in_blocks() ? x.axes != 2 : x.tensor.ndim() != 4))) return {"it is over three axes"};
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[filters_axis]})) return {"its bias is not one float32 for each filter"};
   // The node's own order has an error for lists that do not fit.
   for (const char* name : {"strides", "dilations", "kernel_shape", "output_padding", "pads"}) {
     const auto found = node.attributes.find(name);
@@ -288,10 +294,15 @@ Convolved convolved(const Graph& graph, const Node& node, std::span<const Laid> 
     if (!list) continue;
     const bool pads = name == std::string_view("pads"), more = name == std::string_view("output_padding");
     const std::size_t count = (line ? 1 : 2) * (pads ? 2 : 1);
-    if (list->size() != count || (!pads && std::any_of(list->begin(), list->end(), [&](std::int64_t n) { return n < (more ? 0 : 1); }))) return {false, "its attributes do not fit"};
-    if (name == std::string_view("kernel_shape") && !std::equal(list->begin(), list->end(), weight.shape().begin() + 2)) return {false, "its attributes do not fit"};
+    if (list->size() != count || (!pads && std::any_of(list->begin(), list->end(), [&](std::int64_t n) { return n < (more ? 0 : 1); }))) return {"its attributes do not fit"};
+    if (name == std::string_view("kernel_shape") && !std::equal(list->begin(), list->end(), weight.shape().begin() + 2)) return {"its attributes do not fit"};
   }
-  return {line, {}};
+  Convolved two{{}, line ? std::size_t{1} : std::size_t{2}, x, weight, bias};
+  if (!line) return two;
+  if (!x.in_blocks()) two.x.tensor = with_rows(x.tensor);
+  two.weight = with_rows(weight);
+  two.with_rows = with_rows(node);
+  return two;
 }
 
 }  // namespace
@@ -311,24 +322,22 @@ Layouts::Filters Layouts::laid_out(const std::string& result, FilterLayout layou
 /// In blocks: a convolution of float32 whose weights are constants, and that reads all channels, those of groups that fill blocks, or one for each filter.
 /// What is not in blocks yet is brought there where the convolution is worth it.
 std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const {
-  const auto [line, left] = convolved(graph, node, operands, 0);
-  why = left;
-  if (!left.empty()) return {};
-  Laid x = operands[0];
-  if (line && !x.in_blocks()) x.tensor = with_rows(x.tensor);
-  const Tensor weight = line ? with_rows(operands[1].tensor) : operands[1].tensor, bias = operands.size() > 2 ? operands[2].tensor : Tensor();
-  const Node rows = line ? with_rows(node) : Node();
-  const Call call(graph, line ? rows : node, {x.tensor, weight, bias}, read);
+  const Convolved given = convolved(graph, node, operands, 0);
+  why = given.left;
+  if (!why.empty()) return {};
+  const Laid& x = given.x;
+  const Tensor &weight = given.weight, &bias = given.bias;
+  const Call call = given.call(graph, node, read);
   const std::optional<BlockedWindows> reads = blocked_windows(call, x, weight.shape(), why);
   if (!reads) return {};
   const std::int64_t filters = weight.shape()[0];
   const auto& [channels, depthwise, planes, groups, joined, how] = *reads;
   const Shape& shape = x.tensor.shape();
   const Shape taps{filters, weight.shape()[1] * joined, weight.shape()[2], weight.shape()[3]};
-  const FilterLayout layout = depthwise                                        ? FilterLayout::depthwise
-                              : planes                                         ? FilterLayout::planes
+  const FilterLayout layout = depthwise                                   ? FilterLayout::depthwise
+                              : planes                                    ? FilterLayout::planes
                               : groups == 1 && by_tiles(taps, how, shape) ? FilterLayout::winograd
-                                                                               : FilterLayout::blocked;
+                                                                          : FilterLayout::blocked;
   const Filters made = laid_out(node.outputs[0], layout, [&, of_groups = groups, of_joined = joined] {
     // Zeros too are computed once, and not at each call.
     return Filters{block_filters(joined_filters(weight, of_groups, of_joined), layout),
@@ -340,26 +349,24 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
                                            : "a convolution by constant weights: the sums of a block stay in registers";
   const Tensor in = x.in_blocks() || planes ? x.tensor : block_channels(call[0]);
   const ConvOptions options{.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = groups};
-  return Laid{conv2d_blocked(call.at_node(in), made.weight, made.bias, options), filters, {}, line ? std::size_t{1} : std::size_t{2}};
+  return Laid{conv2d_blocked(call.at_node(in), made.weight, made.bias, options), filters, {}, given.axes};
 }
 
 /// A transposed convolution of float32 whose weights are constants: one convolution in blocks, whose filters are the phases of the result. Where the filters fill
 /// no whole blocks, the result lies as the model says.
 std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const {
-  const auto [line, left] = convolved(graph, node, operands, 1);
-  why = left;
-  if (!left.empty()) return {};
-  Laid x = operands[0];
-  if (line && !x.in_blocks()) x.tensor = with_rows(x.tensor);
-  const Tensor weight = line ? with_rows(operands[1].tensor) : operands[1].tensor, bias = operands.size() > 2 ? operands[2].tensor : Tensor();
-  const Node rows = line ? with_rows(node) : Node();
-  const Call call(graph, line ? rows : node, {x.tensor, weight, bias}, read);
+  const Convolved given = convolved(graph, node, operands, 1);
+  why = given.left;
+  if (!why.empty()) return {};
+  const Laid& x = given.x;
+  const Tensor &weight = given.weight, &bias = given.bias;
+  const Call call = given.call(graph, node, read);
   const Shape &shape = x.tensor.shape(), &taps = weight.shape();
   const std::int64_t channels = x.in_blocks() ? x.channels : shape[1], filters = taps[1];
   why = "it has groups";
   if (call.integer("group", 1) != 1 || taps[0] != channels) return {};
   why = "its channels do not fill blocks";
-  if (filters == 0 || channels == 0 || (x.in_blocks() && shape[4] != kChannelBlock) || static_cast<double>(up_to_blocks(channels)) > kWaste * static_cast<double>(channels)) return {};
+  if (filters == 0 || channels == 0 || (x.in_blocks() && shape[4] != kChannelBlock) || filled_up(channels) > kWaste) return {};
   const ConvTransposeOptions how = transposed_windows(call, {taps[2], taps[3]}, {shape[2], shape[3]});
   why = "not one place would be left";
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -372,7 +379,7 @@ std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node&
   std::int64_t all = filters;
   for (const std::int64_t stride : how.stride.list()) all *= stride;
   why = "the phases of its filters do not fill blocks";
-  if (static_cast<double>(up_to_blocks(all)) > kWaste * static_cast<double>(all)) return {};
+  if (filled_up(all) > kWaste) return {};
   const Filters made = laid_out(node.outputs[0], FilterLayout::blocked, [&] {
     const Tensor start = bias.empty_handle() ? from_span(std::vector<float>(static_cast<std::size_t>(all))) : tile(bias, {all / filters});
     return Filters{block_transposed_filters(weight, how.stride, how.dilation), pad(start, {{0, up_to_blocks(all) - all}})};
@@ -380,8 +387,8 @@ std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node&
   why = "a transposed convolution by constant weights: its phases are filters of one in blocks";
   const Tensor in = x.in_blocks() ? x.tensor : block_channels(call[0]);
   const Tensor y = conv_transpose2d_blocked(call.at_node(in), made.weight, made.bias, filters, std::vector<std::int64_t>{taps[2], taps[3]}, how);
-  if (filters % kChannelBlock != 0) return Laid{line ? squeeze(y, 2) : y};
-  return Laid{y, filters, {}, line ? std::size_t{1} : std::size_t{2}};
+  if (filters % kChannelBlock != 0) return Laid{given.axes == 1 ? squeeze(y, 2) : y};
+  return Laid{y, filters, {}, given.axes};
 }
 
 }  // namespace sinter::model
