@@ -1,18 +1,12 @@
 // cmake/matmul.cmake sets this file's instruction set. One instruction adds up four products of an unsigned and a signed byte for each of 16 columns.
 #include "device/host/byte_panel.hpp"
+#include "device/host/unroll.hpp"
 
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
 namespace sinter::device {
 namespace {
-
-// The sums are registers only where all loops over them are written out.
-#if defined(__clang__)
-#define SINTER_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define SINTER_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 std::int64_t fours(std::int64_t depth) { return (depth + kPanelDepth - 1) / kPanelDepth; }
 

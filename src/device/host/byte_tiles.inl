@@ -4,17 +4,11 @@
 #endif
 
 #include "device/host/conv_bytes.hpp"
+#include "device/host/unroll.hpp"
 
 namespace sinter::device {
 namespace {
 namespace byte_tiles {
-
-// The sums are registers only where all loops over them are written out.
-#if defined(__clang__)
-#define SINTER_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define SINTER_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;

@@ -2,6 +2,7 @@
 // SINTER_DEPTHWISE_TILE.
 #include "device/host/conv_tile.hpp"
 #include "device/host/lanes.inl"
+#include "device/host/unroll.hpp"
 
 namespace sinter::device {
 namespace {
@@ -17,12 +18,6 @@ constexpr int kBlocks = 2, kPlaces = 14;
 constexpr int kBlocks = 1, kPlaces = 6;
 #else
 constexpr int kBlocks = 1, kPlaces = 2;
-#endif
-
-#if defined(__clang__)
-#define SINTER_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define SINTER_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /// Places in as few steps as there can be, of nearly the same length: the longer ones first. Without a division for each.
@@ -137,8 +132,6 @@ template <bool all_within> DepthwiseSums depthwise_sums_of_places(std::int64_t p
   static_assert(sizeof all / sizeof *all == kDepthwisePlaces);
   return all[places - 1];
 }
-
-#undef SINTER_UNROLL
 
 }  // namespace conv_tile
 }  // namespace
