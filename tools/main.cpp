@@ -1,6 +1,7 @@
 // The `sinter` command: how its arguments are spelt, and what its exit codes are: 0, 1 for a fault in what the user gave
-// (on stderr, "sinter: error: ..."), 2 for arguments that make no sense.
+// (on stderr, "sinter: error: ..."), 2 for arguments that make no sense, 130 after an interrupt.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -45,6 +46,7 @@ Environment (a flag goes before its variable):
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
+  SINTER_MEMORY       the most that tensors may hold, as 4G
   SINTER_SCHEDULE     how kernels run where it is possible, as unroll=4 or vector=2,threads=128
   SINTER_TUNED        off to leave aside what `sinter tune` found
   SINTER_WAIT         on (for a command): compile, then run; off: interpret where the bits are the same until compiled
@@ -284,14 +286,26 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+/// The first interrupt (Ctrl-C) stops what is evaluated; a second one ends the process at once.
+void stop_at_interrupt() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { sinter::interrupt(); };
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+}
+
 int main(int argc, char** argv) {
   setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would wait for the compiler then
+  stop_at_interrupt();
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0) throw sinter::IoError("the output cannot be written");
     return code;
   } catch (const std::bad_alloc&) {
     std::fputs("sinter: error: not enough memory\n", stderr);
+  } catch (const sinter::Interrupted&) {
+    std::fputs("sinter: interrupted\n", stderr);
+    return 130;  // as shells say of SIGINT
   } catch (const std::exception& error) {
     std::fflush(stdout);
     fmt::print(stderr, "sinter: error: {}\n", error.what());

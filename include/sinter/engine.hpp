@@ -69,6 +69,9 @@ void reset_peak();
 void synchronize();
 /// Gives memory back to the system that is kept for later tensors.
 void trim();
+/// Stops the evaluations that are running, on all threads, and if none is running the next one: each throws Interrupted before its next
+/// step, or between two parts of a step. The tensors stay recorded and can be evaluated again. Safe in a signal handler.
+void interrupt() noexcept;
 
 /// Settings, each the equal of an environment variable; the defaults are read from the environment once.
 struct Options {
@@ -80,6 +83,7 @@ struct Options {
   bool wait = false;                // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
   std::string schedule;             // SINTER_SCHEDULE: "vector=2,threads=128": how kernels run, where that is possible; see docs/schedules.md
   bool tuned = true;                // SINTER_TUNED: off takes no schedule that `sinter tune` found to be faster here
+  std::string memory;               // SINTER_MEMORY: the most that tensors may hold, on the host and on devices together, as 4G; empty: no limit
   std::string log = "warn";         // SINTER_LOG: spdlog level
   std::string dump;                 // SINTER_DUMP: folder that receives every kernel string as it is generated
   std::string cache_dir;            // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter

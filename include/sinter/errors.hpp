@@ -22,8 +22,12 @@ struct ValueError : Error { using Error::Error; };
 struct IoError : Error { using Error::Error; };
 /// A run-time compiler rejected a generated kernel; the message carries its log.
 struct CompileError : Error { using Error::Error; };
-/// A device is missing, ran out of memory or failed.
+/// A device is missing or failed.
 struct DeviceError : Error { using Error::Error; };
+/// There is no memory for a tensor, on a device or on the host, or Options::memory does not allow it. The message tells how many bytes were asked for.
+struct MemoryError : DeviceError { using DeviceError::DeviceError; };
+/// An evaluation was stopped by interrupt().
+struct Interrupted : Error { using Error::Error; };
 /// A broken invariant inside sinter: always a bug worth reporting.
 struct InternalError : Error { using Error::Error; };
 

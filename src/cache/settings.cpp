@@ -50,7 +50,7 @@ std::uint64_t parse_size(std::string_view text) {
     shift = static_cast<int>(which + 1) * 10;
   }
   if (!good || (number << shift) >> shift != number)
-    throw ValueError(fmt::format("'{}' is not a cache size: give a number of bytes, or one with K, M, G or T such as 512M",
+    throw ValueError(fmt::format("'{}' is not a size: give a number of bytes, or one with K, M, G or T such as 512M",
                                  text));
   return number << shift;
 }

@@ -6,6 +6,7 @@
 #include "sinter/errors.hpp"
 #include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
+#include "trace/interrupt.hpp"
 
 namespace sinter {
 namespace {
@@ -72,6 +73,7 @@ Counters counters() { return engine::Engine::get().counters(); }
 void reset_peak() { engine::Engine::get().reset_peak(); }
 void synchronize() { engine::Engine::get().synchronize(); }
 void trim() { engine::Engine::get().trim(); }
+void interrupt() noexcept { trace::request_interrupt(); }
 Options options() { return engine::Engine::get().options(); }
 void configure(const Options& options) { engine::Engine::get().configure(options); }
 std::string_view version() { return SINTER_VERSION; }

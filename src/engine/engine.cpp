@@ -16,9 +16,12 @@
 #include "engine/retry.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
+#include "trace/guarded_memory.hpp"
 #include "trace/host_access.hpp"
+#include "trace/interrupt.hpp"
 #include "trace/log.hpp"
 #include "trace/loops.hpp"
+#include "trace/memory_limit.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -118,6 +121,7 @@ Options Engine::options() const {
 
 void Engine::apply(const Options& options) {
   apply_log_level(options.log);
+  trace::set_memory_limit(memory_limit_of(options));
   cache::Settings settings = cache::default_settings();
   if (!options.cache_dir.empty()) settings.directory = options.cache_dir;
   settings.max_bytes = cache::parse_size(options.cache_size);
@@ -392,8 +396,8 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
       }
       try {
         elements.buffer = device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
-      } catch (const DeviceError& error) {
-        throw DeviceError(fmt::format("no room for {}: {}", result_name(planned, node, work.roots), error.what()));
+      } catch (const MemoryError& error) {
+        throw MemoryError(fmt::format("no room for {}: {}", result_name(planned, node, work.roots), error.what()));
       }
       elements.data = elements.buffer->data();
     }
@@ -427,13 +431,19 @@ void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
   const auto allocate = [&](std::size_t bytes, auto&& whose) {
     try {
       return device->allocate(bytes);
-    } catch (const DeviceError& error) {
+    } catch (const MemoryError& error) {
       if (work.roots.empty()) throw;  // a frozen function, which says so itself
-      throw DeviceError(fmt::format("no room for {}: {}", whose(), error.what()));
+      throw MemoryError(fmt::format("no room for {}: {}", whose(), error.what()));
     }
   };
   device::BufferPtr arena;
-  if (placed.arena.bytes > 0) {
+  if (trace::guarding() != trace::Guard::none) {  // each value in guarded memory of its own
+    for (const Placed::Place& place : placed.places) {
+      Elements& here = work.elements[static_cast<std::size_t>(place.node)];
+      here.buffer = allocate(std::max<std::size_t>(place.bytes, 1), [&] { return result_name(*placed.planned, place.node, work.roots); });
+      here.data = here.buffer->data();
+    }
+  } else if (placed.arena.bytes > 0) {
     arena = allocate(placed.arena.bytes, [&] { return fmt::format("the {} values on the way to {}{}", placed.places.size(), work.roots.front()->called, short_place(work.roots.front()->where)); });
     for (const Placed::Place& place : placed.places) {
       Elements& here = work.elements[static_cast<std::size_t>(place.node)];
@@ -475,6 +485,7 @@ void Engine::run_steps(const Planned& planned, const Target& target, Workspace& 
       s = next++->last - 1;
       continue;
     }
+    trace::stop_if_interrupted();
     const PlannedStep& step = planned.steps[s];
     prepare(step);
     if (plan.steps[s].kind == fuse::Step::Kind::library) {
@@ -542,7 +553,9 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
         return evaluate_with(target, now, site, work);
       });
     } catch (const DeviceError& error) {
-      trace::fail<DeviceError>(site, error.what());
+      trace::fail_on_device(site, error, error.what());
+    } catch (const std::bad_alloc&) {
+      trace::fail<MemoryError>(site, "the host has no memory left for what this evaluation needs on the way");
     }
   }();
   if (!known.planned) return false;
@@ -613,7 +626,7 @@ const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site&
   try {
     return host_memory_of(*node->storage).get();
   } catch (const DeviceError& error) {
-    trace::fail<DeviceError>(site, error.what());
+    trace::fail_on_device(site, error, error.what());
   }
 }
 
@@ -656,7 +669,7 @@ device::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const tr
   try {
     return device_of(there);
   } catch (const DeviceError& error) {
-    trace::fail<DeviceError>(site, error.what());
+    trace::fail_on_device(site, error, error.what());
   }
 }
 
@@ -690,7 +703,7 @@ Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const tra
     }
     return {"cpu", 0, memory.get(), memory};
   } catch (const DeviceError& error) {
-    trace::fail<DeviceError>(site, error.what());
+    trace::fail_on_device(site, error, error.what());
   }
 }
 

@@ -70,7 +70,9 @@ std::vector<trace::StoragePtr> Engine::call(const Bound& bound, const Frozen& at
     for (const int node : bound.data) work.elements[static_cast<std::size_t>(node)] = elements_of(contents(node), device);
     run(bound, at.target, work);
   } catch (const DeviceError& error) {
-    trace::fail<DeviceError>(site, error.what());
+    trace::fail_on_device(site, error, error.what());
+  } catch (const std::bad_alloc&) {
+    trace::fail<MemoryError>(site, "the host has no memory left for what this call needs on the way");
   }
   std::vector<trace::StoragePtr> results;
   results.reserve(planned.outputs.size());

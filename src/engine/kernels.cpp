@@ -9,6 +9,7 @@
 #include "cache/entry.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
+#include "trace/interrupt.hpp"
 #include "trace/log.hpp"
 
 namespace sinter::engine {
@@ -151,6 +152,7 @@ device::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, cons
 }
 
 Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::string& cut) {
+  trace::stop_if_interrupted();
   Made made;
   const device::Kind& kind = target.kind();
   const auto stand_in = [&] {  // a device that runs no nest by itself: the engine brings the operands to one that does

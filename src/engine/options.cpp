@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -48,12 +49,15 @@ Place place_of(const Options& options) {
   throw ValueError(fmt::format("unknown device '{}'; known are {}", device, fmt::join(known, ", ")));
 }
 
+std::uint64_t memory_limit_of(const Options& options) { return options.memory.empty() ? 0 : std::max<std::uint64_t>(cache::parse_size(options.memory), 1); }
+
 void check(const Options& options) {
   place_of(options);
   if (options.backend != "llvm" && options.backend != "interpreter")
     throw ValueError(fmt::format("unknown backend '{}'; known are llvm and interpreter", options.backend));
   if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
   cache::parse_size(options.cache_size);
+  memory_limit_of(options);
   jit::Wish::parse(options.schedule);
   if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
     throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));
@@ -82,6 +86,7 @@ Options options_from_environment() {
   read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
   read("SINTER_SCHEDULE", [](Options& o, const std::string& text) { o.schedule = text; });
   read("SINTER_TUNED", [](Options& o, const std::string& text) { o.tuned = parse_switch(text); });
+  read("SINTER_MEMORY", [](Options& o, const std::string& text) { o.memory = text; });
   read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
   read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });
   read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });

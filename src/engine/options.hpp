@@ -1,5 +1,7 @@
 // Settings: environment variables read once, and configure().
 #pragma once
+#include <cstdint>
+
 #include "device/kind.hpp"
 #include "sinter/engine.hpp"
 
@@ -15,6 +17,8 @@ struct Place {
   int ordinal = 0;
 };
 Place place_of(const Options& options);
+/// Options::memory in bytes, 0 for no limit. Throws ValueError for what is no size.
+std::uint64_t memory_limit_of(const Options& options);
 /// Sets the level of sinter's logger.
 void apply_log_level(const std::string& level);
 

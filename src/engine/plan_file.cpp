@@ -520,7 +520,7 @@ FrozenFunction::Loaded load_plans(const std::string& path, const trace::Site& si
   } catch (const CompileError& error) {
     reader.refuse(fmt::format("this is no plan that can be read: {}", error.what()));
   } catch (const DeviceError& error) {
-    trace::fail<DeviceError>(site, fmt::format("{}: {}", path, error.what()));
+    trace::fail_on_device(site, error, fmt::format("{}: {}", path, error.what()));
   }
 }
 

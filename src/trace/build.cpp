@@ -108,7 +108,7 @@ StoragePtr host_storage(const Site& site, std::size_t bytes) {
   try {
     storage->host = allocate_host(bytes);
   } catch (const DeviceError& error) {
-    fail<DeviceError>(site, error.what());
+    fail_on_device(site, error, error.what());
   }
   storage->bytes = bytes;
   storage->own = true;

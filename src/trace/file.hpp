@@ -61,7 +61,7 @@ class Input {
     try {
       return allocate_host(bytes);
     } catch (const DeviceError& error) {
-      fail<DeviceError>(site_, fmt::format("{}: {}", name_, error.what()));
+      fail_on_device(site_, error, fmt::format("{}: {}", name_, error.what()));
     }
   }
 

@@ -15,6 +15,11 @@ std::string message(const Site& site, const std::string& what) {
   return text;
 }
 
+void fail_on_device(const Site& site, const DeviceError& error, const std::string& what) {
+  if (dynamic_cast<const MemoryError*>(&error)) fail<MemoryError>(site, what);
+  fail<DeviceError>(site, what);
+}
+
 Scope::Scope(const char* op, Location where) : site_{op, where}, outermost_(current == nullptr) {
   if (outermost_) current = &site_;
 }

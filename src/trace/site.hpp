@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "sinter/errors.hpp"
 #include "sinter/tensor.hpp"
 #include "trace/graph.hpp"
 
@@ -17,6 +18,9 @@ struct Site {
 /// "layer_norm (add): shapes ... at main.cpp:12"
 std::string message(const Site& site, const std::string& what);
 template <class E> [[noreturn]] void fail(const Site& site, const std::string& what) { throw E(message(site, what)); }
+
+/// A device's error with the user's line; one of memory stays one.
+[[noreturn]] void fail_on_device(const Site& site, const DeviceError& error, const std::string& what);
 
 /// While one lives, what is recorded on this thread is recorded on behalf of its function and line: a composition is written
 /// with the public functions and still names itself. The outermost one counts.

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "sinter/errors.hpp"
+#include "trace/guarded_memory.hpp"
+#include "trace/memory_limit.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -26,13 +28,20 @@ void reset_host_peak() { peak = now.load(); }
 std::shared_ptr<void> allocate_host(std::size_t bytes) {
   constexpr std::size_t kAlign = 64;
   constexpr std::size_t kLimit = std::size_t{1} << 62;
-  const std::size_t rounded = bytes < kLimit ? (bytes + kAlign) / kAlign * kAlign : 0;
-  void* memory = rounded == 0 ? nullptr : std::aligned_alloc(kAlign, rounded);
-  if (memory == nullptr) throw DeviceError(fmt::format("out of host memory: {} bytes were asked for", bytes));
+  claim_memory(bytes, "host");
+  const Guard guard = guarding();
+  void* memory = nullptr;
+  if (bytes < kLimit) memory = guard == Guard::none ? std::aligned_alloc(kAlign, (bytes + kAlign) / kAlign * kAlign) : allocate_guarded(bytes, guard);
+  if (memory == nullptr) {
+    release_memory(bytes);
+    throw MemoryError(fmt::format("out of host memory: {} bytes were asked for", bytes));
+  }
   count(bytes);
-  return {memory, [bytes](void* block) {
-            std::free(block);
+  return {memory, [bytes, guard](void* block) {
+            if (guard == Guard::none) std::free(block);
+            else free_guarded(block, bytes, guard);
             now -= bytes;
+            release_memory(bytes);
           }};
 }
 

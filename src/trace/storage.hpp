@@ -16,7 +16,7 @@ struct Storage {
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// 64-byte aligned host memory (not cleared); one byte at least. Counted while it lives.
+/// 64-byte aligned host memory (not cleared); one byte at least. Counted while it lives. Throws MemoryError.
 std::shared_ptr<void> allocate_host(std::size_t bytes);
 
 /// Bytes that allocate_host() has given out and that are still held.

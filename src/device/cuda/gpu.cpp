@@ -9,6 +9,7 @@
 
 #include "sinter/errors.hpp"
 #include "trace/log.hpp"
+#include "trace/memory_limit.hpp"
 
 namespace sinter::device::cuda {
 namespace {
@@ -140,6 +141,7 @@ Result Gpu::try_allocate(Address* address, std::size_t bytes) {
 
 Address Gpu::allocate(std::size_t bytes) {
   use();
+  trace::claim_memory(bytes, name().c_str());
   const std::size_t asked = std::max<std::size_t>(bytes, 1);  // an empty tensor has an address too
   Address address = 0;
   Result r = try_allocate(&address, asked);
@@ -149,6 +151,7 @@ Address Gpu::allocate(std::size_t bytes) {
     api_.pool_trim(pool_, 0);
     r = try_allocate(&address, asked);
   }
+  if (r != result::success) trace::release_memory(bytes);
   check(r, [&] { return fmt::format("allocating {} bytes ({} in use of {})", bytes, now_.load(), info_.memory); });
   const std::size_t now = now_ += bytes;
   for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {
@@ -158,6 +161,7 @@ Address Gpu::allocate(std::size_t bytes) {
 
 void Gpu::release(Address address, std::size_t bytes) noexcept {
   now_ -= bytes;
+  trace::release_memory(bytes);
   if (!enter()) return;
   if (pool_) api_.pool_free(address, stream_);
   else api_.memory_free(address);
@@ -223,6 +227,7 @@ void Gpu::fail(Result r, const std::string& doing) {
   } else if (!advice_for(r).empty()) {
     message += fmt::format("; {}", advice_for(r));
   }
+  if (r == result::out_of_memory) throw MemoryError(message);
   throw DeviceError(message);
 }
 

@@ -11,6 +11,8 @@
 
 #include "device/poison.hpp"
 #include "sinter/errors.hpp"
+#include "trace/guarded_memory.hpp"
+#include "trace/memory_limit.hpp"
 
 namespace sinter::device {
 namespace {
@@ -64,9 +66,13 @@ MemoryPool::~MemoryPool() { trim_locked(); }
 
 void* MemoryPool::take(std::size_t bytes) {
   constexpr std::size_t kLargest = std::size_t{1} << 62;
+  trace::claim_memory(bytes, "cpu");
+  const trace::Guard guard = trace::guarding();
   void* block = nullptr;
   std::unique_lock lock(mutex_);
-  if (bytes <= kLargest) {
+  if (guard != trace::Guard::none) {
+    block = trace::allocate_guarded(bytes, guard);
+  } else if (bytes <= kLargest) {
     const SizeClass sized = size_class(bytes);
     auto& list = free_[sized.number];
     if (!list.empty()) {
@@ -81,11 +87,13 @@ void* MemoryPool::take(std::size_t bytes) {
       }
     }
   }
-  if (!block)
-    throw DeviceError(
+  if (!block) {
+    trace::release_memory(bytes);
+    throw MemoryError(
         fmt::format("cpu: no memory for {} bytes ({} bytes are in use); evaluate smaller tensors or let go of "
                     "some that are no longer needed",
                     bytes, use_.now));
+  }
   use_.now += bytes;
   use_.peak = std::max(use_.peak, use_.now);
   lock.unlock();
@@ -94,9 +102,13 @@ void* MemoryPool::take(std::size_t bytes) {
 }
 
 void MemoryPool::give_back(void* block, std::size_t bytes) noexcept {
+  trace::release_memory(bytes);
+  const trace::Guard guard = trace::guarding();
+  if (guard != trace::Guard::none) trace::free_guarded(block, bytes, guard);
   const SizeClass sized = size_class(bytes);
   const std::lock_guard lock(mutex_);
   use_.now -= bytes;
+  if (guard != trace::Guard::none) return;
   if (idle_ + sized.bytes <= idle_limit_) {
     try {
       free_[sized.number].push_back(block);

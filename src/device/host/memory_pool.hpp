@@ -17,7 +17,7 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// 64-byte aligned, not cleared (SINTER_POISON: poison.hpp); at least one byte. Throws DeviceError naming the size when there is no more.
+  /// 64-byte aligned, not cleared (SINTER_POISON: poison.hpp); at least one byte. Throws MemoryError naming the size when there is no more.
   void* take(std::size_t bytes);
   /// `bytes` as they were asked for.
   void give_back(void* block, std::size_t bytes) noexcept;

@@ -14,6 +14,9 @@ double work_per_point(const jit::LoopNest& nest, std::int64_t row_points) {
   return once + row * static_cast<double>(row_points);
 }
 
+/// Operations of a piece, at most: about a second's. An interrupt ends an evaluation between two pieces.
+constexpr double kLongestPiece = 0x1p31;
+
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 }  // namespace
@@ -34,10 +37,9 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   const double work = work_per_point(nest, row_points(nest, ints)) * static_cast<double>(p.outer) * static_cast<double>(p.inner);
   // Less work than a grain is done sooner than another thread wakes up.
   const double grain = nest.schedule.grain * 1024.0;
-  if (threads <= 1 || work < grain) return p;
-
-  const std::int64_t wanted =
-      std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, static_cast<std::int64_t>(work / (grain / 2)));
+  const std::int64_t for_threads = threads <= 1 || work < grain ? 1 : std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, static_cast<std::int64_t>(work / (grain / 2)));
+  const std::int64_t wanted = std::max(for_threads, static_cast<std::int64_t>(work / kLongestPiece));
+  if (wanted <= 1) return p;
   p.outer_step = divide_up(p.outer, std::min(p.outer, wanted));
   p.outer_pieces = divide_up(p.outer, p.outer_step);
   if (p.outer_pieces < wanted) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "trace/interrupt.hpp"
 #include "trace/log.hpp"
 #include "trace/spin_lock.hpp"
 
@@ -63,6 +64,7 @@ class Job {
 
   void run(std::int64_t number) {
     try {
+      trace::stop_if_interrupted(interrupts_seen_);
       task_(number);
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -72,6 +74,7 @@ class Job {
   }
 
   const std::function<void(std::int64_t)>& task_;
+  const std::uint64_t interrupts_seen_ = trace::interrupts_seen();
   std::vector<Share> shares_;
   std::mutex mutex_;  // guards failure until all have left
 };
@@ -192,7 +195,10 @@ int thread_count(int asked) {
 
 void run_tasks(int threads, std::int64_t count, const std::function<void(std::int64_t)>& task) {
   if (threads <= 1 || count <= 1) {
-    for (std::int64_t k = 0; k < count; ++k) task(k);
+    for (std::int64_t k = 0; k < count; ++k) {
+      trace::stop_if_interrupted();
+      task(k);
+    }
     return;
   }
   Job job(task, count, static_cast<int>(std::min<std::int64_t>(std::min(threads, kMostThreads), count)));

@@ -1,0 +1,27 @@
+#include "trace/interrupt.hpp"
+
+#include <atomic>
+
+#include "sinter/errors.hpp"
+
+namespace sinter::trace {
+namespace {
+
+std::atomic<std::uint64_t> requested{0}, answered{0};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a signal handler may interrupt whoever holds a lock
+thread_local std::uint64_t seen_here = 0;
+
+}  // namespace
+
+void request_interrupt() noexcept { requested.fetch_add(1); }
+void begin_interruptible() noexcept { seen_here = answered.load(std::memory_order_relaxed); }
+std::uint64_t interrupts_seen() noexcept { return seen_here; }
+
+void stop_if_interrupted(std::uint64_t seen) {
+  const std::uint64_t now = requested.load(std::memory_order_relaxed);
+  if (now == seen) return;
+  answered.store(now);
+  throw Interrupted("the evaluation was interrupted; what it would have computed is still recorded");
+}
+
+}  // namespace sinter::trace
