@@ -11,6 +11,7 @@
 #include "jit/choose.hpp"
 #include "jit/compiler.hpp"
 #include "jit/loop_nest.hpp"
+#include "llvm_masks.hpp"
 
 namespace sinter::testing {
 
@@ -38,6 +39,7 @@ inline std::shared_ptr<jit::LoadedCode> compile(const jit::LoopNest& nest, const
   jit::LoopNest scheduled = nest;
   scheduled.schedule = jit::choose_for_cpu(nest);
   jit::verify(scheduled);
+  check_masks(jit::generate_llvm(scheduled, avx512_level()).text);
   const jit::Source source = jit::generate_llvm(scheduled, cpu);
   INFO(source.text);
   return jit::load_object(llvm_compiler()->compile(source));

@@ -81,4 +81,15 @@ void free_guarded(void* memory, std::size_t bytes, Guard guard) noexcept {
   munmap(first - page_bytes(), at.pages + 2 * page_bytes());
 }
 
+void FreeAligned::operator()(void* memory) const noexcept {
+  if (guarding() == Guard::none) std::free(memory);
+  else free_guarded(memory, bytes, guarding());
+}
+
+AlignedMemory aligned_memory(std::size_t bytes) {
+  if (bytes > SIZE_MAX / 2) return {};
+  const Guard guard = guarding();
+  return {guard == Guard::none ? std::aligned_alloc(kAlign, rounded(bytes + (bytes == 0), kAlign)) : allocate_guarded(bytes, guard), FreeAligned{bytes}};
+}
+
 }  // namespace sinter::trace

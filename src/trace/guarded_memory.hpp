@@ -3,6 +3,7 @@
 // hold a known pattern, which is compared when the buffer is freed.
 #pragma once
 #include <cstddef>
+#include <memory>
 
 namespace sinter::trace {
 
@@ -14,5 +15,13 @@ Guard guarding();
 void* allocate_guarded(std::size_t bytes, Guard guard);
 /// Gives the memory back to the system. Aborts with a message on stderr if bytes around it have changed. `bytes` and `guard` as they were asked for.
 void free_guarded(void* memory, std::size_t bytes, Guard guard) noexcept;
+
+struct FreeAligned {
+  std::size_t bytes = 0;
+  void operator()(void* memory) const noexcept;
+};
+using AlignedMemory = std::unique_ptr<void, FreeAligned>;
+/// Memory of the system, aligned to 64 bytes, guarded if SINTER_GUARD asks for it. Null when there is no more.
+AlignedMemory aligned_memory(std::size_t bytes);
 
 }  // namespace sinter::trace

@@ -1,7 +1,6 @@
 #include "trace/storage.hpp"
 
 #include <atomic>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -26,20 +25,15 @@ HostUse host_use() { return {now, peak}; }
 void reset_host_peak() { peak = now.load(); }
 
 std::shared_ptr<void> allocate_host(std::size_t bytes) {
-  constexpr std::size_t kAlign = 64;
-  constexpr std::size_t kLimit = std::size_t{1} << 62;
   claim_memory(bytes, "host");
-  const Guard guard = guarding();
-  void* memory = nullptr;
-  if (bytes < kLimit) memory = guard == Guard::none ? std::aligned_alloc(kAlign, (bytes + kAlign) / kAlign * kAlign) : allocate_guarded(bytes, guard);
-  if (memory == nullptr) {
+  AlignedMemory memory = aligned_memory(bytes);
+  if (!memory) {
     release_memory(bytes);
     throw MemoryError(fmt::format("out of host memory: {} bytes were asked for", bytes));
   }
   count(bytes);
-  return {memory, [bytes, guard](void* block) {
-            if (guard == Guard::none) std::free(block);
-            else free_guarded(block, bytes, guard);
+  return {memory.release(), [bytes](void* block) {
+            FreeAligned{bytes}(block);
             now -= bytes;
             release_memory(bytes);
           }};

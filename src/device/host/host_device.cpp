@@ -15,8 +15,8 @@
 #include "device/host/library.hpp"
 #include "device/host/memory_pool.hpp"
 #include "device/host/partition.hpp"
+#include "device/host/scratch.hpp"
 #include "device/host/threads.hpp"
-#include "device/poison.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/errors.hpp"
 #include "trace/per_thread.hpp"
@@ -75,30 +75,6 @@ std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.persistent.size());
 }
 
-/// A thread's scratch memory, kept from launch to launch.
-class Scratch {
- public:
-  Scratch() = default;
-  ~Scratch() { std::free(memory_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* reserve(std::int64_t bytes) {
-    if (bytes > capacity_) {
-      std::free(memory_);
-      capacity_ = 0;
-      memory_ = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
-      if (!memory_) throw DeviceError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
-      capacity_ = bytes;
-    }
-    poison(memory_, static_cast<std::size_t>(bytes));
-    return memory_;
-  }
-
- private:
-  void* memory_ = nullptr;
-  std::int64_t capacity_ = 0;
-};
-
 /// What runs a part of a kernel's points. A library call's follower is run a thousand times in a call, each time a few microseconds.
 class Runner {
  public:
@@ -110,7 +86,7 @@ class Runner {
 
   void operator()(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) const {
     if (interpreter_) return interpreter_->run(arguments, outer_begin, outer_end, inner_begin, inner_end);
-    entry_(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch_ > 0 ? per_thread<Scratch>().reserve(scratch_) : nullptr, outer_begin, outer_end,
+    entry_(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch_ > 0 ? per_thread<Scratch>().reserve(static_cast<std::size_t>(scratch_)) : nullptr, outer_begin, outer_end,
            inner_begin, inner_end);
   }
 

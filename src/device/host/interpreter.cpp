@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/host/interpreter_program.hpp"
+#include "device/host/scratch.hpp"
 #include "jit/reduction_order.hpp"
 #include "trace/per_thread.hpp"
 
@@ -24,11 +25,7 @@ constexpr std::int64_t kPersistentBudget = 256 << 10;
 
 /// Memory of one thread, kept from run to run.
 struct Workspace {
-  char* reserve(std::int64_t bytes) {
-    if (static_cast<std::int64_t>(memory.size()) < bytes + 64) memory.resize(bytes + 64);
-    return reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
-  }
-  std::vector<char> memory;
+  Scratch scratch;
   std::vector<std::int64_t> axis, base, slope;
   std::vector<const void*> values;
 };
@@ -47,7 +44,7 @@ class Interpreter::Frame {
     persistent_lanes_ = p_.lanes_are_rows ? 1 : lanes_;
     Workspace& workspace = per_thread<Workspace>();
     const std::int64_t fixed = p_.tiles * kTileBytes + p_.cells * 8;
-    tiles_ = workspace.reserve(fixed + row_points_ * persistent_lanes_ * 8 * static_cast<std::int64_t>(nest_.persistent.size()));
+    tiles_ = workspace.scratch.reserve(static_cast<std::size_t>(fixed + row_points_ * persistent_lanes_ * 8 * static_cast<std::int64_t>(nest_.persistent.size())));
     cells_ = tiles_ + p_.tiles * kTileBytes;
     persistent_ = cells_ + p_.cells * 8;
     workspace.axis.assign(nest_.axes(), 0);

@@ -63,12 +63,16 @@ Value KernelWriter::apply(const Instr& instr) {
   }
 }
 
+/// The numbers of lanes are compared in a type of which they fill a register of 16 bytes. LLVM 19 widens a narrower comparison, and in another basic
+/// block forgets that the added lanes of the mask are to be cleared: a masked store with AVX-512 then writes behind its last lane.
 Value KernelWriter::lanes_below(const Value& count, int lanes) {
+  const DType type = lanes <= 2 ? DType::int64 : lanes <= 4 ? DType::uint32 : lanes <= 8 ? DType::uint16 : DType::uint8;
   const Value zero = ir_.integer(DType::int64, 0), all = ir_.integer(DType::int64, lanes);
-  const Value bytes = ir_.broadcast(ir_.convert("trunc", ir_.max(zero, ir_.min(count, all)), DType::uint8), lanes);
+  const Value below = ir_.max(zero, ir_.min(count, all));
+  const Value limit = ir_.broadcast(type == DType::int64 ? below : ir_.convert("trunc", below, type), lanes);
   std::string numbers;
-  for (int lane = 0; lane < lanes; ++lane) numbers += fmt::format("{}i8 {}", lane ? ", " : "", lane);
-  return ir_.compare("icmp ult", {fmt::format("<{}>", numbers), DType::uint8, lanes, true}, bytes);
+  for (int lane = 0; lane < lanes; ++lane) numbers += fmt::format("{}{} {}", lane ? ", " : "", type_name(type, 1), lane);
+  return ir_.compare("icmp ult", {fmt::format("<{}>", numbers), type, lanes, true}, limit);
 }
 
 Value KernelWriter::compare_lanes(const Instr& instr) {

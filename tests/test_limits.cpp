@@ -1,0 +1,285 @@
+// What bounds an evaluation from outside: a limit on memory, and interrupts. After either the tensors are as they were, and the process goes on.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "draws.hpp"
+#include "program.hpp"
+
+namespace sn = sinter;
+namespace fs = std::filesystem;
+using sn::DType;
+using sn::Tensor;
+
+namespace {
+
+constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+
+Tensor floats(std::int64_t count) { return sn::from_span(std::vector<float>(static_cast<std::size_t>(count), 1.5f)); }
+
+/// The settings, with another limit while it lives.
+class Limit {
+ public:
+  explicit Limit(const std::string& memory) : before_(sn::options()) {
+    sn::Options options = before_;
+    options.memory = memory;
+    sn::configure(options);
+  }
+  ~Limit() { sn::configure(before_); }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  sn::Options before_;
+};
+
+template <class Work> std::string refused(Work work) {
+  try {
+    work();
+  } catch (const sn::MemoryError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "sinter-limits-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+/// Calls interrupt() from another thread after a while.
+class Later {
+ public:
+  explicit Later(std::chrono::microseconds wait) : thread_([wait] {
+    std::this_thread::sleep_for(wait);
+    sn::interrupt();
+  }) {}
+  ~Later() { thread_.join(); }
+  Later(const Later&) = delete;
+  Later& operator=(const Later&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+/// A request that nothing has answered would stop the next test's evaluation.
+void answer_requests() {
+  try {
+    sn::eval(floats(3) + 1.0f);
+  } catch (const sn::Interrupted&) {
+  }
+}
+
+/// Several kernels, none of which is cheap.
+Tensor long_work(const Tensor& x) {
+  Tensor y = x;
+  for (int k = 0; k < 20; ++k) y = sn::sin(sn::flip(sn::cumsum(y * 0.5f, 0), {0})) + x;
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("a result above the limit is a MemoryError that tells bytes, op and line; what was held stays") {
+  const Tensor x = floats(1 << 20);  // 4 MiB
+  sn::eval(x);
+  const std::size_t held = sn::counters().bytes_now;
+  {
+    const Limit limit(std::to_string(held + 6 * kMegabyte));
+    const Tensor y = x * 2.0f;
+    sn::eval(y);
+    const Tensor z = x + y; const int line = __LINE__;
+    const std::string said = refused([&] { sn::eval(z); });
+    INFO(said);
+    CHECK(said.find(std::to_string(4 * kMegabyte)) != std::string::npos);
+    CHECK(said.find("add") != std::string::npos);
+    CHECK(said.find("test_limits.cpp:" + std::to_string(line)) != std::string::npos);
+    CHECK(said.find("SINTER_MEMORY") != std::string::npos);
+    CHECK(sn::sum(z).item<float>() == doctest::Approx(4.5 * (1 << 20)));  // a sum of it needs no room
+    CHECK(y.to_vector<float>()[77] == 3.0f);
+  }
+  CHECK((x + 1.0f).to_vector<float>()[5] == 2.5f);
+}
+
+TEST_CASE("a tensor made from the user's data counts, and so do files") {
+  const std::size_t held = sn::counters().bytes_now;
+  const Folder folder;
+  const std::string file = (folder.path / "x.npy").string();
+  sn::save_npy(file, floats(1 << 20));
+  const Limit limit(std::to_string(held + kMegabyte));
+  CHECK_FALSE(refused([] { floats(1 << 20); }).empty());
+  CHECK(floats(1 << 10).size() == 1 << 10);
+  const Tensor loaded = sn::load_npy(file);
+  CHECK_FALSE(refused([&] { sn::eval(loaded + 1.0f); }).empty());
+}
+
+TEST_CASE("steps on the way count while they live, at random limits, and what fits is right") {
+  const Tensor x = floats(1 << 16);  // 256 KiB
+  sn::eval(x);
+  const double expected = sn::sum(long_work(x)).item<float>();
+  int refusals = 0, results = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto before = sn::counters().bytes_now;
+    {
+      const Limit limit(std::to_string(before + static_cast<std::size_t>(sn::testing::pick(0, 2 * static_cast<std::int64_t>(kMegabyte)))));
+      const Tensor sum = sn::sum(long_work(x));
+      try {
+        CHECK(sum.item<float>() == expected);
+        ++results;
+      } catch (const sn::MemoryError&) {
+        ++refusals;
+      }
+    }
+    CHECK(sn::counters().bytes_now <= before + kMegabyte);  // nothing is lost
+  }
+  CHECK(refusals > 0);
+  CHECK(results > 0);
+}
+
+TEST_CASE("a limit that is no size is refused, and none is none") {
+  sn::Options options = sn::options();
+  options.memory = "plenty";
+  CHECK_THROWS_AS(sn::configure(options), sn::ValueError);
+  options.memory = "";
+  sn::configure(options);
+  CHECK(floats(1 << 22).size() == 1 << 22);
+}
+
+TEST_CASE("an interrupt at any time ends the evaluation; the tensor can be evaluated again") {
+  const Tensor x = floats(1 << 15);
+  sn::eval(x);
+  const std::vector<float> expected = long_work(x).to_vector<float>();
+  int stopped = 0;
+  for (int round = 0; round < 40; ++round) {
+    const Tensor y = long_work(x);
+    {
+      const Later later(std::chrono::microseconds(sn::testing::pick(0, 6000)));
+      try {
+        sn::eval(y);
+      } catch (const sn::Interrupted&) {
+        ++stopped;
+      }
+    }
+    answer_requests();
+    CHECK(y.to_vector<float>() == expected);
+  }
+  CHECK(stopped > 0);
+}
+
+TEST_CASE("without an evaluation under way the next one stops, and only it") {
+  sn::interrupt();
+  sn::interrupt();
+  CHECK_THROWS_AS(sn::eval(floats(10) * 2.0f), sn::Interrupted);
+  CHECK((floats(10) * 2.0f).to_vector<float>()[3] == 3.0f);
+}
+
+TEST_CASE("one request stops the evaluations of all threads") {
+  std::atomic<int> running{0}, stopped{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 3; ++k)
+    threads.emplace_back([&] {
+      const Tensor x = floats(1 << 18);
+      sn::eval(x);
+      ++running;
+      try {
+        for (;;) sn::eval(long_work(x));
+      } catch (const sn::Interrupted&) {
+        ++stopped;
+      }
+    });
+  while (running < 3) std::this_thread::yield();
+  // A thread between two evaluations has none to be stopped: it is asked again.
+  while (stopped < 3) {
+    sn::interrupt();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  for (auto& thread : threads) thread.join();
+  answer_requests();
+}
+
+#ifdef SINTER_COMMAND
+namespace {
+
+struct Ended {
+  int status = 0;
+  std::string out;
+};
+
+/// The command in a process group of its own, which gets the signal after a while.
+Ended run_and_signal(const fs::path& cache, const std::vector<std::string>& arguments, int number, std::chrono::microseconds wait) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], 1);
+    dup2(ends[1], 2);
+    close(ends[0]);
+    setenv("SINTER_CACHE_DIR", cache.c_str(), 1);
+    std::vector<char*> argv{const_cast<char*>(SINTER_COMMAND)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    alarm(60);  // one that does not end is ended by the signal
+    execv(SINTER_COMMAND, argv.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  std::thread other([&] {
+    std::this_thread::sleep_for(wait);
+    if (number != 0) kill(child, number);
+  });
+  Ended ended;
+  char buffer[4096];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) ended.out.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  other.join();
+  waitpid(child, &ended.status, 0);
+  return ended;
+}
+
+}  // namespace
+
+TEST_CASE("Ctrl-C ends a command with 130, at any time, and leaves the cache whole") {
+  const Folder folder;
+  const fs::path cache = folder.path / "cache", out = folder.path / "y.npy";
+  int interrupted = 0;
+  for (int round = 0; round < 25; ++round) {
+    std::string formula = "x = sin(arange(300000.)); x";
+    for (int k = 0; k < 12; ++k) formula += " + flip(cumsum(x * " + std::to_string(sn::testing::pick(2, 1000000)) + ", axis=0) * " + std::string(static_cast<std::size_t>(k), '-') + "x)";
+    const int number = round % 5 == 4 ? SIGKILL : SIGINT;
+    const Ended ended = run_and_signal(cache, {"eval", formula, "-o", out.string()}, number, std::chrono::microseconds(sn::testing::pick(0, 400000)));
+    INFO(ended.out);
+    const bool killed = WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == number;  // SIGINT: before the command has begun
+    const bool done = WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 0, stopped = WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 130;
+    CHECK((killed || done || stopped));
+    if (stopped) CHECK(ended.out.find("sinter: interrupted") != std::string::npos);
+    interrupted += stopped;
+    if (!done) CHECK_FALSE(fs::exists(out));
+    fs::remove(out);
+    const Ended verified = run_and_signal(cache, {"cache", "verify"}, 0, {});
+    INFO(verified.out);
+    CHECK(WEXITSTATUS(verified.status) == 0);
+  }
+  CHECK(interrupted > 0);
+}
+#endif
+
+int main(int argc, char** argv) { return sn::testing::run_tests(argc, argv); }
