@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "device/executor.hpp"
@@ -70,13 +69,9 @@ void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, i
     const std::lock_guard lock(mutex);
     if (element < first.element) first = {element, words(refusal)};
   };
-  try {
-    run_tasks(threads, (count + together - 1) / together, [&](std::int64_t task) {
-      for (std::int64_t element = task * together; element < std::min(count, (task + 1) * together); ++element) run(element);
-    });
-  } catch (const std::bad_alloc&) {
-    throw DeviceError("cpu: no memory for the copy of a matrix that is decomposed");
-  }
+  run_tasks(threads, (count + together - 1) / together, [&](std::int64_t task) {
+    for (std::int64_t element = task * together; element < std::min(count, (task + 1) * together); ++element) run(element);
+  });
   if (first.element < count) throw first;
 }
 

@@ -5,7 +5,6 @@
 #include <complex>
 #include <limits>
 #include <memory>
-#include <new>
 #include <numbers>
 #include <optional>
 #include <vector>
@@ -177,12 +176,8 @@ void transform_rows(const fuse::LibraryCall& call, std::span<void* const> pointe
     const Rows<T> of(call, pointers);
     run_tasks(threads, (rows + together - 1) / together, [&](std::int64_t task) { of.run(n, task * together, std::min(rows, (task + 1) * together)); });
   };
-  try {
-    if (call.dtype == DType::float32) run.template operator()<float>();
-    else run.template operator()<double>();
-  } catch (const std::bad_alloc&) {
-    throw DeviceError("cpu: no memory for a Fourier transform");
-  }
+  if (call.dtype == DType::float32) run.template operator()<float>();
+  else run.template operator()<double>();
 }
 
 }  // namespace sinter::device

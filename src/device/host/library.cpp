@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <tuple>
 
 #include "device/host/blocked_problem.hpp"
@@ -50,9 +51,7 @@ struct Product {
   }
 };
 
-}  // namespace
-
-void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void run_in_memory(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   switch (call.op) {
     case trace::Op::matmul: {
       const Product product(call, pointers[0], pointers[1]);
@@ -96,6 +95,16 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
     case trace::Op::irfft_even:
     case trace::Op::irfft_odd: return transform_rows(call, pointers, threads);
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
+  }
+}
+
+}  // namespace
+
+void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+  try {
+    run_in_memory(call, pointers, threads, finished);
+  } catch (const std::bad_alloc&) {
+    throw MemoryError(fmt::format("cpu: no memory for what {} needs on the way", fuse::to_string(call)));
   }
 }
 
