@@ -128,8 +128,7 @@ TEST_CASE("a tensor made from the user's data counts, and so do files") {
   const Limit limit(std::to_string(held + kMegabyte));
   CHECK_FALSE(refused([] { floats(1 << 20); }).empty());
   CHECK(floats(1 << 10).size() == 1 << 10);
-  const Tensor loaded = sn::load_npy(file);
-  CHECK_FALSE(refused([&] { sn::eval(loaded + 1.0f); }).empty());
+  CHECK(refused([&] { sn::load_npy(file); }).find("x.npy") != std::string::npos);
 }
 
 TEST_CASE("steps on the way count while they live, at random limits, and what fits is right") {
@@ -143,7 +142,8 @@ TEST_CASE("steps on the way count while they live, at random limits, and what fi
       const Limit limit(std::to_string(before + static_cast<std::size_t>(sn::testing::pick(0, 2 * static_cast<std::int64_t>(kMegabyte)))));
       const Tensor sum = sn::sum(long_work(x));
       try {
-        CHECK(sum.item<float>() == expected);
+        const float value = sum.item<float>();
+        CHECK(value == expected);
         ++results;
       } catch (const sn::MemoryError&) {
         ++refusals;

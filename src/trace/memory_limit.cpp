@@ -20,9 +20,7 @@ void claim_memory(std::size_t bytes, const char* device) {
   const std::size_t most = limit, before = held.fetch_add(bytes);
   if (most == 0 || (before <= most && bytes <= most - before)) return;
   held -= bytes;
-  throw MemoryError(fmt::format("{}: no memory for {} bytes: tensors hold {} of the {} bytes that SINTER_MEMORY allows; evaluate smaller tensors, let go of "
-                                "some that are no longer needed, or raise the limit",
-                                device, bytes, before, most));
+  throw MemoryError(fmt::format("{}: no memory for {} bytes (tensors hold {}, and SINTER_MEMORY allows {})", device, bytes, before, most));
 }
 
 void release_memory(std::size_t bytes) noexcept { held -= bytes; }
