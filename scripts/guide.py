@@ -9,6 +9,7 @@ Markers:  <!-- cpp NAME -->        a section of examples/guide.cpp and what it p
           <!-- program NAME -->    the program of examples/NAME.cpp
           <!-- functions -->       the command's table of functions
 A word `varies` before the name: the output holds figures of this machine, or plans, and is not compared."""
+import os
 import pathlib
 import re
 import subprocess
@@ -24,6 +25,7 @@ class Guide:
         self.build = pathlib.Path(build).resolve()
         self.folder = tempfile.TemporaryDirectory()
         self.environment = {"PATH": f"{self.build}:/usr/bin:/bin", "SINTER_CACHE_DIR": f"{self.folder.name}/cache", "HOME": self.folder.name, "SINTER_THREADS": "1"}
+        self.environment |= {name: os.environ[name] for name in ("SINTER_FAULTS",) if name in os.environ}
         self.printed = self.sections()
 
     def run(self, command):

@@ -1,10 +1,18 @@
 #!/usr/bin/env bash
-# Installs what building and testing need (Debian and Ubuntu, as root or through sudo). Elsewhere it names what is missing.
-# Quick when nothing is missing. LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the tests use them.
+# Installs what building needs (Debian and Ubuntu, as root or through sudo). Elsewhere it names what is missing. Quick when nothing is missing.
+# LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the examples use them.
+#
+#   scripts/setup.sh [--tests]      --tests: also what the tests need, z3 and the packages of tests/requirements.txt, which lie in build/venv
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
           libcli11-dev doctest-dev libpng-dev libminizip-dev libboost-context-dev libprotobuf-dev protobuf-compiler libdnnl-dev libhwy-dev)
+tests=
+if [ "${1:-}" = --tests ]; then
+  tests=yes
+  packages+=(python3-venv z3)
+fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not Debian or Ubuntu. Install with your package manager what stands for:" >&2
@@ -13,6 +21,41 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 fi
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+install_packages() {
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "setup: missing ${missing[*]} ${have_llvm:-a libllvm of 16 or later}; run this as root, or install sudo" >&2
+      exit 1
+    fi
+    as_root=(sudo)
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  "${as_root[@]}" apt-get update -qq
+  if [ -z "$have_llvm" ]; then
+    for version in 20 19 18 17 16; do
+      if apt-cache show "libllvm$version" >/dev/null 2>&1; then missing+=("libllvm$version"); break; fi
+    done
+  fi
+  echo "setup: installing ${missing[*]}"
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# The distribution's Python, whatever else stands in the path: the packages are pinned for it. CUDA's lie under a folder whose name has Python's
+# version in it, in the layout of a toolkit but for lib64.
+make_venv() {
+  echo "setup: installing the packages of tests/requirements.txt in build/venv"
+  rm -rf build/venv
+  /usr/bin/python3 -m venv build/venv
+  build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements.txt
+  local site
+  site=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  ln -s lib "$site/nvidia/cu13/lib64"
+  ln -s "$site/nvidia/cu13" build/venv/cuda
+  ln -s "$site/onnx/backend/test/data/node" build/venv/onnx_node_tests
+  cp tests/requirements.txt build/venv/
+}
 
 missing=()
 for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
@@ -23,22 +66,5 @@ for version in 22 21 20 19 18 17 16; do
   if installed "libllvm$version"; then have_llvm=$version; break; fi
 done
 
-if [ ${#missing[@]} -eq 0 ] && [ -n "$have_llvm" ]; then exit 0; fi
-
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-  if ! command -v sudo >/dev/null; then
-    echo "setup: missing ${missing[*]} ${have_llvm:-a libllvm of 16 or later}; run this as root, or install sudo" >&2
-    exit 1
-  fi
-  as_root=(sudo)
-fi
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get update -qq
-if [ -z "$have_llvm" ]; then
-  for version in 20 19 18 17 16; do
-    if apt-cache show "libllvm$version" >/dev/null 2>&1; then missing+=("libllvm$version"); break; fi
-  done
-fi
-echo "setup: installing ${missing[*]}"
-"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+if [ ${#missing[@]} -gt 0 ] || [ -z "$have_llvm" ]; then install_packages; fi
+if [ -n "$tests" ] && ! cmp -s tests/requirements.txt build/venv/requirements.txt; then make_venv; fi

@@ -1,6 +1,13 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs all tests; ends with ctest's own summary. Arguments go to ctest (-R NAME runs some).
+# Sets up, builds and runs the tests; ends with ctest's own summary.
+#
+#   scripts/test.sh [--long] [ARGUMENT...]      --long: also the long samples; arguments go to ctest (-R NAME runs some)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/build.sh
-exec ctest --preset release "$@"
+which=(--label-exclude long)
+if [ "${1:-}" = --long ]; then
+  which=()
+  shift
+fi
+scripts/build.sh --tests
+exec ctest --preset release "${which[@]}" "$@"

@@ -42,22 +42,17 @@ inline device::CudaDevice& gpu() {
   return *opened;
 }
 
-/// Whether a real NVRTC compiles: the emulated one alone gives no resource report.
-inline bool nvrtc_is_real() {
-  static const bool real = [] {
+/// The emulated NVRTC alone gives no resource report: it asks a real one, which scripts/setup.sh --tests installs.
+inline void need_nvrtc() {
+  static const int registers = [] {
     jit::Source source;
     source.target = "sm_90";
     source.options = "--gpu-architecture=sm_90";
     source.entry = "probe";
     source.text = "extern \"C\" __global__ void probe() {}\n";
-    return compiler().compile(source).report.registers >= 0;
+    return compiler().compile(source).report.registers;
   }();
-  return real;
-}
-inline bool skipped_without_nvrtc(const std::string& what) {
-  if (nvrtc_is_real()) return false;
-  MESSAGE("SKIPPED (1 test): ", what, ": there is no NVRTC");
-  return true;
+  REQUIRE_MESSAGE(registers >= 0, "no NVRTC was found: scripts/setup.sh --tests installs one");
 }
 
 /// A host array of one dtype, as bytes.

@@ -20,6 +20,7 @@ inline jit::Compiler* llvm_compiler() {
   static const jit::CompilerPtr compiler = jit::find_llvm();
   return compiler.get();
 }
+#define NEEDS_LLVM REQUIRE_MESSAGE(llvm_compiler(), "no LLVM was found: scripts/setup.sh installs it");
 
 /// This processor with all it has, and the same pretending to be older ones: AVX2 with FMA, and plain x86-64.
 inline std::vector<jit::CpuTarget> cpu_levels() {

@@ -20,12 +20,6 @@ using namespace sinter::testing;
 
 namespace {
 
-#define NEEDS_LLVM               \
-  if (!llvm_compiler()) {        \
-    MESSAGE("skipped: no LLVM"); \
-    return;                      \
-  }
-
 void interpret(const jit::LoopNest& nest, const std::vector<void*>& pointers, const std::vector<std::uint64_t>& scalars = {}) {
   std::int64_t outer = 1, inner = 1;
   for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];

@@ -5,15 +5,12 @@ if(TARGET sinter_command)
   add_dependencies(test_cli sinter_command)
 endif()
 
-# Programs against NumPy, where $PYTHON (python3) has one. Each run draws another seed and tells it; SINTER_TEST_SEED repeats it.
+# Programs against NumPy. Each run draws another seed and tells it; SINTER_TEST_SEED repeats it.
 if(TARGET sinter_command)
   # sinter_numpy(TEST VARIABLE=VALUE...)
   function(sinter_numpy test)
-    add_test(NAME ${test} COMMAND sh -c
-      "python=\${PYTHON:-python3}; command -v \"$python\" >/dev/null || exit 77; exec \"$python\" \"$0\" \"$1\""
-      ${CMAKE_CURRENT_SOURCE_DIR}/numpy_programs.py $<TARGET_FILE:sinter_command>)
-    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77
-      ENVIRONMENT "SINTER_POISON=on;SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/${test};${ARGN}")
+    sinter_python(${test} numpy_programs.py $<TARGET_FILE:sinter_command>)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT SINTER_POISON=on ${ARGN})
   endfunction()
   sinter_numpy(numpy_llvm SINTER_BACKEND=llvm)
   sinter_numpy(numpy_interpreter SINTER_BACKEND=interpreter)

@@ -19,7 +19,7 @@ namespace {
 constexpr DType f32 = DType::float32, f64 = DType::float64, i32 = DType::int32, i64 = DType::int64, b8 = DType::bool_;
 
 void compile_for_all_targets(const LoopNest& nest) {
-  if (skipped_without_nvrtc("compiling for every target")) return;
+  need_nvrtc();
   // From several threads at once, as a plan's kernels are.
   std::vector<std::future<jit::ResourceReport>> reports;
   for (int sm : kTargets)
@@ -409,7 +409,7 @@ TEST_CASE("what lies in registers takes no shared and no local memory") {
   nest.schedule.row_steps = 9;  // the last one has no points
   CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
   nest.schedule.row_steps = 8;
-  if (skipped_without_nvrtc("asking for local memory")) return;
+  need_nvrtc();
   const jit::ResourceReport report = compiler().compile(jit::generate_cuda(nest, 90)).report;
   CHECK(report.stack_bytes <= 0);
   CHECK(report.shared_bytes <= 0);
@@ -713,7 +713,7 @@ TEST_CASE("nests that the printer refuses") {
 }
 
 TEST_CASE("a source that does not compile") {
-  if (skipped_without_nvrtc("the log of a failed compile")) return;
+  need_nvrtc();
   jit::Source source = jit::generate_cuda(elementwise({Op::exp}, f32, 8, 1), 90);
   source.text.replace(source.text.find("expf"), 4, "expg");
   try {
@@ -741,7 +741,7 @@ TEST_CASE("the resource report is read") {
   CHECK(report.stack_bytes == 40);
   CHECK(report.shared_bytes == 1056);
   CHECK(jit::cuda::parse_report("").registers == -1);
-  if (skipped_without_nvrtc("spills of a real kernel")) return;
+  need_nvrtc();
   // So many live values that 255 registers do not hold them.
   std::string text = "extern \"C\" __global__ void k(float* p) {\n";
   for (int i = 0; i < 400; ++i) text += fmt::format("const float v{} = p[{} * threadIdx.x];\n", i, i);

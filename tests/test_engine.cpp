@@ -1,12 +1,16 @@
 // The engine's parts: the bounded map, and kernels over a cache whose content is not what it seems.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +20,7 @@
 #include "engine/retry.hpp"
 #include "nest_builder.hpp"
 #include "sinter/sinter.hpp"
+#include "trace/log.hpp"
 
 using namespace sinter;
 using sinter::testing::NestBuilder;
@@ -36,11 +41,7 @@ struct Folder {
   }
 };
 
-bool have_compiler() {
-  if (device::interpreting_kind().compiler()) return true;
-  MESSAGE("SKIPPED: no LLVM");
-  return false;
-}
+void need_compiler() { REQUIRE_MESSAGE(device::interpreting_kind().compiler(), "no LLVM was found: scripts/setup.sh installs it"); }
 
 jit::LoopNest twice_plus_one(std::int64_t count) {
   NestBuilder b({count});
@@ -89,7 +90,7 @@ TEST_CASE("the bounded map forgets what was not used for the longest time, and n
 }
 
 TEST_CASE("a whole entry that does not load is compiled again, once") {
-  if (!have_compiler()) return;
+  need_compiler();
   const Folder folder;
   const auto nest = twice_plus_one(5);
   const auto target = cpu_target();
@@ -121,7 +122,7 @@ TEST_CASE("a whole entry that does not load is compiled again, once") {
 }
 
 TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
-  if (!have_compiler()) return;
+  need_compiler();
   const Folder folder;
   const auto nest = twice_plus_one(5);
   auto target = cpu_target();
@@ -142,7 +143,52 @@ TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
   CHECK(totals.from_memory == 1);
 }
 
+namespace {
+
+/// The environment of all tests says "fatal".
+struct Faults {
+  explicit Faults(const char* what) { setenv("SINTER_FAULTS", what, 1); }
+  ~Faults() { before ? setenv("SINTER_FAULTS", before->c_str(), 1) : unsetenv("SINTER_FAULTS"); }
+  Faults(const Faults&) = delete;
+  Faults& operator=(const Faults&) = delete;
+  const std::optional<std::string> before = std::getenv("SINTER_FAULTS") ? std::optional<std::string>(std::getenv("SINTER_FAULTS")) : std::nullopt;
+};
+
+/// How a process ends that meets a fault in a plan, catches all that is thrown and has nobody read its warnings.
+int status_after_fault(const char* faults) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const Faults set(faults);
+    signal(SIGABRT, SIG_DFL);  // doctest's handler would tell of a crash
+    log().set_level(spdlog::level::off);
+    try {
+      engine::with_less_if_it_fails(cpu_target(), [](const engine::Target& with) {
+        if (with.limits.fuse) throw InternalError("a circle that is planted");
+        return 0;
+      });
+    } catch (...) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("a plan that fails inside ends a test's process, and no other") {
+  const int fatal = status_after_fault("fatal"), survived = status_after_fault("");
+  CHECK(WIFSIGNALED(fatal));
+  CHECK(WTERMSIG(fatal) == SIGABRT);
+  CHECK(WIFEXITED(survived));
+  CHECK(WEXITSTATUS(survived) == 0);
+}
+
 TEST_CASE("a plan that fails inside is tried without fusion") {
+  const Faults planted("");
   engine::Target target = cpu_target();
   std::vector<bool> tried;
   const auto work = [&](const engine::Target& with) {

@@ -3,13 +3,6 @@ target_link_libraries(test_formats PRIVATE fmt::fmt)
 sinter_run(formats_llvm test_formats SINTER_BACKEND=llvm)
 sinter_run(formats_interpreter test_formats SINTER_BACKEND=interpreter)
 
-# sinter_python(TEST SCRIPT ARGUMENT): a script by $PYTHON (python3), where there is one.
-function(sinter_python test script argument)
-  add_test(NAME ${test} COMMAND sh -c
-    "python=\${PYTHON:-python3}; command -v \"$python\" >/dev/null || { echo SKIPPED: needs Python; exit 77; }; exec \"$python\" \"$0\" \"$1\""
-    ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${argument})
-  set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/${test}")
-endfunction()
 if(TARGET sinter_command)
   sinter_python(formats_numpy formats_numpy.py $<TARGET_FILE:sinter_command>)
 endif()

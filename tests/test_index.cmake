@@ -1,3 +1,2 @@
 sinter_test(test_index fuse trace)
 add_test(NAME index_rules COMMAND ${CMAKE_SOURCE_DIR}/scripts/prove_index_rules.sh)
-set_tests_properties(index_rules PROPERTIES SKIP_RETURN_CODE 77)

@@ -16,12 +16,6 @@ using namespace sinter::testing;
 
 namespace {
 
-#define NEEDS_LLVM               \
-  if (!llvm_compiler()) {        \
-    MESSAGE("skipped: no LLVM"); \
-    return;                      \
-  }
-
 std::vector<float> random_floats(std::size_t n, std::mt19937_64& random, double low = -2, double high = 2) {
   std::vector<float> v(n);
   for (float& x : v) x = static_cast<float>(std::uniform_real_distribution<double>(low, high)(random));

@@ -105,10 +105,7 @@ std::vector<T> arguments(std::mt19937_64& random) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("functions are within their bound over the whole range: 2 ULP for float32, 1 for float64", T, float, double) {
-  if (!llvm_compiler()) {
-    MESSAGE("skipped: no LLVM");
-    return;
-  }
+  NEEDS_LLVM
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
@@ -138,10 +135,7 @@ TEST_CASE_TEMPLATE("functions are within their bound over the whole range: 2 ULP
 }
 
 TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and beside their zeros within an absolute one", T, float, double) {
-  if (!llvm_compiler()) {
-    MESSAGE("skipped: no LLVM");
-    return;
-  }
+  NEEDS_LLVM
   std::mt19937_64 random(17);
   const auto uniform = [&](double low, double high) { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); };
   std::vector<T> x;
@@ -172,10 +166,7 @@ TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and beside their 
 }
 
 TEST_CASE_TEMPLATE("pow, atan2 and hypot are within their bound over the whole range", T, float, double) {
-  if (!llvm_compiler()) {
-    MESSAGE("skipped: no LLVM");
-    return;
-  }
+  NEEDS_LLVM
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);

@@ -21,12 +21,6 @@ using namespace sinter::testing;
 
 namespace {
 
-#define NEEDS_LLVM               \
-  if (!llvm_compiler()) {        \
-    MESSAGE("skipped: no LLVM"); \
-    return;                      \
-  }
-
 jit::LoopNest function_nest(Op op, DType dtype, std::int64_t n) {
   NestBuilder b({n});
   b.stage(false);

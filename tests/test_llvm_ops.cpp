@@ -213,10 +213,7 @@ void check_where(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("every elementwise op on every type") {
-  if (!llvm_compiler()) {
-    MESSAGE("skipped: no LLVM");
-    return;
-  }
+  NEEDS_LLVM
   const std::uint32_t seed = test_seed();
   for (int k = 0; k < trace::primitive_count(); ++k) {
     const Op op = static_cast<Op>(k);
@@ -231,19 +228,13 @@ TEST_CASE("every elementwise op on every type") {
 }
 
 TEST_CASE("casts between all types, with values out of range") {
-  if (!llvm_compiler()) {
-    MESSAGE("skipped: no LLVM");
-    return;
-  }
+  NEEDS_LLVM
   const std::uint32_t seed = test_seed();
   for_each_type([&]<class From>() { check_casts<From>(seed); });
 }
 
 TEST_CASE("where on every type") {
-  if (!llvm_compiler()) {
-    MESSAGE("skipped: no LLVM");
-    return;
-  }
+  NEEDS_LLVM
   const std::uint32_t seed = test_seed();
   for_each_type([&]<class T>() {
     if constexpr (!is_storage_only(dtype_of<T>)) check_where<T>(seed);

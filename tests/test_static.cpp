@@ -226,8 +226,8 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
 
 int main(int argc, char** argv) {
   if (!sn::device::find_kind("cuda")->compiler()) {
-    std::printf("SKIPPED: needs NVRTC: install the CUDA toolkit's libnvrtc or set SINTER_NVRTC\n");
-    return sinter::testing::kSkipped;
+    std::printf("FAILED: no NVRTC was found: scripts/setup.sh --tests installs one\n");
+    return 1;
   }
   return sinter::testing::run_tests(argc, argv);
 }

@@ -1,6 +1,6 @@
 // Kernels for architectures that are not here: representative formulas planned and compiled by the real NVRTC for every known
 // target, what ptxas reports of them, how a measured spill cuts a kernel again, and whether the dumped strings compile with nvcc.
-#define DOCTEST_CONFIG_IMPLEMENT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,20 +30,12 @@ using sn::trace::Op;
 
 namespace {
 
-constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
-bool skipped = false;
+void need_nvrtc() { REQUIRE_MESSAGE(sn::device::find_kind("cuda")->compiler(), "no NVRTC was found: scripts/setup.sh --tests installs one"); }
 
-bool have_nvrtc() {
-  if (sn::device::find_kind("cuda")->compiler()) return true;
-  skipped = true;
-  MESSAGE("SKIPPED: no NVRTC was found (the CUDA toolkit's libnvrtc, or a file named by SINTER_NVRTC)");
-  return false;
-}
-
-/// The nvcc on PATH, else the toolkit's usual place; empty when there is none.
+/// The nvcc of $CUDA_HOME, else on PATH, else in the toolkit's usual place; empty when there is none.
 std::string find_nvcc() {
-  std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
-  path += ":/usr/local/cuda/bin";
+  const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+  const std::string path = variable("CUDA_HOME") + "/bin:" + variable("PATH") + ":/usr/local/cuda/bin";
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const fs::path candidate = fs::path(path.substr(begin, end - begin)) / "nvcc";
@@ -144,7 +136,7 @@ json explained(const std::vector<Tensor>& tensors, const std::string& target) {
 TEST_SUITE_BEGIN("nvrtc");
 
 TEST_CASE("every formula compiles for every architecture in as few kernels as expected, and none spills") {
-  if (!have_nvrtc()) return;
+  need_nvrtc();
   const Folder folder;
   sn::Options options = sn::options();
   options.cache_dir = folder / "cache";
@@ -169,7 +161,7 @@ TEST_CASE("every formula compiles for every architecture in as few kernels as ex
 }
 
 TEST_CASE("a kernel that spills as compiled is cut again until none does, and the verdict is remembered") {
-  if (!have_nvrtc()) return;
+  need_nvrtc();
   const Folder folder;
   // Every value is wanted again after all of them were summed, and none is cheap to compute twice.
   constexpr int kAlive = 270;
@@ -224,11 +216,7 @@ TEST_SUITE_BEGIN("nvcc");
 
 TEST_CASE("every dumped kernel compiles alone with nvcc") {
   const std::string nvcc = find_nvcc();
-  if (nvcc.empty()) {
-    skipped = true;
-    MESSAGE("SKIPPED: no nvcc on PATH or in /usr/local/cuda/bin");
-    return;
-  }
+  REQUIRE_MESSAGE(!nvcc.empty(), "no nvcc was found: scripts/setup.sh --tests installs one");
   const Folder folder;
   sn::Options options = sn::options();
   options.cache_dir = folder / "cache";
@@ -249,8 +237,3 @@ TEST_CASE("every dumped kernel compiles alone with nvcc") {
 }
 
 TEST_SUITE_END();
-
-int main(int argc, char** argv) {
-  const int result = doctest::Context(argc, argv).run();
-  return result == 0 && skipped ? kSkipped : result;
-}

@@ -11,6 +11,7 @@
 #include "sinter/errors.hpp"
 #include "trace/interrupt.hpp"
 #include "trace/log.hpp"
+#include "trace/own_fault.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -100,6 +101,9 @@ void Kernels::compile(Compiled& entry, const jit::Source& source, const device::
     to->store(source, entry.binary);
     to->remember(note_of_compiler(kind), source.compiler);
     log().debug("{}: compiled in {:.1f} ms", source.entry, entry.binary.report.compile_ms);
+  } catch (const jit::RefusedSource& error) {
+    entry.failure = error.what();
+    own_fault(fmt::format("{} is interpreted, which is slow: {}", source.entry, error.what()));
   } catch (const CompileError& error) {
     entry.failure = error.what();
     log().warn("{} is interpreted, which is slow: {}", source.entry, error.what());

@@ -1,10 +1,13 @@
 #include "engine/retry.hpp"
 
+#include <fmt/format.h>
+
 #include <mutex>
 #include <set>
 #include <string>
 
 #include "trace/log.hpp"
+#include "trace/own_fault.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -20,9 +23,9 @@ bool first_time(const std::string& what) {
 
 void warn_of_failed_plan(const InternalError& error) {
   if (first_time(error.what()))
-    log().warn("a plan failed inside ({}) and is tried again with one kernel for each operation, which is slow. Please report this, with "
-               "the formula",
-               error.what());
+    own_fault(fmt::format("a plan failed inside ({}) and is tried again with one kernel for each operation, which is slow. Please report this, "
+                          "with the formula",
+                          error.what()));
 }
 
 fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgorithm& lacking) {

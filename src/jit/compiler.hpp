@@ -6,8 +6,12 @@
 
 #include "jit/loop_nest.hpp"
 #include "jit/source.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::jit {
+
+/// The compiler read a kernel's text and refused it: a fault of the generator.
+struct RefusedSource : CompileError { using CompileError::CompileError; };
 
 class Compiler {
  public:
@@ -16,7 +20,7 @@ class Compiler {
   virtual std::string identity() const = 0;
   /// The library file, for `sinter info`.
   virtual std::string path() const = 0;
-  /// Thread-safe. Throws CompileError with the compiler's log.
+  /// Thread-safe. Throws CompileError with the compiler's log, RefusedSource where the text is at fault.
   virtual Binary compile(const Source& source) = 0;
 };
 using CompilerPtr = std::shared_ptr<Compiler>;

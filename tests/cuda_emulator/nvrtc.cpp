@@ -49,9 +49,10 @@ struct Real {
 std::string real_path() {
   if (const char* file = std::getenv("SINTER_EMULATOR_NVRTC")) return file;
   std::string found;
-  for (const char* pattern : {"/usr/local/cuda/lib64/libnvrtc.so.[0-9]*", "/usr/local/cuda*/lib64/libnvrtc.so.[0-9]*"}) {
+  const char* const home = std::getenv("CUDA_HOME");
+  for (const std::string place : {home ? home : "/usr/local/cuda", "/usr/local/cuda", "/usr/local/cuda*"}) {
     glob_t files;
-    if (glob(pattern, 0, nullptr, &files) == 0 && files.gl_pathc > 0) found = files.gl_pathv[files.gl_pathc - 1];
+    if (glob((place + "/lib64/libnvrtc.so.[0-9]*").c_str(), 0, nullptr, &files) == 0 && files.gl_pathc > 0) found = files.gl_pathv[files.gl_pathc - 1];
     globfree(&files);
     if (!found.empty()) break;
   }

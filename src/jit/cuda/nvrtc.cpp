@@ -87,8 +87,8 @@ class NvrtcCompiler : public Compiler {
     const int result = api.compile_program(raw, static_cast<int>(option_pointers.size()), option_pointers.data());
     const std::string log = read_log(api, raw);
     if (result != 0)
-      throw CompileError(fmt::format("kernel {} does not compile for {} ({}):\n{}\n{}", source.entry, source.target,
-                                     api.error_string(result), log, source_around_errors(source.text, log)));
+      throw RefusedSource(fmt::format("kernel {} does not compile for {} ({}):\n{}\n{}", source.entry, source.target,
+                                      api.error_string(result), log, source_around_errors(source.text, log)));
     Binary binary;
     binary.entry = source.entry;
     const char* const image = as_ptx ? "PTX" : "cubin";

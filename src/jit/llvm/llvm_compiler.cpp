@@ -112,7 +112,7 @@ class LlvmCompiler final : public Compiler {
     message = nullptr;
     if (api.TargetMachineEmitToMemoryBuffer(machine.get(), module.get(), kind, &message, output.out()))
       fail(source, "cannot be emitted", message);
-    if (!diagnostics.errors.empty()) throw CompileError(fmt::format("LLVM rejects kernel {}: {}", source.entry, diagnostics.errors));
+    if (!diagnostics.errors.empty()) throw RefusedSource(fmt::format("LLVM rejects kernel {}: {}", source.entry, diagnostics.errors));
     return {api.GetBufferStart(output.get()), api.GetBufferSize(output.get())};
   }
 
@@ -139,7 +139,7 @@ class LlvmCompiler final : public Compiler {
   [[noreturn]] void fail(const Source& source, const char* what, char* message) {
     const std::string text = message ? message : "no reason given";
     if (message) api_.DisposeMessage(message);
-    throw CompileError(fmt::format("kernel {} {}: {}", source.entry, what, text));
+    throw RefusedSource(fmt::format("kernel {} {}: {}", source.entry, what, text));
   }
 
   void open() {
