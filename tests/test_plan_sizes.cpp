@@ -133,6 +133,7 @@ Tensor decided(const Tensor& x, const Decision& decision, const Sizes& sizes) {
     case 4: return yes ? x + sum(x, {0}, true) : x;
     case 5: return yes ? x - 1 : 1 - x;
     case 6: return x + (yes ? sizes[decision.number.a] : sizes[decision.number.b]);
+    case 7: return yes ? x(Slice{0, x.size(0), 2}) : x * 2;  // halves are rounded: names go by steps
     default:
       if (yes) throw ValueError("the formula does not take these sizes");
       return x;
@@ -207,6 +208,7 @@ RandomFormula random_formula() {
   made.inputs = shapes[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(shapes.size()) - 1))];
   const auto most_planned = [&] { return made.names == 2 ? 150 : 40; };
   for (std::int64_t count = pick(1, 3); count > 0; --count) made.planned.push_back(any_sizes(made.names, most_planned()));
+  if (pick(1, 12) == 1) made.planned.back().back() = pick(0, 1);
   for (std::int64_t count = pick(1, 3); count > 0; --count) {
     Decision decision{};
     std::vector<std::size_t> order(made.names);
@@ -218,7 +220,7 @@ RandomFormula random_formula() {
     decision.by = pick(2, 12);
     decision.from = decision.number.at(any_sizes(made.names, made.names == 2 ? 200 : 50));
     decision.to = 2 * std::abs(decision.from) + 8;
-    decision.effect = static_cast<int>(pick(0, 7));
+    decision.effect = static_cast<int>(pick(0, 8));
     made.decisions.push_back(decision);
   }
   return made;

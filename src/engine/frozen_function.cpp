@@ -240,10 +240,8 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
   std::string reason;
   (void)served(*nearest[0], sizes, false, &reason);
-  std::vector<std::string> there;
-  for (const FrozenPlan& plan : plans_) there.push_back(served_by(plan));
   fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared", fmt::join(asked, ", "),
-                                               fmt::join(there, "; "), reason));
+                                               fmt::join(serves(), "; "), reason));
 }
 
 namespace {
@@ -298,11 +296,12 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
   return names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::vector<std::string> FrozenFunction::serves() const {
-  std::vector<std::string> all;
-  for (const FrozenPlan& plan : plans_)
-    if (plan.rules) all.push_back(served_by(plan));  // else it is not from a file: any size is planned for
-  return all;
+const std::vector<std::string>& FrozenFunction::serves() const {
+  std::call_once(told_, [&] {
+    for (const FrozenPlan& plan : plans_)
+      if (plan.rules) serves_.push_back(served_by(plan));  // else it is not from a file: any size is planned for
+  });
+  return serves_;
 }
 
 std::vector<std::string> FrozenFunction::ends() const {

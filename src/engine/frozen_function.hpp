@@ -73,7 +73,7 @@ class FrozenFunction {
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
   int plans() const { return plan_count_; }
   std::vector<FrozenFigures> figures() const;
-  std::vector<std::string> serves() const;
+  const std::vector<std::string>& serves() const;
   std::vector<std::string> ends() const;
   std::string explain() const;
 
@@ -120,6 +120,8 @@ class FrozenFunction {
   std::vector<FrozenPlan> plans_;
   std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was there: a file's must serve them too
   std::atomic<int> plan_count_{0};
+  mutable std::once_flag told_;     // a file's plans stay as they are: serves_ is made when it is first asked for
+  mutable std::vector<std::string> serves_;
   mutable std::mutex mutex_;        // guards bound_
   std::vector<BoundAt> bound_;      // the one called last first
 };
