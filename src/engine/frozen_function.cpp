@@ -471,14 +471,13 @@ std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, cons
   });
 }
 
-/// The plan as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
-FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
+/// The plan, of this recording, as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.explanation = explanation_of(plan.planned);
   to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->plan.graph), looked, site);
-  const Outlined again = outline(record(plan.sizes, site.where), site.where);
-  to.leaves = again.leaves;
-  const PredictedGraph predicted(again.graph, looked.contents.of(*again.leaves));
+  to.leaves = recorded.leaves;
+  const PredictedGraph predicted(recorded.graph, looked.contents.of(*recorded.leaves));
   const auto look = [&](const AxisSizes& sizes) {
     const auto values = to.rules->predict(sizes);
     if (!values) return Look::refused;
@@ -486,7 +485,7 @@ FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, LookedAt& looked, 
     return made && made->whole == predicted.at(*values) ? Look::same : Look::other;
   };
   if (!to.rules || look(plan.sizes) != Look::same) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
-  narrow(*to.rules, plan.sizes, axes_, effort_for(again.graph), look);
+  narrow(*to.rules, plan.sizes, axes_, effort_for(recorded.graph), look);
   return to;
 }
 
@@ -552,7 +551,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
       const Outlined made = outline(record(sizes, site.where), site.where);
       const auto rules = rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
       if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
-      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, looked, site);
+      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, made, looked, site);
       if (!served(other, plan.sizes, false) || !holds_fewer(*other.rules)) continue;
       best = other;
     } catch (const InternalError&) {
@@ -571,7 +570,7 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   std::vector<FrozenPlan> saved;
   LookedAt looked;
   const auto save = [&](const FrozenPlan& plan) {
-    const FrozenPlan here = with_rules(plan, looked, site);
+    const FrozenPlan here = with_rules(plan, outline(record(plan.sizes, site.where), site.where), looked, site);
     std::optional<FrozenPlan> general;
     if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
     // What another one serves as well as the plan that was made for these sizes needs no plan of its own.

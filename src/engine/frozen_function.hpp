@@ -100,7 +100,7 @@ class FrozenFunction {
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
   const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
   std::optional<SizeRules> rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const trace::Site& site) const;
-  FrozenPlan with_rules(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
+  FrozenPlan with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const trace::Site& site) const;
   std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
   std::string served_by(const FrozenPlan& plan) const;

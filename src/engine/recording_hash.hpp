@@ -2,7 +2,8 @@
 // the hash that they would have apart. So a recording can be compared with what the rules of a plan predict of it.
 #pragma once
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "engine/frozen.hpp"
@@ -11,7 +12,7 @@
 
 namespace sinter::engine {
 
-/// Hashes of contents. Each storage is read once, and held: no other contents come to lie where it is.
+/// Hashes of contents. Each storage is read once.
 class ContentHashes {
  public:
   /// Of each leaf: an input's number, or the contents.
@@ -19,7 +20,8 @@ class ContentHashes {
 
  private:
   const Hash128& of(const trace::StoragePtr& storage);
-  std::unordered_map<trace::StoragePtr, Hash128> known_;
+  // A recording may make contents of its own: they are not kept for it, and no other storage is taken for one that is gone.
+  std::map<trace::StoragePtr::weak_type, Hash128, std::owner_less<trace::StoragePtr::weak_type>> known_;
 };
 
 /// Of a graph with these literals, by hashes of its leaves.
