@@ -10,3 +10,8 @@ sinter_run(plan_file_llvm test_plan_file SINTER_BACKEND=llvm)
 sinter_run(plan_file_interpreter test_plan_file SINTER_BACKEND=interpreter)
 sinter_run(plan_file_unfused test_plan_file SINTER_FUSE=off)
 sinter_run_cuda(plan_file test_plan_file)
+# Which sizes a plan serves does not depend on who runs it.
+sinter_program(test_plan_sizes)
+sinter_run(plan_sizes test_plan_sizes SINTER_BACKEND=interpreter)
+sinter_run(plan_sizes_long test_plan_sizes SINTER_BACKEND=interpreter SINTER_TEST_FORMULAS=20000)
+set_tests_properties(plan_sizes_long PROPERTIES LABELS long TIMEOUT 7200)

@@ -648,6 +648,31 @@ TEST_CASE("If runs the branch that holds, and a branch reads what is around it")
   CHECK(model({x, Tensor{false}})[0].to_vector<float>() == std::vector<float>{-2, -10});
 }
 
+TEST_CASE("an If on the product of two sizes: a plan in a file serves the sizes that take its branch, and refuses others") {
+  OnnxBuilder then, otherwise, m;
+  then.output("t").constant("two", {1}, {2}).node("Mul", {"x", "two"}, {"t"});
+  otherwise.output("e").constant("one", {1}, {1}).node("Add", {"x", "one"}, {"e"});
+  m.input("x", {-1, -1}).output("y").integers("ten", {10}).node("Shape", {"x"}, {"shape"}).node("ReduceProd", {"shape"}, {"size"}, {{"keepdims", 1}});
+  m.node("Greater", {"size", "ten"}, {"c"}).node("If", {"c"}, {"y"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}});
+  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("M");
+  File file("product.onnx"), plan("product.plan");
+  const Model model = Model::load(m.save(file.path));
+  freeze(model, {{"N", {40}}, {"M", {128}}}).save(plan.path.string());
+  const Function loaded = Function::load(plan.path.string());
+  int served = 0;
+  for (std::int64_t rows = 2; rows < 13; ++rows)
+    for (std::int64_t columns = 2; columns < 13; ++columns) {
+      const Tensor x = random_tensor({rows, columns});
+      INFO(rows, " x ", columns, ": ", loaded.serves()[0]);
+      try {
+        check_close(loaded({x})[0], rows * columns > 10 ? x * 2.f : x + 1.f);
+        ++served;
+      } catch (const ShapeError&) {  // not these sizes
+      }
+    }
+  CHECK(served > 60);
+}
+
 TEST_CASE("operators that choose, and that write at places") {
   OnnxBuilder m;
   m.input("x", {3, 4}).input("at", {2, 2}, 7).input("to", {2}).output("top").output("where").output("written").output("added").output("found").output("values");

@@ -75,8 +75,8 @@ class Function {
   /// Writes the function to a file: its plans, machine code, and what it has captured. For sizes other than those that its plans were made with, a
   /// loaded function relies on rules that are found now by recording the formula at several sizes: an axis is free where all numbers of the recording
   /// are sums of products of the named axes' sizes, and the same operations result. A formula that does something else at some sizes
-  /// (if (x.size(0) > 1000) ...) is found out and served up to there; one that does so between two sizes that are looked at (up to 64 each, then
-  /// every sixteenth further) and not at these is not, and must have plans prepared for each. Throws IoError, and ValueError for a function that was loaded itself.
+  /// (if (x.size(0) * x.size(1) > 1000) ...) is served up to there: the corners of what is served, and many sizes within, record the same. One that does so
+  /// at single sizes only, far from those that are looked at, is not found out (docs/models.md lists them). Sizes that were prepared are served in any case. Throws IoError, and ValueError for a function that was loaded itself.
   void save(std::string_view path, Location where = Location::current()) const;
   /// Reads a function without its formula, for the present device. No compiler is opened. The file is mapped, and checked for damage; it holds machine
   /// code, and has to be trusted as a program has. Throws IoError for one that is
@@ -92,7 +92,7 @@ class Function {
   int plans() const;                                ///< how many were made, or loaded
   /// Of each combination of sizes that is bound, the one called last first.
   std::vector<FrozenFigures> figures() const;
-  /// What each plan of a loaded function serves: "batch 4 to 7, seq = 16", each name's sizes while the others are as planned for.
+  /// What each plan of a loaded function serves: "batch 4 to 7, seq = 16", the sizes of each name around the planned one, while the others are as planned for.
   std::vector<std::string> serves() const;
   /// Of each plan of a loaded function, a line for each name: for which size it was made, which would be planned the same, and why it serves no others.
   std::vector<std::string> ends() const;

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
+#include "engine/served_sizes.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
@@ -24,19 +24,6 @@ Site site_at(Location where) { return {"Function", where}; }
 
 /// "x: float32[n]", "input 2: float32[n]".
 std::string called(const InputSpec& spec, std::size_t number) { return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec); }
-
-/// Whether two recordings read the same inputs and the same elements.
-bool same_contents(const Leaves& a, const Leaves& b) {
-  if (a.inputs != b.inputs) return false;
-  for (std::size_t k = 0; k < a.storages.size(); ++k) {
-    const auto &x = a.storages[k], &y = b.storages[k];
-    if (x == y) continue;
-    if (!x || !y || x->bytes != y->bytes) return false;
-    const auto p = Engine::get().host_contents(x), q = Engine::get().host_contents(y);
-    if (std::memcmp(p.get(), q.get(), x->bytes) != 0) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -253,10 +240,8 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
   std::string reason;
   (void)served(*nearest[0], sizes, false, &reason);
-  std::vector<std::string> there;
-  for (const FrozenPlan& plan : plans_) there.push_back(served_by(plan));
   fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared", fmt::join(asked, ", "),
-                                               fmt::join(there, "; "), reason));
+                                               fmt::join(serves(), "; "), reason));
 }
 
 namespace {
@@ -265,24 +250,33 @@ namespace {
 struct ServedSizes {
   std::int64_t first = 0, last = 0;
   std::int64_t step = 1;     // from one to the next
-  bool more = false;         // than were looked at
   std::string below, above;  // why it ends there
 };
 
 std::string to_string(const std::string& axis, const ServedSizes& sizes) {
   const std::string by = sizes.step == 1 ? "" : fmt::format(" by {}", sizes.step);
-  if (sizes.more) return fmt::format("{} from {}{}", axis, sizes.first, by);
   return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}{}", axis, sizes.first, sizes.last, by);
 }
 
-template <class Holds> ServedSizes served_around(std::int64_t size, std::int64_t step, Holds holds) {
-  constexpr std::int64_t kLooks = 4096;
-  ServedSizes served{size, size, step, false, {}, {}};
-  while (served.first >= step && size - served.first < kLooks && holds(served.first - step, nullptr)) served.first -= step;
-  while (served.last - size < kLooks && holds(served.last + step, nullptr)) served.last += step;
-  served.more = served.last - size >= kLooks;
+/// The last size from `size` on towards `end`, whole steps apart, that holds, as all on the way do. Far away, where guards are about memory, what holds at
+/// two sizes is taken to hold between.
+template <class Holds> std::int64_t last_towards(std::int64_t size, std::int64_t end, std::int64_t step, Holds holds) {
+  constexpr std::int64_t kOneByOne = 4096;
+  const std::int64_t way = end < size ? -step : step, steps = (end - size) / way;
+  std::int64_t good = 0;
+  while (good < std::min(steps, kOneByOne) && holds(size + (good + 1) * way, nullptr)) ++good;
+  if (good < kOneByOne) return size + good * way;
+  for (std::int64_t bad = steps + 1; bad - good > 1;) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (holds(size + middle * way, nullptr) ? good : bad) = middle;
+  }
+  return size + good * way;
+}
+
+template <class Holds> ServedSizes served_around(std::int64_t size, std::int64_t step, std::int64_t end, Holds holds) {
+  ServedSizes served{last_towards(size, size % step, step, holds), last_towards(size, std::max(size, end), step, holds), step, {}, {}};
   if (served.first >= step) holds(served.first - step, &served.below);
-  if (!served.more) holds(served.last + step, &served.above);
+  holds(served.last + step, &served.above);
   return served;
 }
 
@@ -297,16 +291,17 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
       sizes[k] = size;
       return served(plan, sizes, false, reason).has_value();
     };
-    names.push_back(to_string(axes_[k], served_around(plan.sizes[k], plan.rules->steps[k], holds)));
+    names.push_back(to_string(axes_[k], served_around(plan.sizes[k], plan.rules->steps[k], plan.rules->last[k], holds)));
   }
   return names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::vector<std::string> FrozenFunction::serves() const {
-  std::vector<std::string> all;
-  for (const FrozenPlan& plan : plans_)
-    if (plan.rules) all.push_back(served_by(plan));  // else it is not from a file: any size is planned for
-  return all;
+const std::vector<std::string>& FrozenFunction::serves() const {
+  std::call_once(told_, [&] {
+    for (const FrozenPlan& plan : plans_)
+      if (plan.rules) serves_.push_back(served_by(plan));  // else it is not from a file: any size is planned for
+  });
+  return serves_;
 }
 
 std::vector<std::string> FrozenFunction::ends() const {
@@ -321,13 +316,14 @@ std::vector<std::string> FrozenFunction::ends() const {
         return sizes;
       };
       const std::int64_t step = plan.rules->steps[k];
-      const auto any = served_around(plan.sizes[k], step, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
-      const auto best = served_around(plan.sizes[k], step, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
+      const std::int64_t end = plan.rules->last[k];
+      const auto any = served_around(plan.sizes[k], step, end, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
+      const auto best = served_around(plan.sizes[k], step, end, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
       text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
       if (best.first < best.last && (best.first != any.first || best.last != any.last)) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
       if (any.first >= step) text += fmt::format("; not {}", any.first - step);
-      if (any.first >= step && (any.more || any.below != any.above)) text += fmt::format(": {}", any.below);
-      if (!any.more) text += fmt::format("{} {}: {}", any.first >= step && any.below == any.above ? " and not" : "; not", any.last + step, any.above);
+      if (any.first >= step && any.below != any.above) text += fmt::format(": {}", any.below);
+      text += fmt::format("{} {}: {}", any.first >= step && any.below == any.above ? " and not" : "; not", any.last + step, any.above);
     }
     all.push_back(text);
   }
@@ -376,7 +372,12 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
     if (size < 0) fail<ValueError>(site_at(where), fmt::format("the size {} of '{}' is negative", size, axis));
     sizes[number] = size;
   }
-  bound_for(sizes, where);
+  const auto bound = bound_for(sizes, where);
+  const std::lock_guard one(making_);
+  const auto made_for = [&](const FrozenPlan& plan) { return plan.sizes == sizes; };
+  if (!formula_ || std::any_of(plans_.begin(), plans_.end(), made_for) || std::any_of(prepared_.begin(), prepared_.end(), made_for)) return;
+  prepared_.push_back(*std::find_if(plans_.begin(), plans_.end(), [&](const FrozenPlan& plan) { return plan.planned == bound->planned; }));
+  prepared_.back().sizes = sizes;
 }
 
 std::vector<FrozenFigures> FrozenFunction::figures() const {
@@ -424,20 +425,18 @@ std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>&
 }
 
 const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, const Site& site) const {
-  const auto [at, added] = looked.try_emplace(sizes);
+  const auto [at, added] = looked.at.try_emplace(sizes);
   if (!added) return at->second.get();
   try {
     Outlined made = outline(record(sizes, site.where), site.where);
     auto look = std::make_unique<Looked>();
     look->structure = made.structure;
+    const auto leaves = looked.contents.of(*made.leaves);
+    for (const Hash128& leaf : leaves) look->contents.add(leaf);
+    look->whole = hash_of(made.graph, made.values.literals, leaves);
     look->sample = {std::move(made.values), {}, room_of(made.graph)};
-    look->leaves = std::move(made.leaves);
-    for (const trace::Node& node : made.graph.nodes) {
+    for (const trace::Node& node : made.graph.nodes)
       if (node.op == trace::Op::constant) look->sample.literals.push_back(node.scalar);
-      look->operations.add(static_cast<std::uint64_t>(node.op) << 32 | static_cast<std::uint64_t>(node.dtype) << 16 | node.shape.size());
-      look->operations.add(node.inputs.size());
-      for (const auto input : node.inputs) look->operations.add(static_cast<std::uint64_t>(input));
-    }
     at->second = std::move(look);
   } catch (const InternalError&) {
     throw;
@@ -447,6 +446,9 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
 }
 
 namespace {
+
+/// How many sizes are looked at for each question: so many as together record about 32,768 nodes, but some, and no more than finds what there is.
+std::size_t effort_for(const trace::Graph& graph) { return std::clamp<std::size_t>((std::size_t{1} << 15) / std::max<std::size_t>(graph.nodes.size(), 1), 24, 512); }
 
 /// What symbols are at least: sizes 2, starts of slices 1.
 std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
@@ -464,31 +466,26 @@ std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, cons
   return find_rules(sizes, axes_, std::move(lows), [&](const AxisSizes& other, bool& taken) -> std::optional<Sample> {
     const Looked* made = look_at(other, looked, site);
     taken = made != nullptr;
-    if (!made || made->structure != structure || !same_contents(*made->leaves, *again->leaves)) return {};
+    if (!made || made->structure != structure || made->contents != again->contents) return {};
     return made->sample;
   });
 }
 
-/// The plan as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
-FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
+/// The plan, of this recording, as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.explanation = explanation_of(plan.planned);
   to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->plan.graph), looked, site);
-  if (!to.rules) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
-  const Looked* again = look_at(plan.sizes, looked, site);
-  to.leaves = again->leaves;
-  narrow(*to.rules, plan.sizes, axes_, [&](const AxisSizes& sizes) {
-    const auto values = to.rules->at(sizes);
+  to.leaves = recorded.leaves;
+  const PredictedGraph predicted(recorded.graph, looked.contents.of(*recorded.leaves));
+  const auto look = [&](const AxisSizes& sizes) {
+    const auto values = to.rules->predict(sizes);
     if (!values) return Look::refused;
     const Looked* made = look_at(sizes, looked, site);
-    if (!made) return Look::refused;
-    if (!same_contents(*made->leaves, *to.leaves) || made->sample.values.shapes != values->shapes) return Look::other;
-    if (made->structure == plan.structure) return made->sample.values == *values ? Look::same : Look::other;
-    std::vector<std::int64_t> symbols = values->symbols;  // apart from each other where the plan was made
-    std::sort(symbols.begin(), symbols.end());
-    if (std::adjacent_find(symbols.begin(), symbols.end()) == symbols.end()) return Look::other;
-    return made->operations == again->operations ? Look::same : Look::unclear;
-  });
+    return made && made->whole == predicted.at(*values) ? Look::same : Look::other;
+  };
+  if (!to.rules || look(plan.sizes) != Look::same) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+  narrow(*to.rules, plan.sizes, axes_, effort_for(recorded.graph), look);
   return to;
 }
 
@@ -553,8 +550,8 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
       const auto rules = rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
-      if (!rules || !holds_fewer(*rules) || !rules->at(plan.sizes)) continue;
-      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, looked, site);
+      if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
+      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, made, looked, site);
       if (!served(other, plan.sizes, false) || !holds_fewer(*other.rules)) continue;
       best = other;
     } catch (const InternalError&) {
@@ -572,15 +569,18 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
   LookedAt looked;
-  for (const FrozenPlan& plan : plans_) {
-    const FrozenPlan here = with_rules(plan, looked, site);
+  const auto save = [&](const FrozenPlan& plan) {
+    const FrozenPlan here = with_rules(plan, outline(record(plan.sizes, site.where), site.where), looked, site);
     std::optional<FrozenPlan> general;
     if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
     // What another one serves as well as the plan that was made for these sizes needs no plan of its own.
     if (!general || !served(*general, plan.sizes, true)) saved.push_back(here);
     if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return known.structure == general->structure && served(known, general->sizes, true); }))
       saved.push_back(std::move(*general));
-  }
+  };
+  for (const FrozenPlan& plan : plans_) save(plan);
+  for (const FrozenPlan& plan : prepared_)
+    if (std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return served(known, plan.sizes, false).has_value(); })) save(plan);
   return saved;
 }
 

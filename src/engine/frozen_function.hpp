@@ -11,6 +11,7 @@
 #include "engine/constant_parts.hpp"
 #include "engine/engine.hpp"
 #include "engine/frozen.hpp"
+#include "engine/recording_hash.hpp"
 #include "engine/size_rules.hpp"
 #include "sinter/freeze.hpp"
 
@@ -32,15 +33,18 @@ struct Outlined {
   std::shared_ptr<const Leaves> leaves;
 };
 
-/// What the rules of plans are found by, of the formula at some sizes: its numbers, and what tells its operations from others.
+/// What the rules of plans are found by, of the formula at some sizes.
 struct Looked {
   Hash128 structure;
-  Hash128 operations;  // and how they are joined, whatever numbers are equal
+  Hash128 contents;  // of the leaves
+  Hash128 whole;     // recording_hash.hpp
   Sample sample;
-  std::shared_ptr<const Leaves> leaves;
 };
 /// By sizes; null where the formula does not take them. Each is recorded once.
-using LookedAt = std::map<AxisSizes, std::unique_ptr<const Looked>>;
+struct LookedAt {
+  std::map<AxisSizes, std::unique_ptr<const Looked>> at;
+  ContentHashes contents;
+};
 
 struct FrozenPlan {
   Hash128 structure;
@@ -69,7 +73,7 @@ class FrozenFunction {
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
   int plans() const { return plan_count_; }
   std::vector<FrozenFigures> figures() const;
-  std::vector<std::string> serves() const;
+  const std::vector<std::string>& serves() const;
   std::vector<std::string> ends() const;
   std::string explain() const;
 
@@ -96,7 +100,7 @@ class FrozenFunction {
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
   const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
   std::optional<SizeRules> rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const trace::Site& site) const;
-  FrozenPlan with_rules(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
+  FrozenPlan with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const trace::Site& site) const;
   std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
   std::string served_by(const FrozenPlan& plan) const;
@@ -114,7 +118,10 @@ class FrozenFunction {
   ConstantParts parts_{at_.target.limits.products};
   std::mutex making_;               // held while a plan is made; guards plans_
   std::vector<FrozenPlan> plans_;
+  std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was there: a file's must serve them too
   std::atomic<int> plan_count_{0};
+  mutable std::once_flag told_;     // a file's plans stay as they are: serves_ is made when it is first asked for
+  mutable std::vector<std::string> serves_;
   mutable std::mutex mutex_;        // guards bound_
   std::vector<BoundAt> bound_;      // the one called last first
 };

@@ -88,6 +88,7 @@ struct Room {
 struct FilePlan {
   std::vector<std::int64_t> sizes, held, by, rests, first, last, lows;
   std::vector<std::string> why;
+  std::vector<SizeRules::Pair> alike;
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   std::vector<Literal> literals;
   std::vector<std::vector<Multilinear<std::int64_t>>> shapes;
@@ -103,7 +104,7 @@ struct FilePlan {
   fuse::SizeProgram program;
   std::string explanation;
   auto tied() {
-    return std::tie(sizes, held, by, rests, first, last, lows, why, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
+    return std::tie(sizes, held, by, rests, first, last, lows, why, alike, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
                     explanation);
   }
 };
@@ -155,6 +156,7 @@ FilePlan described(const FrozenPlan& plan, const device::Kind& kind, Contents& c
   out.last = rules.last;
   out.lows = rules.lows;
   out.why = rules.why;
+  out.alike = rules.alike;
   out.symbols = rules.symbols;
   out.gathered = rules.gathered;
   for (const auto& literal : rules.literals) out.literals.push_back({literal.dtype, literal.bits, literal.value});
@@ -239,6 +241,7 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   const auto all_rules = [&](const auto& list) { return std::all_of(list.begin(), list.end(), rule); };
   require(plan.lows.size() == symbols && all_rules(plan.symbols) && all_rules(plan.gathered) && plan.gathered.size() == plan.gathers.size(), "the rules of the sizes");
   for (const auto& shape : plan.shapes) require(all_rules(shape), "the rules of the sizes");
+  for (const auto& [a, b] : plan.alike) require(a >= 0 && a < b && static_cast<std::size_t>(b) < symbols, "the rules of the sizes");
   for (const Room& room : plan.room) require(rule(room.left), "the rules of the sizes");
   for (const auto& literal : plan.literals) require(literal.value.empty() || rule(literal.value), "the rules of the sizes");
   require(plan.shapes.size() == all.outputs.size() && plan.results.size() == all.outputs.size() && plan.outputs.size() == all.outputs.size(), "the results");
@@ -449,7 +452,7 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
     FrozenPlan& to = loaded.plans.emplace_back();
     to.sizes = plan.sizes;
     to.leaves = leaves_of(plan, contents);
-    SizeRules rules{plan.held, plan.by, plan.rests, plan.why, plan.first, plan.last, plan.lows, plan.symbols, plan.gathered, {}, plan.shapes, {}};
+    SizeRules rules{plan.held, plan.by, plan.rests, plan.why, plan.first, plan.last, plan.lows, plan.symbols, plan.gathered, {}, plan.shapes, {}, plan.alike};
     for (const Room& room : plan.room) rules.room.push_back({room.left, room.of});
     for (const Literal& literal : plan.literals) rules.literals.push_back({literal.dtype, literal.bits, literal.value});
     to.rules = std::move(rules);

@@ -12,7 +12,7 @@
 namespace sinter::engine {
 
 /// Raise it when anything of the description changes that archive.hpp or the generator's id does not show.
-inline constexpr std::uint32_t kPlanSchema = 2;
+inline constexpr std::uint32_t kPlanSchema = 3;
 
 /// Throws IoError.
 void save_plans(const std::string& path, FrozenFunction& function, const trace::Site& site);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "trace/graph.hpp"
 
@@ -26,24 +25,34 @@ template <class Number> Number value(const Multilinear<Number>& rule, const std:
   return sum;
 }
 
+/// The sizes of the free axes, in steps.
+std::vector<std::int64_t> counts_of(const SizeRules& rules, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (rules.held[k] < 0) counts.push_back(sizes[k] / rules.steps[k]);
+  return counts;
+}
+
+/// A product of sizes beyond it is no size of anything: sums of such are whole numbers still.
+constexpr double kMostElements = 0x1p52;
+
 }  // namespace
 
-std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std::string* reason) const {
+std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes, std::string* reason) const {
   const auto refuse = [&](auto text) -> std::optional<Values> {
     if (reason) *reason = text();
     return {};
   };
-  std::vector<std::int64_t> free;
   for (std::size_t k = 0; k < held.size(); ++k) {
     if (held[k] >= 0 && held[k] != sizes[k]) return refuse([&] { return why[k]; });
     if (held[k] < 0 && sizes[k] < 2) return refuse([] { return "a size of 0 or 1 broadcasts, or holds nothing: another plan"; });
-    if (held[k] >= 0) continue;
-    if (sizes[k] % steps[k] != rests[k])
+    if (held[k] < 0 && sizes[k] % steps[k] != rests[k])
       return refuse([&] { return fmt::format("planned for every {}{} size, {} among them", steps[k], steps[k] == 2 ? "nd" : "th", first[k]); });
-    free.push_back(sizes[k] / steps[k]);
   }
-  const auto whole = products<std::int64_t>(free);
-  const auto real = products<double>(free);
+  const auto counts = counts_of(*this, sizes);
+  const auto real = products<double>(counts);
+  if (*std::max_element(real.begin(), real.end()) > kMostElements) return refuse([] { return "the sizes are too large together"; });
+  const auto whole = products<std::int64_t>(counts);
   Values values;
   for (std::size_t k = 0; k < symbols.size(); ++k) {
     values.symbols.push_back(value(symbols[k], whole));
@@ -61,9 +70,44 @@ std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std:
       if (result.back() < 0) return refuse([] { return "a result's size would be negative"; });
     }
   }
-  for (std::size_t k = 0; k < held.size(); ++k)
-    if (held[k] < 0 && (sizes[k] < first[k] || sizes[k] > last[k])) return refuse([&] { return why[k]; });
   return values;
+}
+
+std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std::string* reason) const {
+  auto values = predict(sizes, reason);
+  if (!values) return {};
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    if (held[k] >= 0 || (sizes[k] >= first[k] && sizes[k] <= last[k])) continue;
+    if (reason) *reason = why[k];
+    return {};
+  }
+  for (const Pair& pair : meeting(values->symbols)) {
+    if (may_meet(pair)) continue;
+    if (reason)
+      *reason = fmt::format("two numbers of the recording, which were apart where it was planned, are both {}: the formula is not known to do the same there",
+                            values->symbols[static_cast<std::size_t>(pair.first)]);
+    return {};
+  }
+  return values;
+}
+
+std::vector<std::int64_t> SizeRules::symbols_at(const std::vector<std::int64_t>& sizes) const {
+  const auto whole = products<std::int64_t>(counts_of(*this, sizes));
+  std::vector<std::int64_t> values;
+  for (const auto& rule : symbols) values.push_back(value(rule, whole));
+  return values;
+}
+
+std::vector<SizeRules::Pair> SizeRules::meeting(const std::vector<std::int64_t>& values) const {
+  std::vector<int> order;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (lows[k] == 2) order.push_back(static_cast<int>(k));  // starts of slices are symbols of their own
+  const auto at = [&](int k) { return values[static_cast<std::size_t>(k)]; };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return at(a) < at(b); });
+  std::vector<Pair> pairs;
+  for (auto one = order.begin(); one != order.end(); ++one)
+    for (auto other = one + 1; other != order.end() && at(*other) == at(*one); ++other) pairs.emplace_back(*one, *other);
+  return pairs;
 }
 
 std::vector<std::string> SizeRules::symbol_texts(const std::vector<std::string>& axes) const {
@@ -345,7 +389,7 @@ class RuleFinder {
       bool taken = true;
       const auto sample = record_(sizes, taken);
       if (!sample) continue;
-      if (const auto values = rules.at(sizes); !values || *values != sample->values) return false;
+      if (const auto values = rules.predict(sizes); !values || *values != sample->values) return false;
     }
     return true;
   }
@@ -360,87 +404,6 @@ class RuleFinder {
 };
 
 }  // namespace
-
-namespace {
-
-constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
-
-/// The farthest size from `from` towards `end`, both included, that is the same, as all that are looked at on the way are, or unclear; near `from` and below
-/// kOneByOne each is. Sizes count in steps.
-template <class At> std::int64_t farthest(std::int64_t from, std::int64_t end, At look_at) {
-  const std::int64_t way = end < from ? -1 : 1;
-  std::int64_t good = from;
-  for (std::int64_t at = from; at != end;) {
-    const bool near = std::abs(at - from) < kOneByOne || at <= kOneByOne;
-    std::int64_t next = at + way * (near ? 1 : std::max<std::int64_t>(1, at / 16));
-    if (way < 0 ? next < end : next > end) next = end;
-    const Look look = look_at(next);
-    if (look == Look::other || look == Look::refused) {
-      while (std::abs(next - good) > 1) {
-        const std::int64_t middle = good + (next - good) / 2;
-        (look_at(middle) == Look::same ? good : next) = middle;
-      }
-      return good;
-    }
-    at = next;
-    if (look == Look::same) good = next;
-  }
-  return good;
-}
-
-}  // namespace
-
-void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>& axes, const std::function<Look(const Sizes&)>& look) {
-  std::vector<std::size_t> free;
-  for (std::size_t axis = 0; axis < sizes.size(); ++axis)
-    if (rules.held[axis] < 0) free.push_back(axis);
-  for (const std::size_t axis : free) {
-    const std::int64_t step = rules.steps[axis], rest = rules.rests[axis], own = sizes[axis] / step;
-    const auto look_at = [&](std::int64_t count) {
-      Sizes other = sizes;
-      other[axis] = count * step + rest;
-      return look(other);
-    };
-    const std::int64_t least = rest >= 2 ? 0 : (2 - rest + step - 1) / step;
-    rules.first[axis] = farthest(own, std::min(least, own), look_at) * step + rest;
-    rules.last[axis] = farthest(own, std::max(kFarthest / step, own), look_at) * step + rest;
-  }
-  const auto on_step = [&](std::size_t axis, std::int64_t size) { return size - (size - rules.rests[axis]) % rules.steps[axis]; };
-  // Of several names together: at corners of what they serve, and between.
-  const auto somewhere_else = [&]() -> std::optional<Sizes> {
-    std::minstd_rand numbers(1);
-    for (unsigned drawn = 0; drawn < 40; ++drawn) {
-      Sizes other = sizes;
-      for (std::size_t k = 0; k < free.size(); ++k) {
-        const std::int64_t low = rules.first[free[k]], high = rules.last[free[k]];
-        const double where = static_cast<double>(numbers()) / static_cast<double>(std::minstd_rand::max());
-        const double between = std::exp(std::lerp(std::log(static_cast<double>(low)), std::log(static_cast<double>(high)), where));
-        other[free[k]] = drawn < 16 ? (drawn >> (k % 4) & 1 ? high : low) : on_step(free[k], std::clamp(static_cast<std::int64_t>(between), low, high));
-      }
-      if (look(other) == Look::other) return other;
-    }
-    return {};
-  };
-  const auto come_closer = [&](std::size_t axis, std::int64_t size) {  // half as far, by ratio
-    const auto half = [&](std::int64_t end) { return static_cast<std::int64_t>(std::sqrt(static_cast<double>(end) * static_cast<double>(sizes[axis]))); };
-    if (size < sizes[axis]) rules.first[axis] = std::min(sizes[axis], std::max(size + rules.steps[axis], on_step(axis, half(rules.first[axis]))));
-    if (size > sizes[axis]) rules.last[axis] = std::max(sizes[axis], std::min(size - rules.steps[axis], on_step(axis, half(rules.last[axis]))));
-  };
-  while (free.size() > 1) {
-    const std::optional<Sizes> other = somewhere_else();
-    if (!other) break;
-    std::vector<std::size_t> makes_it;  // each name without whose size it would be the same
-    for (const std::size_t axis : free) {
-      Sizes without = *other;
-      without[axis] = sizes[axis];
-      if (look(without) != Look::other) makes_it.push_back(axis);
-    }
-    for (const std::size_t axis : makes_it.empty() ? free : makes_it) come_closer(axis, (*other)[axis]);
-  }
-  for (const std::size_t axis : free)
-    rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}{}; beyond it decides otherwise, refuses, or was not looked at", axes[axis], rules.first[axis],
-                                  rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
-}
 
 SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {
   return RuleFinder(sizes, axes, record).find(std::move(lows));

@@ -1,13 +1,14 @@
 // How the numbers of a recording follow from the sizes of its named axes, where the recording itself cannot be asked again. The rules are found by
 // recording at several sizes: they are sums of products of the sizes (3 * batch * seq, seq - 1), which every further recording has to agree
 // with. Where they are no such sums (a half, rounded), they may be for every second size, or every 32nd: an axis has a step, and its size counts in steps. An axis
-// whose size gives another structure, or no such numbers, is held at the size that it has. A free one serves the sizes between which the formula was looked at and found to be the same: it may decide by a size (an If, the smaller of two), and a
-// slice may end before it begins.
+// whose size gives another structure, or no such numbers, is held at the size that it has. A free one serves a range (served_sizes.hpp).
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/frozen.hpp"
@@ -43,9 +44,21 @@ struct SizeRules {
   };
   std::vector<Room> room;
 
+  /// Symbols that are apart where the plan was made, by number, the lower one first.
+  using Pair = std::pair<int, int>;
+  std::vector<Pair> alike;  // sizes that may be equal: nothing else changes then
+
   /// The values at these sizes; nothing where an axis is held at another, or where a number is out of the range that the structure stands for: then
   /// the reason, if it is asked for.
+  std::optional<Values> predict(const std::vector<std::int64_t>& sizes, std::string* reason = nullptr) const;
+  /// The same, of sizes that are served.
   std::optional<Values> at(const std::vector<std::int64_t>& sizes, std::string* reason = nullptr) const;
+  /// Of sizes that the axes may have.
+  std::vector<std::int64_t> symbols_at(const std::vector<std::int64_t>& sizes) const;
+  /// The sizes among the symbols that are equal.
+  std::vector<Pair> meeting(const std::vector<std::int64_t>& symbols) const;
+  bool are_sizes(const Pair& pair) const { return lows[static_cast<std::size_t>(pair.first)] == 2 && lows[static_cast<std::size_t>(pair.second)] == 2; }
+  bool may_meet(const Pair& pair) const { return std::find(alike.begin(), alike.end(), pair) != alike.end(); }
   /// Each symbol in terms of the axes: "3*batch*seq + 1".
   std::vector<std::string> symbol_texts(const std::vector<std::string>& axes) const;
 };
@@ -62,13 +75,6 @@ struct Sample {
 };
 /// What each view and each part that is chosen leaves of its operand: a plan must not be run where that is less than nothing.
 std::vector<Sample::Room> room_of(const trace::Graph& graph);
-
-/// What the formula is at other sizes than a plan's. `unclear`: two of its sizes are one number there, which makes another recording of it.
-enum class Look : std::uint8_t { same, other, refused, unclear };
-/// Narrows what free axes serve to the sizes at which the formula does what the rules say: one by one near the plan's own and to 64, then in steps of some
-/// percent, and of several names together at corners and between. What decides by a threshold is found where it is; what comes and goes
-/// between two steps is not.
-void narrow(SizeRules& rules, const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, const std::function<Look(const std::vector<std::int64_t>& sizes)>& look);
 
 /// The rules of a plan that was made at `sizes` of these axes. `record` gives nothing for sizes that the formula does not take (then `taken` is false), or
 /// that give another structure or other contents of its leaves.
