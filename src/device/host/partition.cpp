@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sinter/whole.hpp"
+
 namespace sinter::device {
 namespace {
 
@@ -37,7 +39,7 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   if (threads <= 1 || work < grain) return p;
 
   const std::int64_t wanted =
-      std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, static_cast<std::int64_t>(work / (grain / 2)));
+      std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, detail::saturated(work / (grain / 2)));
   p.outer_step = divide_up(p.outer, std::min(p.outer, wanted));
   p.outer_pieces = divide_up(p.outer, p.outer_step);
   if (p.outer_pieces < wanted) {
