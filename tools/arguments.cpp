@@ -104,9 +104,11 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
     gathered_ = !as_it_is;
     values_[position] = as_it_is ? std::move(rest[0]) : Value{std::move(rest), at};
   }
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (!values_[i] && !parameters_[i].optional)
-      throw Fault{offset, fmt::format("{}() needs '{}'; it takes {}", function.name, parameters_[i].name, signature(parameters_))};
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].optional || (values_[i] && !values_[i]->as<None>())) continue;
+    throw Fault{values_[i] ? values_[i]->offset : offset,
+                fmt::format("{}() needs '{}'{}; it takes {}", function.name, parameters_[i].name, values_[i] ? ", which is None" : "", signature(parameters_))};
+  }
 }
 
 const Value* Arguments::given(int parameter) const {
@@ -194,6 +196,12 @@ std::int64_t Arguments::integer(int parameter, std::int64_t otherwise) const {
   if (!value) return otherwise;
   if (is_whole_number(*value)) return whole_number(*value);
   wrong_kind(parameter, "an integer");
+}
+
+int Arguments::small_integer(int parameter, int otherwise) const {
+  const std::int64_t value = integer(parameter, otherwise);
+  if (!std::in_range<int>(value)) fail(parameter, fmt::format("{} of {}() is {}, which is no integer of 32 bits", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, value));
+  return static_cast<int>(value);
 }
 
 double Arguments::number(int parameter, double otherwise) const {

@@ -25,7 +25,7 @@ bool is_whole_number(const Value& value);
 /// A dtype, or a string that names one. Throws Fault for anything else.
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function);
 
-/// Reads arguments by parameter number; an absent one (or None) gives the default. Throws Fault, at the argument, for a
+/// Reads arguments by parameter number; an absent one (or None, which only parameters that may be left out take) gives the default. Throws Fault, at the argument, for a
 /// value of the wrong kind.
 class Arguments {
  public:
@@ -46,6 +46,7 @@ class Arguments {
   Shape shape(int parameter) const;    // an integer or a tuple of integers
   bool flag(int parameter, bool otherwise = false) const;
   std::int64_t integer(int parameter, std::int64_t otherwise) const;
+  int small_integer(int parameter, int otherwise) const;
   double number(int parameter, double otherwise) const;
   std::string text(int parameter, std::string_view otherwise) const;
   std::optional<DType> dtype(int parameter) const;

@@ -11,6 +11,7 @@
 #include "arguments.hpp"
 #include "complex_numbers.hpp"
 #include "scalars.hpp"
+#include "sinter/whole.hpp"
 #include "ufuncs.hpp"
 
 namespace sinter::tools {
@@ -117,7 +118,8 @@ std::optional<Value> Parser::of_numbers(const Function& function, const std::vec
     if (!std::isfinite(x) || digits < 0 || digits > 300) return std::nullopt;
     const double rounded = std::strtod(fmt::format("{:.{}f}", x, digits).c_str(), nullptr);
     if (list.size() > 1) return Value{rounded, offset};
-    return std::fabs(rounded) < 0x1p63 ? std::optional<Value>({static_cast<std::int64_t>(rounded), offset}) : std::nullopt;
+    const auto integer = detail::whole(rounded);
+    return integer ? std::optional<Value>({*integer, offset}) : std::nullopt;
   }
   if ((name != "max" && name != "min") || list.size() < 2) return std::nullopt;
   Value best = list[0].value;

@@ -147,7 +147,9 @@ Value all_(const Arguments& a) {
   return {all(logical_or(z.re != 0, z.im != 0), a.axes(1))};
 }
 Value array_(const Arguments& a) {
-  if (a.given(1)) return of(of_type(*a.given(0), a.function(), a.given(1)->as<ComplexType>() ? a.given(1)->as<ComplexType>()->of_parts : *find_complex_type(a.text(1, ""))));
+  const std::optional<DType> wanted = !a.given(1) ? std::nullopt : a.given(1)->as<ComplexType>() ? a.given(1)->as<ComplexType>()->of_parts : find_complex_type(a.text(1, ""));
+  if (a.given(1) && !wanted) a.fail(1, fmt::format("complex numbers are made of complex64 and complex128, not of '{}'", a.text(1, "")));
+  if (wanted) return of(of_type(*a.given(0), a.function(), *wanted));
   return of(complex_of(*a.given(0), a.function()));
 }
 

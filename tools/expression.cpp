@@ -65,8 +65,13 @@ Evaluated Parser::run() {
     if (tuple->empty()) throw Fault{last->offset, "the result is an empty tuple"};
     const bool written_here = written_at_ == last->offset && written_.size() == tuple->size();
     for (std::size_t k = 0; k < tuple->size(); ++k) {
-      evaluated.results.push_back(result_of((*tuple)[k]));
-      evaluated.labels.push_back(last->is_complex() ? k == 0 ? "real" : "imag" : written_here ? written_[k] : fmt::format("result {}", k + 1));
+      const std::string label = last->is_complex() ? k == 0 ? "real" : "imag" : written_here ? written_[k] : fmt::format("result {}", k + 1);
+      const Value& item = (*tuple)[k];
+      const Tuple one{item}, &parts = item.is_complex() ? *item.as<Tuple>() : one;  // eig's results
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        evaluated.results.push_back(result_of(parts[part]));
+        evaluated.labels.push_back(parts.size() == 1 ? label : fmt::format("{} {}", label, part == 0 ? "real" : "imag"));
+      }
     }
   } else {
     evaluated.results.push_back(result_of(*last));

@@ -100,7 +100,7 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
   constexpr bool nan = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanvar) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
   constexpr bool root = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
   if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
-  const std::int64_t ddof = a.integer(a.given(5) ? 5 : 3, 0);
+  const int ddof = a.small_integer(a.given(5) ? 5 : 3, 0);
   const std::optional<DType> dtype = a.dtype(2);
   if (dtype && !is_floating(*dtype)) return whole_spread(a, *dtype, ddof, root);
   if (a.given(6) || a.given(7)) {
@@ -109,7 +109,7 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
   }
   const Arg x = a.operand(0);
   const Tensor cast = dtype ? astype(x, *dtype) : Tensor();
-  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), static_cast<int>(ddof))};
+  return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), ddof)};
 }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
   return {F(a.operand(0), a.axes(1))};
@@ -425,12 +425,15 @@ Value repeat_(const Arguments& a) {
     // The places of the elements, each as often as its count says: after the end of the ones before.
     const Tensor times = a.tensor(1), x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
     if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats is an integer, or one for each element along the axis");
-    const std::int64_t axis = a.axis(2).value_or(0), size = x.size(static_cast<int>(axis), Location{});
+    const int axis = a.small_integer(2, 0);
+    const std::int64_t size = x.size(axis, Location{});
     if (times.size() != 1 && times.size() != size) a.fail(1, fmt::format("{} repeats for {} elements along the axis", times.size(), size));
     const std::vector<std::int64_t> each = broadcast_to(reshape(astype(times, DType::int64), Shape{-1}), Shape{size}).to_vector<std::int64_t>();
     std::vector<std::int64_t> places;
+    constexpr std::int64_t kMost = std::int64_t{1} << 26;
     for (std::size_t k = 0; k < each.size(); ++k) {
       if (each[k] < 0) a.fail(1, "a count of repeats is negative");
+      if (each[k] > kMost - static_cast<std::int64_t>(places.size())) a.fail(1, fmt::format("counts of repeats make more than {} elements", kMost));
       places.insert(places.end(), static_cast<std::size_t>(each[k]), static_cast<std::int64_t>(k));
     }
     return {take(x, from_span(places, Shape{static_cast<std::int64_t>(places.size())}, Location{}), axis)};
@@ -503,6 +506,7 @@ Tensor exponential_of(random::Key key, const Shape& shape, const Arg& scale, DTy
 Value numpy_integers_(const Arguments& a) {
   const std::int64_t low = a.given(1) ? a.integer(0, 0) : 0, high = a.integer(a.given(1) ? 1 : 0, 0);
   const Shape size = a.given(2) ? a.shape(2) : Shape{};
+  if (a.flag(5) && high == std::numeric_limits<std::int64_t>::max()) a.fail(1, "the end is 2**63 - 1, which no draw of 64 bits includes");
   return {random::integers(key_of(a, 3), size, low, a.flag(5) ? high + 1 : high, integer_type(a, 4), Location{})};
 }
 Value numpy_poisson_(const Arguments& a) { return {random::poisson(key_of(a, 2), size_last(a, 1), a.number(0, 1), integer_type(a, 3), Location{})}; }
@@ -674,8 +678,8 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
   a.fail(3, fmt::format("there is no method '{}'; NumPy's names are known: linear, lower, higher, midpoint, nearest, ...", wanted));
 }
 Value cov_(const Arguments& a) {
-  const std::optional<std::int64_t> ddof = a.axis(4);
-  const Tensor result = cov(a.operand(0), a.tensor(1), a.flag(2, true), a.flag(3), ddof ? std::optional(static_cast<int>(*ddof)) : std::nullopt, a.tensor(5), a.tensor(6));
+  const std::optional<int> ddof = a.given(4) ? std::optional(a.small_integer(4, 0)) : std::nullopt;
+  const Tensor result = cov(a.operand(0), a.tensor(1), a.flag(2, true), a.flag(3), ddof, a.tensor(5), a.tensor(6));
   return {a.given(7) ? astype(result, *a.dtype(7)) : result};
 }
 Value corrcoef_(const Arguments& a) {
@@ -684,7 +688,7 @@ Value corrcoef_(const Arguments& a) {
 }
 Value gradient_(const Arguments& a) {
   const Tensor f = a.tensor(0);
-  const int order = static_cast<int>(a.integer(3, 1));
+  const int order = a.small_integer(3, 1);
   std::vector<std::int64_t> axes;
   if (a.given(2)) axes = a.list(2);
   else for (int axis = 0; axis < f.ndim(); ++axis) axes.push_back(axis);
@@ -961,7 +965,7 @@ Value shape_(const Arguments& a) {
 }
 Value size_(const Arguments& a) {
   const Tensor x = a.tensor(0);
-  return {a.axis(1) ? x.size(static_cast<int>(*a.axis(1)), Location{}) : x.size()};
+  return {a.axis(1) ? x.size(a.small_integer(1, 0), Location{}) : x.size()};
 }
 Value ndim_(const Arguments& a) { return {std::int64_t{a.tensor(0).ndim()}}; }
 TypeOperand type_operand(const Arguments& a, const Value& value) {
@@ -1482,7 +1486,7 @@ constexpr Function kFunctions[] = {
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"size", "a axis?", size_},
-    {"slice", "start stop? step?", slice_},
+    {"slice", "start? stop? step?", slice_},
     {"sliding_window_view", "x window_shape axis? * subok? writeable?", sliding_window_view_},
     {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <optional>
 
 #include "arguments.hpp"
@@ -24,6 +23,7 @@
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
+#include "sinter/whole.hpp"
 #include "text.hpp"
 
 namespace sinter::tools {
@@ -130,7 +130,8 @@ Value delete_(const Arguments& a) {
   const Value& places = *a.given(1);
   if (places.as<std::int64_t>()) return {erase(a.operand(0), a.integer(1, 0), a.axis(2))};
   const Tensor x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
-  const std::int64_t axis = a.axis(2).value_or(0), size = x.size(static_cast<int>(axis), kNowhere);
+  const int axis = a.small_integer(2, 0);
+  const std::int64_t size = x.size(axis, kNowhere);
   const Tensor gone = a.tensor(1);
   std::vector<char> kept(static_cast<std::size_t>(size), 1);
   if (is_bool(gone.dtype())) {
@@ -309,6 +310,7 @@ Value polyfit_(const Arguments& a) {
 Value view_(const Arguments& a) { return {a.given(1) ? view(a.operand(0), *a.dtype(1)) : a.tensor(0)}; }
 Value slice_(const Arguments& a) {
   const auto end = [&](int parameter) { return a.given(parameter) ? std::optional(a.integer(parameter, 0)) : std::nullopt; };
+  if (!a.given(0) && !a.none(0)) a.fail(0, "slice() needs an end");
   const bool one = !a.given(1) && !a.none(1) && !a.given(2);
   return {one ? Slice{{}, end(0), {}} : Slice{end(0), end(1), end(2)}};
 }
@@ -338,7 +340,11 @@ Value as_list(Tuple all) {
 }  // namespace
 Value enumerate_(const Arguments& a) {
   Tuple all;
-  for (Value& item : items(a, *a.given(0))) all.push_back({Tuple{{a.integer(1, 0) + static_cast<std::int64_t>(all.size())}, std::move(item)}});
+  std::int64_t number = a.integer(1, 0);
+  for (Value& item : items(a, *a.given(0))) {
+    all.push_back({Tuple{{number}, std::move(item)}});
+    if (__builtin_add_overflow(number, 1, &number)) a.fail(1, "the items' numbers pass 2**63 - 1");
+  }
   return as_list(std::move(all));
 }
 Value fromiter_(const Arguments& a) {
@@ -356,8 +362,11 @@ namespace {
 constexpr std::int64_t kMostIndices = 1000000;
 /// The indices of a shape in order, the last axis first.
 Tuple indices_of(const Shape& shape, const Arguments& a) {
-  const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, [](std::int64_t product, std::int64_t size) { return product * size; });
-  if (count > kMostIndices) a.fail(0, fmt::format("lists hold a million items at most, and there are {} indices; indices() is a tensor of them", count));
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0) a.fail(0, fmt::format("shape {} has a negative size", to_string(shape)));
+    if (size > kMostIndices || (count *= size) > kMostIndices) a.fail(0, fmt::format("lists hold a million items at most, and shape {} has more indices; indices() is a tensor of them", to_string(shape)));
+  }
   Tuple all;
   for (std::int64_t k = 0; k < count; ++k) {
     Tuple index(shape.size());
@@ -450,9 +459,10 @@ Value range_(const Arguments& a) {
   const std::int64_t start = a.given(1) ? a.integer(0, 0) : 0, stop = a.integer(a.given(1) ? 1 : 0, 0), step = a.integer(2, 1);
   if (step == 0) a.fail(2, "range() takes a step other than 0");
   Tuple numbers;
-  for (std::int64_t k = start; step > 0 ? k < stop : k > stop; k += step) {
+  for (std::int64_t k = start; step > 0 ? k < stop : k > stop;) {
     if (numbers.size() == 100000) a.fail(0, "range() of more than 100000 numbers; arange() makes a tensor");
     numbers.push_back({k, a.given(0)->offset});
+    if (__builtin_add_overflow(k, step, &k)) break;
   }
   numbers.is_list = true;
   return {std::move(numbers)};
@@ -527,7 +537,7 @@ std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, 
   else if (rule == "auto") width = fd() > 0 ? std::min(std::max(fd(), own_spread / (2 * std::sqrt(n))), sturges) : sturges;
   else a.fail(parameter, "bins is a number, edges, or 'auto', 'fd', 'rice', 'scott', 'sqrt', 'sturges'");
   if (is_integer(all.dtype()) && width < 1) width = 1;
-  return width > 0 ? static_cast<std::int64_t>(std::ceil(spread / width)) : 1;
+  return width > 0 ? detail::whole(std::ceil(spread / width), "histogram: the number of bins by this rule") : 1;
 }
 
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims) {

@@ -16,6 +16,7 @@
 #include "complex_numbers.hpp"
 #include "scalars.hpp"
 #include "sinter/random.hpp"
+#include "sinter/whole.hpp"
 #include "text.hpp"
 #include "ufuncs.hpp"
 
@@ -243,9 +244,8 @@ Value Parser::as_python(const Token& token) {
   if (list.size() == 1 && list[0].keyword.empty()) {
     const Value& value = list[0].value;
     if (value.as<double>() && whole) {
-      const double number = std::trunc(*value.as<double>());
-      if (!(std::fabs(number) < 0x1p63)) throw Fault{value.offset, fmt::format("{} does not fit in an integer of 64 bits", *value.as<double>())};
-      return {static_cast<std::int64_t>(number), token.offset};
+      if (const auto integer = detail::whole(*value.as<double>())) return {*integer, token.offset};
+      throw Fault{value.offset, fmt::format("{} does not fit in an integer of 64 bits", *value.as<double>())};
     }
     if (value.as<bool>() && whole) return {std::int64_t{*value.as<bool>()}, token.offset};
     if (value.is_number()) return whole ? Value{value.is, token.offset} : Value{operand(value, token.text).as_double(), token.offset};

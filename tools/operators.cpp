@@ -36,7 +36,12 @@ Tuple joined(std::string_view symbol, const Value& left, const Value& right, std
   if (symbol == "*" && (a || b) && count) {
     constexpr std::size_t kMost = 1 << 20;
     const Tuple& items = a ? *a : *b;
-    if (*count > 0 && items.size() * static_cast<std::uint64_t>(*count) > kMost) throw Fault{offset, "the repeated list is too long; repeat() and tile() work on tensors"};
+    if (items.empty() || *count <= 0) {
+      Tuple none;
+      none.is_list = items.is_list;
+      return none;
+    }
+    if (static_cast<std::uint64_t>(*count) > kMost / items.size()) throw Fault{offset, "the repeated list is too long; repeat() and tile() work on tensors"};
     Tuple many;
     many.is_list = items.is_list;
     for (std::int64_t k = 0; k < *count; ++k) many.insert(many.end(), items.begin(), items.end());

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "lexer.hpp"
+#include "sinter/whole.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -165,8 +166,8 @@ Value scalar_function(std::string_view name, const std::vector<Value>& arguments
     return {result, offset};
   };
   const auto whole = [&](double result) -> Value {
-    if (!(std::fabs(result) < 0x1p63)) throw Fault{offset, fmt::format("math.{}(): {} is no integer of 64 bits", name, result)};
-    return {static_cast<std::int64_t>(result), offset};
+    if (const auto integer = detail::whole(result)) return {*integer, offset};
+    throw Fault{offset, fmt::format("math.{}(): {} is no integer of 64 bits", name, result)};
   };
   const std::size_t count = arguments.size();
   if (count == 1) {
@@ -186,7 +187,7 @@ Value scalar_function(std::string_view name, const std::vector<Value>& arguments
       return integer ? Value{arguments[0].is, offset} : whole(name == "floor" ? std::floor(x(0)) : name == "ceil" ? std::ceil(x(0)) : std::trunc(x(0)));
     if (name == "factorial" && integer && x(0) >= 0 && x(0) <= 20) {
       std::int64_t product = 1;
-      for (std::int64_t k = 2; k <= static_cast<std::int64_t>(x(0)); ++k) product *= k;
+      for (std::int64_t k = 2; static_cast<double>(k) <= x(0); ++k) product *= k;
       return {product, offset};
     }
   }
@@ -200,12 +201,14 @@ Value scalar_function(std::string_view name, const std::vector<Value>& arguments
     if (name == "copysign") return {std::copysign(x(0), x(1)), offset};
     if (name == "gcd" && a && b) return {std::gcd(*a, *b), offset};
     if (name == "comb" && a && b && *a >= 0 && *b >= 0) {
+      if (*b > *a) return {std::int64_t{0}, offset};
+      const std::int64_t chosen = std::min(*b, *a - *b);  // few, or the result is large soon
       Int result = 1;
-      for (std::int64_t k = 1; k <= *b && *b <= *a; ++k) {
-        if (__builtin_mul_overflow(result, Int{*a - *b + k}, &result)) overflow("math.comb()", offset);
+      for (std::int64_t k = 1; k <= chosen; ++k) {
+        if (__builtin_mul_overflow(result, Int{*a - chosen + k}, &result)) overflow("math.comb()", offset);
         result /= k;
       }
-      return fitting("math.comb()", *b > *a ? 0 : result, offset);
+      return fitting("math.comb()", result, offset);
     }
   }
   throw Fault{offset, fmt::format("math.{}() of {} number{} is not known here", name, count, count == 1 ? "" : "s")};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lexer.hpp"
+#include "sinter/whole.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -122,7 +123,7 @@ std::string percent_formatted(std::string_view text, const Value& values, const 
     if (std::string_view("dsrfFeEgGxXoc").find(type) == std::string_view::npos) throw Fault{offset, fmt::format("'%{}' is no format of values", text[at])};
     Value value = given[next++];
     if (type == 's' || type == 'r') value.is = type == 's' ? in_format(value, "") : repr(value);
-    if (const auto* number = value.as<double>(); number && type == 'd') value.is = static_cast<std::int64_t>(std::trunc(*number));
+    if (const auto* number = value.as<double>(); number && type == 'd') value.is = detail::whole(*number, "the value of %d");
     const auto flag = [&](char c) { return flags.find(c) != std::string::npos; };
     std::string format = flag('-') ? "<" : flag('0') && !value.as<std::string>() ? "" : ">";
     if (flag('+') || flag(' ')) format += flag('+') ? '+' : ' ';

@@ -110,7 +110,7 @@ Tensor max_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& h
 Tensor avg_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
-/// Window i of n goes from floor(i * size / n) to ceil((i + 1) * size / n).
+/// Window i of n goes from floor(i * size / n) to ceil((i + 1) * size / n). ValueError for more than 65536 windows of several sizes.
 Tensor adaptive_avg_pool(const Arg& x, const PerAxis& output_size);
 Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);
 /// Over all places; their axes stay, of size 1.
@@ -172,7 +172,7 @@ struct InterpolateOptions {
   bool antialias = false;  // bilinear and bicubic
 };
 Tensor interpolate(const Arg& x, const InterpolateOptions& how);
-/// (batch, channels * r * r, rows, columns) -> (batch, channels, rows * r, columns * r), and back.
+/// (batch, channels * r * r, rows, columns) -> (batch, channels, rows * r, columns * r), and back. r is from 1 to 2^20.
 Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor);
 Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor);
 

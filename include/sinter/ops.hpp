@@ -222,7 +222,8 @@ enum class PadMode : std::uint8_t {
   symmetric,  ///< mirrored behind the outermost element
   wrap,       ///< from the other end
 };
-/// Elements before and after along each axis; one pair serves all axes. `value` is cast to x's dtype.
+/// Elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype; a tensor of
+/// more elements is a ShapeError.
 Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant,
            const Arg& value = 0);
 /// One after the other along an axis, in their common type.

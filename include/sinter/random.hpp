@@ -81,9 +81,10 @@ Tensor standard_t(Key key, const Shape& shape, const Arg& df, DType dtype = DTyp
 Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape = {}, DType dtype = DType::float64, Location where = Location::current());
 
 /// Whole numbers, looked up in a table of the distribution's function by a uniform number of 53 bits.
+/// Throws ValueError for a variance of 10^10 or more.
 Tensor poisson(Key key, const Shape& shape, double rate = 1, DType dtype = DType::int64, Location where = Location::current());
 Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dtype = DType::int64, Location where = Location::current());
-/// The number of tries until the first success, from 1 on.
+/// The number of tries until the first success, from 1 on; the largest value of the type where there are more, as NumPy.
 Tensor geometric(Key key, const Shape& shape, double p, DType dtype = DType::int64, Location where = Location::current());
 /// Of one draw for each row: the number of an element along the axis, with probability softmax(logits). A shape draws more often: it ends
 /// with the shape of the rows.

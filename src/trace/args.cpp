@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sinter/whole.hpp"
 #include "trace/build.hpp"
 
 namespace sinter::trace {
@@ -182,17 +183,26 @@ std::vector<std::int64_t> reduced_axes(const Site& site, const Axes& axes, std::
 
 void check_shape(const Site& site, const Shape& shape, DType dtype) {
   std::int64_t bytes = static_cast<std::int64_t>(itemsize(dtype));
-  bool empty = false;
   for (const std::int64_t size : shape) {
     if (size < 0) fail<ShapeError>(site, fmt::format("shape {} has a negative size", to_string(shape)));
-    empty |= size == 0;
+    if (size > (std::int64_t{1} << 62) / bytes) fail<ShapeError>(site, fmt::format("shape {} of {} is more than 2^62 bytes", to_string(shape), name(dtype)));
+    bytes *= std::max<std::int64_t>(size, 1);  // as NumPy: sizes are multiplied somewhere, though there be no element
   }
-  for (const std::int64_t size : shape) {
-    if (!empty && size > (std::int64_t{1} << 62) / bytes) {
-      fail<ShapeError>(site, fmt::format("shape {} of {} is more than 2^62 bytes", to_string(shape), name(dtype)));
-    }
-    if (!empty) bytes *= size;
-  }
+}
+
+void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t most) {
+  if (count > most) fail<ValueError>(site, fmt::format("{} {}; one call records at most {}", count, what, most));
+}
+
+std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) fail<ShapeError>(site, fmt::format("a size of {} times {} is more than 64 bits hold", a, b));
+  return product;
+}
+
+std::int64_t whole(const Site& site, double number, std::string_view argument) {
+  if (const auto result = detail::whole(number)) return *result;
+  fail<ValueError>(site, fmt::format("{} is {}, which is no integer of 64 bits", argument, number));
 }
 
 }  // namespace sinter::trace

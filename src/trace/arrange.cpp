@@ -97,6 +97,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
 
 /// Row number + k, compared with the column number: shape (rows, columns), bool.
 Tensor on_diagonal(const Site& site, std::int64_t rows, std::int64_t columns, std::int64_t k, Tensor (*compare)(const Arg&, const Arg&)) {
+  k = std::clamp(k, -rows, columns);  // beyond lies no element, and sums of rows and k stay numbers of 64 bits
   const Shape shape{rows, columns};
   const Tensor row{make_broadcast(site, make_reshape(site, make_iota(site, rows), {rows, 1}), shape)};
   const Tensor column{make_broadcast(site, make_iota(site, columns), shape)};
@@ -132,7 +133,12 @@ Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>
     shape[k] += before + after;
   }
   check_shape(site, shape, node->dtype);
-  if (mode == PadMode::constant) return Tensor(make_pad(site, node, operand(site, value, node->dtype, shape), std::move(before_after)));
+  if (mode == PadMode::constant) {
+    const Shape& given = shape_of(site, value);
+    if (element_count(given) != 1) fail<ShapeError>(site, fmt::format("a value of shape {}; it is a number, or a tensor of one element", to_string(given)));
+    const Tensor one = value.is_tensor() && !given.empty() ? Tensor(make_reshape(site, value.tensor().node(), Shape{})) : Tensor();
+    return Tensor(make_pad(site, node, operand(site, one.empty_handle() ? value : Arg(one, value.where()), node->dtype, shape), std::move(before_after)));
+  }
   for (std::size_t k = 0; k < rank; ++k) node = continued(site, node, k, before_after[2 * k], before_after[2 * k + 1], mode);
   return Tensor(node);
 }
@@ -208,7 +214,7 @@ Tensor tile(const Arg& x, const std::vector<std::int64_t>& repetitions) {
     if (times < 0) fail<ValueError>(site, fmt::format("{} repetitions of axis {}", times, k));
     apart.insert(apart.end(), {1, size});
     repeated.insert(repeated.end(), {times, size});
-    result.push_back(size * times);
+    result.push_back(size_product(site, size, times));
   }
   check_shape(site, repeated, node->dtype);
   return Tensor(make_reshape(site, make_broadcast(site, make_reshape(site, node, apart), repeated), result));
@@ -226,7 +232,7 @@ Tensor repeat(const Arg& x, std::int64_t count, std::optional<std::int64_t> axis
   Shape repeated = apart;
   repeated[along + 1] = count;
   check_shape(site, repeated, node->dtype);
-  result[along] *= count;
+  result[along] = size_product(site, result[along], count);
   return Tensor(make_reshape(site, make_broadcast(site, make_reshape(site, node, apart), repeated), result));
 }
 
@@ -254,6 +260,7 @@ Tensor diagonal(const Arg& x, std::int64_t offset, std::int64_t axis1, std::int6
   RecordedPtr turned = make_permute(site, node, order);
   // The square that the diagonal crosses from corner to corner; its elements lie one row and one column apart.
   const auto rows = static_cast<std::size_t>(rank) - 2, columns = rows + 1;
+  offset = std::clamp(offset, -turned->shape[rows], turned->shape[columns]);
   const std::int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
   const std::int64_t size = std::max<std::int64_t>(0, std::min(turned->shape[rows] - down, turned->shape[columns] - right));
   turned = part_of(site, part_of(site, turned, rows, size > 0 ? down : 0, 1, size), columns, size > 0 ? right : 0, 1, size);

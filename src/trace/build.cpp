@@ -239,6 +239,7 @@ RecordedPtr make_windows(const Site& site, const RecordedPtr& x, std::size_t axi
   Shape shape = x->shape;
   shape[axis] = count;
   shape.push_back(width);
+  check_shape(site, shape, x->dtype);
   if (is_constant(x)) return make_constant(site, x->scalar, std::move(shape));
   if (RecordedPtr nothing = empty(site, x->dtype, shape)) return nothing;
   RecordedPtr node = new_node(site, Op::windows, x->dtype, std::move(shape));
@@ -286,6 +287,7 @@ RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector
   for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
   const DType dtype = library_dtype(op, operands[0]->dtype);
   Shape shape = library_shape(op, shapes, ints);
+  check_shape(site, shape, dtype);
   if (RecordedPtr nothing = empty(site, dtype, shape)) return nothing;
   RecordedPtr node = new_node(site, op, dtype, std::move(shape));
   node->ints = std::move(ints);

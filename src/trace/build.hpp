@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sinter/tensor.hpp"
@@ -82,8 +83,15 @@ std::vector<std::int64_t> reduced_axes(const Site& site, const Axes& axes, std::
 Shape completed_shape(const Site& site, const Shape& from, Shape shape);
 /// One axis, checked and counted from the front.
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim);
-/// Throws ShapeError for a negative size or for a count of elements beyond 2^62 bytes.
+/// Throws ShapeError for a negative size or for a count of elements beyond 2^62 bytes; where a size is 0, the others are held to it too.
 void check_shape(const Site& site, const Shape& shape, DType dtype);
+/// Recording takes work for each of so many `what`, "sections": ValueError for more than `most`.
+inline constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
+void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t most = kMostParts);
+/// The product of two sizes; ShapeError where int64 does not hold it.
+std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b);
+/// A number without its fraction as an integer; ValueError, with the argument's name, for NaN and for what int64 does not hold.
+std::int64_t whole(const Site& site, double number, std::string_view argument);
 
 /// The value of an op on literals of its operand type, when it is certain to the last bit what an executor computes.
 /// Returns false otherwise. `result` has the type the op gives.

@@ -67,18 +67,14 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
     if (!(std::fabs(length) < 0x1p62)) {
       fail<ValueError>(site, fmt::format("{} to {} by {} is not a range of fewer than 2^62 elements", start.as_double(), stop.as_double(), step.as_double()));
     }
-    count = length > 0 ? static_cast<std::int64_t>(length) : 0;
+    count = whole(site, std::max(length, 0.0), "the number of elements");
   }
   check_shape(site, {count}, type);
   const Scope scope("arange", stop.where());
   const Tensor steps{make_iota(scope.site(), count)};
   if (computed != DType::int64 && !is_floating(type)) {
     // As NumPy: the first two elements are rounded to integers, and their difference is the step.
-    const auto whole = [&](double value) {
-      if (!(std::fabs(value) < 0x1p63)) fail<ValueError>(site, fmt::format("{} is not a value of int64", value));
-      return static_cast<std::int64_t>(value);
-    };
-    const std::int64_t first = whole(start.as_double()), second = whole(start.as_double() + step.as_double());
+    const std::int64_t first = whole(site, start.as_double(), "start"), second = whole(site, start.as_double() + step.as_double(), "start + step");
     return astype(add(multiply(steps, second - first), first), type);
   }
   // Computed in int64 or float64 and rounded once, so that float32 does not accumulate error along the range.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "sinter/whole.hpp"
+
 namespace sinter {
 
 std::string to_string(const Shape& shape) {
@@ -29,7 +31,7 @@ namespace sinter::trace {
 namespace {
 
 /// Truncated; what only uint64 holds as its bits.
-std::int64_t to_integer(double f) { return f >= 0x1p63 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(f)) : static_cast<std::int64_t>(f); }
+std::int64_t to_integer(double f) { return f >= 0x1p63 && f < 0x1p64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(f)) : detail::saturated(f); }
 
 }  // namespace
 

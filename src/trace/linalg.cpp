@@ -297,6 +297,7 @@ class Einsum {
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where) {
   const Scope scope("einsum", where);
   if (operands.empty()) fail<ValueError>(scope.site(), "there are no operands");
+  check_parts(scope.site(), static_cast<std::int64_t>(operands.size()), "operands", 64);  // as NumPy; the search for the cheapest pairs grows with their fourth power
   return Einsum(scope.site(), subscripts, operands).run();
 }
 
@@ -331,12 +332,12 @@ Tensor matrix_power(const Arg& x, std::int64_t n) {
   Tensor square(as_node(scope.site(), x));
   const Shape& shape = square.shape();
   if (shape.size() < 2 || shape.back() != shape[shape.size() - 2]) fail<ShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
-  if (n < 0) return matrix_power(inv(square), -n);
   if (n == 0) return broadcast_to(eye(shape.back(), {}, 0, square.dtype()), shape);
+  if (n < 0) square = inv(square);
   Tensor product;
-  for (; n > 0; n /= 2) {
-    if (n % 2 != 0) product = product.empty_handle() ? square : matmul(product, square);
-    if (n > 1) square = matmul(square, square);
+  for (std::uint64_t left = n < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n); left > 0; left /= 2) {
+    if (left % 2 != 0) product = product.empty_handle() ? square : matmul(product, square);
+    if (left > 1) square = matmul(square, square);
   }
   return product;
 }

@@ -75,9 +75,10 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha, double
   const Composed norm = with_channels(site, x);
   if (size < 1) fail<ValueError>(site, fmt::format("size of {}; it is at least 1", size));
   std::vector<std::pair<std::int64_t, std::int64_t>> around(norm.values.shape().size(), {0, 0});
-  around[1] = {size / 2, (size - 1) / 2};
-  const RecordedPtr neighbours = make_windows(site, pad(square(norm.values), around).node(), 1, norm.values.shape()[1], 1, size, 1);
-  return norm(norm.values / power(mean(Tensor(neighbours), -1) * alpha + k, beta));
+  const std::int64_t channels = norm.values.shape()[1], before = std::min(size / 2, channels), after = std::min((size - 1) / 2, channels);  // beyond them all are 0
+  around[1] = {before, after};
+  const RecordedPtr neighbours = make_windows(site, pad(square(norm.values), around).node(), 1, channels, 1, before + 1 + after, 1);
+  return norm(norm.values / power(sum(Tensor(neighbours), -1) / static_cast<double>(size) * alpha + k, beta));
 }
 
 }  // namespace sinter

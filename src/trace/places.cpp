@@ -34,17 +34,25 @@ std::vector<Tensor> diag_indices(std::int64_t n, int ndim, Location where) {
   return std::vector<Tensor>(static_cast<std::size_t>(ndim), arange(n));
 }
 namespace {
-std::vector<Tensor> triangle(Tensor (*part)(const Arg&, std::int64_t), std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns) {
-  return nonzero(part(ones({rows, columns.value_or(rows)}, DType::bool_), k));
+struct Sides {
+  std::int64_t rows, columns, k;  // k: of a diagonal that crosses the matrix, or of a corner
+};
+Sides sides(const Site& site, std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns) {
+  const std::int64_t width = columns.value_or(rows);
+  check_shape(site, {rows, width}, DType::int64);
+  return {rows, width, std::clamp(k, -rows, width)};
 }
 }  // namespace
+// Columns to the right of the triangle, and rows below it, hold no place: they are left out before places are looked for.
 std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns, Location where) {
   const Scope scope("tril_indices", where);
-  return triangle(tril, rows, k, columns);
+  const Sides s = sides(scope.site(), rows, k, columns);
+  return nonzero(tril(ones({s.rows, std::min(s.columns, s.rows + s.k)}, DType::bool_), s.k));
 }
 std::vector<Tensor> triu_indices(std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns, Location where) {
   const Scope scope("triu_indices", where);
-  return triangle(triu, rows, k, columns);
+  const Sides s = sides(scope.site(), rows, k, columns);
+  return nonzero(triu(ones({std::min(s.rows, s.columns - s.k), s.columns}, DType::bool_), s.k));
 }
 
 std::vector<Tensor> ix_(const std::vector<Tensor>& vectors, Location where) {

@@ -49,6 +49,7 @@ Tensor polyval(const Arg& coefficients, const Arg& arg) {
   const Scope scope("polyval", coefficients.where());
   const Tensor p(as_node(scope.site(), coefficients)), x(as_node(scope.site(), arg));
   if (p.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("coefficients are a vector, not of shape {}", to_string(p.shape())));
+  check_parts(scope.site(), p.size(), "coefficients");
   Tensor y = zeros(x.shape(), x.dtype());
   for (std::int64_t k = 0; k < p.size(); ++k) y = y * x + p(k);
   return y;
@@ -89,6 +90,7 @@ std::pair<Tensor, Tensor> polydiv(const Arg& a, const Arg& b) {
   Tensor rest = astype(coefficients(site, a), type);
   const Tensor by = astype(coefficients(site, b), type);
   if (rest.size() == 0 || by.size() == 0) fail<ShapeError>(site, "a polynomial without coefficients");
+  check_parts(site, rest.size() - by.size(), "coefficients of a quotient");
   std::vector<Tensor> quotient;
   for (std::int64_t k = 0; k + by.size() <= rest.size(); ++k) {
     quotient.push_back(rest(Slice{k, k + 1}) / by(Slice{0, 1}));

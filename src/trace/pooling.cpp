@@ -24,14 +24,15 @@ struct Pool {
   std::int64_t reach(std::size_t axis) const { return (taps[axis] - 1) * dilation[axis] + 1; }
   /// How many places of window i lie within [low, high), place 0 being x's first.
   std::int64_t within(std::size_t axis, std::int64_t i, std::int64_t low, std::int64_t high) const {
-    std::int64_t count = 0;
-    for (std::int64_t k = 0; k < taps[axis]; ++k) {
-      const std::int64_t at = i * stride[axis] - widths[axis].first + k * dilation[axis];
-      count += at >= low && at < high;
-    }
-    return count;
+    const std::int64_t begin = i * stride[axis] - widths[axis].first, step = dilation[axis];
+    const auto before = [&](std::int64_t end) { return end <= begin ? 0 : std::min((end - begin + step - 1) / step, taps[axis]); };
+    return before(high) - before(low);
   }
 };
+
+constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // each is read
+constexpr std::int64_t kMostCounts = std::int64_t{1} << 26;  // of what windows at an end see, worked out one by one
+constexpr std::int64_t kMostUneven = std::int64_t{1} << 16;  // windows of several sizes, recorded one by one
 
 /// One number stands for all axes of places, those behind batch and channels.
 std::size_t axes_of(const PerAxis& given, std::size_t rank) { return given.list().size() == 1 && rank > 3 ? rank - 2 : given.list().size(); }
@@ -55,6 +56,8 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
       before = more / 2;
       after = more - before;
     }
+    if (pool.taps[axis] - size > kMostBeyond)
+      fail<ShapeError>(site, fmt::format("windows of {} over axis {} of shape {}; {} places of a window may lie beyond it", pool.taps[axis], pool.first + axis, to_string(shape), kMostBeyond));
     if (before >= reach || after >= reach)
       fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would see padding alone", before, after, reach));
     const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
@@ -123,17 +126,22 @@ Tensor over_windows(const Site& site, const Tensor& x, const Pool& pool, const T
 }
 
 /// What the sum of each window is divided by.
-Tensor divided(const Tensor& sums, const Pool& pool, const PoolOptions& how) {
+Tensor divided(const Site& site, const Tensor& sums, const Pool& pool, const PoolOptions& how) {
   if (how.divisor_override) return sums / static_cast<double>(*how.divisor_override);
   Tensor result = sums;
   std::int64_t all = 1;
   for (std::size_t axis = 0; axis < pool.taps.size(); ++axis) {
     const auto [before, after] = pool.widths[axis];
+    if (before == 0 && after == 0 && !how.ceil_mode) {
+      all = size_product(site, all, pool.taps[axis]);
+      continue;
+    }
+    check_parts(site, pool.places[axis], "windows over an axis with padding", kMostCounts);
     std::vector<double> counts;
     for (std::int64_t i = 0; i < pool.places[axis]; ++i)
       counts.push_back(static_cast<double>(how.count_include_pad ? pool.within(axis, i, -before, pool.size[axis] + after) : pool.within(axis, i, 0, pool.size[axis])));
     if (std::all_of(counts.begin(), counts.end(), [&](double count) { return count == counts.front(); })) {
-      all *= static_cast<std::int64_t>(counts.front());
+      all = size_product(site, all, whole(site, counts.front(), "a count"));
       continue;
     }
     Shape along(sums.shape().size(), 1);
@@ -182,6 +190,7 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
       y = reduced(reshape(y, apart), along + 1);
       continue;
     }
+    check_parts(site, count, "windows of several sizes", kMostUneven);
     std::vector<Tensor> parts;
     for (std::int64_t i = 0; i < count; ++i) {
       std::vector<Index> index(axis, Slice{});
@@ -217,7 +226,7 @@ Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how
   if (how.divisor_override && *how.divisor_override == 0) fail<ValueError>(scope.site(), "divisor_override of 0");
   const Pool pool = pool_of(scope.site(), average.values.shape(), kernel_size, how);
   const Tensor zero(make_constant(scope.site(), make_scalar_int(average.values.dtype(), 0), Shape{}));
-  return average(divided(over_windows(scope.site(), average.values, pool, zero, add, total), pool, how));
+  return average(divided(scope.site(), over_windows(scope.site(), average.values, pool, zero, add, total), pool, how));
 }
 
 Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how) {

@@ -133,7 +133,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   if (!q.is_tensor() && !leave_nan_out) {
     check(q.as_double());
     const Place<double> place = place_of<double>(method, static_cast<double>(n), q.as_double() / whole);
-    const Tensor a = element(sorted, static_cast<std::int64_t>(place.lower)), b = element(sorted, static_cast<std::int64_t>(place.upper));
+    const Tensor a = element(sorted, trace::whole(site, place.lower, "a place")), b = element(sorted, trace::whole(site, place.upper, "a place"));
     if (whole_numbers) return reshape(a, shape);
     const Tensor found = place.part == 0 ? a : between(a, b, Tensor(make_constant(site, make_scalar(type, place.part), a.shape())));
     return x(reshape(where(isnan(last), nan, found), shape));

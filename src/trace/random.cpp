@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "sinter/sorting.hpp"
+#include "sinter/whole.hpp"
 #include "trace/build.hpp"
 #include "trace/gathers.hpp"
 #include "trace/philox.hpp"
@@ -89,6 +90,7 @@ std::array<Key, 2> Key::split() const {
 }
 
 std::vector<Key> Key::split(std::size_t count) const {
+  check_parts(site_of("random::Key::split", {}), detail::saturated(static_cast<double>(count)), "keys", std::int64_t{1} << 26);
   std::vector<Key> keys;
   keys.reserve(count);
   for (std::size_t k = 0; k < count; ++k) keys.push_back(derived(*this, k, kSplit));
@@ -298,6 +300,8 @@ Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape, DType dtype, 
 
 namespace {
 
+constexpr double kMostVariance = 1e10;  // a table holds all numbers within ten deviations of the mean
+
 /// Numbers from `first` on whose cumulative weights these are.
 Tensor from_table(const Site& site, Key key, const Shape& shape, std::vector<double> cumulative, std::int64_t first, DType dtype) {
   for (double& sum : cumulative) sum /= cumulative.back();
@@ -323,11 +327,11 @@ std::vector<double> cumulated(std::int64_t first, std::int64_t last, std::int64_
 
 Tensor poisson(Key key, const Shape& shape, double rate, DType dtype, Location where) {
   const Scope scope("random::poisson", where);
-  if (!(rate >= 0 && rate < 1e10)) fail<ValueError>(scope.site(), fmt::format("a rate of {}: it is not negative, and below 10^10", rate));
+  if (!(rate >= 0 && rate < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("a rate of {}: it is not negative, and below 10^10", rate));
   if (rate == 0) return zeros(shape, dtype);
   // Beyond these the weights are below 2^-64 of all.
   const double width = 10 * std::sqrt(rate) + 40;
-  const auto mode = static_cast<std::int64_t>(rate), first = static_cast<std::int64_t>(std::max(0.0, rate - width)), last = static_cast<std::int64_t>(rate + width);
+  const std::int64_t mode = detail::saturated(rate), first = detail::saturated(std::max(0.0, rate - width)), last = detail::saturated(rate + width);
   return from_table(scope.site(), key, shape, cumulated(first, last, mode, [&](double k) { return rate / (k + 1); }), first, dtype);
 }
 
@@ -336,8 +340,9 @@ Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dty
   if (n < 0 || !(p >= 0 && p <= 1)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}", n, p));
   if (p == 0 || p == 1 || n == 0) return full(shape, Arg(p == 1 ? n : 0, where), dtype);
   const double tries = static_cast<double>(n), mean = tries * p, width = 10 * std::sqrt(mean * (1 - p)) + 40;
-  const auto mode = std::min(n, static_cast<std::int64_t>((tries + 1) * p));
-  const auto first = static_cast<std::int64_t>(std::max(0.0, mean - width)), last = std::min(n, static_cast<std::int64_t>(mean + width));
+  if (!(mean * (1 - p) < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}: their variance is not below 10^10", n, p));
+  const std::int64_t mode = std::min(n, detail::saturated((tries + 1) * p));
+  const std::int64_t first = detail::saturated(std::max(0.0, mean - width)), last = std::min(n, detail::saturated(mean + width));
   return from_table(scope.site(), key, shape, cumulated(first, last, mode, [&](double k) { return (tries - k) / (k + 1) * (p / (1 - p)); }), first, dtype);
 }
 
@@ -346,8 +351,13 @@ Tensor geometric(Key key, const Shape& shape, double p, DType dtype, Location wh
   check_integer(scope.site(), dtype);
   if (!(p > 0 && p <= 1)) fail<ValueError>(scope.site(), fmt::format("a probability of {}", p));
   if (p == 1) return ones(shape, dtype);
-  const Tensor tries = ceil(log(positive_fraction(words(key, shape), DType::float64)) / std::log1p(-p));
-  return astype(maximum(tries, 1), dtype);
+  const Tensor tries = maximum(ceil(log(positive_fraction(words(key, shape), DType::float64)) / std::log1p(-p)), 1);
+  constexpr double kLeast = 0x1p-53;  // of a positive fraction: so many tries are the most
+  const Scalar largest = neutral(Op::reduce_min, dtype);
+  if (std::log(kLeast) / std::log1p(-p) < largest.as_double()) return astype(tries, dtype);
+  // As NumPy: the largest value of the type stands for what is beyond. One above it is a power of two, and so a double.
+  const Tensor beyond = greater_equal(tries, largest.as_double());
+  return sinter::where(beyond, Tensor(make_constant(scope.site(), largest, Shape{})), astype(sinter::where(beyond, 1.0, tries), dtype));
 }
 
 Tensor categorical(Key key, const Arg& logits, std::int64_t axis, const std::optional<Shape>& shape) {

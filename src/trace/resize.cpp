@@ -8,6 +8,7 @@
 
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/whole.hpp"
 #include "trace/composed.hpp"
 #include "trace/per_axis.hpp"
 
@@ -15,6 +16,9 @@ namespace sinter {
 namespace {
 
 using namespace trace;
+
+constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;   // an image is enlarged; the square of the number counts channels
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // of an axis, worked out one by one
 
 /// Where place i of the result lies among the places of an axis.
 double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how, const std::pair<double, double>& region) {
@@ -36,10 +40,10 @@ double coordinate(double i, double scale, std::int64_t size, std::int64_t result
 
 std::int64_t nearest(double at, NearestRounding how) {
   switch (how) {
-    case NearestRounding::round_prefer_floor: return static_cast<std::int64_t>(std::ceil(at - 0.5));
-    case NearestRounding::round_prefer_ceil: return static_cast<std::int64_t>(std::floor(at + 0.5));
-    case NearestRounding::floor: return static_cast<std::int64_t>(std::floor(at));
-    case NearestRounding::ceil: return static_cast<std::int64_t>(std::ceil(at));
+    case NearestRounding::round_prefer_floor: return detail::saturated(std::ceil(at - 0.5));
+    case NearestRounding::round_prefer_ceil: return detail::saturated(std::floor(at + 0.5));
+    case NearestRounding::floor: return detail::saturated(std::floor(at));
+    case NearestRounding::ceil: return detail::saturated(std::ceil(at));
   }
   return 0;
 }
@@ -80,14 +84,16 @@ double weight_at(double distance, const ResizeOptions& how) {
 
 /// To fewer places, each the weighted mean of all that it stands for: a product with a matrix of weights. Beyond the ends lies the outermost place again;
 /// with exclude_outside nothing, as Pillow and PyTorch have it.
-Tensor smoothed(const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
+Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const double reach = (how.mode == Interpolation::linear ? 1 : 2) / scale;
+  check_parts(site, size_product(site, result, size), "weights of an axis", kMostWeights);
+  check_parts(site, whole(site, static_cast<double>(result) * (2 * reach + 1), "the number of weights"), "weights of an axis", kMostWeights);
   std::vector<double> matrix(static_cast<std::size_t>(result * size));
   for (std::int64_t i = 0; i < result; ++i) {
     const double at = coordinate(static_cast<double>(i), scale, size, result, how.coordinates, region);
     double sum = 0;
-    for (auto k = static_cast<std::int64_t>(std::floor(at - reach)); static_cast<double>(k) <= at + reach; ++k) {
+    for (std::int64_t k = whole(site, std::floor(at - reach), "a place between elements"); static_cast<double>(k) <= at + reach; ++k) {
       const std::int64_t place = std::clamp<std::int64_t>(k, 0, size - 1);
       if (how.exclude_outside && place != k) continue;
       const double weight = weight_at((static_cast<double>(k) - at) * scale, how);
@@ -100,11 +106,12 @@ Tensor smoothed(const Tensor& x, std::int64_t axis, std::int64_t result, double 
   return swapaxes(matmul(swapaxes(x, axis, -1), weights), axis, -1);
 }
 
-Tensor resized(const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
-  if (how.antialias && scale < 1 && how.mode != Interpolation::nearest) return smoothed(x, axis, result, scale, how, region);
+Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
+  if (how.antialias && scale < 1 && how.mode != Interpolation::nearest) return smoothed(site, x, axis, result, scale, how, region);
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const auto inside = [&](std::int64_t place) { return std::clamp<std::int64_t>(place, 0, size - 1); };
   const int taps = how.mode == Interpolation::nearest ? 1 : how.mode == Interpolation::linear ? 2 : 4;
+  check_parts(site, size_product(site, result, taps), "places and weights of an axis", kMostWeights);
   std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(taps));
   std::vector<std::vector<double>> weights(static_cast<std::size_t>(taps));
   for (std::int64_t i = 0; i < result; ++i) {
@@ -113,9 +120,9 @@ Tensor resized(const Tensor& x, std::int64_t axis, std::int64_t result, double s
       places[0].push_back(inside(nearest(at, how.rounding)));
       continue;
     }
-    if (taps == 2) at = std::clamp(at, 0.0, static_cast<double>(size - 1));
+    at = taps == 2 ? std::clamp(at, 0.0, static_cast<double>(size - 1)) : std::clamp(at, -4.0, static_cast<double>(size) + 4);  // no tap lies inside beyond
     const double below = std::floor(at), fraction = at - below;
-    const auto first = static_cast<std::int64_t>(below) - (taps == 2 ? 0 : 1);
+    const std::int64_t first = whole(site, below, "a place between elements") - (taps == 2 ? 0 : 1);
     std::array<double, 4> each = taps == 2 ? std::array<double, 4>{1 - fraction, fraction} : cubic_weights(fraction, how.cubic_a);
     if (taps == 4 && how.exclude_outside) {
       double kept = 0;
@@ -165,9 +172,9 @@ Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_
     const std::int64_t size = node->shape[first + k];
     const double scale = how.scales.empty() ? static_cast<double>(sizes[k]) / static_cast<double>(size) : how.scales[k];
     if (sizes[k] < 1 || size < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} in size {}", first + k, to_string(node->shape), sizes[k]));
-    if (!(scale > 0)) fail<ValueError>(site, fmt::format("scale of {}; it is positive", scale));
+    if (!(scale > 0 && std::isfinite(scale))) fail<ValueError>(site, fmt::format("scale of {}; it is positive and finite", scale));
     const std::pair<double, double> region = crops ? how.region[k] : std::pair(0.0, 1.0);
-    if (sizes[k] != size || scale != 1 || crops) y = resized(y, static_cast<std::int64_t>(first + k), sizes[k], scale, how, region);
+    if (sizes[k] != size || scale != 1 || crops) y = resized(site, y, static_cast<std::int64_t>(first + k), sizes[k], scale, how, region);
   }
   for (std::size_t k = 0; crops && k < sizes.size(); ++k) {
     const std::vector<bool> beyond = outside(node->shape[first + k], sizes[k], how.region[k]);
@@ -199,7 +206,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
   if (sizes.size() == 1) sizes.resize(axes, sizes.front());
   if (scales.size() == 1) scales.resize(axes, scales.front());
   if (sizes.empty())
-    for (std::size_t k = 0; k < scales.size() && k < axes; ++k) sizes.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(held.shape()[k + 2]) * scales[k])));
+    for (std::size_t k = 0; k < scales.size() && k < axes; ++k) sizes.push_back(whole(site, static_cast<double>(held.shape()[k + 2]) * scales[k], "a size times scale_factor"));
   if (sizes.size() != axes || (!scales.empty() && scales.size() != axes)) fail<ValueError>(site, fmt::format("{} numbers for {} axes of places", std::max(sizes.size(), scales.size()), axes));
   ResizeOptions options;
   options.scales = scales;
@@ -228,7 +235,7 @@ Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor) {
   const RecordedPtr node = as_node(site, x);
   const std::size_t rank = node->shape.size();
   const std::int64_t r = upscale_factor;
-  if (r < 1) fail<ValueError>(site, fmt::format("upscale_factor of {}", r));
+  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("upscale_factor of {}; it is from 1 to {}", r, kMostTimes));
   if (rank < 3 || node->shape[rank - 3] % (r * r) != 0) fail<ShapeError>(site, fmt::format("shape {} has no {} channels for each one of the result", to_string(node->shape), r * r));
   const std::int64_t channels = node->shape[rank - 3] / (r * r), rows = node->shape[rank - 2], columns = node->shape[rank - 1];
   Shape lead(node->shape.begin(), node->shape.end() - 3);
@@ -243,7 +250,7 @@ Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor) {
   const RecordedPtr node = as_node(site, x);
   const std::size_t rank = node->shape.size();
   const std::int64_t r = downscale_factor;
-  if (r < 1) fail<ValueError>(site, fmt::format("downscale_factor of {}", r));
+  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("downscale_factor of {}; it is from 1 to {}", r, kMostTimes));
   if (rank < 3 || node->shape[rank - 2] % r != 0 || node->shape[rank - 1] % r != 0)
     fail<ShapeError>(site, fmt::format("shape {} has no rows and columns that {} divides", to_string(node->shape), r));
   const std::int64_t channels = node->shape[rank - 3], rows = node->shape[rank - 2] / r, columns = node->shape[rank - 1] / r;

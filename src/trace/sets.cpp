@@ -96,6 +96,7 @@ Unique of_slices(const Site& site, const Arg& arg, std::int64_t axis, bool equal
     if (n > 0) fail<ShapeError>(site, fmt::format("the slices of shape {} along axis {} have no elements", to_string(x.shape()), axis));
     return nothing(x);
   }
+  check_parts(site, m, "elements of a slice to sort by");
   const Tensor rows = evaluated(site, reshape(slices, {n, m}));
   std::vector<Tensor> keys;
   for (std::int64_t column = m; column-- > 0;) keys.push_back(rows(Slice{}, column));

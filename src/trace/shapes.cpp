@@ -90,6 +90,7 @@ std::vector<Tensor> array_split(const Arg& x, std::int64_t sections, std::int64_
   const RecordedPtr node = as_node(site, x);
   const std::size_t along = axis_of(site, node, axis);
   if (sections < 1) fail<ValueError>(site, fmt::format("{} sections: at least one is needed", sections));
+  check_parts(site, sections, "sections");
   const std::int64_t length = node->shape[along] / sections, longer = node->shape[along] % sections;
   std::vector<std::int64_t> ends;
   for (std::int64_t k = 1; k < sections; ++k) ends.push_back(k * length + std::min(k, longer));
@@ -102,6 +103,7 @@ std::vector<Tensor> unstack(const Arg& x, std::int64_t axis, Location where) {
   const std::size_t along = axis_of(site, node, axis);
   Shape without = node->shape;
   without.erase(without.begin() + static_cast<std::ptrdiff_t>(along));
+  check_parts(site, node->shape[along], "slices");
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < node->shape[along]; ++i) parts.emplace_back(make_reshape(site, part_of(site, node, along, i, i + 1), without));
   return parts;

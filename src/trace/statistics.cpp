@@ -59,7 +59,9 @@ Tensor diff(const Arg& arg, std::int64_t n, std::int64_t axis) {
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("a difference cannot be taken {} times", n));
   if (x.ndim() == 0) fail<ShapeError>(scope.site(), "a 0-d tensor has no differences");
   const std::int64_t along = checked_axis(scope.site(), axis, x.ndim());
-  for (n = std::min(n, x.size(static_cast<int>(along))); n > 0; --n) {  // then nothing is left
+  n = std::min(n, x.size(static_cast<int>(along)));  // then nothing is left
+  check_parts(scope.site(), n, "differences of differences", 4096);
+  for (; n > 0; --n) {
     const std::int64_t size = x.size(static_cast<int>(along));
     const Tensor after = between(x, along, 1, size), before = between(x, along, 0, std::max<std::int64_t>(0, size - 1));
     x = is_bool(x.dtype()) ? not_equal(after, before) : subtract(after, before);

@@ -13,7 +13,7 @@ struct MatrixIn {
 };
 
 /// Why there is no result.
-enum class Refusal : std::uint8_t { none, singular, indefinite, diverges };
+enum class Refusal : std::uint8_t { none, singular, indefinite, infinite, diverges };
 
 /// `result` is row-major, of the shape that the op's row says (trace/library.cpp). `b`: the right side, of solve. float32 is decomposed in
 /// float64 too: Eigen's templates take minutes to compile, and an elimination loses digits that the result has room for.

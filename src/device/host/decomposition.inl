@@ -158,12 +158,9 @@ Eigen::VectorXd balance(Matrix& a) {
 
 /// Of any square matrix. Vectors are of length 1, and their largest element is real.
 Refusal eig(Matrix a, bool values_only, double* out) {
+  if (!a.allFinite()) return Refusal::infinite;  // as NumPy
   const std::int64_t n = a.rows();
   Result result(out, n, values_only ? 2 : 2 + 2 * n);
-  if (!a.allFinite()) {
-    result.setConstant(std::numeric_limits<double>::quiet_NaN());
-    return Refusal::none;
-  }
   const Eigen::VectorXd scale = balance(a);
   const Eigen::EigenSolver<Matrix> solver(a, !values_only);
   if (solver.info() != Eigen::Success) return Refusal::diverges;

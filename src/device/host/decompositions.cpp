@@ -39,6 +39,7 @@ const char* words(Refusal refusal) {
   switch (refusal) {
     case Refusal::singular: return "is singular";
     case Refusal::indefinite: return "is not positive definite";
+    case Refusal::infinite: return "has infinities or NaN among its elements";
     default: return "is not decomposed: the iteration does not converge";
   }
 }

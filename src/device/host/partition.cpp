@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sinter/whole.hpp"
+
 namespace sinter::device {
 namespace {
 
@@ -37,8 +39,9 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   const double work = work_per_point(nest, row_points(nest, ints)) * static_cast<double>(p.outer) * static_cast<double>(p.inner);
   // Less work than a grain is done sooner than another thread wakes up.
   const double grain = nest.schedule.grain * 1024.0;
-  const std::int64_t for_threads = threads <= 1 || work < grain ? 1 : std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, static_cast<std::int64_t>(work / (grain / 2)));
-  const std::int64_t wanted = std::max(for_threads, static_cast<std::int64_t>(work / kLongestPiece));
+  const std::int64_t for_threads =
+      threads <= 1 || work < grain ? 1 : std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, detail::saturated(work / (grain / 2)));
+  const std::int64_t wanted = std::max(for_threads, detail::saturated(work / kLongestPiece));
   if (wanted <= 1) return p;
   p.outer_step = divide_up(p.outer, std::min(p.outer, wanted));
   p.outer_pieces = divide_up(p.outer, p.outer_step);

@@ -1,0 +1,141 @@
+// Calls that may do anything, each made in a process that may end: a call gives results that can be computed, or one of sinter's exceptions.
+// It fails where it ends the process, runs on, or lets another exception out.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sinter/sinter.hpp>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+namespace sinter::testing {
+
+/// A number from the environment.
+inline std::size_t number(const char* variable, std::size_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+struct Shared {
+  std::size_t next, computed, refused, failures;
+  char what[400];
+};
+
+inline void told(Shared& shared, const std::string& what) { std::snprintf(shared.what, sizeof shared.what, "%s", what.c_str()); }
+
+/// Results of so many elements are computed; those of more are recorded and their shapes are looked at.
+inline constexpr std::int64_t kMost = 200000;
+
+inline std::string type_of(const std::exception& e) { return std::string(typeid(e).name()) + ": " + e.what(); }
+
+/// What a call of this text gives.
+using Attempt = std::vector<Tensor> (*)(const std::string& call);
+
+/// Empty where the call keeps the promise.
+inline std::string fault_of(const std::string& call, Attempt attempt, Shared& shared) {
+  try {
+    std::vector<Tensor> small;
+    for (const Tensor& result : attempt(call)) {
+      if (std::any_of(result.shape().begin(), result.shape().end(), [](std::int64_t size) { return size < 0; })) return "a shape of " + to_string(result.shape());
+      double elements = 1;
+      for (const std::int64_t size : result.shape()) elements *= static_cast<double>(size);
+      if (elements > 0x1p62) return "more than 2^62 elements: " + to_string(result.shape());
+      if (elements <= static_cast<double>(kMost)) small.push_back(result);
+    }
+    eval(small);
+    ++shared.computed;
+  } catch (const InternalError& e) {
+    return std::string("InternalError: ") + e.what();
+  } catch (const Error&) {
+    ++shared.refused;
+  } catch (const std::exception& e) {
+    return type_of(e);
+  } catch (...) {
+    return "something that is no exception";
+  }
+  return {};
+}
+
+inline constexpr double kSeconds = 3;  // of the processor, for one call
+inline void limit_time(double seconds) {
+  const auto of = [](double s) { return itimerval{{0, 0}, {static_cast<time_t>(s), static_cast<suseconds_t>((s - static_cast<double>(static_cast<time_t>(s))) * 1e6)}}; };
+  const itimerval cpu = of(seconds), wall = of(15 * seconds);
+  setitimer(ITIMER_PROF, &cpu, nullptr);
+  setitimer(ITIMER_REAL, &wall, nullptr);
+}
+
+/// What was said since the last time.
+inline std::string said(int file) {
+  std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), 0);
+  if (pread(file, text.data(), text.size(), 0) < 0 || ftruncate(file, 0) != 0) return "";
+  lseek(file, 0, SEEK_SET);
+  return text;
+}
+
+/// Runs until one fails, is done, or ends the process.
+[[noreturn]] inline void child(const std::vector<std::string>& calls, Attempt attempt, Shared& shared) {
+  const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30}, no_core{0, 0};
+  setrlimit(RLIMIT_AS, &memory);
+  setrlimit(RLIMIT_CORE, &no_core);
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTERM}) std::signal(number, SIG_DFL);  // not doctest's
+  const int errors = memfd_create("errors", 0);
+  dup2(errors, 2);
+  while (shared.next < calls.size()) {
+    limit_time(kSeconds);
+    std::string fault = fault_of(calls[shared.next], attempt, shared);
+    if (const std::string text = said(errors); fault.empty() && text.find("failed inside") != std::string::npos) fault = text;
+    if (!fault.empty()) {
+      told(shared, fault);
+      _exit(1);
+    }
+    ++shared.next;
+  }
+  _exit(0);
+}
+
+inline std::string end_of(int status) {
+  if (!WIFSIGNALED(status)) return "the process ended with " + std::to_string(WEXITSTATUS(status));
+  if (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM) return "no end";
+  return strsignal(WTERMSIG(status));
+}
+
+struct Tried {
+  std::size_t calls = 0, computed = 0, refused = 0, failures = 0;
+};
+
+/// Makes the calls, adds up what became of them and prints those that failed.
+inline void run(const std::vector<std::string>& calls, Attempt attempt, Tried& tried) {
+  static auto* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  Shared& shared = *static_cast<Shared*>(memory);
+  shared = {};
+  while (shared.next < calls.size()) {
+    shared.what[0] = 0;
+    std::fflush(nullptr);
+    const pid_t id = fork();
+    REQUIRE(id >= 0);
+    if (id == 0) child(calls, attempt, shared);
+    int status = 0;
+    REQUIRE(waitpid(id, &status, 0) == id);
+    if (shared.next == calls.size()) break;
+    ++tried.failures;
+    std::printf("%s\n    %s\n", calls[shared.next].c_str(), shared.what[0] != 0 ? shared.what : end_of(status).c_str());
+    ++shared.next;
+  }
+  tried.calls += calls.size();
+  tried.computed += shared.computed;
+  tried.refused += shared.refused;
+}
+
+}  // namespace sinter::testing
