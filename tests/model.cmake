@@ -33,6 +33,10 @@ if(TARGET sinter_model)
   sinter_run(quantized_unfused test_quantized SINTER_FUSE=off)
   sinter_run_cuda(quantized test_quantized)
 
+  sinter_program(test_onnx_fuzz)
+  target_link_libraries(test_onnx_fuzz PRIVATE sinter::model sinter_onnx)
+  sinter_run(onnx_fuzz test_onnx_fuzz SINTER_BACKEND=interpreter)
+
   sinter_program(test_networks)
   target_link_libraries(test_networks PRIVATE sinter::model sinter_onnx)
   sinter_run(networks_llvm test_networks)
