@@ -42,7 +42,9 @@ struct MutationReport {
 };
 inline MutationReport* report_of_mutations = nullptr;
 /// Called by an attempt: what it is made of, for the report of a fault.
-inline void say_mutation(const std::string& subject) { std::snprintf(report_of_mutations->subject, sizeof report_of_mutations->subject, "%s", subject.c_str()); }
+inline void say_mutation(const std::string& subject) {
+  if (report_of_mutations) std::snprintf(report_of_mutations->subject, sizeof report_of_mutations->subject, "%s", subject.c_str());
+}
 
 /// Calls attempt(seed) for `count` seeds from `first` on: it may throw an Error, or return. A signal, another exception, an InternalError, and too long
 /// without an end fail the test, which names the seed.
@@ -64,6 +66,7 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
 #endif
       for (int k = 0; k < 500 && shared.outcomes.done < count; ++k) {
         shared.current = first + static_cast<std::uint64_t>(shared.outcomes.done++);
+        shared.what[0] = 0;
         alarm(bounds.seconds);
         try {
           attempt(shared.current);

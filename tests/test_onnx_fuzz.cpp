@@ -118,6 +118,7 @@ Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator&
 /// Loads the file, calls the model, and computes what is small.
 void try_model(const std::string& path, const OnnxSample& sample, OnnxMutator& draw) {
   ModelOptions how;
+  how.most_elements = 1 << 20;
   how.rewrite = !draw.one_in(4);
   if (draw.one_in(8)) how.precision = draw.one_in(2) ? DType::float16 : DType::float64;
   const Model model = Model::load(path, how);
@@ -131,12 +132,12 @@ void try_model(const std::string& path, const OnnxSample& sample, OnnxMutator& d
     if (result.size() <= kMost) eval(result);
 }
 
-/// An error of a broken model has to name its file, but for those of the elements, which are met when values are computed.
+/// SINTER_TEST_MUTATION: that one alone, in this process, for a debugger.
 void break_models(const std::vector<OnnxSample>& samples, long count) {
   const char* const asked = std::getenv("SINTER_TEST_FAULTS");
   const int faults = asked ? std::atoi(asked) : 20;
   const fs::path path = fs::temp_directory_path() / ("sinter_broken_" + std::to_string(::getpid()) + ".onnx");
-  const auto outcomes = testing::try_mutations(count, std::uint64_t{testing::fresh_seed()} << 32, [&](std::uint64_t mutation) {
+  const auto attempt = [&](std::uint64_t mutation) {
     OnnxMutator draw(samples, mutation);
     const OnnxSample& sample = samples[draw.below(samples.size())];
     testing::say_mutation(sample.name);
@@ -144,7 +145,9 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
       std::ofstream(path, std::ios::binary) << draw.broken(sample);
     }
     try_model(path.string(), sample, draw);
-  }, {.seconds = 20, .bytes = std::uint64_t{4} << 30, .faults = faults});
+  };
+  if (const char* one = std::getenv("SINTER_TEST_MUTATION")) return attempt(std::strtoull(one, nullptr, 10));
+  const auto outcomes = testing::try_mutations(count, std::uint64_t{testing::fresh_seed()} << 32, attempt, {.seconds = 30, .bytes = std::uint64_t{4} << 30, .faults = faults});
   fs::remove(path);
   CHECK(outcomes.refused > 0);
   CHECK(outcomes.ran > 0);

@@ -15,7 +15,7 @@ using Attributes = std::map<std::string, const onnx::Attribute*, std::less<>>;
 
 constexpr int kDeepest = 64;           // calls within calls
 constexpr int kMostNodes = 1'000'000;  // that a few functions calling each other twice could become
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of what they stand for
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of the nodes that they stand for
 constexpr std::size_t kShown = 80;     // of a name that is part of others
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }

@@ -220,7 +220,7 @@ Results col2im(const Call& c) {
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const auto [before, after] = how.padding[axis];
     const std::int64_t size = sizes[axis] + before + after, reach = (window[axis] - 1) * how.dilation[axis] + 1;
-    if (size < reach) c.refuse(fmt::format("windows of {} that reach over {} of {} places", window[axis], reach, size));
+    if (size < reach) c.refuse(fmt::format("a window of {} reaches over {} places, and there are {}", window[axis], reach, size));
     const std::int64_t count = (size - reach) / how.stride[axis] + 1;
     padded.push_back(size);
     middle.push_back(Slice{before, before + sizes[axis]});
