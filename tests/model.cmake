@@ -32,6 +32,12 @@ if(TARGET sinter_model)
   sinter_run(quantized_unfused test_quantized SINTER_FUSE=off)
   sinter_run_cuda(quantized test_quantized)
 
+  sinter_program(test_onnx_fuzz)
+  target_link_libraries(test_onnx_fuzz PRIVATE sinter::model sinter_onnx)
+  sinter_run(onnx_fuzz test_onnx_fuzz SINTER_BACKEND=interpreter)
+  sinter_run(onnx_fuzz_long test_onnx_fuzz SINTER_BACKEND=interpreter SINTER_TEST_MUTATIONS=40000)
+  set_tests_properties(onnx_fuzz_long PROPERTIES LABELS long TIMEOUT 3600)
+
   sinter_program(test_networks)
   target_link_libraries(test_networks PRIVATE sinter::model sinter_onnx)
   sinter_run(networks_llvm test_networks)

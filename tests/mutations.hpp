@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <new>
 #include <sinter/errors.hpp>
+#include <string>
 
 namespace sinter::testing {
 
@@ -25,33 +26,54 @@ struct Outcomes {
   long done = 0, refused = 0, ran = 0;
 };
 
-/// Calls attempt(seed) for `count` seeds from `first` on: it may throw an Error, or return. A signal, another exception, and a minute without an end fail
-/// the test, which names the seed.
-template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first, Attempt attempt) {
-  struct Shared {
-    Outcomes outcomes;
-    std::uint64_t current;  // the mutation under way
-    char what[256];         // of an exception that is none of ours
-  };
+/// What one mutation may take, and after how many faults the rest is not tried.
+struct Bounds {
+  unsigned seconds = 60;
+  std::uint64_t bytes = std::uint64_t{8} << 30;
+  int faults = 20;
+};
+
+/// The part of the memory that a process of mutations shares with the test.
+struct MutationReport {
+  Outcomes outcomes;
+  std::uint64_t current;  // the mutation under way
+  char subject[128];      // and what it is made of
+  char what[256];         // of an exception that is none of ours
+};
+inline MutationReport* report_of_mutations = nullptr;
+/// Called by an attempt: what it is made of, for the report of a fault.
+inline void say_mutation(const std::string& subject) {
+  if (report_of_mutations) std::snprintf(report_of_mutations->subject, sizeof report_of_mutations->subject, "%s", subject.c_str());
+}
+
+/// Calls attempt(seed) for `count` seeds from `first` on: it may throw an Error, or return. A signal, another exception, an InternalError, and too long
+/// without an end fail the test, which names the seed.
+template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first, Attempt attempt, const Bounds& bounds = {}) {
+  using Shared = MutationReport;
   void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
   Shared& shared = *new (memory) Shared{};
+  report_of_mutations = &shared;
   int failures = 0;
-  while (shared.outcomes.done < count && failures < 20) {
+  while (shared.outcomes.done < count && failures < bounds.faults) {
     const pid_t process = fork();
     REQUIRE(process >= 0);
     if (process == 0) {  // a process for many mutations
       for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(number, SIG_DFL);  // the test's own report is for the test
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-      const rlimit most{std::uint64_t{8} << 30, std::uint64_t{8} << 30};
+      const rlimit most{bounds.bytes, bounds.bytes};
       setrlimit(RLIMIT_AS, &most);
 #endif
       for (int k = 0; k < 500 && shared.outcomes.done < count; ++k) {
         shared.current = first + static_cast<std::uint64_t>(shared.outcomes.done++);
-        alarm(60);
+        shared.what[0] = 0;
+        alarm(bounds.seconds);
         try {
           attempt(shared.current);
           ++shared.outcomes.ran;
+        } catch (const InternalError& error) {
+          std::snprintf(shared.what, sizeof shared.what, "%s", error.what());
+          _exit(8);
         } catch (const Error&) {
           ++shared.outcomes.refused;
         } catch (const std::exception& error) {
@@ -63,7 +85,7 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
     }
     int status = 0;
     REQUIRE(waitpid(process, &status, 0) == process);
-    INFO("mutation ", shared.current, ", signal ", WIFSIGNALED(status) ? WTERMSIG(status) : 0, ", exit ", WIFEXITED(status) ? WEXITSTATUS(status) : 0, " ", shared.what);
+    INFO("mutation ", shared.current, " ", std::string(shared.subject), ", signal ", WIFSIGNALED(status) ? WTERMSIG(status) : 0, ", exit ", WIFEXITED(status) ? WEXITSTATUS(status) : 0, " ", std::string(shared.what));
     CHECK(status == 0);
     failures += status != 0;
   }

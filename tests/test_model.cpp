@@ -1,10 +1,12 @@
 // Trained models: what a file means, each rewrite where it may fire and where it may not, and what is wrong with a file or a call.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -633,6 +635,117 @@ TEST_CASE("a file of which bytes were changed is refused, or is another model") 
     }
   });
   CHECK(outcomes.refused > 0);
+}
+
+TEST_CASE("what a broken node asks for is refused at once, and the error names the node") {
+  constexpr std::int64_t k32 = std::int64_t{1} << 32, kMost = std::numeric_limits<std::int64_t>::max();
+  struct Broken {
+    const char* what;
+    OnnxBuilder model;
+  };
+  std::vector<Broken> broken;
+  const auto add = [&](const char* what) -> OnnxBuilder& {
+    broken.push_back({what, OnnxBuilder()});
+    return broken.back().model.input("x", {1, 4, 4, 4}).output("y");
+  };
+  OnnxBuilder branch, body;
+  branch.output("b").node("Neg", {"x"}, {"b"});
+  body.input("n", {}, 7).input("going", {}, 9).input("s", {1, 4, 4, 4}).output("going2", {}, 9).output("s2").node("Identity", {"going"}, {"going2"}).node("Neg", {"s"}, {"s2"});
+  const std::vector<OnnxBuilder::Attribute> branches{{"then_branch", branch.model.graph()}, {"else_branch", branch.model.graph()}};
+  add("If without a condition").node("If", {}, {"y"}, branches);
+  add("If with two").node("If", {"x", "x"}, {"y"}, branches);
+  add("If without a branch").whole("c", {}, {1}, 9).node("If", {"c"}, {"y"}, {{"then_branch", branch.model.graph()}});
+  add("If whose branch has inputs").whole("c", {}, {1}, 9).node("If", {"c"}, {"y"}, {{"then_branch", branch.model.graph()}, {"else_branch", body.model.graph()}});
+  add("Loop without an end").node("Loop", {"", "", "x"}, {"y"}, {{"body", body.model.graph()}});
+  add("Loop of 2^63 - 1 rounds").integers("n", {kMost}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", body.model.graph()}});
+  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, k32, kMost}) {
+    add("DepthToSpace").node("DepthToSpace", {"x"}, {"y"}, {{"blocksize", bad}});
+    add("SpaceToDepth").node("SpaceToDepth", {"x"}, {"y"}, {{"blocksize", bad}});
+    add("Col2Im windows").integers("to", {3, 1}).node("Reshape", {"x", "three"}, {"r"}).integers("three", {1, 16, 4}).integers("window", {bad, 1}).node("Col2Im", {"r", "to", "window"}, {"y"});
+    add("Col2Im strides").integers("to", {3, 1}).node("Reshape", {"x", "three"}, {"r"}).integers("three", {1, 16, 4}).integers("window", {1, 1}).node("Col2Im", {"r", "to", "window"}, {"y"}, {{"strides", {1, bad}}});
+    add("AveragePool").node("AveragePool", {"x"}, {"y"}, {{"kernel_shape", {bad, 2}}, {"auto_pad", "SAME_UPPER"}});
+    add("MaxPool").node("MaxPool", {"x"}, {"y"}, {{"kernel_shape", {2, 2}}, {"strides", {bad, bad}}, {"dilations", {1, bad}}});
+    add("Conv").constant("w", {2, 4, 1, 1}, std::vector<float>(8, 1)).node("Conv", {"x", "w"}, {"y"}, {{"group", bad}});
+    add("GroupNormalization").constant("g", {4}, {1, 1, 1, 1}).node("GroupNormalization", {"x", "g", "g"}, {"y"}, {{"num_groups", bad}});
+    if (bad != 0) add("Split").node("Split", {"x"}, {"y"}, {{"num_outputs", bad}});
+    if (bad != 0) add("Resize").integers("sizes", {1, 4, bad, 4}).node("Resize", {"x", "", "", "sizes"}, {"y"});
+    if (bad != 0) add("Tile").integers("times", {1, bad, 1, bad}).node("Tile", {"x", "times"}, {"y"});
+    if (bad != 0) add("Expand").integers("sizes", {bad, 4, 4, 4}).node("Expand", {"x", "sizes"}, {"y"});
+  }
+  add("AveragePool of 2^31 - 1").node("AveragePool", {"x"}, {"y"}, {{"kernel_shape", {(std::int64_t{1} << 31) - 1, (std::int64_t{1} << 31) - 1}}, {"auto_pad", "SAME_UPPER"}});
+  add("LRN").node("LRN", {"x"}, {"y"}, {{"size", k32}});
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -3e38f}) {
+    add("Resize by scales").constant("scales", {4}, {1, 1, bad, 1}).node("Resize", {"x", "", "scales"}, {"y"});
+    add("Range").constant("from", {}, {0}).constant("to", {}, {bad}).constant("by", {}, {bad < 0 ? -1.f : 1.f}).node("Range", {"from", "to", "by"}, {"y"});
+  }
+  add("Range of no number").integers("none", {}).node("Range", {"none", "none", "none"}, {"y"});
+  add("ReverseSequence").integers("lengths", {1}).node("ReverseSequence", {"x", "lengths"}, {"y"}, {{"batch_axis", kMost}, {"time_axis", -kMost + 1}});
+  add("activations of another type").constant("w", {1, 4, 4}, std::vector<float>(16)).node("Reshape", {"x", "three"}, {"r"}).integers("three", {4, 4, 4}).node("RNN", {"r", "w", "w"}, {"y"}, {{"activations", "Tanh"}});
+  add("a node of the library's own").node("QuantizedConv", {"x", "x", "x", "x", "x", "x"}, {"y"}, {}, "sinter");
+  add("too many inputs").node("Neg", {"x", "x"}, {"y"});
+  File file("broken.onnx");
+  for (const Broken& each : broken) {
+    const std::string& op = each.model.model.graph().node(each.model.model.graph().node_size() - 1).op_type();
+    for (const bool rewrite : {true, false}) {
+      CAPTURE(each.what);
+      CAPTURE(rewrite);
+      std::string said;
+      try {
+        eval(Model::load(each.model.save(file.path), {.rewrite = rewrite})({zeros({1, 4, 4, 4})}));
+      } catch (const InternalError& error) {
+        FAIL(error.what());
+      } catch (const Error& error) {
+        said = error.what();
+      }
+      CHECK(said.find(op) != std::string::npos);
+      CHECK(said.find("broken.onnx") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a model's values have no more elements than the options say") {
+  OnnxBuilder m;
+  m.input("x", {4}).output("y").integers("times", {1000}).node("Tile", {"x", "times"}, {"t"}).node("ReduceSum", {"t"}, {"y"}, {{"keepdims", 0}});
+  File file("most.onnx");
+  const std::string path = m.save(file.path);
+  CHECK(Model::load(path)({ones({4})})[0].item<float>() == 4000);
+  CHECK(Model::load(path, {.most_elements = 4000})({ones({4})})[0].item<float>() == 4000);
+  CHECK_THROWS_WITH_AS(Model::load(path, {.most_elements = 3999})({ones({4})}), doctest::Contains("most_elements"), ModelError);
+  CHECK_THROWS_AS(Model::load(path, {.most_elements = 0}), ValueError);
+}
+
+TEST_CASE("names that are missing, a pipe beside the model, functions that stand for too much") {
+  File file("missing.onnx");
+  OnnxBuilder nameless;
+  nameless.input("", {2}).input("x", {2}).output("y").node("Neg", {"x"}, {"y"});
+  CHECK_THROWS_WITH_AS(Model::load(nameless.save(file.path)), doctest::Contains("an input has no name"), ModelError);
+  OnnxBuilder unnamed;
+  unnamed.input("x", {2}).output("").node("Neg", {"x"}, {""});
+  CHECK_THROWS_WITH_AS(Model::load(unnamed.save(file.path)), doctest::Contains("an output has no name"), ModelError);
+  const File pipe("pipe");
+  REQUIRE(::mkfifo(pipe.path.c_str(), 0600) == 0);
+  OnnxBuilder outside;
+  outside.input("x", {2}).output("y").constant("w", {2}, {1, 2}).node("Add", {"x", "w"}, {"y"});
+  onnx::Tensor* weight = outside.model.mutable_graph()->mutable_initializer(0);
+  weight->clear_raw_data();
+  weight->set_data_location(1);
+  onnx::Entry* entry = weight->add_external_data();
+  entry->set_key("location"), entry->set_value(pipe.path.filename().string());
+  CHECK_THROWS_WITH_AS(Model::load(outside.save(file.path)), doctest::Contains("not a file"), IoError);
+  OnnxBuilder large;  // 20 functions, each of which calls the next one twice; the last one holds a constant of 64 KiB
+  large.input("x", {2}).output("y").node("f0", {"x"}, {"y"});
+  for (int k = 0; k < 20; ++k) {
+    onnx::Function* function = large.model.add_functions();
+    function->set_name("f" + std::to_string(k));
+    function->add_input("a"), function->add_output("c");
+    for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c")}) {
+      onnx::Node* node = function->add_node();
+      node->set_op_type(k < 19 ? "f" + std::to_string(k + 1) : "Neg");
+      node->add_input(from), node->add_output(to);
+      if (k == 19) *node->add_attribute() = OnnxBuilder::Attribute("ballast", std::string(1 << 16, 'a').c_str()).message;
+    }
+  }
+  CHECK_THROWS_WITH_AS(Model::load(large.save(file.path)), doctest::Contains("bytes"), ModelError);
 }
 
 TEST_CASE("If runs the branch that holds, and a branch reads what is around it") {

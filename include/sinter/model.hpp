@@ -60,6 +60,9 @@ struct ModelOptions {
   /// constants beyond its range become its largest numbers. float64: kept and computed in float64, to see what rounding does to a model. Inputs and
   /// outputs stay as the model says.
   DType precision = DType::float32;
+  /// A node whose result would have more elements is refused, before anything is computed for it: what a broken or hostile file asks for has a bound.
+  /// The windows of a pool or a convolution may take 1024 products for each.
+  std::int64_t most_elements = std::int64_t{1} << 36;
 };
 
 /// A trained model: a counted, immutable value that any number of threads may call.

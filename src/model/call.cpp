@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 
+#include "model/sequences.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter::model {
@@ -32,6 +34,11 @@ void Call::refuse(const std::string& why) const { throw ModelError(fmt::format("
 const Tensor& Call::tensor(std::size_t i) const {
   if (!has(i)) refuse(fmt::format("input {} is missing", i));
   return inputs_[i];
+}
+
+const std::vector<Tensor>& Call::tensors() const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) tensor(i);
+  return inputs_;
 }
 
 // Of the types that models write their numbers in; others stay operands.
@@ -91,11 +98,55 @@ std::vector<std::int64_t> Call::integers(std::string_view name, std::optional<st
 std::vector<float> Call::numbers(std::string_view name, std::optional<std::vector<float>> otherwise) const {
   return or_else(*this, name, attribute<std::vector<float>>(name), std::move(otherwise));
 }
+std::vector<std::string> Call::texts(std::string_view name, std::optional<std::vector<std::string>> otherwise) const {
+  return or_else(*this, name, attribute<std::vector<std::string>>(name), std::move(otherwise));
+}
 const Tensor* Call::constant(std::string_view name) const { return attribute<Tensor>(name); }
+std::int64_t Call::size(std::string_view name, std::optional<std::int64_t> otherwise) const {
+  return within({integer(name, otherwise)}, fmt::format("the attribute '{}'", name), 1)[0];
+}
 
 std::vector<std::int64_t> Call::values(std::size_t i) const {
   if (!is_integer(tensor(i).dtype())) refuse(fmt::format("input {} has to be of integers, not {}", i, name(tensor(i).dtype())));
   return read_(node_, i, inputs_[i]);
+}
+
+std::int64_t Call::value(std::size_t i) const {
+  const std::vector<std::int64_t> numbers = values(i);
+  if (numbers.size() != 1) refuse(fmt::format("input {} has to be one number, not {}", i, numbers.size()));
+  return numbers[0];
+}
+
+double Call::real(std::size_t i) const {
+  if (tensor(i).size() != 1) refuse(fmt::format("input {} has to be one number, not of shape {}", i, to_string(tensor(i).shape())));
+  return astype((*this)[i], DType::float64).to_vector<double>(where_)[0];
+}
+
+std::vector<std::int64_t> Call::within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t least, std::int64_t most) const {
+  for (const std::int64_t number : numbers)
+    if (number < least || number > most) refuse(fmt::format("{}: {} is not between {} and {}", what, number, least, most));
+  return numbers;
+}
+
+Shape Call::shape(std::vector<std::int64_t> sizes, std::string_view what) const {
+  double count = 1;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) refuse(fmt::format("{}: the size {} is negative", what, size));
+    count *= static_cast<double>(size);
+  }
+  if (count > static_cast<double>(graph_.most_elements))
+    refuse(fmt::format("{}: {} are more elements than the {} that a value may have (ModelOptions::most_elements)", what, to_string(sizes), graph_.most_elements));
+  return Shape(sizes.begin(), sizes.end());
+}
+
+std::int64_t Call::whole(double number, std::string_view what) const {
+  if (!(std::fabs(number) <= static_cast<double>(kFar))) refuse(fmt::format("{}: {} is no size", what, number));
+  return static_cast<std::int64_t>(std::floor(number));
+}
+
+void Call::check_work(double products) const {
+  const double most = kMostWork * static_cast<double>(graph_.most_elements);
+  if (products > most) refuse(fmt::format("its windows are {:.3g} products, and {:.3g} are the most (a multiple of ModelOptions::most_elements)", products, most));
 }
 
 std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::size_t input) const {
@@ -124,6 +175,18 @@ const Operator* find_operator(std::string_view name) {
   }();
   const auto found = table->find(name);
   return found == table->end() ? nullptr : found->second;
+}
+
+void check_inputs(const std::string& file, const Node& node) {
+  const Operator* op = find_operator(node.op);
+  const SequenceOperator* sequence = find_sequence_operator(node.op);
+  if (!op && !sequence) return;
+  const Inputs takes = op ? op->inputs : sequence->inputs;
+  const std::size_t given = node.inputs.size();
+  const auto refuse = [&](const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", file, describe(node), why)); };
+  if (given > takes.most) refuse(fmt::format("{} inputs, where it takes {} at most", given, takes.most));
+  for (std::size_t i = 0; i < takes.least; ++i)
+    if (i >= given || node.inputs[i].empty()) refuse(fmt::format("input {} is missing; it takes {} at least", i, takes.least));
 }
 
 std::vector<std::string_view> operator_names() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,10 @@ using ReadIntegers = std::function<std::vector<std::int64_t>(const Node& node, s
 
 class Call {
  public:
+  /// Beyond this no size, stride or width has a meaning.
+  static constexpr std::int64_t kFar = std::int64_t{1} << 30;
+  static constexpr double kMostWork = 1024;
+
   Call(const Graph& graph, const Node& node, std::vector<Tensor> inputs, const ReadIntegers& read)
       : graph_(graph), node_(node), inputs_(std::move(inputs)), read_(read), where_(location(graph, node)) {}
 
@@ -31,7 +36,8 @@ class Call {
   const Tensor& tensor(std::size_t i) const;
   Arg operator[](std::size_t i) const { return Arg(tensor(i), where_); }
   Tensor tensor_or_none(std::size_t i) const { return has(i) ? inputs_[i] : Tensor(); }
-  const std::vector<Tensor>& tensors() const { return inputs_; }
+  /// All of them; each has to be there.
+  const std::vector<Tensor>& tensors() const;
   Arg at_node(const Tensor& tensor) const { return Arg(tensor, where_); }
   Location where() const { return where_; }
 
@@ -44,9 +50,12 @@ class Call {
   std::int64_t integer(std::string_view attribute, std::optional<std::int64_t> otherwise = {}) const;
   double number(std::string_view attribute, std::optional<double> otherwise = {}) const;
   std::string text(std::string_view attribute, std::optional<std::string> otherwise = {}) const;
+  std::vector<std::string> texts(std::string_view attribute, std::optional<std::vector<std::string>> otherwise = {}) const;
   std::vector<std::int64_t> integers(std::string_view attribute, std::optional<std::vector<std::int64_t>> otherwise = {}) const;
   std::vector<float> numbers(std::string_view attribute, std::optional<std::vector<float>> otherwise = {}) const;
   const Tensor* constant(std::string_view attribute) const;
+  /// An attribute that sizes are divided by or made of: 1 to kFar.
+  std::int64_t size(std::string_view attribute, std::optional<std::int64_t> otherwise = {}) const;
   /// An input that is one floating-point number of the model's own.
   std::optional<double> constant_number(std::size_t i) const;
   /// Whether an input is the model's own; and bytes that are all 0.
@@ -55,10 +64,23 @@ class Call {
 
   /// The elements of an integer input. Evaluates it, which is done once for each shape of the model's inputs where it depends on nothing else.
   std::vector<std::int64_t> values(std::size_t i) const;
+  /// The same of an input that has to hold one number.
+  std::int64_t value(std::size_t i) const;
+  double real(std::size_t i) const;
   /// Axes as an attribute of this name, or from an input where newer versions have them.
   std::optional<std::vector<std::int64_t>> axes(std::string_view attribute, std::size_t input) const;
   /// 0 to rank-1.
   std::int64_t axis(std::int64_t axis, int rank) const;
+
+  // What a model says of sizes is checked before anything is computed with it: sums and products of a few such numbers fit into 64 bits.
+  /// The numbers, which have to lie between these bounds.
+  std::vector<std::int64_t> within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t least, std::int64_t most = kFar) const;
+  /// The sizes as a shape, which has to be one of a value that a model may have (ModelOptions::most_elements).
+  Shape shape(std::vector<std::int64_t> sizes, std::string_view what) const;
+  /// A number as an integer, rounded down: refuses NaN and numbers beyond kFar.
+  std::int64_t whole(double number, std::string_view what) const;
+  /// Refuses an operator that computes more than kMostWork products for each element that a value may have.
+  void check_work(double products) const;
 
   /// What f gives, which reads elements; where those are what a model is called with only later, ModelError that says what depends on them.
   template <class F> auto by_elements(std::string_view what, F f) const {
@@ -84,13 +106,22 @@ class Call {
   static Location location(const Graph& graph, const Node& node);
 };
 
+/// How many inputs an operator takes in any of its versions. As many as the least have to be given.
+struct Inputs {
+  std::size_t least, most;
+};
+inline constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+
 struct Operator {
   std::string_view name;
+  Inputs inputs;
   Results (*record)(const Call& call);
 };
 /// The row of an operator, or nullptr.
 const Operator* find_operator(std::string_view name);
 std::vector<std::string_view> operator_names();
+/// ModelError where a node of an operator that is there has fewer or more inputs than that takes.
+void check_inputs(const std::string& file, const Node& node);
 
 // The families of the table; each is a file.
 std::span<const Operator> elementwise_operators();

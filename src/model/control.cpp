@@ -26,17 +26,32 @@ std::span<const std::string_view> graphs_within(std::string_view op) {
   return {};
 }
 
-std::vector<Laid> Program::record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
-  if (node.op == "If") return record_if(line, node, operands, read);
-  return node.op == "Loop" ? record_loop(line, node, operands, read) : record_scan(line, node, operands, read);
+std::vector<Laid> Program::record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+  if (node.op == "If") return record_if(line, node, operands, recording);
+  return node.op == "Loop" ? record_loop(line, node, operands, recording) : record_scan(line, node, operands, recording);
 }
 
-std::vector<Laid> Program::record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
-  if (operands[0].tensor.empty_handle() || operands[0].tensor.size() != 1) refuse(graph_, node, "the condition has to be one value");
-  const bool then = read(node, 0, operands[0].tensor)[0] != 0;
+/// A graph within, which a broken or hostile file would unroll for ever.
+std::vector<Laid> Program::record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const {
+  constexpr std::int64_t kMostUnrolled = 1'000'000;
+  recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
+  if (recording.unrolled > kMostUnrolled) refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes", kMostUnrolled));
+  return inner.record_laid(operands, recording);
+}
+
+std::vector<Laid> Program::record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+  if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs instead of a condition", node.inputs.size()));
+  if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size()) refuse(graph_, node, "a branch has inputs of its own");
+  const bool then = number(node, 0, operands[0], recording) != 0;
   const Program& branch = line.branches[then ? 0 : 1];
   const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
-  return branch.record_laid(std::span(operands).subspan(first, branch.input_slots_.size()), read);
+  return record_within(branch, node, std::span(operands).subspan(first, branch.input_slots_.size()), recording);
+}
+
+/// A condition, or how often a body runs.
+std::int64_t Program::number(const Node& node, std::size_t input, const Laid& operand, const Recording& recording) const {
+  if (operand.tensor.empty_handle() || operand.tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
+  return recording.read(node, input, operand.tensor)[0];
 }
 
 /// What no round has added to, as the body declares it.
@@ -50,28 +65,24 @@ Tensor Program::none_added(const Node& node, const ModelValue& each) const {
 }
 
 /// (how often, while, carried..) -> (carried.., what each round adds..); the body: (round, while, carried..) -> (while, carried.., of this round..).
-std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
+std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
   if (given < 2 || results < 1 + carried || body.input_slots_.size() != 2 + carried + operands.size() - given)
     refuse(graph_, node, fmt::format("{} inputs for a body of {} inputs and {} outputs", given, body.graph().inputs.size(), results));
   const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
-  const auto number = [&](std::size_t input) {
-    if (operands[input].tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
-    return read(node, input, operands[input].tensor)[0];
-  };
   const bool counted = given_at(0);
-  const std::int64_t rounds = counted ? number(0) : 0;
-  bool go_on = !given_at(1) || number(1) != 0;
+  const std::int64_t rounds = counted ? number(node, 0, operands[0], recording) : 0;
+  bool go_on = !given_at(1) || number(node, 1, operands[1], recording) != 0;
   std::vector<Laid> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
   std::vector<std::vector<Tensor>> added(results - 1 - carried);
   for (std::int64_t round = 0; go_on && (!counted || round < rounds); ++round) {
     std::vector<Laid> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
     own.insert(own.end(), state.begin(), state.end());
-    const std::vector<Laid> now = body.record_laid(with_outer(std::move(own), std::span(operands).subspan(given)), read);
+    const std::vector<Laid> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
     std::copy_n(now.begin() + 1, carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
-    if (!counted || round + 1 < rounds) go_on = read_integers(node, 1, now[0].tensor).at(0) != 0;
+    if (!counted || round + 1 < rounds) go_on = number(node, 1, now[0], {read_integers}) != 0;
   }
   for (std::size_t k = 0; k < added.size(); ++k) {
     const auto& list = added[k];
@@ -85,11 +96,11 @@ std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const
 }
 
 /// (states.., sequences..) -> (states.., new sequences..); the body takes and gives one element of each sequence.
-std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const {
+std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   std::vector<Tensor> tensors;
   for (const Laid& operand : operands) tensors.push_back(operand.tensor);
-  const Call call(graph_, node, tensors, read);
+  const Call call(graph_, node, tensors, recording.read);
   if (graph_.opset < 9) refuse(graph_, node, "Scan of opset 8, which has a batch, is not supported");
   const std::size_t given = node.inputs.size(), sequences = static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer("num_scan_inputs"), 0, static_cast<std::int64_t>(given)));
   const std::size_t carried = given - sequences, results = body.output_slots_.size();
@@ -119,7 +130,7 @@ std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const
       index.push_back(backwards[k] != 0 ? length - 1 - step : step);
       own.push_back({slice(sequence, index)});
     }
-    const std::vector<Laid> now = body.record_laid(with_outer(std::move(own), std::span(operands).subspan(given)), read);
+    const std::vector<Laid> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
     std::copy_n(now.begin(), carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[carried + k].tensor);
   }

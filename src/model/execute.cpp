@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "model/naming.hpp"
 #include "model/quantized.hpp"
 #include "sinter/sinter.hpp"
 
@@ -50,28 +51,15 @@ void check_types(const Call& call) {
       call.refuse(fmt::format("operands of {} and {}, where it takes them of one type", name(call.tensor(0).dtype()), name(call.tensor(k).dtype())));
 }
 
-/// f(), whose errors name the node: what it says of a line of this library is said of the node.
 template <class F> auto at_node(const Graph& graph, const Node& node, F f) {
-  const auto named = [&](const Error& error) {
-    std::string text = error.what();
-    if (text.find(graph.file) != std::string::npos) return text;
-    const std::size_t at = text.rfind(" at ");
-    if (at != std::string::npos && text.find("src/model/", at) != std::string::npos) text.resize(at);
-    return fmt::format("{}: {}: {}", graph.file, describe(node), text);
-  };
-  try {
-    return f();
-  } catch (const ShapeError& error) {
-    throw ShapeError(named(error));
-  } catch (const DTypeError& error) {
-    throw DTypeError(named(error));
-  } catch (const AxisError& error) {
-    throw AxisError(named(error));
-  } catch (const IndexError& error) {
-    throw IndexError(named(error));
-  } catch (const ValueError& error) {
-    throw ValueError(named(error));
-  }
+  return naming(graph.file, [&] { return describe(node); }, std::move(f));
+}
+
+/// A result that is too large is refused before it is computed.
+void check_result(const Graph& graph, const Node& node, std::size_t output, const Tensor& result) {
+  if (result.empty_handle() || result.size() <= graph.most_elements) return;
+  throw ModelError(fmt::format("{}: {}: its result {} would be of shape {}: more elements than the {} that a value may have (ModelOptions::most_elements)", graph.file, describe(node),
+                               output, to_string(result.shape()), graph.most_elements));
 }
 
 }  // namespace
@@ -89,6 +77,7 @@ Results record_node(const Graph& graph, const Node& node, const Operator* op, st
   for (std::size_t k = 0; k < node.outputs.size(); ++k)
     if (!node.outputs[k].empty() && (k >= results.size() || results[k].empty_handle()))
       throw ModelError(fmt::format("{}: {}: the output '{}' (number {}) is not supported", graph.file, describe(node), node.outputs[k], k));
+  for (std::size_t k = 0; k < results.size(); ++k) check_result(graph, node, k, results[k]);
   return results;
 }
 
@@ -213,14 +202,42 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
   std::vector<Laid> given;
   for (const Tensor& input : inputs) given.push_back({input});
   std::vector<Tensor> outputs;
-  for (const Laid& output : record_laid(given, read)) {
+  Recording recording{read};
+  for (const Laid& output : record_laid(given, recording)) {
     if (output.sequence) throw ModelError(fmt::format("{}: the output '{}' is a sequence, not a tensor", graph_.file, graph_.outputs[outputs.size()].name));
-    outputs.push_back(numbers_of_shapes(output_slots_[outputs.size()], output.tensor));
+    if (output.tensor.empty_handle()) throw ModelError(fmt::format("{}: nothing gives the output '{}'", graph_.file, graph_.outputs[outputs.size()].name));
+    const std::size_t k = outputs.size();
+    outputs.push_back(naming(graph_.file, [&] { return fmt::format("the output '{}'", graph_.outputs[k].name); }, [&] { return numbers_of_shapes(output_slots_[k], output.tensor); }));
   }
   return outputs;
 }
 
-std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, const ReadIntegers& read) const {
+/// One node on its operands, in the layout that is faster; `laid`: where that is told, if layouts are chosen.
+std::vector<Laid> Program::record_line(std::size_t n, std::vector<Laid>& operands, Recording& recording, LaidNode* laid) const {
+  const Line& line = lines_[n];
+  const Node& node = graph_.nodes[n];
+  const ReadIntegers& read = recording.read;
+  const bool lists = std::any_of(operands.begin(), operands.end(), [](const Laid& operand) { return operand.sequence != nullptr; });
+  if (laid && line.op && line.branches.empty() && !lists)
+    if (std::optional<std::vector<Laid>> results = layouts_->record(graph_, node, *line.op, operands, read, laid->why)) {
+      laid->in_blocks = std::any_of(results->begin(), results->end(), [](const Laid& result) { return result.in_blocks(); });
+      return *std::move(results);
+    }
+  std::vector<Tensor> plain;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    operands[k] = {operands[k].plain(), -1, operands[k].sequence};
+    plain.push_back(operands[k].tensor);
+    if (line.elementwise) plain.back() = literal(line, node, k, plain.back(), read);
+  }
+  if (!line.branches.empty()) return record_control(line, node, operands, recording);
+  if (line.sequence && (!line.op || lists)) return line.sequence->record(Call(graph_, node, std::move(plain), read), operands);
+  if (lists) throw ModelError(fmt::format("{}: {}: a sequence is given where a tensor is needed", graph_.file, describe(node)));
+  std::vector<Laid> results;
+  for (Tensor& result : record_node(graph_, node, line.op, std::move(plain), read)) results.push_back({std::move(result)});
+  return results;
+}
+
+std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, Recording& recording) const {
   std::vector<Laid> values;
   values.reserve(constants_.size());
   for (const Tensor& constant : constants_) values.push_back({constant});
@@ -241,34 +258,15 @@ std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, const ReadI
       if (!line.exact) operand.tensor = kept(operand.tensor);
       else if (operand.tensor.dtype() == precision_) operand.tensor = astype(operand.tensor, DType::float32);
     }
-    std::optional<std::vector<Laid>> results;
-    if (layouts_) laid.push_back({false, "it runs a graph within"});
-    if (layouts_ && line.sequence) laid.back().why = "it is of lists of tensors";
-    const bool lists = std::any_of(operands.begin(), operands.end(), [](const Laid& operand) { return operand.sequence != nullptr; });
-    if (layouts_ && line.op && line.branches.empty() && !lists) results = layouts_->record(graph_, node, *line.op, operands, read, laid.back().why);
-    if (layouts_) laid.back().in_blocks = results && std::any_of(results->begin(), results->end(), [](const Laid& result) { return result.in_blocks(); });
-    if (!results) {
-      std::vector<Tensor> plain;
-      for (std::size_t k = 0; k < operands.size(); ++k) {
-        operands[k] = {operands[k].plain(), -1, operands[k].sequence};
-        plain.push_back(operands[k].tensor);
-        if (line.elementwise) plain.back() = literal(line, node, k, plain.back(), read);
-      }
-      if (!line.branches.empty()) {
-        results = record_control(line, node, operands, read);
-      } else if (line.sequence && (!line.op || lists)) {
-        results = line.sequence->record(Call(graph_, node, std::move(plain), read), operands);
-      } else {
-        if (lists) throw ModelError(fmt::format("{}: {}: a sequence is given where a tensor is needed", graph_.file, describe(node)));
-        results.emplace();
-        for (Tensor& result : record_node(graph_, node, line.op, std::move(plain), read)) results->push_back({std::move(result)});
-      }
+    if (layouts_) laid.push_back({false, line.sequence ? "it is of lists of tensors" : "it runs a graph within"});
+    std::vector<Laid> results = at_node(graph_, node, [&] { return record_line(n, operands, recording, layouts_ ? &laid.back() : nullptr); });
+    for (std::size_t k = 0; k < line.outputs.size(); ++k) {
+      if (line.outputs[k] < 0) continue;
+      if (k >= results.size()) throw ModelError(fmt::format("{}: {}: the output '{}' (number {}) is not supported", graph_.file, describe(node), node.outputs[k], k));
+      check_result(graph_, node, k, results[k].tensor);
+      if (precision_ != DType::float32) results[k].tensor = kept(results[k].tensor);
+      values[static_cast<std::size_t>(line.outputs[k])] = std::move(results[k]);
     }
-    for (std::size_t k = 0; k < line.outputs.size() && k < results->size(); ++k)
-      if (line.outputs[k] >= 0) {
-        if (precision_ != DType::float32) (*results)[k].tensor = kept((*results)[k].tensor);
-        values[static_cast<std::size_t>(line.outputs[k])] = std::move((*results)[k]);
-      }
     for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = {};
   }
   std::vector<Laid> outputs;

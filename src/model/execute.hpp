@@ -13,6 +13,12 @@
 
 namespace sinter::model {
 
+/// One recording of a model, which the graphs within share.
+struct Recording {
+  const ReadIntegers& read;
+  std::int64_t unrolled = 0;  // nodes of graphs within that were recorded
+};
+
 /// A graph whose values are numbered, so that a run looks nothing up by name.
 class Program {
  public:
@@ -55,22 +61,25 @@ class Program {
   };
   std::unique_ptr<LastLaid> last_laid_ = std::make_unique<LastLaid>();
 
-  std::vector<Laid> record_laid(std::span<const Laid> inputs, const ReadIntegers& read) const;
+  std::vector<Laid> record_laid(std::span<const Laid> inputs, Recording& recording) const;
+  std::vector<Laid> record_line(std::size_t n, std::vector<Laid>& operands, Recording& recording, LaidNode* laid) const;
   Tensor narrowed(const Tensor& tensor) const;
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
   Tensor numbers_of_shapes(int slot, const Tensor& tensor) const;
   // control.cpp
   Tensor none_added(const Node& node, const ModelValue& each) const;
-  std::vector<Laid> record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
-  std::vector<Laid> record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
-  std::vector<Laid> record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
-  std::vector<Laid> record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, const ReadIntegers& read) const;
+  std::vector<Laid> record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<Laid> record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const;
+  std::int64_t number(const Node& node, std::size_t input, const Laid& operand, const Recording& recording) const;
+  std::vector<Laid> record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<Laid> record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<Laid> record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
 };
 
 /// The attributes of an operator that hold graphs it runs, in the order of Line::branches; none of other operators.
 std::span<const std::string_view> graphs_within(std::string_view op);
 
-/// One node on its inputs. Errors name the node.
+/// One node on its inputs. Errors name the node; so do those of the functions that it calls.
 Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
 /// Reads by evaluating.
 std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor);

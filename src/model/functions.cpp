@@ -15,6 +15,7 @@ using Attributes = std::map<std::string, const onnx::Attribute*, std::less<>>;
 
 constexpr int kDeepest = 64;           // calls within calls
 constexpr int kMostNodes = 1'000'000;  // that a few functions calling each other twice could become
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of the nodes that they stand for
 constexpr std::size_t kShown = 80;     // of a name that is part of others
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
@@ -70,6 +71,7 @@ class Inliner {
     for (const onnx::Node& from : function.node()) {
       onnx::Node copy = renamed(from, names, attributes, prefix);
       copy.set_name(within + from.name());
+      if ((bytes_ += copy.ByteSizeLong()) > kMostBytes) throw ModelError(fmt::format("{}: its functions stand for more than {} bytes", file_, kMostBytes));
       if (++nodes_ > kMostNodes) throw ModelError(fmt::format("{}: its functions stand for more than {} nodes", file_, kMostNodes));
       this->node(std::move(copy), to, depth + 1);
     }
@@ -123,6 +125,7 @@ class Inliner {
   std::int64_t opset_;
   std::map<std::tuple<std::string, std::string, std::string>, const onnx::Function*> functions_;
   int calls_ = 0, nodes_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace

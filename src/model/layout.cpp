@@ -23,6 +23,8 @@ constexpr double kWorthTiles = 0.7;
 constexpr double kWaste = 3;
 /// The same where x is in blocks already: a product of few rows by windows laid out side by side is as slow.
 constexpr double kWasteBehindBlocks = 6;
+/// Of transposed convolutions: each stride is so many filters.
+constexpr std::int64_t kLongestStride = 256;
 /// Groups that fill blocks side by side: filters read zeros of the others' channels.
 constexpr std::int64_t kMostJoined = 4;
 
@@ -77,7 +79,7 @@ std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, c
   };
   if (weight.size() != 4 || x.tensor.ndim() != (x.in_blocks() ? 5 : 4)) return left("it is not over two axes");
   const Shape& shape = x.tensor.shape();
-  const std::int64_t channels = x.in_blocks() ? x.channels : shape[1], filters = weight[0], groups = call.integer("group", 1);
+  const std::int64_t channels = x.in_blocks() ? x.channels : shape[1], filters = weight[0], groups = call.size("group", 1);
   const bool depthwise = groups > 1 && groups == channels && filters == channels && weight[1] == 1;
   if (groups < 1 || channels % groups != 0 || filters % groups != 0 || weight[1] != channels / groups || filters == 0 || channels == 0) return left("its sizes do not fit");
   const bool planes = !x.in_blocks() && groups == 1 && channels <= kPlanes;
@@ -377,7 +379,11 @@ std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node&
       return {};
   }
   std::int64_t all = filters;
-  for (const std::int64_t stride : how.stride.list()) all *= stride;
+  why = "its strides are longer than what it reads";
+  for (const std::int64_t stride : how.stride.list()) {
+    if (stride > kLongestStride) return {};
+    all *= stride;
+  }
   why = "the phases of its filters do not fill blocks";
   if (filled_up(all) > kWaste) return {};
   const Filters made = laid_out(node.outputs[0], FilterLayout::blocked, [&] {

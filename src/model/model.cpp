@@ -7,6 +7,7 @@
 
 #include "model/execute.hpp"
 #include "model/graph.hpp"
+#include "model/naming.hpp"
 #include "model/rewrite.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/ops.hpp"
@@ -32,16 +33,19 @@ struct Model::State {
 Model Model::load(std::string_view path, const ModelOptions& options, Location where) {
   if (!is_floating(options.precision))
     throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
-  model::Graph graph = model::read_onnx(std::string(path));
-  const int nodes = static_cast<int>(graph.nodes.size());
-  std::vector<Rewrite> rewrites;
-  if (options.rewrite) rewrites = model::rewrite(graph, options.without);
-  auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
-  state->nodes_in_file = nodes;
-  state->rewrites = std::move(rewrites);
-  Model model;
-  model.state_ = std::move(state);
-  return model;
+  if (options.most_elements < 1) throw ValueError(fmt::format("Model::load: most_elements is {}, and has to be positive{}", options.most_elements, at(where)));
+  return model::naming(model::file_name(path), [] { return "it cannot be loaded"; }, [&] {
+    model::Graph graph = model::read_onnx(std::string(path), options.most_elements);
+    const int nodes = static_cast<int>(graph.nodes.size());
+    std::vector<Rewrite> rewrites;
+    if (options.rewrite) rewrites = model::rewrite(graph, options.without);
+    auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
+    state->nodes_in_file = nodes;
+    state->rewrites = std::move(rewrites);
+    Model model;
+    model.state_ = std::move(state);
+    return model;
+  });
 }
 
 const std::vector<ModelValue>& Model::inputs() const { return state_->program.graph().inputs; }

@@ -27,8 +27,8 @@ Tensor additive(const Call& c, const Tensor& allowed, DType dtype) {
 Results attention(const Call& c) {
   const Tensor& q_in = c.tensor(0);
   const DType dtype = q_in.dtype();
-  const std::int64_t q_heads = q_in.ndim() == 4 ? q_in.size(1) : c.integer("q_num_heads");
-  const std::int64_t kv_heads = q_in.ndim() == 4 ? c.tensor(1).size(1) : c.integer("kv_num_heads");
+  const std::int64_t q_heads = q_in.ndim() == 4 ? q_in.size(1) : c.size("q_num_heads");
+  const std::int64_t kv_heads = q_in.ndim() == 4 ? c.tensor(1).size(1) : c.size("kv_num_heads");
   const Tensor q = heads_apart(c, q_in, q_heads);
   Tensor k = heads_apart(c, c.tensor(1), kv_heads), v = heads_apart(c, c.tensor(2), kv_heads);
   const std::int64_t past = c.has(4) ? c.tensor(4).size(2) : 0;
@@ -79,7 +79,7 @@ Results rotary_embedding(const Call& c) {
   const Tensor& in = c.tensor(0);
   const std::int64_t heads = c.integer("num_heads", 0);
   const Tensor x = in.ndim() == 4 ? transpose(c[0], {0, 2, 1, 3}) : reshape(c[0], {in.size(0), in.size(1), heads, -1});  // batch, step, head, size
-  const std::int64_t size = x.size(3), rotated = c.integer("rotary_embedding_dim", 0) == 0 ? size : c.integer("rotary_embedding_dim", 0);
+  const std::int64_t size = x.size(3), rotated = c.given("rotary_embedding_dim") && c.integer("rotary_embedding_dim") != 0 ? c.size("rotary_embedding_dim") : size;
   const auto table = [&](std::size_t i) {
     const Tensor at = c.has(3) ? take(c[i], c[3], 0) : c.tensor(i);
     return expand_dims(c.at_node(at), 2);
@@ -98,8 +98,8 @@ Results rotary_embedding(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"Attention", attention},
-    {"RotaryEmbedding", rotary_embedding},
+    {"Attention", {3, 7}, attention},
+    {"RotaryEmbedding", {3, 4}, rotary_embedding},
 };
 
 }  // namespace

@@ -15,44 +15,70 @@ namespace sinter::model {
 
 using Numbers = std::vector<std::int64_t>;
 
+namespace {
+
+/// Strides or dilations.
+Numbers steps(const Call& c, const char* name, std::size_t axes) { return c.within(c.integers(name, Numbers(axes, 1)), name, 1); }
+
+Numbers widths(const Call& c, std::size_t axes) {
+  const Numbers pads = c.within(c.integers("pads", Numbers(2 * axes, 0)), "pads", -Call::kFar);
+  if (pads.size() != 2 * axes) c.refuse(fmt::format("{} pads for {} axes", pads.size(), axes));
+  return pads;
+}
+
+/// What is around the places, and how often windows read one of them, is bounded before anything is computed.
+void check_size(const Call& c, const Windows& w, const Numbers& kernel, const Numbers& places) {
+  Numbers padded;
+  double products = 1;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    padded.push_back(std::max<std::int64_t>(places[i] + w.padding[i].first + w.padding[i].second, 0));
+    const std::int64_t reach = (kernel[i] - 1) * w.dilation[i] + 1, count = padded[i] < reach ? 1 : (padded[i] - reach) / w.stride[i] + 1;
+    products *= static_cast<double>(kernel[i]) * static_cast<double>(count);
+  }
+  c.shape(padded, "the places and their padding");
+  c.check_work(products);
+}
+
+}  // namespace
+
 Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   const std::size_t axes = kernel.size();
   Windows w;
-  w.stride = c.integers("strides", Numbers(axes, 1)), w.dilation = c.integers("dilations", Numbers(axes, 1));
+  w.stride = steps(c, "strides", axes), w.dilation = steps(c, "dilations", axes);
+  c.within(kernel, "the sizes of the windows", 1), c.within(places, "the places", 0);
   if (c.given("kernel_shape") && c.integers("kernel_shape") != kernel) c.refuse(fmt::format("a kernel_shape of {} for windows of {}", to_string(c.integers("kernel_shape")), to_string(kernel)));
   if (w.stride.size() != axes || w.dilation.size() != axes || places.size() != axes)
     c.refuse(fmt::format("strides {} and dilations {} for windows of {}", to_string(w.stride), to_string(w.dilation), to_string(kernel)));
   const std::string automatic = c.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {  // as many results as strides fit
     for (std::size_t i = 0; i < axes; ++i) {
-      if (w.stride[i] <= 0) c.refuse(fmt::format("a stride of {}", w.stride[i]));
       const std::int64_t results = (places[i] + w.stride[i] - 1) / w.stride[i];
       const std::int64_t total = std::max<std::int64_t>((results - 1) * w.stride[i] + (kernel[i] - 1) * w.dilation[i] + 1 - places[i], 0);
       const std::int64_t less = total / 2;
       w.padding.push_back(automatic == "SAME_UPPER" ? std::pair(less, total - less) : std::pair(total - less, less));
     }
-    return w;
+  } else {
+    if (automatic != "NOTSET" && automatic != "VALID") c.refuse(fmt::format("auto_pad '{}'", automatic));
+    const Numbers pads = widths(c, axes);
+    for (std::size_t i = 0; i < axes; ++i) w.padding.emplace_back(pads[i], pads[i + axes]);
   }
-  if (automatic != "NOTSET" && automatic != "VALID") c.refuse(fmt::format("auto_pad '{}'", automatic));
-  const Numbers pads = c.integers("pads", Numbers(2 * axes, 0));
-  if (pads.size() != 2 * axes) c.refuse(fmt::format("{} pads for {} axes", pads.size(), axes));
-  for (std::size_t i = 0; i < axes; ++i) w.padding.emplace_back(pads[i], pads[i + axes]);
+  check_size(c, w, kernel, places);
   return w;
 }
 
 ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   const std::size_t axes = kernel.size();
-  const Numbers stride = c.integers("strides", Numbers(axes, 1)), dilation = c.integers("dilations", Numbers(axes, 1));
-  Numbers more = c.integers("output_padding", Numbers(axes, 0)), wanted;
-  if (c.given("output_shape")) wanted = c.integers("output_shape");
+  const Numbers stride = steps(c, "strides", axes), dilation = steps(c, "dilations", axes);
+  Numbers more = c.within(c.integers("output_padding", Numbers(axes, 0)), "output_padding", 0), wanted;
+  if (c.given("output_shape")) wanted = c.within(c.integers("output_shape"), "output_shape", 0);
+  c.within(kernel, "the sizes of the windows", 1), c.within(places, "the places", 0);
   if (wanted.size() > axes) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(axes));  // older files give all sizes
   const std::string automatic = c.text("auto_pad", "NOTSET");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
-  if (stride.size() != axes || dilation.size() != axes || more.size() != axes || (!wanted.empty() && wanted.size() != axes)) c.refuse("lists of other lengths than the window's");
+  if (stride.size() != axes || dilation.size() != axes || more.size() != axes || places.size() != axes || (!wanted.empty() && wanted.size() != axes)) c.refuse("lists of other lengths than the window's");
   std::vector<std::pair<std::int64_t, std::int64_t>> padding;
   if (!same && wanted.empty()) {
-    const Numbers pads = c.integers("pads", Numbers(2 * axes, 0));
-    if (pads.size() != 2 * axes) c.refuse(fmt::format("{} pads for {} axes", pads.size(), axes));
+    const Numbers pads = widths(c, axes);
     for (std::size_t i = 0; i < axes; ++i) padding.emplace_back(pads[i], pads[i + axes]);
   } else {
     for (std::size_t i = 0; i < axes; ++i) {
@@ -65,7 +91,10 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
       padding.push_back(automatic == "SAME_UPPER" ? std::pair(half, rest) : std::pair(rest, half));
     }
   }
-  return {.stride = stride, .padding = padding, .output_padding = more, .groups = c.integer("group", 1), .dilation = dilation};
+  Numbers sizes;
+  for (std::size_t i = 0; i < axes; ++i) sizes.push_back(std::max<std::int64_t>(stride[i] * (places[i] - 1) + more[i] + (kernel[i] - 1) * dilation[i] + 1, 0));
+  c.shape(sizes, "the places and their padding");
+  return {.stride = stride, .padding = padding, .output_padding = more, .groups = c.size("group", 1), .dilation = dilation};
 }
 
 namespace {
@@ -79,7 +108,7 @@ Results conv_of(const Call& c) {
   const Tensor &x = c.tensor(0), &weight = c.tensor(1);
   const Numbers kernel(weight.shape().begin() + std::min<std::ptrdiff_t>(2, weight.ndim()), weight.shape().end());
   const Windows w = windows(c, kernel, places_of(c, x));
-  return {conv(c[0], weight, c.tensor_or_none(2), {.stride = w.stride, .padding = w.padding, .dilation = w.dilation, .groups = c.integer("group", 1)})};
+  return {conv(c[0], weight, c.tensor_or_none(2), {.stride = w.stride, .padding = w.padding, .dilation = w.dilation, .groups = c.size("group", 1)})};
 }
 
 Results conv_transpose_of(const Call& c) {
@@ -152,17 +181,17 @@ Results max_pool_of(const Call& c) {
 /// The values at their places among zeros.
 Results max_unpool(const Call& c) {
   const Tensor& x = c.tensor(0);
-  const Numbers kernel = c.integers("kernel_shape"), places = places_of(c, x);
+  const Numbers kernel = c.within(c.integers("kernel_shape"), "kernel_shape", 1), places = c.within(places_of(c, x), "the places", 0);
   const std::size_t axes = kernel.size();
-  const Numbers stride = c.integers("strides", Numbers(axes, 1)), pads = c.integers("pads", Numbers(2 * axes, 0));
-  if (places.size() != axes || stride.size() != axes || pads.size() != 2 * axes || c.tensor(1).shape() != x.shape()) c.refuse("lists of other lengths than the window's");
-  Shape inferred{x.shape()[0], x.shape()[1]};
+  const Numbers stride = steps(c, "strides", axes), pads = widths(c, axes);
+  if (places.size() != axes || stride.size() != axes || c.tensor(1).shape() != x.shape()) c.refuse("lists of other lengths than the window's");
+  Numbers inferred{x.shape()[0], x.shape()[1]};
   for (std::size_t k = 0; k < axes; ++k) inferred.push_back((places[k] - 1) * stride[k] + kernel[k] - pads[k] - pads[k + axes]);
-  Tensor flat = zeros({element_count(inferred)}, x.dtype());
+  Tensor flat = zeros({element_count(c.shape(inferred, "the result"))}, x.dtype());
   flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = reshape(c[0], {-1});
-  Tensor result = reshape(c.at_node(flat), inferred);
+  Tensor result = reshape(c.at_node(flat), Shape(inferred.begin(), inferred.end()));
   if (!c.has(2)) return {result};
-  const Numbers wanted = c.values(2);  // more places: at the ends
+  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // more places: at the ends
   if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {} sizes", wanted.size()));
   std::vector<std::pair<std::int64_t, std::int64_t>> more;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -202,6 +231,7 @@ Results resize_of(const Call& c) {
   std::iota(axes.begin(), axes.end(), 0);
   if (c.given("axes")) axes = c.integers("axes");
   for (std::int64_t& axis : axes) axis = c.axis(axis, rank);
+  const auto length = [&](std::size_t axis) { return static_cast<double>(x.shape()[axis]); };
 
   std::vector<double> scales(static_cast<std::size_t>(rank), 1.0);
   Numbers sizes(x.shape().begin(), x.shape().end());
@@ -209,12 +239,12 @@ Results resize_of(const Call& c) {
   const bool by_sizes = !upsample && c.has(3) && c.tensor(3).size() > 0;
   const std::string policy = c.text("keep_aspect_ratio_policy", "stretch");
   if (by_sizes) {
-    const Numbers wanted = c.values(3);
+    const Numbers wanted = c.within(c.values(3), "the sizes", 0);
     if (wanted.size() != axes.size()) c.refuse(fmt::format("{} sizes for {} axes", wanted.size(), axes.size()));
     double common = 0;
     for (std::size_t k = 0; k < axes.size(); ++k) {
       const auto at = static_cast<std::size_t>(axes[k]);
-      scales[at] = static_cast<double>(wanted[k]) / static_cast<double>(x.shape()[at]);
+      scales[at] = static_cast<double>(wanted[k]) / length(at);
       sizes[at] = wanted[k];
       common = k == 0 ? scales[at] : policy == "not_larger" ? std::min(common, scales[at]) : std::max(common, scales[at]);
     }
@@ -222,7 +252,7 @@ Results resize_of(const Call& c) {
       for (const std::int64_t axis : axes) {
         const auto at = static_cast<std::size_t>(axis);
         scales[at] = common;
-        sizes[at] = static_cast<std::int64_t>(std::floor(common * static_cast<double>(x.shape()[at]) + 0.5));
+        sizes[at] = c.whole(common * length(at) + 0.5, "the sizes");
       }
   } else {
     std::vector<float> given = c.given("scales") ? c.numbers("scales") : c.tensor(scales_input).astype(DType::float32).to_vector<float>(c.where());
@@ -230,9 +260,10 @@ Results resize_of(const Call& c) {
     for (std::size_t k = 0; k < axes.size(); ++k) {
       const auto at = static_cast<std::size_t>(axes[k]);
       scales[at] = given[k];
-      sizes[at] = static_cast<std::int64_t>(std::floor(static_cast<double>(given[k]) * static_cast<double>(x.shape()[at])));
+      sizes[at] = c.whole(scales[at] * length(at), "the sizes");
     }
   }
+  c.shape(sizes, "the sizes");
 
   ResizeOptions how;
   const std::string mode = c.text("mode", "nearest");
@@ -273,17 +304,17 @@ Results resize_of(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"AveragePool", average_pool},
-    {"Conv", conv_of},
-    {"ConvTranspose", conv_transpose_of},
-    {"GlobalAveragePool", [](const Call& c) -> Results { return {global_avg_pool(c[0])}; }},
-    {"GlobalLpPool", global_lp_pool},
-    {"GlobalMaxPool", [](const Call& c) -> Results { return {global_max_pool(c[0])}; }},
-    {"LpPool", lp_pool_of},
-    {"MaxPool", max_pool_of},
-    {"MaxUnpool", max_unpool},
-    {"Resize", resize_of},
-    {"Upsample", resize_of},
+    {"AveragePool", {1, 1}, average_pool},
+    {"Conv", {2, 3}, conv_of},
+    {"ConvTranspose", {2, 3}, conv_transpose_of},
+    {"GlobalAveragePool", {1, 1}, [](const Call& c) -> Results { return {global_avg_pool(c[0])}; }},
+    {"GlobalLpPool", {1, 1}, global_lp_pool},
+    {"GlobalMaxPool", {1, 1}, [](const Call& c) -> Results { return {global_max_pool(c[0])}; }},
+    {"LpPool", {1, 1}, lp_pool_of},
+    {"MaxPool", {1, 1}, max_pool_of},
+    {"MaxUnpool", {2, 3}, max_unpool},
+    {"Resize", {1, 4}, resize_of},
+    {"Upsample", {1, 2}, resize_of},
 };
 
 }  // namespace

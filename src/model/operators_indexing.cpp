@@ -1,6 +1,8 @@
 // Operators that read and write at computed places, and those that choose.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/call.hpp"
 #include "sinter/sinter.hpp"
 
@@ -40,7 +42,7 @@ Results gather_nd(const Call& c) {
 
 Results one_hot(const Call& c) {
   const Tensor &indices = c.tensor(0), &values = c.tensor(2);
-  const std::int64_t depth = c.tensor(1).astype(DType::int64).to_vector<std::int64_t>(c.where()).at(0);
+  const std::int64_t depth = is_integer(c.tensor(1).dtype()) ? c.within({c.value(1)}, "the depth", 0)[0] : c.whole(c.real(1), "the depth");
   const int rank = indices.ndim() + 1;
   const std::int64_t axis = c.axis(c.integer("axis", -1), rank);
   Shape along(static_cast<std::size_t>(rank), 1);
@@ -54,7 +56,7 @@ Results one_hot(const Call& c) {
 Results reverse_sequence(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::int64_t batch = c.integer("batch_axis", 1), time = c.integer("time_axis", 0);
-  if (x.ndim() < 2 || batch + time != 1) c.refuse("batch_axis and time_axis have to be 0 and 1");
+  if (x.ndim() < 2 || batch < 0 || time < 0 || std::max(batch, time) != 1 || batch == time) c.refuse("batch_axis and time_axis have to be 0 and 1");
   Shape along_time(static_cast<std::size_t>(x.ndim()), 1), along_batch = along_time;
   along_time[static_cast<std::size_t>(time)] = x.size(static_cast<int>(time));
   along_batch[static_cast<std::size_t>(batch)] = x.size(static_cast<int>(batch));
@@ -138,22 +140,22 @@ Results scatter_nd(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"Compress", compress_of},
-    {"Det", [](const Call& c) -> Results { return {det(c[0])}; }},
-    {"Gather", gather},
-    {"GatherElements", gather_elements},
-    {"GatherND", gather_nd},
-    {"NonZero", [](const Call& c) -> Results {
+    {"Compress", {2, 2}, compress_of},
+    {"Det", {1, 1}, [](const Call& c) -> Results { return {det(c[0])}; }},
+    {"Gather", {2, 2}, gather},
+    {"GatherElements", {2, 2}, gather_elements},
+    {"GatherND", {2, 2}, gather_nd},
+    {"NonZero", {1, 1}, [](const Call& c) -> Results {
        const Tensor places = c.by_elements("how many places are not zero depends", [&] { return argwhere(c[0]); });
        return {transpose(c.at_node(astype(c.at_node(places), DType::int64)))};
      }},
-    {"OneHot", one_hot},
-    {"ReverseSequence", reverse_sequence},
-    {"Scatter", scatter_elements},
-    {"ScatterElements", scatter_elements},
-    {"ScatterND", scatter_nd},
-    {"TopK", top_k},
-    {"Unique", unique_of},
+    {"OneHot", {3, 3}, one_hot},
+    {"ReverseSequence", {2, 2}, reverse_sequence},
+    {"Scatter", {3, 3}, scatter_elements},
+    {"ScatterElements", {3, 3}, scatter_elements},
+    {"ScatterND", {3, 3}, scatter_nd},
+    {"TopK", {1, 2}, top_k},
+    {"Unique", {1, 1}, unique_of},
 };
 
 }  // namespace

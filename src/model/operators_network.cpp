@@ -1,6 +1,7 @@
 // Operators of networks: products of matrices, normalisations.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "model/call.hpp"
@@ -39,8 +40,8 @@ Results batch_normalization(const Call& c) {
 }
 
 Results group_normalization(const Call& c) {
-  const std::int64_t groups = c.integer("num_groups"), channels = c.tensor(0).ndim() > 1 ? c.tensor(0).size(1) : 0;
-  if (groups <= 0 || channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
+  const std::int64_t groups = c.size("num_groups"), channels = c.tensor(0).ndim() > 1 ? c.tensor(0).size(1) : 0;
+  if (channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
   const auto parameter = [&](std::size_t i) {  // up to opset 20 there is one for each group
     return c.tensor(i).size() == channels ? c.tensor(i) : repeat(c[i], channels / groups);
   };
@@ -106,11 +107,13 @@ Results mean_variance_normalization(const Call& c) {
 /// x / (bias + alpha / size * the sum of squares over `size` channels around)^beta
 Results lrn(const Call& c) {
   const Tensor& x = c.tensor(0);
-  const std::int64_t size = c.integer("size");
-  if (size < 1 || x.ndim() < 2) c.refuse(fmt::format("size {} of a tensor of {} dimensions", size, x.ndim()));
+  const std::int64_t size = c.size("size");
+  if (x.ndim() < 2) c.refuse(fmt::format("size {} of a tensor of {} dimensions", size, x.ndim()));
+  // A window reaches no further than there are channels.
+  const std::int64_t before = std::min((size - 1) / 2, x.size(1)), after = std::min(size - 1 - (size - 1) / 2, x.size(1));
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.ndim()));
-  widths[1] = {(size - 1) / 2, size - 1 - (size - 1) / 2};
-  const Tensor windows = sliding_window_view(c.at_node(pad(square(c[0]), widths)), {size}, 1);
+  widths[1] = {before, after};
+  const Tensor windows = sliding_window_view(c.at_node(pad(square(c[0]), widths)), {before + 1 + after}, 1);
   const Tensor scale = add(multiply(sum(c.at_node(windows), -1), c.number("alpha", 1e-4f) / static_cast<double>(size)), c.number("bias", 1));
   return {divide(c[0], power(c.at_node(scale), c.number("beta", 0.75)))};
 }
@@ -152,25 +155,25 @@ Results fused_matmul(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"BatchNormalization", batch_normalization},
-    {"Einsum", einsum_of},
-    {"Gemm", gemm},
-    {"GroupNormalization", group_normalization},
-    {"InstanceNormalization", [](const Call& c) -> Results {
+    {"BatchNormalization", {5, 5}, batch_normalization},
+    {"Einsum", {1, kAny}, einsum_of},
+    {"Gemm", {2, 3}, gemm},
+    {"GroupNormalization", {3, 3}, group_normalization},
+    {"InstanceNormalization", {3, 3}, [](const Call& c) -> Results {
        return {instance_norm(c[0], c.tensor(1), c.tensor(2), c.number("epsilon", 1e-5f))};
      }},
-    {"LRN", lrn},
-    {"LayerNormalization", layer_normalization},
-    {"LpNormalization", lp_normalization},
-    {"MatMul", [](const Call& c) -> Results { return {matmul(c[0], c[1])}; }},
-    {"MeanVarianceNormalization", mean_variance_normalization},
-    {"NegativeLogLikelihoodLoss", [](const Call& c) -> Results { return {log_likelihood(c, c.tensor(0))}; }},
-    {"RMSNormalization", rms_normalization},
-    {"SimplifiedLayerNormalization", rms_normalization},
-    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
-    {"com.microsoft.FusedMatMul", fused_matmul},
-    {"com.microsoft.SkipLayerNormalization", skip_layer_normalization},
-    {"com.microsoft.SkipSimplifiedLayerNormalization", skip_layer_normalization},
+    {"LRN", {1, 1}, lrn},
+    {"LayerNormalization", {2, 3}, layer_normalization},
+    {"LpNormalization", {1, 1}, lp_normalization},
+    {"MatMul", {2, 2}, [](const Call& c) -> Results { return {matmul(c[0], c[1])}; }},
+    {"MeanVarianceNormalization", {1, 1}, mean_variance_normalization},
+    {"NegativeLogLikelihoodLoss", {2, 3}, [](const Call& c) -> Results { return {log_likelihood(c, c.tensor(0))}; }},
+    {"RMSNormalization", {2, 2}, rms_normalization},
+    {"SimplifiedLayerNormalization", {2, 2}, rms_normalization},
+    {"SoftmaxCrossEntropyLoss", {2, 3}, softmax_cross_entropy},
+    {"com.microsoft.FusedMatMul", {2, 2}, fused_matmul},
+    {"com.microsoft.SkipLayerNormalization", {3, 5}, skip_layer_normalization},
+    {"com.microsoft.SkipSimplifiedLayerNormalization", {3, 4}, skip_layer_normalization},
 };
 
 }  // namespace

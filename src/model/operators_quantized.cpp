@@ -14,11 +14,11 @@ namespace {
 
 /// A scale or zero point of one number, of one for each place along an axis, or of one for each block of places, as broadcast beside x.
 Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
-  if (const std::int64_t block = c.integer("block_size", 0); block != 0) {
+  if (const std::int64_t block = c.within({c.integer("block_size", 0)}, "block_size", 0)[0]; block != 0) {
     const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 1), x.ndim()));
     Shape blocks = x.shape();
-    if (block > 0) blocks[axis] = (blocks[axis] + block - 1) / block;
-    if (block < 0 || parameter.shape() != blocks)
+    blocks[axis] = (blocks[axis] + block - 1) / block;
+    if (parameter.shape() != blocks)
       c.refuse(fmt::format("scales or zero points of shape {} for blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis, to_string(x.shape())));
     std::vector<Index> covered(axis, Index(Slice{}));
     covered.push_back(Slice{0, x.shape()[axis]});
@@ -142,15 +142,15 @@ Results qlinear_matmul(const Call& c) {
 Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::size_t w_zero, const Tensor& bias) {
   const Tensor x = centred(c, 0, x_zero, false);
   Tensor weight = astype(c[w], DType::int32);
+  if (x.ndim() < 3 || weight.ndim() != x.ndim()) c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
   if (c.has(w_zero)) {
     const Tensor zero = astype(c[w_zero], DType::int32);
     Shape filters(static_cast<std::size_t>(weight.ndim()), 1);
     if (zero.size() > 1) filters[0] = zero.size();
     weight = subtract(c.at_node(weight), reshape(c.at_node(zero), filters));
   }
-  if (x.ndim() < 3 || weight.ndim() != x.ndim()) c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
   const Windows how = windows(c, {weight.shape().begin() + 2, weight.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
-  return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.integer("group", 1)});
+  return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)});
 }
 
 /// In the model's own order.
@@ -187,7 +187,7 @@ Results quantized_conv(const Call& c) {
   if (w.ndim() < 3 || w.size() <= kMostProducts * w.shape()[0]) return convolution_of_numbers(c);
   const Tensor x = dequantized(c, 0, 1, 2, 1), weight = dequantized(c, 3, 4, 5, 0);
   const Windows how = windows(c, {w.shape().begin() + 2, w.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
-  return {conv(c.at_node(x), weight, c.tensor_or_none(6), {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.integer("group", 1)})};
+  return {conv(c.at_node(x), weight, c.tensor_or_none(6), {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)})};
 }
 
 Results quantized_matmul(const Call& c) {
@@ -199,8 +199,9 @@ Results quantized_matmul(const Call& c) {
 
 /// ONNX Runtime's product with a matrix of numbers of 4 or 8 bits, in blocks along the rows of its transpose.
 Results matmul_n_bits(const Call& c) {
-  const std::int64_t k = c.integer("K"), n = c.integer("N"), block = c.integer("block_size"), bits = c.integer("bits", 4);
-  if ((bits != 4 && bits != 8) || block < 16 || k < 1 || n < 1) c.refuse(fmt::format("{} bits in blocks of {} for {} x {}", bits, block, n, k));
+  const std::int64_t k = c.size("K"), n = c.size("N"), block = c.size("block_size"), bits = c.size("bits", 4);
+  c.shape({n, k + block}, "the weights");
+  if ((bits != 4 && bits != 8) || block < 16) c.refuse(fmt::format("{} bits in blocks of {} for {} x {}", bits, block, n, k));
   if (c.has(4)) c.refuse("rows in another order (g_idx) are not supported");
   const std::int64_t blocks = (k + block - 1) / block;
   if (c.tensor(1).dtype() != DType::uint8 || c.tensor(1).size() != n * blocks * block * bits / 8 || c.tensor(2).size() != n * blocks)
@@ -252,16 +253,16 @@ Tensor of_scaled(const Call& c, const Tensor& y) {
 namespace {
 
 const Operator kRows[] = {
-    {"ConvInteger", convolution_of_numbers},
-    {"DequantizeLinear", dequantize_linear},
-    {"DynamicQuantizeLinear", dynamic_quantize_linear},
-    {"MatMulInteger", matmul_integer},
-    {"QLinearConv", convolution_of_numbers},
-    {"QLinearMatMul", qlinear_matmul},
-    {"QuantizeLinear", quantize_linear},
-    {"com.microsoft.MatMulNBits", matmul_n_bits},
-    {kQuantizedConv, quantized_conv},
-    {kQuantizedMatMul, quantized_matmul},
+    {"ConvInteger", {2, 4}, convolution_of_numbers},
+    {"DequantizeLinear", {2, 3}, dequantize_linear},
+    {"DynamicQuantizeLinear", {1, 1}, dynamic_quantize_linear},
+    {"MatMulInteger", {2, 4}, matmul_integer},
+    {"QLinearConv", {8, 9}, convolution_of_numbers},
+    {"QLinearMatMul", {8, 8}, qlinear_matmul},
+    {"QuantizeLinear", {2, 3}, quantize_linear},
+    {"com.microsoft.MatMulNBits", {3, 6}, matmul_n_bits},
+    {kQuantizedConv, {6, 7}, quantized_conv},
+    {kQuantizedMatMul, {5, 6}, quantized_matmul},
 };
 
 }  // namespace

@@ -59,8 +59,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   if (c.given("clip")) s.clip_at = c.number("clip");
   std::vector<std::string>& names = s.names;
   for (std::int64_t d = 0; d < s.directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
-  if (const auto found = c.node().attributes.find("activations"); found != c.node().attributes.end())
-    names = std::get<std::vector<std::string>>(found->second);
+  names = c.texts("activations", std::move(names));
   if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(fmt::format("{} activations", names.size()));
   for (std::string& name : names) name = small_letters(std::move(name));
   s.plain = recurs_in_one_call() && s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
@@ -88,6 +87,8 @@ struct Walked {
   std::vector<Tensor> states;  // the last ones
 };
 Walked walk(const Sequence& s, const Tensor& x, bool backwards, std::vector<Tensor> states, const Step& step) {
+  constexpr std::int64_t kMostSteps = 100'000;
+  if (s.steps > kMostSteps) throw ShapeError(fmt::format("{} steps, one after the other, where {} are the most", s.steps, kMostSteps));
   std::vector<Tensor> outputs(static_cast<std::size_t>(s.steps));
   for (std::int64_t k = 0; k < s.steps; ++k) {
     const std::int64_t t = backwards ? s.steps - 1 - k : k;
@@ -242,9 +243,9 @@ Results lstm(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"GRU", gru},
-    {"LSTM", lstm},
-    {"RNN", rnn},
+    {"GRU", {3, 6}, gru},
+    {"LSTM", {3, 8}, lstm},
+    {"RNN", {3, 6}, rnn},
 };
 
 }  // namespace

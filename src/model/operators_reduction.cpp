@@ -105,28 +105,28 @@ template <Tensor (*reduce)(const Arg&, const Axes&, bool)> Results extreme(const
 }
 
 const Operator kRows[] = {
-    {"ArgMax", extremum<argmax>},
-    {"ArgMin", extremum<argmin>},
-    {"CumSum", cum_sum},
-    {"Hardmax", hardmax},
-    {"LogSoftmax", [](const Call& c) -> Results { return {log_softmax(c[0], normalised_axes(c))}; }},
-    {"ReduceL1", [](const Call& c) {
+    {"ArgMax", {1, 1}, extremum<argmax>},
+    {"ArgMin", {1, 1}, extremum<argmin>},
+    {"CumSum", {2, 2}, cum_sum},
+    {"Hardmax", {1, 1}, hardmax},
+    {"LogSoftmax", {1, 1}, [](const Call& c) -> Results { return {log_softmax(c[0], normalised_axes(c))}; }},
+    {"ReduceL1", {1, 2}, [](const Call& c) {
        return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(absolute(x), axes, keep); });
      }},
-    {"ReduceL2", [](const Call& c) {
+    {"ReduceL2", {1, 2}, [](const Call& c) {
        return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sqrt(sum(squares(c, x), axes, keep)); });
      }},
-    {"ReduceLogSum", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return log(sum(x, axes, keep)); }); }},
-    {"ReduceLogSumExp", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return logsumexp(x, axes, keep); }); }},
-    {"ReduceMax", [](const Call& c) { return extreme<max>(c, true); }},
-    {"ReduceMean", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return mean(x, axes, keep); }); }},
-    {"ReduceMin", [](const Call& c) { return extreme<min>(c, false); }},
-    {"ReduceProd", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return prod(x, axes, keep); }); }},
-    {"ReduceSum", [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(x, axes, keep); }); }},
-    {"ReduceSumSquare", [](const Call& c) {
+    {"ReduceLogSum", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return log(sum(x, axes, keep)); }); }},
+    {"ReduceLogSumExp", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return logsumexp(x, axes, keep); }); }},
+    {"ReduceMax", {1, 2}, [](const Call& c) { return extreme<max>(c, true); }},
+    {"ReduceMean", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return mean(x, axes, keep); }); }},
+    {"ReduceMin", {1, 2}, [](const Call& c) { return extreme<min>(c, false); }},
+    {"ReduceProd", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return prod(x, axes, keep); }); }},
+    {"ReduceSum", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(x, axes, keep); }); }},
+    {"ReduceSumSquare", {1, 2}, [](const Call& c) {
        return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(squares(c, x), axes, keep); });
      }},
-    {"Softmax", [](const Call& c) -> Results { return {softmax(c[0], normalised_axes(c))}; }},
+    {"Softmax", {1, 1}, [](const Call& c) -> Results { return {softmax(c[0], normalised_axes(c))}; }},
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ Results qlinear_global_average_pool(const Call& c) {
 Results qlinear_concat(const Call& c) {
   std::vector<Tensor> parts;
   for (std::size_t i = 2; i < c.count(); i += 3) parts.push_back(dequantized(c, i));
-  return as_numbers(c, concatenate(parts, c.axis(c.integer("axis"), parts.at(0).ndim())), 0);
+  return as_numbers(c, concatenate(parts, c.axis(c.integer("axis"), parts[0].ndim())), 0);
 }
 
 Results qgemm(const Call& c) {
@@ -49,13 +49,13 @@ Results qgemm(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"com.microsoft.QGemm", qgemm},
-    {"com.microsoft.QLinearAdd", qlinear_add},
-    {"com.microsoft.QLinearConcat", qlinear_concat},
-    {"com.microsoft.QLinearGlobalAveragePool", qlinear_global_average_pool},
-    {"com.microsoft.QLinearLeakyRelu", qlinear_leaky_relu},
-    {"com.microsoft.QLinearMul", qlinear_mul},
-    {"com.microsoft.QLinearSigmoid", qlinear_sigmoid},
+    {"com.microsoft.QGemm", {6, 9}, qgemm},
+    {"com.microsoft.QLinearAdd", {7, 8}, qlinear_add},
+    {"com.microsoft.QLinearConcat", {4, kAny}, qlinear_concat},
+    {"com.microsoft.QLinearGlobalAveragePool", {4, 5}, qlinear_global_average_pool},
+    {"com.microsoft.QLinearLeakyRelu", {4, 5}, qlinear_leaky_relu},
+    {"com.microsoft.QLinearMul", {7, 8}, qlinear_mul},
+    {"com.microsoft.QLinearSigmoid", {4, 5}, qlinear_sigmoid},
 };
 
 }  // namespace

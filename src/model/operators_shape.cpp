@@ -72,7 +72,7 @@ Results split_of(const Call& c) {
   else if (c.has(1)) sizes = c.values(1);
   else {
     const std::int64_t parts = c.integer("num_outputs", static_cast<std::int64_t>(c.outputs()));
-    if (parts <= 0) c.refuse(fmt::format("{} parts", parts));
+    if (parts <= 0 || parts > static_cast<std::int64_t>(c.outputs())) c.refuse(fmt::format("{} parts for {} results", parts, c.outputs()));
     const std::int64_t each = (size + parts - 1) / parts;
     for (std::int64_t k = 0, left = size; k < parts; ++k, left -= sizes.back()) sizes.push_back(std::min(each, std::max<std::int64_t>(left, 0)));
   }
@@ -109,8 +109,7 @@ Results slice_of(const Call& c) {
 
 Results expand(const Call& c) {
   const Tensor& x = c.tensor(0);
-  Shape shape;
-  for (const std::int64_t size : c.values(1)) shape.push_back(size);
+  Shape shape = c.shape(c.values(1), "the sizes");
   while (static_cast<int>(shape.size()) < x.ndim()) shape.insert(shape.begin(), 1);
   const std::size_t extra = shape.size() - static_cast<std::size_t>(x.ndim());
   for (int i = 0; i < x.ndim(); ++i) {  // both ways: a size of 1 in the shape keeps the tensor's
@@ -123,7 +122,7 @@ Results expand(const Call& c) {
 Results pad_of(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::size_t rank = static_cast<std::size_t>(x.ndim());
-  const auto pads = c.given("pads") ? c.integers("pads") : c.given("paddings") ? c.integers("paddings") : c.values(1);
+  const auto pads = c.within(c.given("pads") ? c.integers("pads") : c.given("paddings") ? c.integers("paddings") : c.values(1), "the widths", -Call::kFar);
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (c.has(3)) axes = c.values(3);
@@ -167,8 +166,7 @@ Results shape_of(const Call& c) {
 }
 
 Results constant_of_shape(const Call& c) {
-  Shape shape;
-  for (const std::int64_t size : c.values(0)) shape.push_back(size);
+  const Shape shape = c.shape(c.values(0), "the sizes");
   const Tensor* value = c.constant("value");
   if (!value) return {zeros(shape, DType::float32, c.where())};
   return {full(shape, c.at_node(reshape(c.at_node(*value), {})), value->dtype())};
@@ -189,34 +187,32 @@ Results constant(const Call& c) {
 Results range(const Call& c) {
   const DType dtype = c.tensor(0).dtype();
   if (is_integer(dtype)) {
-    const std::int64_t start = c.values(0).at(0), limit = c.values(1).at(0), delta = c.values(2).at(0);
+    const std::int64_t start = c.value(0), limit = c.value(1), delta = c.value(2);
     if (delta == 0) c.refuse("a step of 0");
     return {arange(Arg(start, c.where()), limit, delta, dtype)};
   }
-  const auto number = [&](std::size_t i) { return astype(c[i], DType::float64).item<double>(c.where()); };
-  const double start = number(0), delta = number(2);
-  const double count = std::max(0.0, std::ceil((number(1) - start) / delta));
-  if (!(count < 1e12)) c.refuse(fmt::format("a range of {} elements", count));
-  const Tensor steps = arange(Arg(static_cast<std::int64_t>(count), c.where()), DType::float64);
+  const double start = c.real(0), delta = c.real(2);
+  const std::int64_t count = c.whole(std::max(0.0, std::ceil((c.real(1) - start) / delta)), "its elements");
+  const Tensor steps = arange(Arg(count, c.where()), DType::float64);
   return {astype(c.at_node(add(multiply(c.at_node(steps), delta), start)), dtype)};
 }
 
 Results eye_like(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 2) c.refuse(fmt::format("a tensor of {} dimensions instead of 2", x.ndim()));
-  return {eye(x.size(0), x.size(1), c.integer("k", 0), c.given("dtype") ? element_type(c, c.integer("dtype")) : x.dtype(), c.where())};
+  return {eye(x.size(0), x.size(1), c.within({c.integer("k", 0)}, "the attribute 'k'", -Call::kFar)[0], c.given("dtype") ? element_type(c, c.integer("dtype")) : x.dtype(), c.where())};
 }
 
 Results trilu(const Call& c) {
-  const std::int64_t k = c.has(1) ? c.values(1).at(0) : 0;
+  const std::int64_t k = c.has(1) ? std::clamp(c.value(1), -Call::kFar, Call::kFar) : 0;
   return {c.integer("upper", 1) != 0 ? triu(c[0], k) : tril(c[0], k)};
 }
 
 Results depth_to_space(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
-  const std::int64_t b = c.integer("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
-  if (b <= 0 || channels % (b * b) != 0) c.refuse(fmt::format("{} channels in blocks of {}", channels, b));
+  const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
+  if (channels % (b * b) != 0) c.refuse(fmt::format("{} channels in blocks of {}", channels, b));
   const std::int64_t rest = channels / (b * b);
   const bool crd = c.text("mode", "DCR") == "CRD";
   const Tensor blocks = crd ? reshape(c[0], {n, rest, b, b, h, w}) : reshape(c[0], {n, b, b, rest, h, w});
@@ -227,15 +223,15 @@ Results depth_to_space(const Call& c) {
 Results space_to_depth(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
-  const std::int64_t b = c.integer("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
-  if (b <= 0 || h % b != 0 || w % b != 0) c.refuse(fmt::format("a picture of {} x {} in blocks of {}", h, w, b));
+  const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
+  if (h % b != 0 || w % b != 0) c.refuse(fmt::format("a picture of {} x {} in blocks of {}", h, w, b));
   const Tensor blocks = reshape(c[0], {n, channels, h / b, b, w / b, b});
   return {reshape(c.at_node(transpose(c.at_node(blocks), {0, 3, 5, 1, 2, 4})), {n, channels * b * b, h / b, w / b})};
 }
 
 Results center_crop_pad(const Call& c) {
   const Tensor& x = c.tensor(0);
-  const auto wanted = c.values(1);
+  const auto wanted = c.within(c.values(1), "the sizes", 0);
   std::vector<std::int64_t> axes(static_cast<std::size_t>(x.ndim()));
   std::iota(axes.begin(), axes.end(), 0);
   axes = c.integers("axes", axes);
@@ -251,30 +247,30 @@ Results center_crop_pad(const Call& c) {
   return {pad(c.at_node(x.at(kept, c.where())), widths)};
 }
 
-Results tile_of(const Call& c) { return {tile(c[0], c.values(1))}; }
+Results tile_of(const Call& c) { return {tile(c[0], c.within(c.values(1), "the repetitions", 0))}; }
 
 const Operator kRows[] = {
-    {"CenterCropPad", center_crop_pad},
-    {"Concat", concat},
-    {"Constant", constant},
-    {"ConstantOfShape", constant_of_shape},
-    {"DepthToSpace", depth_to_space},
-    {"Expand", expand},
-    {"EyeLike", eye_like},
-    {"Flatten", flatten},
-    {"Pad", pad_of},
-    {"Range", range},
-    {"Reshape", reshape_to},
-    {"Shape", shape_of},
-    {"Size", [](const Call& c) -> Results { return {full({}, Arg(c.tensor(0).size(), c.where()))}; }},
-    {"Slice", slice_of},
-    {"SpaceToDepth", space_to_depth},
-    {"Split", split_of},
-    {"Squeeze", squeeze_of},
-    {"Tile", tile_of},
-    {"Transpose", transpose_of},
-    {"Trilu", trilu},
-    {"Unsqueeze", unsqueeze},
+    {"CenterCropPad", {2, 2}, center_crop_pad},
+    {"Concat", {1, kAny}, concat},
+    {"Constant", {0, 0}, constant},
+    {"ConstantOfShape", {1, 1}, constant_of_shape},
+    {"DepthToSpace", {1, 1}, depth_to_space},
+    {"Expand", {2, 2}, expand},
+    {"EyeLike", {1, 1}, eye_like},
+    {"Flatten", {1, 1}, flatten},
+    {"Pad", {1, 4}, pad_of},
+    {"Range", {3, 3}, range},
+    {"Reshape", {1, 2}, reshape_to},
+    {"Shape", {1, 1}, shape_of},
+    {"Size", {1, 1}, [](const Call& c) -> Results { return {full({}, Arg(c.tensor(0).size(), c.where()))}; }},
+    {"Slice", {1, 5}, slice_of},
+    {"SpaceToDepth", {1, 1}, space_to_depth},
+    {"Split", {1, 2}, split_of},
+    {"Squeeze", {1, 2}, squeeze_of},
+    {"Tile", {2, 3}, tile_of},
+    {"Transpose", {1, 1}, transpose_of},
+    {"Trilu", {1, 2}, trilu},
+    {"Unsqueeze", {1, 2}, unsqueeze},
 };
 
 }  // namespace

@@ -33,11 +33,11 @@ Complex transformed(const Call& c, const Parts& x, std::optional<std::int64_t> l
 Results dft(const Call& c) {
   const Tensor& x = c.tensor(0);
   const bool attribute = c.opset() < 20;
-  std::int64_t axis = attribute ? c.integer("axis", 1) : c.has(2) ? c.values(2).at(0) : -2;
+  std::int64_t axis = attribute ? c.integer("axis", 1) : c.has(2) ? c.value(2) : -2;
   axis = c.axis(axis, x.ndim());
   if (axis == x.ndim() - 1) c.refuse("the axis is that of the real and imaginary parts");
   std::optional<std::int64_t> length;
-  if (c.has(1)) length = c.values(1).at(0);
+  if (c.has(1)) length = c.within({c.value(1)}, "the length", 1)[0];
   const Parts parts = parts_of(c, x);
   const bool onesided = c.integer("onesided", 0) != 0;
   if (c.integer("inverse", 0) == 0) return {side_by_side(c, transformed(c, parts, length, axis, onesided), x.dtype())};
@@ -52,8 +52,8 @@ Results stft(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 2 && x.ndim() != 3) c.refuse(fmt::format("a signal of shape {}", to_string(x.shape())));
   const Parts parts = x.ndim() == 2 ? Parts{x, {}} : parts_of(c, x);
-  const std::int64_t step = c.values(1).at(0), samples = parts.re.size(1);
-  const std::int64_t length = c.has(3) ? c.values(3).at(0) : c.has(2) ? c.tensor(2).size(0) : 0;
+  const std::int64_t step = c.value(1), samples = parts.re.size(1);
+  const std::int64_t length = c.has(3) ? c.value(3) : c.has(2) ? c.tensor(2).size() : 0;
   if (step < 1 || length < 1 || length > samples) c.refuse(fmt::format("pieces of {} every {} samples of {}", length, step, samples));
   if (c.has(2) && c.tensor(2).shape() != Shape{length}) c.refuse(fmt::format("a window of shape {} for pieces of {}", to_string(c.tensor(2).shape()), length));
   const auto pieces = [&](const Tensor& signal) {
@@ -66,19 +66,18 @@ Results stft(const Call& c) {
 
 /// a0 - a1 cos(t) + a2 cos(2t), t going round once in `size` places, or (not periodic) from the first to the last.
 Results cosines(const Call& c, double a0, double a1, double a2) {
-  const std::int64_t size = c.values(0).at(0);
-  if (size < 1) c.refuse(fmt::format("a window of {}", size));
+  const std::int64_t size = c.within({c.value(0)}, "the window's size", 1)[0];
   const double round = static_cast<double>(c.integer("periodic", 1) != 0 ? size : std::max<std::int64_t>(size - 1, 1));
   const Tensor t = astype(arange(Arg(size, c.where())), DType::float64) * (2 * std::numbers::pi / round);
   return {astype(c.at_node(a0 - a1 * cos(t) + a2 * cos(2.0 * t)), element_type(c, c.integer("output_datatype", 1)))};
 }
 
 const Operator kRows[] = {
-    {"BlackmanWindow", [](const Call& c) { return cosines(c, 0.42, 0.5, 0.08); }},
-    {"DFT", dft},
-    {"HammingWindow", [](const Call& c) { return cosines(c, 25.0 / 46, 21.0 / 46, 0); }},
-    {"HannWindow", [](const Call& c) { return cosines(c, 0.5, 0.5, 0); }},
-    {"STFT", stft},
+    {"BlackmanWindow", {1, 1}, [](const Call& c) { return cosines(c, 0.42, 0.5, 0.08); }},
+    {"DFT", {1, 3}, dft},
+    {"HammingWindow", {1, 1}, [](const Call& c) { return cosines(c, 25.0 / 46, 21.0 / 46, 0); }},
+    {"HannWindow", {1, 1}, [](const Call& c) { return cosines(c, 0.5, 0.5, 0); }},
+    {"STFT", {2, 4}, stft},
 };
 
 }  // namespace

@@ -126,7 +126,7 @@ Results grid_sample(const Call& c) {
 /// theta (batch, axes, axes + 1) -> (batch, sizes.., axes): where each place of a result is read.
 Results affine_grid(const Call& c) {
   const Tensor& theta = c.tensor(0);
-  const Numbers sizes = c.values(1);
+  const Shape sizes = c.shape(c.values(1), "the sizes");
   const std::int64_t axes = static_cast<std::int64_t>(sizes.size()) - 2;
   if (theta.ndim() != 3 || axes < 1 || theta.shape() != Shape{sizes[0], axes, axes + 1}) c.refuse(fmt::format("theta of shape {} for sizes {}", to_string(theta.shape()), to_string(sizes)));
   const bool corners = c.integer("align_corners", 0) != 0;
@@ -166,11 +166,10 @@ Results non_max_suppression(const Call& c) {
   const Tensor &boxes = c.tensor(0), &scores = c.tensor(1);
   if (boxes.ndim() != 3 || scores.ndim() != 3 || boxes.size(2) != 4 || boxes.size(0) != scores.size(0) || boxes.size(1) != scores.size(2))
     c.refuse(fmt::format("boxes of shape {}, scores of {}", to_string(boxes.shape()), to_string(scores.shape())));
-  const auto number = [&](std::size_t i, double otherwise) { return c.has(i) ? astype(c[i], DType::float64).to_vector<double>(c.where()).at(0) : otherwise; };
-  const std::int64_t most = c.has(2) ? c.values(2).at(0) : 0;
-  const double least_overlap = number(3, 0);
+  const std::int64_t most = c.has(2) ? c.value(2) : 0;
+  const double least_overlap = c.has(3) ? c.real(3) : 0;
   const bool by_score = c.has(4);
-  const double least_score = number(4, 0);
+  const double least_score = by_score ? c.real(4) : 0;
   const bool centred = c.integer("center_point_box", 0) != 0;
   const auto [b, s] = c.by_elements("how many boxes are left depends", [&] {
     eval({boxes, scores}, c.where());
@@ -189,7 +188,7 @@ Results non_max_suppression(const Call& c) {
       Numbers order;
       for (std::int64_t k = 0; k < count; ++k)
         if (!by_score || static_cast<double>(score[k]) > least_score) order.push_back(k);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) { return score[x] > score[y]; });
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) { return score[x] > score[y] || (std::isnan(score[y]) && !std::isnan(score[x])); });
       std::vector<Box> left;
       for (const std::int64_t k : order) {
         if (static_cast<std::int64_t>(left.size()) >= most) break;
@@ -207,7 +206,7 @@ Results non_max_suppression(const Call& c) {
 /// Windows, as columns, summed where they were: (batch, channels * window, windows) -> (batch, channels, sizes..).
 Results col2im(const Call& c) {
   const Tensor& x = c.tensor(0);
-  const Numbers sizes = c.values(1), window = c.values(2);
+  const Numbers sizes = c.within(c.values(1), "the sizes", 1), window = c.within(c.values(2), "the windows", 1);
   const std::size_t axes = sizes.size();
   if (x.ndim() != 3 || axes == 0 || window.size() != axes) c.refuse(fmt::format("columns of shape {} for sizes {} and windows {}", to_string(x.shape()), to_string(sizes), to_string(window)));
   const Windows how = windows(c, window, sizes);
@@ -220,7 +219,9 @@ Results col2im(const Call& c) {
   Tensor place = zeros({1, 1}, DType::int64);
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const auto [before, after] = how.padding[axis];
-    const std::int64_t size = sizes[axis] + before + after, count = (size - (window[axis] - 1) * how.dilation[axis] - 1) / how.stride[axis] + 1;
+    const std::int64_t size = sizes[axis] + before + after, reach = (window[axis] - 1) * how.dilation[axis] + 1;
+    if (size < reach) c.refuse(fmt::format("a window of {} reaches over {} places, and there are {}", window[axis], reach, size));
+    const std::int64_t count = (size - reach) / how.stride[axis] + 1;
     padded.push_back(size);
     middle.push_back(Slice{before, before + sizes[axis]});
     const Tensor along = add(multiply(reshape(arange(window[axis]), {1, window[axis], 1, 1}), how.dilation[axis]), multiply(reshape(arange(count), {1, 1, 1, count}), how.stride[axis]));
@@ -259,16 +260,18 @@ Results roi_align(const Call& c) {
   const Tensor &x = c.tensor(0), &boxes = c.tensor(1);
   if (x.ndim() != 4 || boxes.ndim() != 2 || boxes.size(1) != 4) c.refuse(fmt::format("regions {} of {}", to_string(boxes.shape()), to_string(x.shape())));
   const std::int64_t channels = x.size(1), rows = x.size(2), columns = x.size(3), regions = boxes.size(0);
-  const std::int64_t high = c.integer("output_height", 1), wide = c.integer("output_width", 1), ratio = c.integer("sampling_ratio", 0);
+  const std::int64_t high = c.size("output_height", 1), wide = c.size("output_width", 1), ratio = c.within({c.integer("sampling_ratio", 0)}, "sampling_ratio", 0)[0];
   const bool half = c.text("coordinate_transformation_mode", c.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel", largest = c.text("mode", "avg") == "max";
   const Tensor corner = astype(boxes, DType::float32) * static_cast<float>(c.number("spatial_scale", 1)) - (half ? 0.5f : 0.f);
   const auto side = [&](std::int64_t k) { return reshape(corner.at({Slice{}, k}, c.where()), {regions, 1, 1}); };
   // Where the model does not say how many samples a result has, the largest region's bins do.
   const auto most_of = [&](std::int64_t first, std::int64_t last, std::int64_t results) {
     if (ratio > 0 || regions == 0) return std::max<std::int64_t>(ratio, 1);
-    return std::max<std::int64_t>(astype(ceil(max(c.at_node(maximum(side(last) - side(first), half ? 0.f : 1.f))) / static_cast<float>(results)), DType::int64).item<std::int64_t>(), 1);
+    const double most = max(c.at_node(maximum(side(last) - side(first), half ? 0.f : 1.f))).item<float>() / static_cast<float>(results);
+    return std::max<std::int64_t>(c.whole(std::ceil(most), "the samples of a region's part"), 1);
   };
   const std::int64_t most_y = most_of(1, 3, high), most_x = most_of(0, 2, wide);
+  c.shape({regions, high, most_y, wide, most_x, channels}, "the samples");
   const Between y = between(c, side(1), side(3), high, most_y, ratio, rows, !half), at_x = between(c, side(0), side(2), wide, most_x, ratio, columns, !half);
   // [regions, high, samples, wide, samples]
   const auto down = [&](const Tensor& t) { return reshape(t, {regions, high, most_y, 1, 1}); };
@@ -294,11 +297,11 @@ Results roi_align(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"AffineGrid", affine_grid},
-    {"Col2Im", col2im},
-    {"GridSample", grid_sample},
-    {"NonMaxSuppression", non_max_suppression},
-    {"RoiAlign", roi_align},
+    {"AffineGrid", {2, 2}, affine_grid},
+    {"Col2Im", {3, 3}, col2im},
+    {"GridSample", {2, 2}, grid_sample},
+    {"NonMaxSuppression", {2, 5}, non_max_suppression},
+    {"RoiAlign", {3, 3}, roi_align},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <limits>
 #include <set>
 
+#include "model/call.hpp"
 #include "model/functions.hpp"
 #include "model/graph.hpp"
 #include "model/types.hpp"
@@ -26,9 +27,9 @@ namespace {
 /// A file's bytes, mapped.
 class Mapping {
  public:
-  /// `of`: what lies in it, in errors.
+  /// `of`: what lies in it, in errors. A pipe is refused, and not waited for.
   explicit Mapping(const std::string& path, const std::string& of = {}) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) throw IoError(fmt::format("{}{}: {}", of, path, std::strerror(errno)));
     struct stat about {};
     if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
@@ -65,13 +66,14 @@ std::string shown(std::string_view text) {
 
 class Reader {
  public:
-  Reader(std::string path, std::string file) : path_(std::move(path)), file_(std::move(file)) {}
+  Reader(std::string path, std::string file, std::int64_t most_elements) : path_(std::move(path)), file_(std::move(file)), most_elements_(most_elements) {}
 
   /// `within` another graph inputs and outputs need no type: what is there tells it.
   Graph graph(const onnx::Graph& from, int opset, bool within = false) {
     Graph graph;
     graph.file = file_;
     graph.opset = opset;
+    graph.most_elements = most_elements_;
     if (from.sparse_initializer_size() > 0) fail("sparse initializers are not supported");
     for (const onnx::Tensor& constant : from.initializer()) {
       if (constant.name().empty()) fail("an initializer has no name");
@@ -116,6 +118,7 @@ class Reader {
 
  private:
   std::string path_, file_;
+  std::int64_t most_elements_;
   std::map<std::string, std::unique_ptr<Mapping>> external_;
   std::set<std::string> four_bits_;  // constants that the file has in 4 bits
 
@@ -205,6 +208,7 @@ class Reader {
 
   ModelValue value(const onnx::ValueInfo& from, const char* kind, bool within) const {
     const std::string what = fmt::format("{} '{}'", kind, shown(from.name()));
+    if (from.name().empty()) fail(fmt::format("an {} has no name", kind));
     if (within && (from.type().value_case() == onnx::Type::VALUE_NOT_SET || from.type().value_case() == onnx::Type::kSequenceType)) return {from.name(), DType::float32, {}};
     if (from.type().value_case() == onnx::Type::VALUE_NOT_SET) fail(fmt::format("{} has no type; onnx.shape_inference.infer_shapes writes those of outputs into a file", what));
     if (from.type().value_case() != onnx::Type::kTensorType) fail(fmt::format("{} is no tensor (a sequence, a map or an optional value)", what));
@@ -226,12 +230,15 @@ class Reader {
     Node node;
     node.op = from.domain().empty() || from.domain() == "ai.onnx" ? from.op_type() : fmt::format("{}.{}", from.domain(), from.op_type());
     node.op = shown(node.op);
+    if (from.domain() == "sinter") fail(fmt::format("{} is of the domain 'sinter', which no file may use", describe(node)));
     node.name = shown(from.name());
     node.place = place;
     node.inputs.assign(from.input().begin(), from.input().end());
     node.outputs.assign(from.output().begin(), from.output().end());
     if (node.outputs.empty()) fail(fmt::format("{} gives nothing", describe(node)));
     while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
+    if (node.op == "Loop") node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 2));  // both of the first two may be left out
+    check_inputs(file_, node);
     for (const onnx::Attribute& attribute : from.attribute()) {
       node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));
       if (attribute.type() == 4 && is_four_bits(attribute.t())) four_bits_.insert(node.outputs[0]);
@@ -271,12 +278,14 @@ template <class Message> void parse(Message& message, const Mapping& mapping, co
 
 }  // namespace
 
-Graph read_onnx(const std::string& path) {
+std::string file_name(std::string_view path) { return shown(std::filesystem::path(path).filename().string()); }
+
+Graph read_onnx(const std::string& path, std::int64_t most_elements) {
   const Mapping mapping(path);
-  const std::string file = shown(std::filesystem::path(path).filename().string());
+  const std::string file = file_name(path);
   onnx::Model model;
   parse(model, mapping, file);
-  Reader reader(path, file);
+  Reader reader(path, file, most_elements);
   if (!model.has_graph() || model.graph().output_size() == 0) reader.fail("not an ONNX file: it has no graph with an output");
   int opset = 0;
   for (const onnx::Opset& imported : model.opset_import())
@@ -290,10 +299,10 @@ Graph read_onnx(const std::string& path) {
 
 Tensor read_onnx_tensor(const std::string& path) {
   const Mapping mapping(path);
-  const std::string file = shown(std::filesystem::path(path).filename().string());
+  const std::string file = file_name(path);
   onnx::Tensor tensor;
   parse(tensor, mapping, file);
-  return Reader(path, file).tensor(tensor, "the tensor");
+  return Reader(path, file, ModelOptions().most_elements).tensor(tensor, "the tensor");
 }
 
 }  // namespace sinter::model

@@ -16,8 +16,9 @@
 namespace sinter::model {
 namespace {
 
-/// What a node computes from constants alone is computed now. A node that fails is left, so that the error comes with the call.
-int fold_constants(Graph& graph) {
+/// What a node computes from constants alone is computed now. A node that fails is left, so that the error comes with the call. `each`: one after the
+/// other, where computing all of them at once fails.
+int fold_constants(Graph& graph, bool each) {
   std::vector<Tensor> folded;
   std::vector<Node> left;
   int count = 0;
@@ -42,6 +43,7 @@ int fold_constants(Graph& graph) {
         left.push_back(std::move(node));
         continue;
       }
+      if (each) eval(results);
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
         if (node.outputs[k].empty()) continue;
         graph.constants.insert_or_assign(node.outputs[k], results[k]);
@@ -55,6 +57,17 @@ int fold_constants(Graph& graph) {
   graph.nodes = std::move(left);
   eval(folded);
   return count;
+}
+
+int fold_constants(Graph& graph) {
+  Graph folded = graph;
+  try {
+    const int count = fold_constants(folded, false);
+    graph = std::move(folded);
+    return count;
+  } catch (const Error&) {
+    return fold_constants(graph, true);
+  }
 }
 
 /// Whether the constant is these numbers, each the same.
@@ -71,7 +84,7 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
     if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
     if (!given(2)) return true;
     const Tensor* training = input(2);
-    return training && training->astype(DType::int64).item<std::int64_t>() == 0;
+    return training && all_equal(*training, 0);
   }
   if (node.op == "Cast") {
     const auto from = types.of(node.inputs[0]), to = types.of(node.outputs[0]);
@@ -84,8 +97,8 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
   if (node.op == "Concat" || node.op == "Max" || node.op == "Min" || node.op == "Sum" || node.op == "Mean") return node.inputs.size() == 1;
   if (node.op == "Pad") {
     const Tensor* widths = input(1);
-    const std::vector<std::int64_t> list = widths ? widths->to_vector<std::int64_t>() : integers(node, "pads");
-    return !list.empty() && !(given(1) && !widths) && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
+    const std::vector<std::int64_t> list = integers(node, "pads");
+    return given(1) ? widths && widths->size() > 0 && all_equal(*widths, 0) : !list.empty() && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
   }
   if (node.op == "Slice") {  // from the first to past any last, one by one
     const Tensor *starts = input(1), *ends = input(2);

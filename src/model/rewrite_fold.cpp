@@ -264,7 +264,7 @@ int absorb_pads(Graph& graph) {
     if (pad.op != "Pad" || pad.inputs.empty() || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty())) continue;
     std::vector<std::int64_t> widths = integers(pad, "pads");
     if (widths.empty() && pad.inputs.size() > 1)
-      if (const Tensor* constant = constant_of(graph, pad.inputs[1])) widths = constant->to_vector<std::int64_t>();
+      if (const Tensor* constant = constant_of(graph, pad.inputs[1]); constant && constant->dtype() == DType::int64) widths = constant->to_vector<std::int64_t>();
     double fill = number(pad, "value", 0);
     if (pad.inputs.size() > 2 && !pad.inputs[2].empty()) {
       const Tensor* constant = constant_of(graph, pad.inputs[2]);
@@ -272,10 +272,12 @@ int absorb_pads(Graph& graph) {
       fill = wide(*constant).item<double>();
     }
     const std::size_t rank = widths.size() / 2;
-    if (fill != 0 || rank < 3 || widths[0] != 0 || widths[1] != 0 || widths[rank] != 0 || widths[rank + 1] != 0) continue;
-    if (std::any_of(widths.begin(), widths.end(), [](std::int64_t w) { return w < 0; })) continue;
+    if (fill != 0 || rank < 3 || widths.size() % 2 != 0 || widths[0] != 0 || widths[1] != 0 || widths[rank] != 0 || widths[rank + 1] != 0) continue;
     std::vector<std::int64_t> pads = integers(node, "pads");
-    pads.resize(2 * (rank - 2));
+    const auto far = [](std::int64_t width) { return width < 0 || width > std::int64_t{1} << 30; };
+    if (std::any_of(widths.begin(), widths.end(), far) || std::any_of(pads.begin(), pads.end(), far)) continue;
+    if (pads.empty()) pads.resize(2 * (rank - 2));
+    if (pads.size() != 2 * (rank - 2)) continue;
     for (std::size_t i = 0; i + 2 < rank; ++i) pads[i] += widths[i + 2], pads[i + rank - 2] += widths[rank + i + 2];
     node.attributes.insert_or_assign("pads", pads);
     node.inputs[0] = pad.inputs[0];

@@ -26,7 +26,7 @@ std::optional<std::size_t> Uses::giver(const std::string& value) const {
 
 std::optional<std::size_t> Uses::only_reader(const std::string& value) const {
   const auto found = readers_.find(value);
-  if (found == readers_.end() || found->second.size() != 1 || found->second[0] == std::numeric_limits<std::size_t>::max()) return {};
+  if (value.empty() || found == readers_.end() || found->second.size() != 1 || found->second[0] == std::numeric_limits<std::size_t>::max()) return {};
   return found->second[0];
 }
 
@@ -94,7 +94,7 @@ std::string add_constant(Graph& graph, const std::string& like, const Tensor& te
 
 void redirect(Node& node, const std::map<std::string, std::string>& same) {
   for (std::string& input : node.inputs)
-    if (const auto found = same.find(input); found != same.end()) input = found->second;
+    if (const auto found = same.find(input); !input.empty() && found != same.end()) input = found->second;
 }
 
 void erase_nodes(Graph& graph, const std::vector<bool>& gone) {

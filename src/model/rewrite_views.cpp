@@ -51,7 +51,7 @@ int merge_reshapes(Graph& graph) {
     if (before.op != "Reshape" && before.op != "Flatten" && before.op != "Squeeze" && before.op != "Unsqueeze") continue;
     if (before.inputs.empty()) continue;
     const Tensor* sizes = constant_of(graph, node.inputs[1]);
-    if (!sizes || integer(node, "allowzero", 0) != 0) continue;
+    if (!sizes || sizes->dtype() != DType::int64 || integer(node, "allowzero", 0) != 0) continue;
     const std::vector<std::int64_t> list = sizes->to_vector<std::int64_t>();
     if (std::find(list.begin(), list.end(), 0) != list.end()) continue;  // a 0 copies a size of the shape between
     node.inputs[0] = before.inputs[0];

@@ -54,11 +54,17 @@ std::vector<Laid> split(const Call& c, std::span<const Laid>) {
   const Tensor& x = c.tensor(0);
   const std::int64_t axis = c.axis(c.integer("axis", 0), x.ndim()), size = x.size(static_cast<int>(axis));
   const bool keeps = !c.has(1) && c.integer("keepdims", 1) != 0, single = !c.has(1);
+  const auto check_parts = [&](std::int64_t parts) {
+    constexpr std::int64_t kMostParts = 1'000'000;
+    if (parts > kMostParts) c.refuse(fmt::format("a sequence of {} parts, where {} are the most", parts, kMostParts));
+  };
+  if (!c.has(1)) check_parts(size);
   std::vector<std::int64_t> lengths(c.has(1) ? 0 : static_cast<std::size_t>(size), 1);
   if (c.has(1)) {
     const std::vector<std::int64_t> given = c.values(1);
     if (c.tensor(1).ndim() == 0) {  // of so many elements each, the last one of the rest
       if (given[0] <= 0) c.refuse(fmt::format("parts of {} elements", given[0]));
+      check_parts(size / given[0]);
       for (std::int64_t at = 0; at < size; at += given[0]) lengths.push_back(std::min(given[0], size - at));
     } else {
       lengths = given;
@@ -85,20 +91,20 @@ std::vector<Laid> join(const Call& c, std::span<const Laid> operands) {
 }
 
 const SequenceOperator kRows[] = {
-    {"ConcatFromSequence", join},
-    {"Identity", [](const Call&, std::span<const Laid> operands) { return std::vector<Laid>{operands[0]}; }},
-    {"SequenceAt", [](const Call& c, std::span<const Laid> operands) {
+    {"ConcatFromSequence", {1, 1}, join},
+    {"Identity", {1, 1}, [](const Call&, std::span<const Laid> operands) { return std::vector<Laid>{operands[0]}; }},
+    {"SequenceAt", {2, 2}, [](const Call& c, std::span<const Laid> operands) {
        const List& list = list_of(c, operands, 0);
        return std::vector<Laid>{{list[place(c, 1, list, false)]}};
      }},
-    {"SequenceConstruct", construct},
-    {"SequenceEmpty", [](const Call&, std::span<const Laid>) { return made({}); }},
-    {"SequenceErase", erase},
-    {"SequenceInsert", insert},
-    {"SequenceLength", [](const Call& c, std::span<const Laid> operands) {
+    {"SequenceConstruct", {1, kAny}, construct},
+    {"SequenceEmpty", {0, 0}, [](const Call&, std::span<const Laid>) { return made({}); }},
+    {"SequenceErase", {1, 2}, erase},
+    {"SequenceInsert", {2, 3}, insert},
+    {"SequenceLength", {1, 1}, [](const Call& c, std::span<const Laid> operands) {
        return std::vector<Laid>{{full({}, Arg(static_cast<std::int64_t>(list_of(c, operands, 0).size()), c.where()))}};
      }},
-    {"SplitToSequence", split},
+    {"SplitToSequence", {1, 2}, split},
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace sinter::model {
 
 struct SequenceOperator {
   std::string_view name;
+  Inputs inputs;
   /// `operands` are those of the call, lists among them.
   std::vector<Laid> (*record)(const Call& call, std::span<const Laid> operands);
 };
