@@ -252,6 +252,7 @@ class Narrowing {
     const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(effort_)));
     for (std::size_t j = 0; j < names_.size(); ++j)
       for (std::size_t k = 0; k < j; ++k) {
+        const Range &one = names_[j], &two = names_[k];
         Counts counts = own();
         const auto visit_both = [&](std::int64_t a, std::int64_t b) {
           counts[j] = a;
@@ -259,14 +260,12 @@ class Narrowing {
           visit(counts);
         };
         for (std::int64_t a = 0; a < side; ++a)
-          for (std::int64_t b = 0; b < side; ++b) visit_both(names_[j].low + a, names_[k].low + b);
-        const auto size_of = [](const Range& name, std::int64_t count) { return name.size(count); };
-        const std::int64_t first = std::max(size_of(names_[j], names_[j].low), size_of(names_[k], names_[k].low)),
-                           last = std::max(first, std::min(size_of(names_[j], names_[j].high), size_of(names_[k], names_[k].high)));
+          for (std::int64_t b = 0; b < side; ++b) visit_both(one.low + a, two.low + b);
+        const std::int64_t first = std::max(one.size(one.low), two.size(two.low)), last = std::max(first, std::min(one.size(one.high), two.size(two.high)));
         const std::int64_t many = std::max<std::int64_t>(effort_ / 16, 2);
         for (std::int64_t part = 0; part <= many; ++part) {
           const std::int64_t size = between(first, last, static_cast<double>(part) / static_cast<double>(many));
-          for (const auto& [a, b] : {std::pair{size, size}, {size, size + 1}, {size + 1, size}, {size, 2 * size}, {2 * size, size}}) visit_both(names_[j].count(a), names_[k].count(b));
+          for (const auto& [a, b] : {std::pair{size, size}, {size, size + 1}, {size + 1, size}, {size, 2 * size}, {2 * size, size}}) visit_both(one.count(a), two.count(b));
         }
       }
   }
@@ -286,9 +285,10 @@ class Narrowing {
     }
   }
 
-  /// Ends the range of one name between the plan's own size and `other`, where the formula turns into another: of the names that can, the one that loses least.
+  /// Ends the range of one name between the plan's own size and `other`, where the formula turns into another: of the names of which that depends, the one that
+  /// loses least.
   void end_before(Counts other) {
-    for (std::size_t k = 0; k < names_.size(); ++k) {  // names that the other formula does not take
+    for (std::size_t k = 0; k < names_.size(); ++k) {  // a name on which it does not depend is as planned
       Counts without = other;
       without[k] = names_[k].own;
       if (at(without) == Found::other) other = without;
