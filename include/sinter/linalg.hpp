@@ -21,7 +21,7 @@ Tensor tensordot(const Arg& a, const Arg& b, std::int64_t axes = 2);
 /// Over these axes of a and of b, pair by pair.
 Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& axes_a, const std::vector<std::int64_t>& axes_b);
 /// einsum("ij,jk->ik", {a, b}): letters name axes, what the result does not name is summed; "..." stands for axes that broadcast.
-/// Two operands at a time, those first whose product is smallest.
+/// Two operands at a time, those first whose product is smallest. ValueError for more than 64 operands.
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where = Location::current());
 Tensor kron(const Arg& a, const Arg& b);
 /// The product of two matrices or more, of which the first and the last may be vectors, in the order that costs least.

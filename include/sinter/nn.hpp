@@ -100,7 +100,7 @@ struct PoolOptions {
   bool count_include_pad = true;       // averages: places that were added count
   std::optional<std::int64_t> divisor_override = {};
 };
-Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  // ShapeError where a window is longer than its axis by more than 65536
 Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 /// (sum |x|^p)^(1/p)
 Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how = {});

@@ -21,9 +21,9 @@ Tensor dstack(const std::vector<Tensor>& parts, Location where = Location::curre
 std::vector<Tensor> split(const Arg& x, std::int64_t sections, std::int64_t axis = 0);
 /// Before each of the places: split(x, {2, 5}) gives x[:2], x[2:5] and x[5:].
 std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& places, std::int64_t axis = 0);
-/// Into `sections` parts, the first ones longer by one where it does not divide the axis.
+/// Into `sections` parts, the first ones longer by one where it does not divide the axis. ValueError for more than 2^20.
 std::vector<Tensor> array_split(const Arg& x, std::int64_t sections, std::int64_t axis = 0);
-/// The slices along an axis, which goes.
+/// The slices along an axis, which goes. ValueError for more than 2^20.
 std::vector<Tensor> unstack(const Arg& x, std::int64_t axis = 0, Location where = Location::current());
 
 /// By one shift along each of the axes; without axes along the flat tensor.

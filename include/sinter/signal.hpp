@@ -26,7 +26,7 @@ Tensor kaiser(std::int64_t n, double beta, Location where = Location::current())
 /// The modified Bessel function of the first kind and order 0; computed in float64, integers become it.
 Tensor i0(const Arg& x);
 
-/// The polynomial at x, by Horner's rule; coefficients are a vector, the highest power first.
+/// The polynomial at x, by Horner's rule; coefficients are a vector of at most 2^20, the highest power first.
 Tensor polyval(const Arg& coefficients, const Arg& x);
 /// The coefficients, highest power first, of the polynomial of this degree that lies nearest to the points (least squares, as NumPy scaled by column).
 Tensor polyfit(const Arg& x, const Arg& y, std::int64_t degree);

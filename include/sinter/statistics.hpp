@@ -10,7 +10,7 @@
 
 namespace sinter {
 
-/// x[i + 1] - x[i] along an axis, `n` times; of bool, whether they differ.
+/// x[i + 1] - x[i] along an axis, `n` times, at most 4096 (ValueError); of bool, whether they differ.
 Tensor diff(const Arg& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// The differences of the flat tensor.
 Tensor ediff1d(const Arg& x);
