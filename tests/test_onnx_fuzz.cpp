@@ -118,7 +118,7 @@ Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator&
 /// Loads the file, calls the model, and computes what is small.
 void try_model(const std::string& path, const OnnxSample& sample, OnnxMutator& draw) {
   ModelOptions how;
-  how.most_elements = 1 << 20;
+  how.most_elements = 1 << 20, how.most_unrolled = 5000;
   how.rewrite = !draw.one_in(4);
   if (draw.one_in(8)) how.precision = draw.one_in(2) ? DType::float16 : DType::float64;
   const Model model = Model::load(path, how);
