@@ -687,16 +687,18 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
   for (const Broken& each : broken) {
     const std::string& op = each.model.model.graph().node(each.model.model.graph().node_size() - 1).op_type();
     for (const bool rewrite : {true, false}) {
-      CAPTURE(each.what);
+      const std::string what = each.what;
+      CAPTURE(what);
       CAPTURE(rewrite);
       std::string said;
       try {
-        eval(Model::load(each.model.save(file.path), {.rewrite = rewrite})({zeros({1, 4, 4, 4})}));
+        eval(Model::load(each.model.save(file.path), {.rewrite = rewrite, .most_unrolled = 2000})({random_tensor({1, 4, 4, 4})}));
       } catch (const InternalError& error) {
         FAIL(error.what());
       } catch (const Error& error) {
         said = error.what();
       }
+      CAPTURE(said);
       CHECK(said.find(op) != std::string::npos);
       CHECK(said.find("broken.onnx") != std::string::npos);
     }
@@ -708,9 +710,10 @@ TEST_CASE("a model's values have no more elements than the options say") {
   m.input("x", {4}).output("y").integers("times", {1000}).node("Tile", {"x", "times"}, {"t"}).node("ReduceSum", {"t"}, {"y"}, {{"keepdims", 0}});
   File file("most.onnx");
   const std::string path = m.save(file.path);
-  CHECK(Model::load(path)({ones({4})})[0].item<float>() == 4000);
-  CHECK(Model::load(path, {.most_elements = 4000})({ones({4})})[0].item<float>() == 4000);
-  CHECK_THROWS_WITH_AS(Model::load(path, {.most_elements = 3999})({ones({4})}), doctest::Contains("most_elements"), ModelError);
+  const Tensor x = Tensor{1.f, 1.f, 1.f, 1.f};
+  CHECK(Model::load(path)({x})[0].item<float>() == 4000);
+  CHECK(Model::load(path, {.most_elements = 4000})({x})[0].item<float>() == 4000);
+  CHECK_THROWS_WITH_AS(Model::load(path, {.most_elements = 3999})({x}), doctest::Contains("most_elements"), ModelError);
   CHECK_THROWS_AS(Model::load(path, {.most_elements = 0}), ValueError);
 }
 

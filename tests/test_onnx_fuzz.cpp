@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 
 #include "mutations.hpp"
 #include "onnx_builder.hpp"
@@ -115,20 +116,30 @@ Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator&
   return astype(from_pointer(numbers.data(), DType::float32, shape), input.dtype);
 }
 
+/// f(), of which every error has to name the file.
+template <class F> auto naming(const fs::path& path, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (std::string(error.what()).find(path.filename().string()) == std::string::npos) throw std::logic_error(std::string("an error that names no file: ") + error.what());
+    throw;
+  }
+}
+
 /// Loads the file, calls the model, and computes what is small.
-void try_model(const std::string& path, const OnnxSample& sample, OnnxMutator& draw) {
+void try_model(const fs::path& path, const OnnxSample& sample, OnnxMutator& draw) {
   ModelOptions how;
-  how.most_elements = 1 << 20;
+  how.most_elements = 1 << 20, how.most_unrolled = 5000;
   how.rewrite = !draw.one_in(4);
   if (draw.one_in(8)) how.precision = draw.one_in(2) ? DType::float16 : DType::float64;
-  const Model model = Model::load(path, how);
+  const Model model = naming(path, [&] { return Model::load(path.string(), how); });
   std::vector<Tensor> inputs;
   for (const ModelValue& input : model.inputs()) inputs.push_back(value_for(input, sample, draw));
   if (draw.one_in(32)) {
     static_cast<void>(freeze(model));
     return;
   }
-  for (const Tensor& result : model(inputs))
+  for (const Tensor& result : naming(path, [&] { return model(inputs); }))
     if (result.size() <= kMost) eval(result);
 }
 
@@ -144,7 +155,7 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
     {
       std::ofstream(path, std::ios::binary) << draw.broken(sample);
     }
-    try_model(path.string(), sample, draw);
+    try_model(path, sample, draw);
   };
   if (const char* one = std::getenv("SINTER_TEST_MUTATION")) return attempt(std::strtoull(one, nullptr, 10));
   const auto outcomes = testing::try_mutations(count, std::uint64_t{testing::fresh_seed()} << 32, attempt, {.seconds = 30, .bytes = std::uint64_t{4} << 30, .faults = faults});

@@ -63,6 +63,8 @@ struct ModelOptions {
   /// A node whose result would have more elements is refused, before anything is computed for it: what a broken or hostile file asks for has a bound.
   /// The windows of a pool or a convolution may take 1024 products for each.
   std::int64_t most_elements = std::int64_t{1} << 36;
+  /// If, Loop and Scan, which are unrolled at each call, are refused where they come to more nodes than this.
+  std::int64_t most_unrolled = 200'000;
 };
 
 /// A trained model: a counted, immutable value that any number of threads may call.

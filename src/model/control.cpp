@@ -33,9 +33,8 @@ std::vector<Laid> Program::record_control(const Line& line, const Node& node, co
 
 /// A graph within, which a broken or hostile file would unroll for ever.
 std::vector<Laid> Program::record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const {
-  constexpr std::int64_t kMostUnrolled = 1'000'000;
   recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
-  if (recording.unrolled > kMostUnrolled) refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes", kMostUnrolled));
+  if (recording.unrolled > graph_.most_unrolled) refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::most_unrolled)", graph_.most_unrolled));
   return inner.record_laid(operands, recording);
 }
 

@@ -32,7 +32,7 @@ std::string describe(const Node& node);
 struct Graph {
   std::string file;                       // its name without folders, for messages
   int opset = 0;                          // of ONNX's own operators
-  std::int64_t most_elements = 0;         // that a value may have (ModelOptions)
+  std::int64_t most_elements = 0, most_unrolled = 0;  // as in ModelOptions
   std::vector<Node> nodes;
   std::map<std::string, Tensor, std::less<>> constants;
   std::vector<ModelValue> inputs, outputs;
@@ -50,8 +50,8 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer = 
 
 /// The file's name without folders, as errors show it.
 std::string file_name(std::string_view path);
-/// Reads an .onnx file, whose values may have so many elements. Throws IoError, ModelError.
-Graph read_onnx(const std::string& path, std::int64_t most_elements = ModelOptions().most_elements);
+/// Reads an .onnx file, under the limits of these options. Throws IoError, ModelError.
+Graph read_onnx(const std::string& path, const ModelOptions& options = {});
 /// A tensor in a file of its own (.pb), as ONNX's test data are.
 Tensor read_onnx_tensor(const std::string& path);
 

@@ -33,9 +33,10 @@ struct Model::State {
 Model Model::load(std::string_view path, const ModelOptions& options, Location where) {
   if (!is_floating(options.precision))
     throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
-  if (options.most_elements < 1) throw ValueError(fmt::format("Model::load: most_elements is {}, and has to be positive{}", options.most_elements, at(where)));
+  if (options.most_elements < 1 || options.most_unrolled < 1)
+    throw ValueError(fmt::format("Model::load: most_elements is {} and most_unrolled {}, which have to be positive{}", options.most_elements, options.most_unrolled, at(where)));
   return model::naming(model::file_name(path), [] { return "it cannot be loaded"; }, [&] {
-    model::Graph graph = model::read_onnx(std::string(path), options.most_elements);
+    model::Graph graph = model::read_onnx(std::string(path), options);
     const int nodes = static_cast<int>(graph.nodes.size());
     std::vector<Rewrite> rewrites;
     if (options.rewrite) rewrites = model::rewrite(graph, options.without);

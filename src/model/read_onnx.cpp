@@ -66,14 +66,15 @@ std::string shown(std::string_view text) {
 
 class Reader {
  public:
-  Reader(std::string path, std::string file, std::int64_t most_elements) : path_(std::move(path)), file_(std::move(file)), most_elements_(most_elements) {}
+  Reader(std::string path, std::string file, const ModelOptions& options) : path_(std::move(path)), file_(std::move(file)), options_(options) {}
 
   /// `within` another graph inputs and outputs need no type: what is there tells it.
   Graph graph(const onnx::Graph& from, int opset, bool within = false) {
     Graph graph;
     graph.file = file_;
     graph.opset = opset;
-    graph.most_elements = most_elements_;
+    graph.most_elements = options_.most_elements;
+    graph.most_unrolled = options_.most_unrolled;
     if (from.sparse_initializer_size() > 0) fail("sparse initializers are not supported");
     for (const onnx::Tensor& constant : from.initializer()) {
       if (constant.name().empty()) fail("an initializer has no name");
@@ -118,7 +119,7 @@ class Reader {
 
  private:
   std::string path_, file_;
-  std::int64_t most_elements_;
+  ModelOptions options_;
   std::map<std::string, std::unique_ptr<Mapping>> external_;
   std::set<std::string> four_bits_;  // constants that the file has in 4 bits
 
@@ -280,12 +281,12 @@ template <class Message> void parse(Message& message, const Mapping& mapping, co
 
 std::string file_name(std::string_view path) { return shown(std::filesystem::path(path).filename().string()); }
 
-Graph read_onnx(const std::string& path, std::int64_t most_elements) {
+Graph read_onnx(const std::string& path, const ModelOptions& options) {
   const Mapping mapping(path);
   const std::string file = file_name(path);
   onnx::Model model;
   parse(model, mapping, file);
-  Reader reader(path, file, most_elements);
+  Reader reader(path, file, options);
   if (!model.has_graph() || model.graph().output_size() == 0) reader.fail("not an ONNX file: it has no graph with an output");
   int opset = 0;
   for (const onnx::Opset& imported : model.opset_import())
@@ -302,7 +303,7 @@ Tensor read_onnx_tensor(const std::string& path) {
   const std::string file = file_name(path);
   onnx::Tensor tensor;
   parse(tensor, mapping, file);
-  return Reader(path, file, ModelOptions().most_elements).tensor(tensor, "the tensor");
+  return Reader(path, file, {}).tensor(tensor, "the tensor");
 }
 
 }  // namespace sinter::model
