@@ -49,12 +49,10 @@ ctest --test-dir "$build" -R "^($(paste -sd'|' "$build/tests.txt"))\$" -j "$(npr
 
 # By the module of the first of our frames.
 echo
-shopt -s nullglob
-for report in "$reports"/*; do
+for report in $(ls "$reports"); do
   failed=1
-  module=$(grep -oE '/(src/[a-z]+|tools|tests|examples)/' "$report" | head -1)
-  echo "${module:-elsewhere} $(grep -m1 -E 'ERROR|WARNING|runtime error' "$report" || head -1 "$report") ($report)"
-done | sort
-echo "$(find "$reports" -type f | wc -l) reports"
-[ -z "$(ls "$reports")" ] || failed=1
+  module=$(grep -m1 -oE '/(src/[a-z]+|tools|tests|examples)/' "$reports/$report" || echo elsewhere)
+  echo "${module%%$'\n'*} $(grep -m1 -E 'ERROR|WARNING|runtime error' "$reports/$report" || true) ($reports/$report)"
+done
+echo "$(ls "$reports" | wc -l) reports"
 exit $failed
