@@ -391,7 +391,13 @@ Value put_(const Arguments& a) {
   const Tensor places = mode == "wrap" ? remainder(a.operand(1), size) : clip(a.operand(1), 0, size - 1);
   return {put(a.operand(0), Arg(places, Location{}), a.operand(2))};
 }
-Value put_along_axis_(const Arguments& a) { return {put_along_axis(a.operand(0), a.operand(1), a.operand(2), axis_or_flat(a, 3))}; }
+/// NumPy assigns values of any kind.
+Value put_along_axis_(const Arguments& a) {
+  const Tensor values = a.tensor(2);
+  const DType dtype = a.tensor(0).dtype();
+  const bool same = can_cast(values.dtype(), dtype, Casting::same_kind);
+  return {put_along_axis(a.operand(0), a.operand(1), same ? a.operand(2) : Arg(astype(values, dtype)), axis_or_flat(a, 3))};
+}
 Value add_at_(const Arguments& a) {
   std::vector<Index> index;
   const Tuple one{a.given(1) ? *a.given(1) : Value{}};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "arguments.hpp"
 #include "lexer.hpp"
@@ -47,13 +48,14 @@ Value put_into(const Value& out, const Value& result, const std::optional<Value>
 /// What a function of two becomes over an axis: the functions that the table has for it.
 struct Combination {
   std::string_view name, reduction, scan;
+  std::optional<int> of_nothing = {};  // of those that have no reduction of their own
 };
 constexpr Combination kCombinations[] = {
     {"add", "sum", "cumsum"},        {"multiply", "prod", "cumprod"}, {"maximum", "max", "cummax"},          {"minimum", "min", "cummin"},
     {"logical_and", "all", "cummin"}, {"logical_or", "any", "cummax"}, {"logaddexp", "logsumexp", "logcumsumexp"},
     {"fmax", "nanmax", ""},           {"fmin", "nanmin", ""},
     // associative, without a reduction of their own: combined two by two
-    {"bitwise_and", "", ""}, {"bitwise_or", "", ""}, {"bitwise_xor", "", ""}, {"gcd", "", ""}, {"hypot", "", ""}, {"lcm", "", ""}, {"logical_xor", "", ""},
+    {"bitwise_and", "", "", -1}, {"bitwise_or", "", "", 0}, {"bitwise_xor", "", "", 0}, {"gcd", "", "", 0}, {"hypot", "", "", 0}, {"lcm", "", ""}, {"logical_xor", "", "", 0},
 };
 const Combination* combination_of(std::string_view name) {
   const auto found = std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& row) { return row.name == name; });
@@ -65,8 +67,11 @@ Tensor of_two(const Function& function, const Tensor& a, const Tensor& b, std::s
 }
 
 /// The halves combined with each other, until one slice is left.
-Tensor folded(const Function& function, Tensor x, std::size_t offset) {
-  if (x.size() == 0) throw Fault{offset, fmt::format("{}.reduce() of nothing has no value", function.name)};
+Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x, std::size_t offset) {
+  if (x.shape()[0] == 0) {
+    if (!of_nothing) throw Fault{offset, fmt::format("{}.reduce() of nothing has no value", function.name)};
+    return broadcast_to(astype(Tensor(*of_nothing), x.dtype()), Shape(x.shape().begin() + 1, x.shape().end()));
+  }
   for (std::int64_t size = x.shape()[0]; size > 1; size = x.shape()[0]) {
     const auto part = [&](std::int64_t begin, std::int64_t end) { return std::as_const(x).at({Slice{begin, end}}, Location{}); };
     const Tensor both = of_two(function, part(0, size / 2), part(size / 2, size / 2 * 2), offset);
@@ -126,7 +131,7 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
     one[0] = 1;
     first = concatenate({broadcast_to(astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype() : promote_types(initial.dtype(), first.dtype())), one), first}, 0, Location{});
   }
-  const Tensor result = row ? folded(function, row->name == "logical_xor" ? astype(first, DType::bool_) : first, offset) : in_order(function, first, false, offset);
+  const Tensor result = row ? folded(function, row->of_nothing, row->name == "logical_xor" ? astype(first, DType::bool_) : first, offset) : in_order(function, first, false, offset);
   if (!a.flag(3)) return {result, offset};
   return {along ? expand_dims(result, number) : reshape(result, Shape(static_cast<std::size_t>(x.ndim()), 1)), offset};
 }
