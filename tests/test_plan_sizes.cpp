@@ -283,11 +283,12 @@ void try_formula(Counts& counts) {
     const Answer answer = ask(loaded, formula, in);
     ++counts.asked;
     ++(answer == Answer::served ? counts.served : answer == Answer::refused ? counts.refused : counts.wrong);
-    if (answer == Answer::refused && k < formula.planned.size()) ++counts.planned_refused;
-    if (answer != Answer::wrong || counts.wrong > 20) continue;
+    const bool lost = answer == Answer::refused && k < formula.planned.size();
+    counts.planned_refused += lost;
+    if (!(lost || answer == Answer::wrong) || counts.wrong + counts.planned_refused > 20) continue;
     std::string serves;
     for (const std::string& one : loaded.serves()) serves += "  serves " + one + "\n";
-    FAIL_CHECK("wrong at " << to_string(asked[k]) << ":\n" << formula.text() << serves);
+    FAIL_CHECK((lost ? "refused, though prepared, at " : "wrong at ") << to_string(asked[k]) << ":\n" << formula.text() << serves);
   }
 }
 

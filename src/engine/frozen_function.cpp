@@ -573,9 +573,13 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
     const FrozenPlan here = with_rules(plan, outline(record(plan.sizes, site.where), site.where), looked, site);
     std::optional<FrozenPlan> general;
     if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
-    // What another one serves as well as the plan that was made for these sizes needs no plan of its own.
-    if (!general || !served(*general, plan.sizes, true)) saved.push_back(here);
-    if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return known.structure == general->structure && served(known, general->sizes, true); }))
+    // Sizes that the general plan serves as well as the one that was made for them need no plan of their own; then no other may stand for the general one
+    // that does not serve them.
+    const bool apart = !general || !served(*general, plan.sizes, true);
+    if (apart) saved.push_back(here);
+    if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) {
+          return known.structure == general->structure && served(known, general->sizes, true) && (apart || served(known, plan.sizes, false));
+        }))
       saved.push_back(std::move(*general));
   };
   for (const FrozenPlan& plan : plans_) save(plan);
