@@ -41,8 +41,8 @@ Convolution convolution_of(const Site& site, const ConvOptions& given, const Sha
       before = reach / 2;
       after = reach - before;
     }
-    if (before > reach + kMostBeyond || after > reach + kMostBeyond)
-      fail<ShapeError>(site, fmt::format("padding of {} and {} around axis {} of shape {}; at most {} places along it see padding alone", before, after, axis + 2, to_string(x), kMostBeyond));
+    const std::int64_t most = x[axis + 2] + taps[axis] + kMostBeyond;
+    if (before > most || after > most) fail<ShapeError>(site, fmt::format("padding of {} and {} around axis {} of shape {}; it is at most {}", before, after, axis + 2, to_string(x), most));
     how.before.push_back(before);
     how.after.push_back(after);
     if (taps[axis] < 1 || how.places(axis, x[axis + 2], taps[axis]) < 1)
