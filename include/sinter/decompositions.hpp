@@ -49,7 +49,7 @@ Tensor eigvalsh(const Arg& x, Triangle triangle = Triangle::lower);
 
 struct EigResult { Complex eigenvalues, eigenvectors; };
 /// Of any square matrices: complex numbers as pairs of tensors, in the order of the iteration, conjugates next to each other. Eigenvectors are columns of
-/// length 1 whose largest element is real. Real eigenvalues have imaginary parts of 0. ValueError, when they are computed, for infinities and NaN, as NumPy.
+/// length 1 whose largest element is real. Real eigenvalues have imaginary parts of 0. LinAlgError, when they are computed, for infinities and NaN, as NumPy.
 EigResult eig(const Arg& x);
 Complex eigvals(const Arg& x);
 

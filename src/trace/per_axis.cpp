@@ -6,6 +6,7 @@ namespace sinter::trace {
 namespace {
 /// Numbers of an axis that are larger fit no axis, and products of two of them fit in int64.
 constexpr std::int64_t kMostPerAxis = std::int64_t{1} << 31;
+constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // padding is laid out before it is convolved
 }  // namespace
 
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least) {
@@ -40,6 +41,8 @@ Convolution convolution_of(const Site& site, const ConvOptions& given, const Sha
       before = reach / 2;
       after = reach - before;
     }
+    const std::int64_t most = x[axis + 2] + taps[axis] + kMostBeyond;
+    if (before > most || after > most) fail<ShapeError>(site, fmt::format("padding of {} and {} around axis {} of shape {}; it is at most {}", before, after, axis + 2, to_string(x), most));
     how.before.push_back(before);
     how.after.push_back(after);
     if (taps[axis] < 1 || how.places(axis, x[axis + 2], taps[axis]) < 1)
