@@ -277,7 +277,8 @@ class OnnxMutator {
   }
   /// All nodes run within an If, a Loop or a Scan, many levels deep now and then.
   void wrap(onnx::Model& model) {
-    for (std::size_t depth = one_in(16) ? 40 : 1; depth > 0; --depth) {
+    const bool deep = one_in(16);
+    for (std::size_t depth = deep ? 40 : 1; depth > 0; --depth) {
       onnx::Graph inner = model.graph(), outer;
       *outer.mutable_input() = inner.input();
       *outer.mutable_output() = inner.output();
@@ -289,7 +290,7 @@ class OnnxMutator {
           node.set_op_type("If");
           if (!one_in(6)) node.add_input(add_number(outer, static_cast<std::int64_t>(below(2)), 9));
           if (!one_in(6)) add_graph(node, "then_branch", inner);
-          if (!one_in(6)) add_graph(node, "else_branch", one_in(4) ? any_sample().model.graph() : inner);
+          if (!one_in(6)) add_graph(node, "else_branch", deep || one_in(4) ? any_sample().model.graph() : inner);  // twice itself at each level would be too long
           break;
         case 1: {
           node.set_op_type("Loop");

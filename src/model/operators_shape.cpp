@@ -192,7 +192,8 @@ Results range(const Call& c) {
     return {arange(Arg(start, c.where()), limit, delta, dtype)};
   }
   const double start = c.real(0), delta = c.real(2);
-  const std::int64_t count = c.whole(std::max(0.0, std::ceil((c.real(1) - start) / delta)), "its elements");
+  const double steps_there = std::ceil((c.real(1) - start) / delta);
+  const std::int64_t count = steps_there < 0 ? 0 : c.whole(steps_there, "its elements");
   const Tensor steps = arange(Arg(count, c.where()), DType::float64);
   return {astype(c.at_node(add(multiply(c.at_node(steps), delta), start)), dtype)};
 }
