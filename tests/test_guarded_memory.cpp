@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "host_data_stub.hpp"
 #include "trace/guarded_memory.hpp"
 
 using namespace sinter::trace;
