@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -155,6 +156,14 @@ TEST_CASE("steps on the way count while they live, at random limits, and what fi
   CHECK(results > 0);
 }
 
+TEST_CASE("a result that no machine holds is refused before the steps that lead to it run") {
+  const auto before = sn::counters().kernels_launched;
+  const std::int64_t much = std::int64_t{1} << 42;
+  CHECK_FALSE(refused([&] { sn::eval(sn::cumsum(sn::ones({much}), 0)); }).empty());
+  CHECK_FALSE(refused([&] { sn::eval(sn::softmax(sn::zeros({much}), -1)); }).empty());
+  CHECK(sn::counters().kernels_launched == before);
+}
+
 TEST_CASE("a limit that is no size is refused, and none is none") {
   sn::Options options = sn::options();
   options.memory = "plenty";
@@ -190,6 +199,23 @@ TEST_CASE("without an evaluation under way the next one stops, and only it") {
   sn::interrupt();
   CHECK_THROWS_AS(sn::eval(floats(10) * 2.0f), sn::Interrupted);
   CHECK((floats(10) * 2.0f).to_vector<float>()[3] == 3.0f);
+}
+
+TEST_CASE("a request that was answered stops nothing later, whatever thread a step runs on") {
+  const sn::Options before = sn::options();
+  for (const int threads : {1, 2, 3}) {
+    sn::Options options = before;
+    options.threads = threads;
+    sn::configure(options);
+    sn::interrupt();
+    CHECK_THROWS_AS(sn::eval(floats(10) * 2.0f), sn::Interrupted);
+    const Tensor x = sn::sin(sn::arange(200000).reshape({200, 1000}) * 1.0), square = sn::sin(sn::arange(160000).reshape({400, 400}) * 1.0);
+    const std::vector<float> rows = sn::astype(sn::sort(x, 1), DType::float32).to_vector<float>();  // a task of tasks
+    CHECK(std::is_sorted(rows.begin(), rows.begin() + 1000));
+    CHECK_NOTHROW(sn::eval(sn::argsort(x, 1), sn::topk(x, 5).first, sn::cumsum(x, 1), sn::matmul(square, square), sn::inv(square), sn::sum(x, {0})));
+    CHECK_NOTHROW(sn::eval(sn::conv2d(x.reshape({1, 2, 100, 1000}), sn::ones({3, 2, 3, 3}, DType::float64))));
+  }
+  sn::configure(before);
 }
 
 TEST_CASE("one request stops the evaluations of all threads") {

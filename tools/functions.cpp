@@ -1674,6 +1674,8 @@ std::optional<DType> find_type_string(std::string_view text) {
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
+  constexpr std::size_t kLongest = 64;  // of names that anybody means; the distance takes time in proportion to the length
+  if (name.size() > kLongest) return {};
   const std::size_t reach = name.size() < 2 ? 0 : name.size() < 4 ? 1 : 2;
   std::size_t best = reach;
   std::vector<std::string> found;

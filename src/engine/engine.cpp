@@ -384,6 +384,22 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
   work.elements.clear();
   work.elements.resize(plan.graph.nodes.size());
   recorded_values(planned, work);
+  const auto allocate = [&](int node) {
+    try {
+      return device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
+    } catch (const MemoryError& error) {
+      throw MemoryError(fmt::format("no room for {}: {}", result_name(planned, node, work.roots), error.what()));
+    }
+  };
+  // A value that is too large for the machine is refused before the steps that lead to it take their time.
+  int largest = -1;
+  std::size_t most = std::size_t{1} << 30;
+  for (const PlannedStep& step : planned.steps) {
+    if (step.in_place >= 0) continue;
+    for (const int node : step.writes)
+      if (const std::size_t bytes = planned.bytes_of(node, work.numbers); bytes > most) largest = node, most = bytes;
+  }
+  if (largest >= 0) allocate(largest);
   // Memory for what a step writes, and what it reads on the device.
   const auto prepare = [&](const PlannedStep& step) {
     for (int node : step.reads)
@@ -394,11 +410,7 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
         elements = work.elements[step.in_place];
         continue;
       }
-      try {
-        elements.buffer = device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
-      } catch (const MemoryError& error) {
-        throw MemoryError(fmt::format("no room for {}: {}", result_name(planned, node, work.roots), error.what()));
-      }
+      elements.buffer = allocate(node);
       elements.data = elements.buffer->data();
     }
   };

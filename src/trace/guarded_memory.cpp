@@ -60,7 +60,7 @@ Guard guarding() {
 void* allocate_guarded(std::size_t bytes, Guard guard) {
   if (bytes > SIZE_MAX / 2) return nullptr;
   const Placement at = placement(bytes, guard);
-  void* const raw = mmap(nullptr, at.pages + 2 * page_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const raw = mmap(nullptr, at.pages + 2 * page_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   auto* const first = static_cast<unsigned char*>(raw) + page_bytes();
   if (mprotect(first, at.pages, PROT_READ | PROT_WRITE) != 0) {

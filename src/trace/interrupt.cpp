@@ -1,6 +1,7 @@
 #include "trace/interrupt.hpp"
 
 #include <atomic>
+#include <utility>
 
 #include "sinter/errors.hpp"
 
@@ -16,10 +17,12 @@ thread_local std::uint64_t seen_here = 0;
 void request_interrupt() noexcept { requested.fetch_add(1); }
 void begin_interruptible() noexcept { seen_here = answered.load(std::memory_order_relaxed); }
 std::uint64_t interrupts_seen() noexcept { return seen_here; }
+WorksFor::WorksFor(std::uint64_t seen) noexcept : before_(std::exchange(seen_here, seen)) {}
+WorksFor::~WorksFor() { seen_here = before_; }
 
-void stop_if_interrupted(std::uint64_t seen) {
+void stop_if_interrupted() {
   const std::uint64_t now = requested.load(std::memory_order_relaxed);
-  if (now == seen) return;
+  if (now == seen_here) return;
   answered.store(now);
   throw Interrupted("the evaluation was interrupted; what it would have computed is still recorded");
 }

@@ -9,10 +9,20 @@ void request_interrupt() noexcept;
 
 /// The calling thread begins an evaluation: what was requested and already answered by an earlier one does not count.
 void begin_interruptible() noexcept;
-/// Which requests the calling thread's evaluation has seen, for those who work for it on other threads.
+/// Which requests the calling thread's evaluation has seen.
 std::uint64_t interrupts_seen() noexcept;
-/// Throws Interrupted if there was a request since.
-void stop_if_interrupted(std::uint64_t seen);
-inline void stop_if_interrupted() { stop_if_interrupted(interrupts_seen()); }
+/// Makes the calling thread work for an evaluation of another thread while it lives.
+class WorksFor {
+ public:
+  explicit WorksFor(std::uint64_t seen) noexcept;
+  ~WorksFor();
+  WorksFor(const WorksFor&) = delete;
+  WorksFor& operator=(const WorksFor&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+/// Throws Interrupted if there was a request since the calling thread's evaluation began.
+void stop_if_interrupted();
 
 }  // namespace sinter::trace

@@ -50,6 +50,7 @@ class Job {
   }
   /// By the thread of this number.
   void work(int thread) {
+    const trace::WorksFor evaluation(interrupts_seen_);  // a task may have tasks of its own
     for (std::size_t k = 0; k < shares_.size(); ++k) {
       Share& share = shares_[(static_cast<std::size_t>(thread) + k) % shares_.size()];
       for (std::int64_t next; (next = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) run(next);
@@ -64,7 +65,7 @@ class Job {
 
   void run(std::int64_t number) {
     try {
-      trace::stop_if_interrupted(interrupts_seen_);
+      trace::stop_if_interrupted();
       task_(number);
     } catch (...) {
       const std::lock_guard lock(mutex_);
