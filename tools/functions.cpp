@@ -715,7 +715,11 @@ Value interp_(const Arguments& a) {
   const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
   return {interp(a.operand(0), a.operand(1), a.operand(2), number(3), number(4), number(5))};
 }
-Value bincount_(const Arguments& a) { return {bincount(a.operand(0), a.tensor(1), a.integer(2, 0))}; }
+/// In NumPy nothing is counted in integers, whatever its weights.
+Value bincount_(const Arguments& a) {
+  const Tensor counts = bincount(a.operand(0), a.tensor(1), a.integer(2, 0));
+  return {a.tensor(0).size() == 0 ? astype(counts, DType::int64) : counts};
+}
 std::optional<std::pair<double, double>> range_of(const Arguments& a, int parameter, const Value* value) {
   const Tuple* ends = value ? value->as<Tuple>() : nullptr;
   if (!ends) return std::nullopt;
