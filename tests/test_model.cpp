@@ -600,6 +600,17 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
   CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float64, float16 or bfloat16, not int8"), ValueError);
 }
 
+TEST_CASE("a place that is out of bounds when the result is computed names the node") {
+  OnnxBuilder m;
+  m.input("x", {1, 1, 2, 2}).input("places", {1, 1, 2, 2}, 7).output("y").node("MaxUnpool", {"x", "places"}, {"y"}, {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
+  File file("unpool.onnx");
+  const Model model = Model::load(m.save(file.path));
+  const Tensor x = random_tensor({1, 1, 2, 2});
+  CHECK(model({x, from_span(std::vector<std::int64_t>{0, 5, 10, 15}, {1, 1, 2, 2})})[0].size() == 16);
+  const auto wrong = [&] { model({x, from_span(std::vector<std::int64_t>{0, 5, 10, 16}, {1, 1, 2, 2})})[0].to_vector<float>(); };
+  CHECK_THROWS_WITH_AS(wrong(), doctest::Contains("MaxUnpool"), IndexError);
+}
+
 TEST_CASE("nodes without inputs, or without outputs") {
   for (const char* const op : {"Transpose", "Cast", "Reshape", "MaxPool", "Conv", "MatMul", "Identity", "BatchNormalization", "Pad"}) {
     CAPTURE(op);

@@ -34,12 +34,14 @@ template <class Where, class F> auto naming(const std::string& file, Where where
     throw IndexError(named(error));
   } catch (const ValueError& error) {
     throw ValueError(named(error));
+  } catch (const MemoryError& error) {
+    throw MemoryError(named(error));
   } catch (const DeviceError& error) {
     throw DeviceError(named(error));
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw DeviceError(fmt::format("{}: {}: there is no memory for what it asks for", file, where()));
+    throw MemoryError(fmt::format("{}: {}: there is no memory for what it asks for", file, where()));
   } catch (const std::exception& error) {
     throw InternalError(named(error));
   }

@@ -188,7 +188,7 @@ Results max_unpool(const Call& c) {
   Numbers inferred{x.shape()[0], x.shape()[1]};
   for (std::size_t k = 0; k < axes; ++k) inferred.push_back((places[k] - 1) * stride[k] + kernel[k] - pads[k] - pads[k + axes]);
   Tensor flat = zeros({element_count(c.shape(inferred, "the result"))}, x.dtype());
-  flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = reshape(c[0], {-1});
+  flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = c.at_node(reshape(c[0], {-1}));
   Tensor result = reshape(c.at_node(flat), Shape(inferred.begin(), inferred.end()));
   if (!c.has(2)) return {result};
   const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // more places: at the ends

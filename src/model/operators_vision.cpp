@@ -113,7 +113,7 @@ Results grid_sample(const Call& c) {
   const Tensor flat = reshape(c[0], {batch, channels, all});
   Tensor sum;
   for (const Tap& tap : taps) {
-    Tensor read = take_along_axis(flat, broadcast_to(tap.index, {batch, channels, count}), 2);
+    Tensor read = take_along_axis(c.at_node(flat), broadcast_to(tap.index, {batch, channels, count}), 2);
     if (how.outside == Outside::zeros) read = where(c.at_node(tap.there), read, zeros_like(read));
     const Tensor part = multiply(c.at_node(read), tap.weight);
     sum = sum.empty_handle() ? part : add(c.at_node(sum), part);
