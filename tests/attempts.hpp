@@ -39,7 +39,7 @@ inline constexpr std::int64_t kMost = 200000;
 
 inline std::string type_of(const std::exception& e) { return std::string(typeid(e).name()) + ": " + e.what(); }
 
-/// What a call of this text gives.
+/// The results of a call of this text.
 using Attempt = std::vector<Tensor> (*)(const std::string& call);
 
 /// Empty where the call keeps the promise.
@@ -75,7 +75,7 @@ inline void limit_time(double seconds) {
   setitimer(ITIMER_REAL, &wall, nullptr);
 }
 
-/// What was said since the last time.
+/// The text that was written since the last time.
 inline std::string said(int file) {
   std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), 0);
   if (pread(file, text.data(), text.size(), 0) < 0 || ftruncate(file, 0) != 0) return "";

@@ -1,4 +1,4 @@
-// What every masked access of generated LLVM IR must keep to: its mask comes from comparisons that fill 16 bytes. A narrower comparison is widened by
+// A rule for every masked access of generated LLVM IR: its mask comes from comparisons that fill 16 bytes. A narrower comparison is widened by
 // LLVM 19, which for AVX-512 forgets in another basic block to clear the lanes that were added: a masked store then writes them. The text is
 // checked, so that a processor with AVX-512 need not be there.
 #pragma once

@@ -26,7 +26,7 @@ struct Outcomes {
   long done = 0, refused = 0, ran = 0;
 };
 
-/// What one mutation may take, and after how many faults the rest is not tried.
+/// The time and memory that one mutation may take, and the number of faults after which the rest is not tried.
 struct Bounds {
   unsigned seconds = 60;
   std::uint64_t bytes = std::uint64_t{8} << 30;

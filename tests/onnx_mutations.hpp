@@ -96,7 +96,7 @@ class OnnxMutator {
     const onnx::Graph& graph = any_sample().model.graph();
     return graph.node_size() == 0 ? "Add" : graph.node(static_cast<int>(below(graph.node_size()))).op_type();
   }
-  /// Of a value that the graph has, or of none.
+  /// The name of a value that the graph has, or a name of none.
   std::string any_value(const onnx::Graph& graph) {
     std::vector<std::string> names{"", "nothing"};
     for (const onnx::ValueInfo& input : graph.input()) names.push_back(input.name());

@@ -29,7 +29,7 @@ constexpr const char* kWrong[] = {
     "float32", "int8", "bool", "complex", "'float32'", "1j", "array([1j, 2])", "...", "slice(1, 2)", "{1: 2}", "{1, 2}", "range(3)", "sum"};
 constexpr std::size_t kWrongCount = std::size(kWrong);
 
-/// What has no row in the table of functions, or none with an example: places for arguments stand between '@'.
+/// Expressions for which the table of functions has no row, or no example: places for arguments stand between '@'.
 constexpr const char* kForms[] = {
     "arange(24.).reshape(2, 3, 4)[@0@]", "arange(24.).reshape(2, 3, 4)[@0@, @1@]", "arange(24.).reshape(2, 3, 4)[@0@:@2@:@1@]", "arange(24.).reshape(2, 3, 4)[..., @None@, @0@]",
     "x = arange(24.).reshape(2, 3, 4); x[@0@] = @1.5@; x", "x = arange(6); x[@1:3@] += @2@; x", "x = zeros((3, 3)); x[@0@, @1@] = @1@; x",
@@ -111,7 +111,7 @@ Call of_function(const sn::tools::Function& function) {
   return call;
 }
 
-/// What a parameter may be told by its name, beyond the example.
+/// Parameters that can be given by name and that the example leaves out.
 std::vector<std::string> left_out(const sn::tools::Function& function, const Call& call) {
   std::vector<std::string> names;
   std::size_t positional = 0;

@@ -1,4 +1,4 @@
-// What bounds an evaluation from outside: a limit on memory, and interrupts. After either the tensors are as they were, and the process goes on.
+// Bounds of an evaluation from outside: a limit on memory, and interrupts. After either one the tensors are as they were, and the process goes on.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -18,11 +18,13 @@
 
 #include "draws.hpp"
 #include "program.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 namespace fs = std::filesystem;
 using sn::DType;
 using sn::Tensor;
+using Folder = sn::testing::TemporaryFolder;
 
 namespace {
 
@@ -54,19 +56,6 @@ template <class Work> std::string refused(Work work) {
   }
   return {};
 }
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "sinter-limits-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 /// Calls interrupt() from another thread after a while.
 class Later {

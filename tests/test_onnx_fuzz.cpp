@@ -100,7 +100,7 @@ std::vector<OnnxSample> own_samples() {
   return samples;
 }
 
-/// What a declared input of a broken model is given: the test's own numbers, where there are as many, or others.
+/// A value for a declared input of a broken model: the test's own numbers, where there are as many, or others.
 Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator& draw) {
   Shape shape;
   for (const ModelSize& size : input.shape.value_or(std::vector<ModelSize>(draw.below(4)))) shape.push_back(size.size ? *size.size : static_cast<std::int64_t>(1 + draw.below(4)));

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 namespace fs = std::filesystem;
@@ -40,17 +41,7 @@ Ran run_role(const std::string& role, const std::string& environment = "") {
   return {pclose(pipe), out};
 }
 
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "sinter-process-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+struct Folder : sn::testing::TemporaryFolder {
   std::string cache() const { return "SINTER_CACHE_DIR=" + path.string(); }
 };
 

@@ -4,7 +4,7 @@ target_link_libraries(test_static PRIVATE doctest::doctest
 # Half of the corpus each, on two cores.
 sinter_run(static_even test_static SINTER_STATIC_PART=0/2)
 sinter_run(static_odd test_static SINTER_STATIC_PART=1/2)
-# What is promised of the machine code.
+# The promises about machine code.
 if(TARGET sinter_command)
   sinter_python(static_code ../bench/sass.py $<TARGET_FILE:sinter_command> --target sm_80 sm_90 sm_100 --check)
   set_tests_properties(static_code PROPERTIES TIMEOUT 900)

@@ -92,7 +92,7 @@ class Function {
   int plans() const;                                ///< how many were made, or loaded
   /// Of each combination of sizes that is bound, the one called last first.
   std::vector<FrozenFigures> figures() const;
-  /// What each plan of a loaded function serves: "batch 4 to 7, seq = 16", the sizes of each name around the planned one, while the others are as planned for.
+  /// The sizes that each plan of a loaded function serves: "batch 4 to 7, seq = 16", the sizes of each name around the planned one, while the others are as planned for.
   std::vector<std::string> serves() const;
   /// Of each plan of a loaded function, a line for each name: for which size it was made, which would be planned the same, and why it serves no others.
   std::vector<std::string> ends() const;

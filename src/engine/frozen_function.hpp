@@ -33,7 +33,7 @@ struct Outlined {
   std::shared_ptr<const Leaves> leaves;
 };
 
-/// What the rules of plans are found by, of the formula at some sizes.
+/// A recording of the formula at some sizes, as far as the rules of plans are derived from it.
 struct Looked {
   Hash128 structure;
   Hash128 contents;  // of the leaves

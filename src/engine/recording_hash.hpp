@@ -15,7 +15,7 @@ namespace sinter::engine {
 /// Hashes of contents. Each storage is read once.
 class ContentHashes {
  public:
-  /// Of each leaf: an input's number, or the contents.
+  /// The hash of each leaf: of an input's number, or of the contents.
   std::vector<Hash128> of(const Leaves& leaves);
 
  private:
@@ -24,7 +24,7 @@ class ContentHashes {
   std::map<trace::StoragePtr::weak_type, Hash128, std::owner_less<trace::StoragePtr::weak_type>> known_;
 };
 
-/// Of a graph with these literals, by hashes of its leaves.
+/// The hash of a graph with these literals, from the hashes of its leaves.
 Hash128 hash_of(const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves);
 
 /// A graph whose numbers are computed anew for other sizes.

@@ -247,7 +247,7 @@ class Narrowing {
     }
   }
 
-  /// Of each two names, the others as planned: all of the smallest sizes, and such that are equal, neighbours or double.
+  /// Visits, for each two names with the others as planned, all of the smallest sizes, and sizes that are equal, neighbours, or one the double of the other.
   void pairs(const Visit& visit) const {
     const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(effort_)));
     for (std::size_t j = 0; j < names_.size(); ++j)

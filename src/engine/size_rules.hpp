@@ -53,7 +53,7 @@ struct SizeRules {
   std::optional<Values> predict(const std::vector<std::int64_t>& sizes, std::string* reason = nullptr) const;
   /// The same, of sizes that are served.
   std::optional<Values> at(const std::vector<std::int64_t>& sizes, std::string* reason = nullptr) const;
-  /// Of sizes that the axes may have.
+  /// The symbols at sizes that the axes may have.
   std::vector<std::int64_t> symbols_at(const std::vector<std::int64_t>& sizes) const;
   /// The sizes among the symbols that are equal.
   std::vector<Pair> meeting(const std::vector<std::int64_t>& symbols) const;

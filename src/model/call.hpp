@@ -72,7 +72,7 @@ class Call {
   /// 0 to rank-1.
   std::int64_t axis(std::int64_t axis, int rank) const;
 
-  // What a model says of sizes is checked before anything is computed with it: sums and products of a few such numbers fit into 64 bits.
+  // The sizes that a model states are checked before anything is computed with it: sums and products of a few such numbers fit into 64 bits.
   /// The numbers, which have to lie between these bounds.
   std::vector<std::int64_t> within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t least, std::int64_t most = kFar) const;
   /// The sizes as a shape, which has to be one of a value that a model may have (ModelOptions::most_elements).

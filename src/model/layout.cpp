@@ -23,7 +23,7 @@ constexpr double kWorthTiles = 0.7;
 constexpr double kWaste = 3;
 /// The same where x is in blocks already: a product of few rows by windows laid out side by side is as slow.
 constexpr double kWasteBehindBlocks = 6;
-/// Of transposed convolutions: each stride is so many filters.
+/// In transposed convolutions each stride is so many filters.
 constexpr std::int64_t kLongestStride = 256;
 /// Groups that fill blocks side by side: filters read zeros of the others' channels.
 constexpr std::int64_t kMostJoined = 4;

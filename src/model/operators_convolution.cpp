@@ -26,7 +26,7 @@ Numbers widths(const Call& c, std::size_t axes) {
   return pads;
 }
 
-/// What is around the places, and how often windows read one of them, is bounded before anything is computed.
+/// The padding around the places, and the number of windows that read one of them, are bounded before anything is computed.
 void check_size(const Call& c, const Windows& w, const Numbers& kernel, const Numbers& places) {
   Numbers padded;
   double products = 1;

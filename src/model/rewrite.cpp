@@ -16,7 +16,7 @@
 namespace sinter::model {
 namespace {
 
-/// What a node computes from constants alone is computed now. A node that fails is left, so that the error comes with the call. `each`: one after the
+/// Nodes that read constants alone are computed now. A node that fails is left, so that the error comes with the call. `each`: one after the
 /// other, where computing all of them at once fails.
 int fold_constants(Graph& graph, bool each) {
   std::vector<Tensor> folded;

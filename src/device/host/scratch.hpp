@@ -1,4 +1,4 @@
-// A thread's scratch memory, kept from launch to launch. What it held before is lost.
+// A thread's scratch memory, kept from launch to launch. Its contents are not kept.
 #pragma once
 #include <fmt/format.h>
 
