@@ -20,6 +20,10 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   exit 1
 fi
 
+# Installing ca-certificates writes the system's bundle anew. Where a bundle lies without that package, somebody put certificates there that pip will need.
+bundle=/etc/ssl/certs/ca-certificates.crt
+kept_bundle=build/certificates.crt
+
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 install_packages() {
@@ -48,6 +52,9 @@ make_venv() {
   echo "setup: installing the packages of tests/requirements.txt in build/venv"
   rm -rf build/venv
   /usr/bin/python3 -m venv build/venv
+  local certificates=$bundle
+  if [ -f "$kept_bundle" ]; then certificates=$kept_bundle; fi
+  if [ -z "${PIP_CERT:-}" ] && [ -f "$certificates" ] && ! build/venv/bin/pip config get global.cert >/dev/null 2>&1; then export PIP_CERT=$certificates; fi
   build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements.txt
   local site
   site=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -66,5 +73,6 @@ for version in 22 21 20 19 18 17 16; do
   if installed "libllvm$version"; then have_llvm=$version; break; fi
 done
 
+if [ -f "$bundle" ] && ! installed ca-certificates; then mkdir -p build && cp "$bundle" "$kept_bundle"; fi
 if [ ${#missing[@]} -gt 0 ] || [ -z "$have_llvm" ]; then install_packages; fi
 if [ -n "$tests" ] && ! cmp -s tests/requirements.txt build/venv/requirements.txt; then make_venv; fi
