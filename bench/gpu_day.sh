@@ -80,7 +80,7 @@ rehearse() {
   grep -q '^threads passed$' "$folder/out/right.txt"
   grep -q '^replay passed$' "$folder/out/right.txt"  # graphs of kernels
   grep -q '^| softmax 1024 | f32 |' "$folder/out/report.md"
-  [ "$(grep -cE '^   (best|gain) ' "$folder/out/tuned.txt")" = 1 ]
+  [ "$(grep -c '^   gain ' "$folder/out/tuned.txt")" = 1 ]  # one pattern, whether a faster schedule was found or not
   [ "$(grep -c '^threads passed$' "$folder/out/right.txt")" = 1 ]
   if [ -x "$folder/test_networks" ]; then [ "$(grep -c '^median ' "$folder/out/networks.txt")" = 2 ]; fi  # without protobuf there is none
   echo "rehearsed: right, fast and why"
