@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "model/sequences.hpp"
+#include "sinter/whole.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter::model {
@@ -141,7 +142,7 @@ Shape Call::shape(std::vector<std::int64_t> sizes, std::string_view what) const 
 
 std::int64_t Call::whole(double number, std::string_view what) const {
   if (!(std::fabs(number) <= static_cast<double>(kFar))) refuse(fmt::format("{}: {} is no size", what, number));
-  return static_cast<std::int64_t>(std::floor(number));
+  return *detail::whole(std::floor(number));
 }
 
 void Call::check_work(double products) const {
