@@ -14,7 +14,6 @@ std::atomic<std::size_t> limit{0}, held{0};
 }  // namespace
 
 void set_memory_limit(std::size_t bytes) { limit = bytes; }
-std::size_t memory_limit() { return limit; }
 
 void claim_memory(std::size_t bytes, const char* device) {
   const std::size_t most = limit, before = held.fetch_add(bytes);

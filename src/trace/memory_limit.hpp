@@ -6,7 +6,6 @@ namespace sinter::trace {
 
 /// From now on; 0 is no bound. Memory that is held already stays.
 void set_memory_limit(std::size_t bytes);
-std::size_t memory_limit();
 
 /// Counts memory that is about to be allocated on `device` ("cpu"). Throws MemoryError where the bound would be exceeded.
 void claim_memory(std::size_t bytes, const char* device);
