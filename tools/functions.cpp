@@ -97,8 +97,8 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), bool neutral> Value truth(
   return {F(where(a.operand(3), astype(a.operand(0), DType::bool_), Arg(neutral, Location{})), a.axes(1), a.flag(2))};
 }
 template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
-  constexpr bool nan = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanvar) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
-  constexpr bool root = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
+  const bool nan = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanvar) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
+  const bool root = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
   if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
   const int ddof = a.small_integer(a.given(5) ? 5 : 3, 0);
   const std::optional<DType> dtype = a.dtype(2);
@@ -675,8 +675,8 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
     if (wanted != name) continue;
     if (a.given(5)) {
       if (method != QuantileMethod::inverted_cdf) a.fail(5, "weights go with method='inverted_cdf' alone, as in NumPy");
-      constexpr bool hundred = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(percentile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
-      constexpr bool nan = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanquantile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
+      const bool hundred = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(percentile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
+      const bool nan = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanquantile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
       return weighted_quantile(a, hundred, nan);
     }
     return {F(a.operand(0), a.operand(1), a.axes(2), method, a.flag(4))};
