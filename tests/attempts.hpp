@@ -85,8 +85,11 @@ inline std::string said(int file) {
 
 /// Runs until one fails, is done, or ends the process.
 [[noreturn]] inline void child(const std::vector<std::string>& calls, Attempt attempt, Shared& shared) {
-  const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30}, no_core{0, 0};
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take terabytes of addresses
+  const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30};
   setrlimit(RLIMIT_AS, &memory);
+#endif
+  const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTERM}) std::signal(number, SIG_DFL);  // not doctest's
   const int errors = memfd_create("errors", 0);
