@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "../tests/host_data_stub.hpp"
-#include "../tests/kernel_count.hpp"
+#include "../tests/support/host_data_stub.hpp"
+#include "../tests/support/kernel_count.hpp"
 
 int main() {
   fmt::print("| formula | kernels before | CPU | sm_90 | why it is cut |\n|---|--:|--:|--:|---|\n");

@@ -1,5 +1,5 @@
 // Formulas whose kernels are counted: those of real models and programs that fusion once stopped in for a wrong reason, with the kernels
-// they took then. Printed by bench/fusion.cpp; tests/test_fusion.cpp holds what they take now.
+// they took then. Printed by bench/fusion.cpp; tests/fuse/test_fusion.cpp holds what they take now.
 #pragma once
 #include <functional>
 #include <sinter/sinter.hpp>

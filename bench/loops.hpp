@@ -1,5 +1,5 @@
 // Loops that never call eval, beside the same loops that do. Timed by bench/loops.cpp; what they compile is counted by
-// tests/test_loops.cpp.
+// tests/trace/test_loops.cpp.
 #pragma once
 #include <cstdint>
 #include <functional>

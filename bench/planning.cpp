@@ -13,7 +13,7 @@
 #include <map>
 #include <string>
 
-#include "../tests/graph_builder.hpp"
+#include "../tests/support/graph_builder.hpp"
 #include "fuse/schedule.hpp"
 #include "recordings.hpp"
 #include "trace/host_access.hpp"

@@ -4,8 +4,8 @@ set(SINTER_TEST_PYTHON ${SINTER_TEST_VENV}/bin/python CACHE FILEPATH "a Python t
 set(SINTER_TEST_CUDA ${SINTER_TEST_VENV}/cuda CACHE PATH "a CUDA toolkit: NVRTC, nvcc and nvdisasm; needs no GPU")
 
 # sinter_finish_tests(): what holds for all tests of a folder, at its end. A fault that a program survives, with the right result and a warning,
-# ends a test's process (src/trace/own_fault.hpp); a test that plants one says so to its own process alone. An unmapped page is behind each buffer
-# (src/trace/guarded_memory.hpp) unless the test asks for another guard.
+# ends a test's process (src/base/own_fault.hpp); a test that plants one says so to its own process alone. An unmapped page is behind each buffer
+# (src/base/guarded_memory.hpp) unless the test asks for another guard.
 function(sinter_finish_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   set_property(TEST ${tests} APPEND PROPERTY ENVIRONMENT

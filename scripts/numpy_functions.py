@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes tests/golden/functions.txt, keywords.txt and selection.txt: what NumPy makes of expressions that the command understands, for
-tests/test_functions.cpp.
+tests/tools/test_functions.cpp.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy && /tmp/venv/bin/python scripts/numpy_functions.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/dtypes.txt: what NumPy makes of every element type, for tests/test_dtypes.cpp.
+"""Writes tests/golden/dtypes.txt: what NumPy makes of every element type, for tests/ops/test_dtypes.cpp.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy ml_dtypes && /tmp/venv/bin/python scripts/numpy_golden.py
 

@@ -5,13 +5,13 @@
 #include <cctype>
 
 #include "commands.hpp"
-#include "device/kind.hpp"
+#include "runtime/kind.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::tools {
 namespace {
 
-void print_compiler(const device::Kind& kind) {
+void print_compiler(const runtime::Kind& kind) {
   std::string name(kind.compiler_name);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (const jit::Compiler* compiler = kind.compiler()) fmt::print("  {:<7} {}\n          {}\n", name, compiler->path(), compiler->identity());
@@ -24,10 +24,10 @@ int run_info() {
   const Options settings = options();
   fmt::print("sinter {}\n", version());
   fmt::print("devices\n");
-  for (const device::Kind* kind : device::kinds())
+  for (const runtime::Kind* kind : runtime::kinds())
     for (const std::string& line : kind->describe()) fmt::print("  {}\n", line);
   fmt::print("compilers (found, not loaded)\n");
-  for (const device::Kind* kind : device::kinds()) print_compiler(*kind);
+  for (const runtime::Kind* kind : runtime::kinds()) print_compiler(*kind);
 
   const cache::DiskCache cache(cache_settings());
   fmt::print("cache\n  place   {}\n", cache.settings().directory.string());

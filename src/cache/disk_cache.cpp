@@ -13,7 +13,7 @@
 #include "cache/directory.hpp"
 #include "cache/entry.hpp"
 #include "cache/temporary.hpp"
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::cache {
 namespace {

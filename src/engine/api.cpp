@@ -1,12 +1,12 @@
 // The public functions over the engine.
-#include "device/host/byte_panel.hpp"
+#include "kernels/products/byte_panel.hpp"
 #include "engine/engine.hpp"
 #include "jit/compiler.hpp"
 #include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
-#include "trace/interrupt.hpp"
+#include "base/interrupt.hpp"
 
 namespace sinter {
 namespace {
@@ -36,7 +36,7 @@ bool convolves_in_blocks() {
   return wide && engine::Engine::get().options().device == "cpu";
 }
 
-bool multiplies_panels() { return &device::byte_panels() != &device::kBytePanelsBaseline && engine::Engine::get().options().device == "cpu"; }
+bool multiplies_panels() { return &kernels::byte_panels() != &kernels::kBytePanelsBaseline && engine::Engine::get().options().device == "cpu"; }
 
 bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 
@@ -55,7 +55,7 @@ std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::s
     if (!planned) throw ValueError("dump_kernels: the plan of this evaluation has left memory; record the formula again");
     for (const auto& step : planned->steps) {
       if (step.nest.name.empty()) continue;  // a library call
-      const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, device::kind_of(planned->limits), assembly);
+      const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, runtime::kind_of(planned->limits), assembly);
       paths.insert(paths.end(), written.begin(), written.end());
     }
   }
@@ -73,7 +73,7 @@ Counters counters() { return engine::Engine::get().counters(); }
 void reset_peak() { engine::Engine::get().reset_peak(); }
 void synchronize() { engine::Engine::get().synchronize(); }
 void trim() { engine::Engine::get().trim(); }
-void interrupt() noexcept { trace::request_interrupt(); }
+void interrupt() noexcept { request_interrupt(); }
 Options options() { return engine::Engine::get().options(); }
 void configure(const Options& options) { engine::Engine::get().configure(options); }
 std::string_view version() { return SINTER_VERSION; }

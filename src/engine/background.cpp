@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {

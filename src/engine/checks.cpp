@@ -7,7 +7,7 @@
 
 namespace sinter::engine {
 
-void Checks::launch(const PlannedStep& step, const std::function<void(const device::BufferPtr& flags)>& launch_with) {
+void Checks::launch(const PlannedStep& step, const std::function<void(const runtime::BufferPtr& flags)>& launch_with) {
   const std::vector<std::int64_t> none(2 * step.gathers.size());
   const auto flags = device_->allocate(none.size() * sizeof none[0]);
   device_->upload(*flags, none.data(), none.size() * sizeof none[0]);

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "device/executor.hpp"
+#include "runtime/executor.hpp"
 #include "engine/planned.hpp"
 #include "trace/outline.hpp"
 
@@ -14,20 +14,20 @@ namespace sinter::engine {
 class Checks {
  public:
   /// `gathers`: as recorded now, since a plan serves other lines of the program too; the caller keeps them.
-  Checks(std::span<const trace::GatherSite> gathers, const device::DevicePtr& device) : gathers_(gathers), device_(device) {}
+  Checks(std::span<const trace::GatherSite> gathers, const runtime::DevicePtr& device) : gathers_(gathers), device_(device) {}
 
   /// Launches a step that has checks, with flags of its own.
-  void launch(const PlannedStep& step, const std::function<void(const device::BufferPtr& flags)>& launch_with);
+  void launch(const PlannedStep& step, const std::function<void(const runtime::BufferPtr& flags)>& launch_with);
   /// Waits for the flags; throws IndexError for one that is raised.
   void verify();
 
  private:
   struct Pending {
     const PlannedStep* step;
-    device::BufferPtr flags;
+    runtime::BufferPtr flags;
   };
   const std::span<const trace::GatherSite> gathers_;
-  const device::DevicePtr& device_;
+  const runtime::DevicePtr& device_;
   std::vector<Pending> pending_;
 };
 

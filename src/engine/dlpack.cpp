@@ -118,10 +118,10 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
     in_memory.push_back(shape[static_cast<std::size_t>((*order)[k])]);
     back[static_cast<std::size_t>((*order)[k])] = static_cast<std::int64_t>(k);
   }
-  auto storage = std::make_shared<trace::Storage>();
+  auto storage = std::make_shared<Storage>();
   storage->bytes = bytes;
   if (on_gpu) {
-    const device::DevicePtr device = engine::Engine::get().device_at("cuda", view.device.id, site);
+    const runtime::DevicePtr device = engine::Engine::get().device_at("cuda", view.device.id, site);
     storage->device = engine::contents_of_others(device, data, bytes, own());
   } else {
     storage->host = std::shared_ptr<void>(own(), data);

@@ -16,20 +16,20 @@
 #include "engine/retry.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
-#include "trace/guarded_memory.hpp"
+#include "base/guarded_memory.hpp"
 #include "trace/host_access.hpp"
-#include "trace/interrupt.hpp"
-#include "trace/log.hpp"
+#include "base/interrupt.hpp"
+#include "base/log.hpp"
 #include "trace/loops.hpp"
-#include "trace/memory_limit.hpp"
+#include "base/memory_limit.hpp"
 
 namespace sinter::engine {
 namespace {
 
 // What Storage::device points to.
 struct DeviceContents {
-  device::DevicePtr device;
-  device::BufferPtr buffer;
+  runtime::DevicePtr device;
+  runtime::BufferPtr buffer;
 };
 
 std::string short_place(const Location& where) {
@@ -85,7 +85,7 @@ struct Engine::AtFork {
           gate.open();
         },
         [] {
-          ++trace::process_generation;
+          ++process_generation;
           if (Engine* engine = the_engine.load()) engine->after_fork(true);
           gate.open_in_child();
         });
@@ -107,7 +107,7 @@ void Engine::after_fork(bool child) {
 
 void Engine::configure(const Options& options) {
   check(options);
-  const device::DevicePtr chosen = device_of(options);
+  const runtime::DevicePtr chosen = device_of(options);
   apply(options);
   // A device that was lost is left behind: what goes on elsewhere is not told of it again.
   std::lock_guard lock(mutex_);
@@ -121,7 +121,7 @@ Options Engine::options() const {
 
 void Engine::apply(const Options& options) {
   apply_log_level(options.log);
-  trace::set_memory_limit(memory_limit_of(options));
+  set_memory_limit(memory_limit_of(options));
   cache::Settings settings = cache::default_settings();
   if (!options.cache_dir.empty()) settings.directory = options.cache_dir;
   settings.max_bytes = cache::parse_size(options.cache_size);
@@ -132,7 +132,7 @@ void Engine::apply(const Options& options) {
   ++version_;
 }
 
-device::DevicePtr Engine::device_of(const Options& options) {
+runtime::DevicePtr Engine::device_of(const Options& options) {
   const Place place = place_of(options);
   std::lock_guard lock(mutex_);
   const std::pair key{place.kind->name, place.ordinal};
@@ -142,9 +142,9 @@ device::DevicePtr Engine::device_of(const Options& options) {
   return known->second;
 }
 
-std::vector<device::DevicePtr> Engine::devices() {
+std::vector<runtime::DevicePtr> Engine::devices() {
   std::lock_guard lock(mutex_);
-  std::vector<device::DevicePtr> result;
+  std::vector<runtime::DevicePtr> result;
   for (const auto& [place, device] : devices_) result.push_back(device);
   return result;
 }
@@ -225,7 +225,7 @@ Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& grap
 }
 
 // Several threads may want the same elements on the same device: each brings them there, what the first one brought counts.
-Engine::Elements Engine::elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device) {
+Engine::Elements Engine::elements_of(const StoragePtr& storage, const runtime::DevicePtr& device) {
   std::shared_ptr<DeviceContents> contents;
   std::shared_ptr<void> host;
   {
@@ -246,14 +246,14 @@ Engine::Elements Engine::elements_of(const trace::StoragePtr& storage, const dev
   return {buffer->data(), buffer};
 }
 
-std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
+std::shared_ptr<void> Engine::host_memory_of(Storage& storage) {
   std::shared_ptr<DeviceContents> contents;
   {
     std::lock_guard lock(storage.lock);
     if (storage.host) return storage.host;
     contents = std::static_pointer_cast<DeviceContents>(storage.device);
   }
-  auto memory = trace::allocate_host(storage.bytes);
+  auto memory = allocate_host(storage.bytes);
   contents->device->download(memory.get(), *contents->buffer, storage.bytes);
   std::lock_guard lock(storage.lock);
   if (!storage.host) storage.host = std::move(memory);  // addresses that were given out stay
@@ -263,7 +263,7 @@ std::shared_ptr<void> Engine::host_memory_of(trace::Storage& storage) {
 // The host in a device's stead, for one step: its operands are brought over, its results taken back.
 class Engine::OnHost {
  public:
-  OnHost(device::Device& from, Workspace& work) : device(device::interpreting_kind().open(0)), from_(from), work_(work) {}
+  OnHost(runtime::Device& from, Workspace& work) : device(runtime::interpreting_kind().open(0)), from_(from), work_(work) {}
   void* bring(int node) {
     if (!copies_[node]) from_.download(room_for(node), there(node), there(node).bytes());
     return copies_[node]->data();
@@ -274,14 +274,14 @@ class Engine::OnHost {
     from_.upload(there(node), copies_.at(node)->data(), there(node).bytes());
   }
 
-  const device::DevicePtr device;
+  const runtime::DevicePtr device;
 
  private:
-  device::Buffer& there(int node) { return *work_.elements[node].buffer; }
+  runtime::Buffer& there(int node) { return *work_.elements[node].buffer; }
 
-  device::Device& from_;
+  runtime::Device& from_;
   Workspace& work_;
-  std::unordered_map<int, device::BufferPtr> copies_;
+  std::unordered_map<int, runtime::BufferPtr> copies_;
 };
 template <class AddressOf> std::span<const std::int64_t> Engine::bind(const PlannedStep& step, Workspace& work, AddressOf address_of) {
   const jit::LoopNest& nest = step.nest;
@@ -296,13 +296,13 @@ template <class AddressOf> std::span<const std::int64_t> Engine::bind(const Plan
   return ints;
 }
 
-void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags) {
+void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags) {
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
   for (int axis = 0; axis < nest.parallel; ++axis)
     if (work.numbers[step.numbers + static_cast<std::size_t>(axis)] == 0) return;  // nothing to write
   ++totals_.launched;
-  if (device::Kernel* kernel = kernels_.current(step.made, nest, target)) {
+  if (runtime::Kernel* kernel = kernels_.current(step.made, nest, target)) {
     const auto ints = bind(step, work, [&](int node) { return work.elements[node].data; });
     if (flags) work.pointers.push_back(flags->data());
     device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
@@ -347,7 +347,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     }
     for (const auto& operand : call.operands) work.call_pointers.push_back(work.elements[operand.node].data);
     work.call_pointers.push_back(work.elements[call.node].data);
-    device::Kernel* kernel = follower ? kernels_.current(follower->made, follower->nest, target) : nullptr;
+    runtime::Kernel* kernel = follower ? kernels_.current(follower->made, follower->nest, target) : nullptr;
     if (!kernel) {
       target.device->call(call, work.call_pointers, nullptr);
       if (follower) launch(*follower, target, work, nullptr);
@@ -359,9 +359,9 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     // Where nobody else reads the sums, their pieces are enough.
     const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
     if (of_bytes && std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0) work.call_pointers.back() = nullptr;
-    const device::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
+    const runtime::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
     target.device->call(call, work.call_pointers, &with);
-  } catch (const device::Refused& refused) {
+  } catch (const runtime::Refused& refused) {
     const trace::CallSite& site = work.calls[static_cast<std::size_t>(call.call)];
     const Shape& shape = call.operands[0].shape;
     std::string which;
@@ -424,14 +424,14 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
 namespace {
 
 /// A part of a block of memory, which lives as long as one of its parts.
-class PartOfBuffer final : public device::Buffer {
+class PartOfBuffer final : public runtime::Buffer {
  public:
-  PartOfBuffer(device::BufferPtr whole, std::size_t offset, std::size_t bytes) : whole_(std::move(whole)), offset_(offset), bytes_(bytes) {}
+  PartOfBuffer(runtime::BufferPtr whole, std::size_t offset, std::size_t bytes) : whole_(std::move(whole)), offset_(offset), bytes_(bytes) {}
   void* data() override { return static_cast<char*>(whole_->data()) + offset_; }
   std::size_t bytes() const override { return bytes_; }
 
  private:
-  device::BufferPtr whole_;
+  runtime::BufferPtr whole_;
   std::size_t offset_, bytes_;
 };
 
@@ -448,8 +448,8 @@ void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
       throw MemoryError(fmt::format("no room for {}: {}", whose(), error.what()));
     }
   };
-  device::BufferPtr arena;
-  if (trace::guarding() != trace::Guard::none) {  // each value in guarded memory of its own
+  runtime::BufferPtr arena;
+  if (guarding() != Guard::none) {  // each value in guarded memory of its own
     for (const Placed::Place& place : placed.places) {
       Elements& here = work.elements[static_cast<std::size_t>(place.node)];
       here.buffer = allocate(std::max<std::size_t>(place.bytes, 1), [&] { return result_name(*placed.planned, place.node, work.roots); });
@@ -465,7 +465,7 @@ void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
     }
   }
   std::size_t block = placed.blocks.size();
-  device::BufferPtr memory;
+  runtime::BufferPtr memory;
   for (const Placed::Result& result : placed.results) {
     if (result.block != block) memory = allocate(placed.blocks[block = result.block], [&] { return result_name(*placed.planned, result.node, work.roots); });
     Elements& here = work.elements[static_cast<std::size_t>(result.node)];
@@ -497,7 +497,7 @@ void Engine::run_steps(const Planned& planned, const Target& target, Workspace& 
       s = next++->last - 1;
       continue;
     }
-    trace::stop_if_interrupted();
+    stop_if_interrupted();
     const PlannedStep& step = planned.steps[s];
     prepare(step);
     if (plan.steps[s].kind == fuse::Step::Kind::library) {
@@ -512,7 +512,7 @@ void Engine::run_steps(const Planned& planned, const Target& target, Workspace& 
     } else {
       timed(s, nullptr, [&] {
         if (step.gathers.empty()) launch(step, target, work, nullptr);
-        else checks.launch(step, [&](const device::BufferPtr& flags) { launch(step, target, work, flags); });
+        else checks.launch(step, [&](const runtime::BufferPtr& flags) { launch(step, target, work, flags); });
       });
     }
     release(step);
@@ -547,10 +547,10 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
 }
 
 // What a device wrote. A result without elements has no step and no buffer.
-trace::StoragePtr Engine::contents_of(const device::DevicePtr& device, const device::BufferPtr& buffer, std::size_t bytes) {
-  auto storage = std::make_shared<trace::Storage>();
+StoragePtr Engine::contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes) {
+  auto storage = std::make_shared<Storage>();
   storage->bytes = bytes;
-  storage->host = buffer ? device->host_memory(buffer) : trace::allocate_host(0);
+  storage->host = buffer ? device->host_memory(buffer) : allocate_host(0);
   storage->own = storage->host != nullptr;
   if (!storage->host) storage->device = std::make_shared<DeviceContents>(DeviceContents{device, buffer});
   return storage;
@@ -575,7 +575,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
   const Planned& planned = *known.planned;
   for (std::size_t k = 0; k < work.roots.size(); ++k) {
     const int base = planned.outputs[k];
-    trace::StoragePtr storage;
+    StoragePtr storage;
     if (const auto& node = planned.plan.graph.nodes[base]; node.op == trace::Op::data) {
       storage = work.outline.leaves()[node.leaf];
     } else {
@@ -644,9 +644,9 @@ const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site&
 
 namespace {
 
-class BufferOfOthers final : public device::Buffer {
+class BufferOfOthers final : public runtime::Buffer {
  public:
-  BufferOfOthers(device::DevicePtr device, void* data, std::size_t bytes, std::shared_ptr<void> owner)
+  BufferOfOthers(runtime::DevicePtr device, void* data, std::size_t bytes, std::shared_ptr<void> owner)
       : device_(std::move(device)), data_(data), bytes_(bytes), owner_(std::move(owner)) {}
   // What was launched may still read it.
   ~BufferOfOthers() override {
@@ -662,7 +662,7 @@ class BufferOfOthers final : public device::Buffer {
   std::size_t bytes() const override { return bytes_; }
 
  private:
-  device::DevicePtr device_;
+  runtime::DevicePtr device_;
   void* data_;
   std::size_t bytes_;
   std::shared_ptr<void> owner_;
@@ -670,11 +670,11 @@ class BufferOfOthers final : public device::Buffer {
 
 }  // namespace
 
-std::shared_ptr<void> contents_of_others(const device::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner) {
+std::shared_ptr<void> contents_of_others(const runtime::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner) {
   return std::make_shared<DeviceContents>(DeviceContents{device, std::make_shared<BufferOfOthers>(device, data, bytes, std::move(owner))});
 }
 
-device::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const trace::Site& site) {
+runtime::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const trace::Site& site) {
   const ForkGate::Inside inside(gate);
   Options there = options();
   there.device = fmt::format("{}:{}", kind, ordinal);
@@ -688,16 +688,16 @@ device::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const tr
 Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site) {
   const ForkGate::Inside inside(gate);
   if (!node->evaluated()) evaluate({&node, 1}, site);
-  trace::Storage& storage = *node->storage;
+  Storage& storage = *node->storage;
   try {
-    const device::DevicePtr& device = setup().target.device;
+    const runtime::DevicePtr& device = setup().target.device;
     std::shared_ptr<DeviceContents> contents;
     {
       const std::lock_guard lock(storage.lock);
       contents = std::static_pointer_cast<DeviceContents>(storage.device);
     }
     if (contents && contents->device == device) {
-      device::BufferPtr buffer = contents->buffer;
+      runtime::BufferPtr buffer = contents->buffer;
       if (copy) {
         buffer = device->allocate(std::max<std::size_t>(storage.bytes, 1));
         device->copy(*buffer, *contents->buffer, storage.bytes);
@@ -705,11 +705,11 @@ Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const tra
       device->synchronize();
       const std::string name = device->name();
       const auto colon = name.find(':');
-      return {device::kind_of(device->limits()).name, colon == std::string::npos ? 0 : std::stoi(name.substr(colon + 1)), buffer->data(), buffer};
+      return {runtime::kind_of(device->limits()).name, colon == std::string::npos ? 0 : std::stoi(name.substr(colon + 1)), buffer->data(), buffer};
     }
     std::shared_ptr<void> memory = host_memory_of(storage);
     if (copy) {
-      const auto other = trace::allocate_host(storage.bytes);
+      const auto other = allocate_host(storage.bytes);
       if (storage.bytes > 0) std::memcpy(other.get(), memory.get(), storage.bytes);
       memory = other;
     }
@@ -783,7 +783,7 @@ Counters Engine::counters() {
   result.guards_checked = totals_.guards_checked;
   result.sources_generated = totals_.generated;
   result.fallbacks = totals_.fallbacks;
-  const auto host = trace::host_use();
+  const auto host = host_use();
   result.bytes_now = host.now;
   result.bytes_peak = host.peak;
   for (const auto& device : devices()) {
@@ -795,7 +795,7 @@ Counters Engine::counters() {
 }
 
 void Engine::reset_peak() {
-  trace::reset_host_peak();
+  reset_host_peak();
   for (const auto& device : devices()) device->reset_peak();
 }
 

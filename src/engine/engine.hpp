@@ -17,7 +17,7 @@
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
 #include "trace/outline.hpp"
-#include "trace/per_thread.hpp"
+#include "base/per_thread.hpp"
 #include "trace/site.hpp"
 
 namespace sinter::engine {
@@ -31,7 +31,7 @@ struct Residence {
 };
 
 /// Contents on a device that somebody else owns, as a Storage holds them; `owner` is given up when the device is done with them.
-std::shared_ptr<void> contents_of_others(const device::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner);
+std::shared_ptr<void> contents_of_others(const runtime::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner);
 
 class Engine {
  public:
@@ -48,7 +48,7 @@ class Engine {
   /// Evaluates; all that computes the elements is done. Where they are on the current device there, else on the host. `copy`: others with the same values.
   Residence residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site);
   /// Throws DeviceError where there is no such device.
-  device::DevicePtr device_at(std::string_view kind, int ordinal, const trace::Site& site);
+  runtime::DevicePtr device_at(std::string_view kind, int ordinal, const trace::Site& site);
   /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
   /// current device.
   std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
@@ -62,9 +62,9 @@ class Engine {
   std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, const Frozen& at);
   /// Throws NoAlgorithm for a library call of the plan that the device has none for.
   void expect_calls(const Bound& bound, const Target& target);
-  std::vector<trace::StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
+  std::vector<StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
   Kernels& kernels() { return kernels_; }
-  std::shared_ptr<void> host_contents(const trace::StoragePtr& storage) { return host_memory_of(*storage); }
+  std::shared_ptr<void> host_contents(const StoragePtr& storage) { return host_memory_of(*storage); }
   static ForkGate& fork_gate();
 
   Counters counters();
@@ -89,8 +89,8 @@ class Engine {
     Hash128 key_for(const Target& other) const;
   };
   const Setup& setup();
-  device::DevicePtr device_of(const Options& options);
-  std::vector<device::DevicePtr> devices();
+  runtime::DevicePtr device_of(const Options& options);
+  std::vector<runtime::DevicePtr> devices();
   // A plan and what is told of an evaluation that finds it.
   struct Known {
     std::shared_ptr<const Planned> planned;
@@ -102,7 +102,7 @@ class Engine {
   // A node's elements where the device finds them.
   struct Elements {
     void* data = nullptr;
-    device::BufferPtr buffer;  // null for host memory that the device reads, which a leaf keeps
+    runtime::BufferPtr buffer;  // null for host memory that the device reads, which a leaf keeps
   };
   // What one evaluation after the other on a thread can use again.
   struct Workspace {
@@ -118,9 +118,9 @@ class Engine {
     std::vector<std::uint64_t> scalars;
   };
   class Borrowed;
-  static trace::StoragePtr contents_of(const device::DevicePtr& device, const device::BufferPtr& buffer, std::size_t bytes);
-  std::shared_ptr<void> host_memory_of(trace::Storage& storage);
-  Elements elements_of(const trace::StoragePtr& storage, const device::DevicePtr& device);
+  static StoragePtr contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes);
+  std::shared_ptr<void> host_memory_of(Storage& storage);
+  Elements elements_of(const StoragePtr& storage, const runtime::DevicePtr& device);
   Hash128 key_of(const trace::Outline& outline, const Target& target, const Setup& setup) const;
   // False if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
@@ -135,7 +135,7 @@ class Engine {
   // profile wants to know each step, is one step, with nothing before and after it.
   template <class Prepare, class Release, class BoundCall>
   void run_steps(const Planned& planned, const Target& target, Workspace& work, std::span<const Repeated> repeated, Prepare prepare, Release release, BoundCall bound_call);
-  void launch(const PlannedStep& step, const Target& target, Workspace& work, const device::BufferPtr& flags);
+  void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
   // With the step that follows it, or null.
@@ -154,7 +154,7 @@ class Engine {
   mutable std::mutex mutex_;  // guards what follows
   Options options_;
   std::atomic<std::uint64_t> version_{0};  // of options_; written under the mutex
-  std::map<std::pair<std::string_view, int>, device::DevicePtr> devices_;  // by kind and ordinal
+  std::map<std::pair<std::string_view, int>, runtime::DevicePtr> devices_;  // by kind and ordinal
   // Plans of one structure, each for the sizes that meet its guards; the latest last.
   struct Member {
     Known known;

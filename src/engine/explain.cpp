@@ -100,9 +100,9 @@ std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::L
   return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", kept, bytes, nest.schedule.cluster, limits.row_bytes);
 }
 
-device::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {
-  const auto& launch = device::kind_of(limits).launch;
-  return launch ? launch(step.nest, limits) : device::Launch{};
+runtime::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {
+  const auto& launch = runtime::kind_of(limits).launch;
+  return launch ? launch(step.nest, limits) : runtime::Launch{};
 }
 
 // Of a block: what the compiler placed, and what a launch adds.
@@ -182,7 +182,7 @@ std::string text_of(const Told& told) {
       text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs,
                           listed(graph, step.writes()), bytes_text(step.bytes_moved));
       const bool here = fuse::has_library(known->limits, step.call.op, step.call.dtype);
-      if (const auto& library = device::kind_of(known->limits).library; library && here) text += fmt::format("   library {}\n", library(todays(step.call)));
+      if (const auto& library = runtime::kind_of(known->limits).library; library && here) text += fmt::format("   library {}\n", library(todays(step.call)));
       if (s + 1 < plan.steps.size() && known->steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here) text += "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n";
@@ -198,7 +198,7 @@ std::string text_of(const Told& told) {
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
     text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.is_cuda()), origin_text(planned));
-    if (const device::Launch launch = launch_of(planned, known->limits); launch.blocks > 0)
+    if (const runtime::Launch launch = launch_of(planned, known->limits); launch.blocks > 0)
       text += fmt::format("   launch  {} block{} of {} threads\n", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
     if (planned.follows)
       text += fmt::format("   note    epilogue of step {}: runs on each piece of its result{}\n", s, planned.in_place >= 0 ? ", in place" : "");
@@ -250,7 +250,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
       entry["name"] = fuse::to_string(step.call);
       const bool here = fuse::has_library(told.planned->limits, step.call.op, step.call.dtype);
       entry["on_host"] = !here;
-      if (const auto& library = device::kind_of(told.planned->limits).library; library && here) entry["library"] = library(todays(step.call));
+      if (const auto& library = runtime::kind_of(told.planned->limits).library; library && here) entry["library"] = library(todays(step.call));
       entry["epilogue"] = s + 1 < plan.steps.size() && told.planned->steps[s + 1].follows ? nlohmann::json(before + s + 1) : nlohmann::json();
       calls.push_back(entry);
       continue;
@@ -265,7 +265,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
     entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, told.planned->limits));
     entry["schedule"] = jit::to_string(planned.nest.schedule, told.planned->limits.is_cuda());
     entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
-    if (const device::Launch launch = launch_of(planned, told.planned->limits); launch.blocks > 0)
+    if (const runtime::Launch launch = launch_of(planned, told.planned->limits); launch.blocks > 0)
       entry["launch"] = {{"blocks", launch.blocks}, {"threads", launch.threads}};
     entry["bytes_apart"] = bytes_apart(graph, planned.nest);
     entry["origin"] = origin_name(made, told.history.reused);

@@ -1,6 +1,6 @@
 #include "engine/fork_gate.hpp"
 
-#include "trace/interrupt.hpp"
+#include "base/interrupt.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -9,7 +9,7 @@ thread_local int depth = 0;  // how often this thread is inside
 
 void ForkGate::enter() {
   if (depth++ > 0) return;  // one who is inside already must not wait for a fork that waits for him
-  trace::begin_interruptible();
+  begin_interruptible();
   for (;;) {
     closed_.wait(true);
     inside_.fetch_add(1);

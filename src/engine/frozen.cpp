@@ -44,20 +44,20 @@ void Engine::expect_calls(const Bound& bound, const Target& target) {
       const fuse::LibraryCall& call = bound.library[s];
       // Without a library no plan that is made here calls one for a product; a file's may, and the host would compute it.
       if (call.op == trace::Op::matmul && !fuse::has_library(target.limits, call.op, call.dtype))
-        throw device::NoAlgorithm(fmt::format("there is no library here for {}", fuse::to_string(call)), false);
+        throw runtime::NoAlgorithm(fmt::format("there is no library here for {}", fuse::to_string(call)), false);
       target.device->expect(call);
     }
 }
 
-std::vector<trace::StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site) {
+std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site) {
   const ForkGate::Inside inside(fork_gate());
   if (std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return !input->evaluated(); })) evaluate(inputs, site);
   Borrowed borrowed;
   Workspace& work = *borrowed;
   const Planned& planned = *bound.planned;
-  const device::DevicePtr& device = at.target.device;
+  const runtime::DevicePtr& device = at.target.device;
   const auto& graph = planned.plan.graph;
-  const auto contents = [&](int node) -> const trace::StoragePtr& {
+  const auto contents = [&](int node) -> const StoragePtr& {
     const auto leaf = static_cast<std::size_t>(graph.nodes[static_cast<std::size_t>(node)].leaf);
     const int input = bound.leaves->inputs[leaf];
     return input >= 0 ? inputs[static_cast<std::size_t>(input)]->storage : bound.leaves->storages[leaf];
@@ -74,15 +74,15 @@ std::vector<trace::StoragePtr> Engine::call(const Bound& bound, const Frozen& at
   } catch (const std::bad_alloc&) {
     trace::fail<MemoryError>(site, "the host has no memory left for what this call needs on the way");
   }
-  std::vector<trace::StoragePtr> results;
+  std::vector<StoragePtr> results;
   results.reserve(planned.outputs.size());
-  std::vector<std::pair<const device::Buffer*, trace::StoragePtr>> made;  // outputs that are one node are one storage
+  std::vector<std::pair<const runtime::Buffer*, StoragePtr>> made;  // outputs that are one node are one storage
   for (const int output : planned.outputs) {
     if (graph.nodes[static_cast<std::size_t>(output)].op == trace::Op::data) {
       results.push_back(contents(output));
       continue;
     }
-    const device::BufferPtr& buffer = work.elements[static_cast<std::size_t>(output)].buffer;
+    const runtime::BufferPtr& buffer = work.elements[static_cast<std::size_t>(output)].buffer;
     auto known = std::find_if(made.begin(), made.end(), [&](const auto& one) { return one.first == buffer.get(); });
     if (known == made.end()) known = made.emplace(known, buffer.get(), contents_of(device, buffer, buffer ? planned.bytes_of(output, bound.numbers) : 0));
     results.push_back(known->second);

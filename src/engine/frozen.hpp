@@ -27,7 +27,7 @@ struct Values {
 /// What is the same for all calls of it.
 struct Leaves {
   std::vector<int> inputs;                    // leaf -> the number of the input that it is, or -1
-  std::vector<trace::StoragePtr> storages;    // leaf -> its contents; null for an input
+  std::vector<StoragePtr> storages;    // leaf -> its contents; null for an input
   std::vector<trace::GatherSite> gathers;
   std::vector<trace::CallSite> calls;
   std::vector<DType> results;                 // of what is wanted

@@ -9,9 +9,9 @@
 #include "cache/entry.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
-#include "trace/interrupt.hpp"
-#include "trace/log.hpp"
-#include "trace/own_fault.hpp"
+#include "base/interrupt.hpp"
+#include "base/log.hpp"
+#include "base/own_fault.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using State = Compiled::State;
 
 /// One warning for each kind of device: a machine without a compiler must not flood the log.
-void warn_of_no_compiler(const device::Kind& kind) {
+void warn_of_no_compiler(const runtime::Kind& kind) {
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string_view>;
   const std::lock_guard lock(mutex);
@@ -27,7 +27,7 @@ void warn_of_no_compiler(const device::Kind& kind) {
     log().warn("no {} was found; kernels are interpreted, which is slow. {}", kind.compiler_name, kind.compiler_advice);
 }
 
-std::string note_of_compiler(const device::Kind& kind) { return fmt::format("compiler-{}", kind.name); }
+std::string note_of_compiler(const runtime::Kind& kind) { return fmt::format("compiler-{}", kind.name); }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ std::shared_ptr<Compiled> Kernels::entry_of(const jit::Source& source) {
 }
 
 // SINTER_DUMP is for looking: a folder that cannot be written is told once and stops nothing.
-void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source, const device::Kind& kind) {
+void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind) {
   std::string directory;
   {
     std::lock_guard lock(mutex_);
@@ -92,7 +92,7 @@ bool Kernels::find_on_disk(Compiled& entry, const jit::Source& source) {
 }
 
 // The entry's lock is held.
-void Kernels::compile(Compiled& entry, const jit::Source& source, const device::Kind& kind, const std::string& cut) {
+void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
   try {
     entry.binary = kind.compiler()->compile(source);
     entry.binary.note = cut;
@@ -111,7 +111,7 @@ void Kernels::compile(Compiled& entry, const jit::Source& source, const device::
 }
 
 // The entry's lock is held. False when it cannot be left to the background.
-bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const device::Kind& kind,
+bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind,
                             const std::string& cut) {
   entry->state = State::under_way;
   if (background_.add([this, entry, source, &kind, cut] {
@@ -127,7 +127,7 @@ bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::S
 }
 
 // The entry's lock is held. Null when the binary does not load, with the reason in the entry.
-device::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target,
+runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target,
                                 const std::string& cut) {
   auto& loaded = entry.loaded[target.device.get()];
   for (bool again = true; !loaded && entry.failure.empty(); again = false) {
@@ -145,7 +145,7 @@ device::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, cons
       }
       entry.failure = error.what();
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
-    } catch (const device::NoRoom&) {
+    } catch (const runtime::NoRoom&) {
       throw;
     } catch (const DeviceError& error) {  // no memory, or worse: then bringing the operands to the host will tell
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
@@ -156,9 +156,9 @@ device::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, cons
 }
 
 Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::string& cut) {
-  trace::stop_if_interrupted();
+  stop_if_interrupted();
   Made made;
-  const device::Kind& kind = target.kind();
+  const runtime::Kind& kind = target.kind();
   const auto stand_in = [&] {  // a device that runs no nest by itself: the engine brings the operands to one that does
     return target.device && kind.interprets ? target.device->load(nest, {}) : nullptr;
   };
@@ -226,8 +226,8 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   return made;
 }
 
-device::Kernel* Kernels::current(const Made& made, const jit::LoopNest& nest, const Target& target) {
-  if (device::Kernel* ready = made.ready.kernel.load(std::memory_order_acquire)) return ready;
+runtime::Kernel* Kernels::current(const Made& made, const jit::LoopNest& nest, const Target& target) {
+  if (runtime::Kernel* ready = made.ready.kernel.load(std::memory_order_acquire)) return ready;
   if (!made.later || made.later->state != State::done) return made.kernel.get();
   std::lock_guard lock(made.later->mutex);
   if (!made.later->failure.empty()) return made.kernel.get();
@@ -237,7 +237,7 @@ device::Kernel* Kernels::current(const Made& made, const jit::LoopNest& nest, co
   return loaded.get();
 }
 
-std::string Kernels::entry_of(const Made& made, const device::Kind& kind) {
+std::string Kernels::entry_of(const Made& made, const runtime::Kind& kind) {
   if (made.source.text.empty() || made.interpreted) return {};
   const auto entry = entry_of(made.source);
   const std::lock_guard lock(entry->mutex);
@@ -265,7 +265,7 @@ void Kernels::after_fork(bool child) {
 }
 
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source,
-                                       const device::Kind& kind, bool assembly) {
+                                       const runtime::Kind& kind, bool assembly) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(directory, error);

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "cache/disk_cache.hpp"
-#include "device/kind.hpp"
+#include "runtime/kind.hpp"
 #include "engine/background.hpp"
 #include "engine/lru.hpp"
 #include "fuse/limits.hpp"
@@ -23,8 +23,8 @@ struct Target {
   fuse::Limits limits;
   bool interpret = false;    // no code is generated
   bool wait = true;          // for every compile
-  device::DevicePtr device;  // null: compile only
-  const device::Kind& kind() const { return device::kind_of(limits); }
+  runtime::DevicePtr device;  // null: compile only
+  const runtime::Kind& kind() const { return runtime::kind_of(limits); }
 };
 
 /// What is known of one key: shared by every plan that holds the kernel.
@@ -35,7 +35,7 @@ struct Compiled {
   // Guarded by the mutex, or by state == done:
   jit::Binary binary;
   std::string failure;  // why there is none
-  std::unordered_map<device::Device*, device::KernelPtr> loaded;  // guarded by the mutex
+  std::unordered_map<runtime::Device*, runtime::KernelPtr> loaded;  // guarded by the mutex
 };
 
 /// A kernel that is there from some moment on; who keeps it alive is known elsewhere.
@@ -46,7 +46,7 @@ struct Ready {
     kernel = other.kernel.load();
     return *this;
   }
-  std::atomic<device::Kernel*> kernel{nullptr};
+  std::atomic<runtime::Kernel*> kernel{nullptr};
 };
 
 /// One kernel as the engine knows it.
@@ -56,7 +56,7 @@ struct Made {
   jit::Origin origin = jit::Origin::compiled;
   bool interpreted = false;
   std::string why_interpreted;  // set when a compile failed or there is no compiler
-  device::KernelPtr kernel;   // null when the target has no device, or when the device runs no nest without machine code
+  runtime::KernelPtr kernel;   // null when the target has no device, or when the device runs no nest without machine code
   std::shared_ptr<Compiled> later;  // set while `kernel` only stands in for it
   mutable Ready ready;        // what `later` gave, which keeps it
 };
@@ -75,10 +75,10 @@ class Kernels {
   /// Never throws for a compiler's failure: the kernel is interpreted then, with a warning.
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
   /// What runs the kernel now: its machine code as soon as that is there. Null where Made::kernel is. Lives as long as `made`.
-  device::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
+  runtime::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
   /// The entry of a kernel that was made here, as the disk cache encodes it; compiled again where its machine code has left memory and disk. Empty
   /// for one that is interpreted.
-  std::string entry_of(const Made& made, const device::Kind& kind);
+  std::string entry_of(const Made& made, const runtime::Kind& kind);
   /// Waits for what is compiled in the background.
   void wait() { background_.wait(); }
 
@@ -96,11 +96,11 @@ class Kernels {
   static constexpr std::size_t kMaxBytes = 64 << 20;  // of keys, which hold the source, and images
 
   std::shared_ptr<Compiled> entry_of(const jit::Source& source);
-  void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const device::Kind& kind);
+  void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind);
   bool find_on_disk(Compiled& entry, const jit::Source& source);
-  void compile(Compiled& entry, const jit::Source& source, const device::Kind& kind, const std::string& cut);
-  bool compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const device::Kind& kind, const std::string& cut);
-  device::KernelPtr load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut);
+  void compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut);
+  bool compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut);
+  runtime::KernelPtr load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut);
 
   Totals& totals_;
   Background background_;
@@ -114,6 +114,6 @@ class Kernels {
 
 /// Writes one kernel's strings into a folder; returns the paths. NAME.cu, or NAME.nest and NAME.ll.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source,
-                                       const device::Kind& kind, bool assembly);
+                                       const runtime::Kind& kind, bool assembly);
 
 }  // namespace sinter::engine

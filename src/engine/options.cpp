@@ -10,7 +10,7 @@
 #include "cache/disk_cache.hpp"
 #include "jit/schedule.hpp"
 #include "sinter/errors.hpp"
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -33,7 +33,7 @@ int parse_count(const std::string& text) {
 Place place_of(const Options& options) {
   const std::string_view device = options.device;
   const std::size_t colon = device.find(':');
-  const device::Kind* kind = device::find_kind(device.substr(0, colon));
+  const runtime::Kind* kind = runtime::find_kind(device.substr(0, colon));
   if (kind && colon == std::string_view::npos) return {kind, 0};
   if (kind && kind->numbered) {
     int ordinal = -1;
@@ -42,7 +42,7 @@ Place place_of(const Options& options) {
     if (error == std::errc() && stop == end && ordinal >= 0) return {kind, ordinal};
   }
   std::vector<std::string> known;
-  for (const device::Kind* each : device::kinds()) {
+  for (const runtime::Kind* each : runtime::kinds()) {
     known.emplace_back(each->name);
     if (each->numbered) known.push_back(fmt::format("{}:N", each->name));
   }

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "device/kind.hpp"
+#include "runtime/kind.hpp"
 #include "sinter/engine.hpp"
 
 namespace sinter::engine {
@@ -13,7 +13,7 @@ Options options_from_environment();
 void check(const Options& options);
 /// Which device the settings ask for. Throws ValueError naming the known ones.
 struct Place {
-  const device::Kind* kind;
+  const runtime::Kind* kind;
   int ordinal = 0;
 };
 Place place_of(const Options& options);

@@ -137,7 +137,7 @@ class Dependences {
 
 void repeat(Placed& placed, const Target& target, Kernels& kernels) {
   const Planned& planned = *placed.planned;
-  const auto kernel_of = [&](std::size_t s) -> device::Kernel* {
+  const auto kernel_of = [&](std::size_t s) -> runtime::Kernel* {
     return planned.plan.steps[s].kind == fuse::Step::Kind::kernel ? kernels.current(planned.steps[s].made, planned.steps[s].nest, target) : nullptr;
   };
   const auto can = [&](std::size_t s) { return kernel_of(s) && planned.steps[s].gathers.empty() && !planned.steps[s].follows; };
@@ -146,7 +146,7 @@ void repeat(Placed& placed, const Target& target, Kernels& kernels) {
     const fuse::Step& step = planned.plan.steps[s];
     placed.on_host |= step.kind == fuse::Step::Kind::library ? !fuse::has_library(target.limits, step.call.op, step.call.dtype) : kernel_of(s) == nullptr;
   }
-  auto* const device = dynamic_cast<device::Repeats*>(target.device.get());
+  auto* const device = dynamic_cast<runtime::Repeats*>(target.device.get());
   if (!device) return;
   for (std::size_t first = 0, last; first < count; first = last) {
     last = first + 1;
@@ -155,7 +155,7 @@ void repeat(Placed& placed, const Target& target, Kernels& kernels) {
     Repeated repeated;
     repeated.first = first;
     repeated.last = last;
-    std::vector<device::RepeatedLaunch> launches;
+    std::vector<runtime::RepeatedLaunch> launches;
     Dependences dependences(placed);
     for (std::size_t s = first; s < last; ++s) {
       const PlannedStep& step = planned.steps[s];

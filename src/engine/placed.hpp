@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/replay.hpp"
+#include "runtime/replay.hpp"
 #include "engine/arena.hpp"
 #include "engine/planned.hpp"
 
@@ -21,7 +21,7 @@ struct Repeated {
   struct Pointer { int node; std::ptrdiff_t offset; };
   std::vector<Pointer> pointers;    // of all launches
   std::vector<int> constants;       // likewise, as PlannedStep::constants
-  device::ReplayPtr replay;
+  runtime::ReplayPtr replay;
 };
 
 struct Placed {

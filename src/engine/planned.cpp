@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/tuned.hpp"
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -177,7 +177,7 @@ std::shared_ptr<const Planned> plan_within(const trace::Graph& graph, const Targ
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   try {
     return plan_within(graph, target, how, kernels);
-  } catch (const device::NoRoom& error) {
+  } catch (const runtime::NoRoom& error) {
     Target less = target;
     less.limits.cluster = target.device->limits().cluster;
     if (less.limits.cluster >= target.limits.cluster) throw;

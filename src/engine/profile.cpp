@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "trace/per_thread.hpp"
+#include "base/per_thread.hpp"
 
 namespace sinter {
 namespace {

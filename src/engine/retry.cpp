@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "trace/log.hpp"
-#include "trace/own_fault.hpp"
+#include "base/log.hpp"
+#include "base/own_fault.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -28,7 +28,7 @@ void warn_of_failed_plan(const InternalError& error) {
                           error.what()));
 }
 
-fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgorithm& lacking) {
+fuse::Limits without_what_lacks(const fuse::Limits& limits, const runtime::NoAlgorithm& lacking) {
   fuse::Limits less = limits;
   const bool more = lacking.of_more() && limits.product_epilogues;
   if (!more && !limits.products) throw lacking;

@@ -1,7 +1,7 @@
 // What sinter itself gets wrong in fusing must not stop a program: without fusion there is less to get wrong. Nor must what a library cannot do,
 // though it said that it multiplies: what it lacks is generated.
 #pragma once
-#include "device/executor.hpp"
+#include "runtime/executor.hpp"
 #include "engine/kernels.hpp"
 #include "sinter/errors.hpp"
 
@@ -11,7 +11,7 @@ namespace sinter::engine {
 void warn_of_failed_plan(const InternalError& error);
 /// What is left of a library's limits after it had no algorithm: products without additions, then none. The user is told, of the
 /// first call of each kind by a warning. Throws the error where nothing is left to do without.
-fuse::Limits without_what_lacks(const fuse::Limits& limits, const device::NoAlgorithm& lacking);
+fuse::Limits without_what_lacks(const fuse::Limits& limits, const runtime::NoAlgorithm& lacking);
 
 /// work(target); after an InternalError once more for the same target without fusion, after NoAlgorithm without what the library lacks.
 template <class Work> auto with_less_if_it_fails(const Target& target, Work work) {
@@ -20,7 +20,7 @@ template <class Work> auto with_less_if_it_fails(const Target& target, Work work
     fuse::Limits limits = at->limits;
     try {
       return work(*at);
-    } catch (const device::NoAlgorithm& lacking) {
+    } catch (const runtime::NoAlgorithm& lacking) {
       limits = without_what_lacks(limits, lacking);
     } catch (const InternalError& error) {
       if (!limits.fuse) throw;

@@ -9,7 +9,7 @@
 #include "engine/engine.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -86,7 +86,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
         for (const auto& access : *accesses) today.push_back(access.offset);
       return today;
     };
-    device::BufferPtr flags;
+    runtime::BufferPtr flags;
     if (chosen.nest.checks > 0) flags = device->allocate(16 * static_cast<std::size_t>(chosen.nest.checks));
     const auto seconds = [&](const PlannedStep& step, int times) {
       work.numbers = numbers_of(step.nest);
@@ -102,7 +102,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       Runner runner{{}, wish, {}};
       try {
         runner.step = make(lowered);
-      } catch (const device::NoRoom&) {
+      } catch (const runtime::NoRoom&) {
         return;
       }
       const bool as_base = runner.step.made.interpreted == base.made.interpreted && runner.step.made.report.spill_bytes <= std::max(base.made.report.spill_bytes, 0);

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "sinter/errors.hpp"
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/hash.hpp"
+#include "base/hash.hpp"
 
 namespace sinter::fuse {
 

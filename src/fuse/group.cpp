@@ -13,7 +13,7 @@
 #include "fuse/arrange.hpp"
 #include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
-#include "trace/hash.hpp"
+#include "base/hash.hpp"
 
 namespace sinter::fuse {
 namespace {

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "sinter/errors.hpp"
-#include "trace/hash.hpp"
-#include "trace/per_thread.hpp"
+#include "base/hash.hpp"
+#include "base/per_thread.hpp"
 
 namespace sinter::fuse {
 namespace {

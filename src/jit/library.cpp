@@ -16,7 +16,7 @@
 #include <memory>
 #include <sstream>
 
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::jit {
 namespace {

@@ -9,7 +9,7 @@
 #include "trace/known_shapes.hpp"
 #include "trace/library.hpp"
 #include "trace/loops.hpp"
-#include "trace/pool.hpp"
+#include "base/pool.hpp"
 
 namespace sinter::trace {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "trace/hash.hpp"
-#include "trace/per_thread.hpp"
+#include "base/hash.hpp"
+#include "base/per_thread.hpp"
 
 namespace sinter::trace {
 namespace {

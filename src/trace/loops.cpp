@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "trace/hash.hpp"
+#include "base/hash.hpp"
 #include "trace/outline.hpp"
 
 namespace sinter::trace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/hash.hpp"
+#include "base/hash.hpp"
 #include "trace/record.hpp"
 #include "trace/rounds.hpp"
 #include "trace/symbols.hpp"

@@ -12,8 +12,8 @@
 
 #include "sinter/tensor.hpp"
 #include "trace/graph.hpp"
-#include "trace/spin_lock.hpp"
-#include "trace/storage.hpp"
+#include "base/spin_lock.hpp"
+#include "base/storage.hpp"
 
 namespace sinter::trace {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "trace/hash.hpp"
+#include "base/hash.hpp"
 
 namespace sinter::trace {
 namespace {

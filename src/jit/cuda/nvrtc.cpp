@@ -19,7 +19,7 @@
 #include "jit/library.hpp"
 #include "jit/until_exit.hpp"
 #include "sinter/errors.hpp"
-#include "trace/log.hpp"
+#include "base/log.hpp"
 
 namespace sinter::jit {
 namespace cuda {

@@ -137,7 +137,7 @@ constexpr Function kFunctions[] = {
 })"},
     // A count that is negative or too large shifts everything out.
     {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : (@T)0; }"},
-    // trace/philox.hpp
+    // base/philox.hpp
     {"sn_philox", I, R"(@T sn_philox(@T counter, @T key) {
   unsigned long long c = (unsigned long long)counter, k = (unsigned long long)key;
   unsigned c0 = (unsigned)c, c1 = (unsigned)(c >> 32), c2 = 0, c3 = 0, k0 = (unsigned)k, k1 = (unsigned)(k >> 32);

@@ -78,7 +78,7 @@ inline Expr from_bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype(
 inline Expr shift_left(const Expr& a, int n) { return a.with(a.ir->binary("shl", a.v, a.like(n).v)); }
 inline Expr shift_right(const Expr& a, int n) { return a.with(a.ir->binary("ashr", a.v, a.like(n).v)); }
 
-/// Of 64 unsigned bits (trace/philox.hpp).
+/// Of 64 unsigned bits (base/philox.hpp).
 inline Expr high_half(const Expr& a) { return a.with(a.ir->binary("lshr", a.v, a.like(32).v)); }
 inline Expr low_half(const Expr& a) { return a & std::int64_t{0xffffffff}; }
 inline Expr joined_halves(const Expr& high, const Expr& low) { return shift_left(high, 32) | low; }

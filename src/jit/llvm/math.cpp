@@ -6,7 +6,7 @@
 #include "jit/float64_math.hpp"
 #include "jit/llvm/expression.hpp"
 #include "sinter/errors.hpp"
-#include "trace/philox.hpp"
+#include "base/philox.hpp"
 
 namespace sinter::jit::llvm {
 namespace {
@@ -145,7 +145,7 @@ Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
 
 Value emit_philox(Ir& ir, const Value& counter_value, const Value& key_value) {
   const Expr counter{&ir, ir.cast(counter_value, DType::uint64)}, key{&ir, ir.cast(key_value, DType::uint64)};
-  return ir.cast(trace::philox(counter, key, counter.like(0)).v, counter_value.dtype);
+  return ir.cast(philox(counter, key, counter.like(0)).v, counter_value.dtype);
 }
 
 Value emit_gcd(Ir& ir, const Value& a_value, const Value& b_value) {

@@ -1,0 +1,56 @@
+# The modules of src, in the order in which data moves. A module sees itself and the modules before it, and no other: its files are compiled
+# against a folder of links to exactly these, so an include of a later module does not compile (tests/project/modules proves it).
+# docs/architecture.md says what each module holds.
+set(SINTER_MODULES base trace ops io fuse jit cache kernels runtime engine freeze)
+
+# sinter_modules_until(NAME VARIABLE): the module and those before it.
+function(sinter_modules_until name variable)
+  set(modules)
+  foreach(module ${SINTER_MODULES})
+    list(APPEND modules ${module})
+    if(module STREQUAL name)
+      set(${variable} ${modules} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${name} is no module: ${SINTER_MODULES}")
+endfunction()
+
+# sinter_module_objects(NAME VARIABLE): the object libraries of the module and of those before it.
+function(sinter_module_objects name variable)
+  sinter_modules_until(${name} modules)
+  list(TRANSFORM modules PREPEND sinter_module_)
+  set(${variable} ${modules} PARENT_SCOPE)
+endfunction()
+
+# sinter_module_view(NAME VARIABLE): the folder of what the module may include. It is made anew, in case the order has changed.
+function(sinter_module_view name variable)
+  set(view ${CMAKE_CURRENT_BINARY_DIR}/modules/${name})
+  sinter_modules_until(${name} visible)
+  file(GLOB links RELATIVE ${view} ${view}/*)
+  foreach(link ${links})
+    if(NOT link IN_LIST visible)
+      file(REMOVE ${view}/${link})
+    endif()
+  endforeach()
+  file(MAKE_DIRECTORY ${view})
+  foreach(module ${visible})
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/src/${module} ${view}/${module} SYMBOLIC)
+  endforeach()
+  set(${variable} ${view} PARENT_SCOPE)
+endfunction()
+
+# sinter_module(NAME): the object library of src/NAME and its subfolders.
+function(sinter_module name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${name}/*.cpp)
+  add_library(sinter_module_${name} OBJECT ${sources})
+  sinter_module_view(${name} view)
+  target_include_directories(sinter_module_${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${view}>)
+  set_target_properties(sinter_module_${name} PROPERTIES VISIBILITY_INLINES_HIDDEN ON)
+  # Nobody replaces the library's own functions, so they may be inlined. Thread-locals lie at a fixed distance from the thread's
+  # register: a few hundred bytes of the space that the C library keeps free for libraries loaded later.
+  target_compile_options(sinter_module_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
+  target_link_libraries(sinter_module_${name} PUBLIC
+    sinter_warnings fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
+endfunction()

@@ -1,0 +1,30 @@
+#include "base/interrupt.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "sinter/errors.hpp"
+
+namespace sinter {
+namespace {
+
+std::atomic<std::uint64_t> requested{0}, answered{0};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a signal handler may interrupt whoever holds a lock
+thread_local std::uint64_t seen_here = 0;
+
+}  // namespace
+
+void request_interrupt() noexcept { requested.fetch_add(1); }
+void begin_interruptible() noexcept { seen_here = answered.load(std::memory_order_relaxed); }
+std::uint64_t interrupts_seen() noexcept { return seen_here; }
+WorksFor::WorksFor(std::uint64_t seen) noexcept : before_(std::exchange(seen_here, seen)) {}
+WorksFor::~WorksFor() { seen_here = before_; }
+
+void stop_if_interrupted() {
+  const std::uint64_t now = requested.load(std::memory_order_relaxed);
+  if (now == seen_here) return;
+  answered.store(now);
+  throw Interrupted("the evaluation was interrupted; what it would have computed is still recorded");
+}
+
+}  // namespace sinter

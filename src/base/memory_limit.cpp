@@ -1,0 +1,27 @@
+#include "base/memory_limit.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "sinter/errors.hpp"
+
+namespace sinter {
+namespace {
+
+std::atomic<std::size_t> limit{0}, held{0};
+
+}  // namespace
+
+void set_memory_limit(std::size_t bytes) { limit = bytes; }
+
+void claim_memory(std::size_t bytes, const char* device) {
+  const std::size_t most = limit, before = held.fetch_add(bytes);
+  if (most == 0 || (before <= most && bytes <= most - before)) return;
+  held -= bytes;
+  throw MemoryError(fmt::format("{}: no memory for {} bytes (tensors hold {}, and SINTER_MEMORY allows {})", device, bytes, before, most));
+}
+
+void release_memory(std::size_t bytes) noexcept { held -= bytes; }
+
+}  // namespace sinter

@@ -1,5 +1,0 @@
-// cmake/matmul.cmake sets this file's instruction set.
-#if defined(__AVX2__)
-#define SINTER_BYTE_BLOCK byte_block_avx2
-#include "device/host/byte_block.inl"
-#endif

@@ -1,6 +1,0 @@
-#if defined(__x86_64__)
-#include <cmath>
-
-#define SINTER_FUNCTIONS functions_avx512
-#include "device/host/interpreter_functions.inl"
-#endif

@@ -1,3 +1,0 @@
-// cmake/matmul.cmake sets this file's instruction set.
-#define SINTER_SORT_NETWORKS sort_networks_avx2
-#include "device/host/sort_network.inl"

@@ -1,0 +1,151 @@
+#include "freeze/constant_parts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <unordered_set>
+
+#include "freeze/engine.hpp"
+
+namespace sinter::freezing {
+namespace {
+
+using trace::Op;
+using trace::Recorded;
+using trace::RecordedPtr;
+
+/// The value of a node without a placeholder: nodes of equal hashes have equal elements.
+struct Value {
+  Hash128 hash;
+  std::size_t bytes_read = 0;  // of contents that it is computed from; what is read twice counts twice
+};
+using NodeValues = std::unordered_map<const Recorded*, Value>;
+
+void add_contents(Value& value, const StoragePtr& storage) {
+  constexpr std::size_t kFew = 256;
+  value.bytes_read = storage->bytes;
+  value.hash.add(storage->bytes);
+  if (storage->bytes <= kFew && storage->host) value.hash.add(std::string_view(static_cast<const char*>(storage->host.get()), storage->bytes));
+  else value.hash.add(std::bit_cast<std::uintptr_t>(storage.get()));
+}
+
+/// Of every node without a placeholder below the results.
+NodeValues values_of(const std::vector<RecordedPtr>& results) {
+  NodeValues values;
+  std::unordered_set<const Recorded*> seen;
+  std::vector<RecordedPtr> waiting(results.begin(), results.end());
+  while (!waiting.empty()) {
+    const RecordedPtr node = waiting.back();
+    const trace::Operands inputs = node->inputs();
+    if (seen.insert(node.get()).second && !node->evaluated()) {
+      waiting.insert(waiting.end(), inputs.begin(), inputs.end());
+      continue;
+    }
+    waiting.pop_back();
+    if (node->symbolic || values.contains(node.get())) continue;
+    Value value;
+    const auto& shape = node->shape;
+    value.hash.add(static_cast<std::uint64_t>(node->dtype) << 8 | shape.size() << 16);
+    for (const std::int64_t size : shape) value.hash.add(static_cast<std::uint64_t>(size));
+    if (node->evaluated()) {
+      add_contents(value, node->storage);
+    } else {
+      value.hash.add(static_cast<std::uint64_t>(node->op) + 1);
+      value.hash.add(node->op == Op::constant ? node->scalar.bits() : 0);
+      for (const std::int64_t number : node->ints) value.hash.add(static_cast<std::uint64_t>(number));
+      for (const RecordedPtr& input : inputs) {
+        const Value& operand = values.at(input.get());
+        value.hash.add(operand.hash);
+        value.bytes_read += operand.bytes_read;
+      }
+    }
+    values.emplace(node.get(), value);
+  }
+  return values;
+}
+
+/// Visits nodes from the results down. `visit` returns whether to go on below.
+template <class Visit> void descend(const std::vector<RecordedPtr>& results, Visit visit) {
+  std::unordered_set<const Recorded*> seen;
+  std::vector<RecordedPtr> waiting(results.begin(), results.end());
+  while (!waiting.empty()) {
+    const RecordedPtr node = std::move(waiting.back());
+    waiting.pop_back();
+    if (node->evaluated() || !seen.insert(node.get()).second || !visit(node)) continue;
+    for (const RecordedPtr& input : node->inputs()) waiting.push_back(input);
+  }
+}
+
+constexpr std::size_t kSmall = std::size_t{64} << 10;
+
+/// A conversion to a longer type that is left as it is: whoever reads it reads less, and products take bytes as they are. Of few elements it is
+/// computed once, unless a library takes 16 bits: it would have to be given the other operand at its full length too.
+bool is_left(const Recorded& node, bool products) {
+  if (node.op != Op::cast) return false;
+  const DType from = node.inputs()[0]->dtype;
+  return itemsize(node.dtype) > itemsize(from) && (bytes_of(node) > kSmall || (products && is_storage_only(from) && node.shape.size() > 1));
+}
+
+/// What is worth a place in memory: no view, nothing that is a number or a place.
+bool is_computed(const Recorded& node, bool products) {
+  return !is_left(node, products) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data;
+}
+
+/// Operands of library calls that are views of contents which no strides describe, as a reshape of what was turned: each call would copy them.
+std::unordered_set<const Recorded*> laid_out_anew(const std::vector<RecordedPtr>& results, bool products) {
+  std::unordered_set<const Recorded*> views;
+  descend(results, [&](const RecordedPtr& node) {
+    if (trace::primitive(node->op).kind != trace::OpKind::library) return true;
+    for (const RecordedPtr& operand : node->inputs()) {
+      bool shaped = false, anew = false;
+      RecordedPtr at = operand;
+      for (; !at->symbolic && !at->evaluated() && trace::is_view(at->op); at = at->inputs()[0]) {
+        anew |= shaped && (at->op == Op::permute || at->op == Op::slice);
+        shaped |= at->op == Op::reshape;
+      }
+      if (anew && (at->evaluated() || !is_left(*at, products))) views.insert(operand.get());
+    }
+    return true;
+  });
+  return views;
+}
+
+}  // namespace
+
+void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::vector<RecordedPtr>& others) {
+  const NodeValues values = values_of(results), other_values = values_of(others);
+  std::unordered_set<Hash128> equal;
+  for (const auto& [node, value] : other_values) equal.insert(value.hash);
+  const auto anew = laid_out_anew(results, products_);
+  std::vector<RecordedPtr> chosen;
+  descend(results, [&](const RecordedPtr& node) {
+    if (!is_computed(*node, products_) && !anew.contains(node.get())) return true;
+    const Value& value = values.at(node.get());
+    const std::size_t bytes = bytes_of(*node);
+    if (!equal.contains(value.hash) || (bytes > kSmall && bytes > 4 * value.bytes_read)) return true;
+    chosen.push_back(node);
+    return false;
+  });
+  descend(chosen, [&](const RecordedPtr& node) {
+    for (const RecordedPtr& input : node->inputs())
+      if (input->evaluated()) read_.push_back(input->storage);
+    return true;
+  });
+  Engine::get().evaluate(chosen, {"freeze", {}}, false);
+  for (const RecordedPtr& node : chosen) contents_.emplace(values.at(node.get()).hash, node->storage);
+}
+
+void ConstantParts::fill(const std::vector<RecordedPtr>& results) const {
+  if (contents_.empty()) return;
+  const NodeValues values = values_of(results);
+  const auto anew = laid_out_anew(results, products_);
+  descend(results, [&](const RecordedPtr& node) {
+    if (!is_computed(*node, products_) && !anew.contains(node.get())) return true;
+    const auto found = contents_.find(values.at(node.get()).hash);
+    if (found == contents_.end()) return true;
+    node->materialize(found->second, nullptr);
+    return false;
+  });
+}
+
+}  // namespace sinter::freezing

@@ -1,0 +1,591 @@
+#include "freeze/frozen_function.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "freeze/reach.hpp"
+#include "engine/retry.hpp"
+#include "freeze/served_sizes.hpp"
+#include "sinter/errors.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/for_any_size.hpp"
+
+namespace sinter::freezing {
+namespace {
+
+using trace::fail;
+using trace::Site;
+
+Site site_at(Location where) { return {"Function", where}; }
+
+/// "x: float32[n]", "input 2: float32[n]".
+std::string called(const InputSpec& spec, std::size_t number) { return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec); }
+
+}  // namespace
+
+FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where)
+    : formula_(std::move(formula)), inputs_(std::move(specs)), outputs_(std::move(names)), at_(Engine::get().frozen_target()) {
+  if (!formula_) fail<ValueError>({"freeze", where}, "the formula is empty");
+  name_axes(where);
+  const Recording recording = record(usual_, where);
+  if (axes_.empty()) {
+    parts_.choose(recording.results, recording.results);
+  } else if (const auto other = record_otherwise(where)) {
+    parts_.choose(recording.results, other->results);
+  }
+  if (outputs_.size() > recording.results.size())
+    fail<ValueError>({"freeze", where}, fmt::format("{} outputs are named, the formula gives {}", outputs_.size(), recording.results.size()));
+  while (outputs_.size() < recording.results.size()) outputs_.push_back(fmt::format("y{}", outputs_.size()));
+  bound_for(usual_, where);
+}
+
+FrozenFunction::FrozenFunction(Loaded loaded)
+    : inputs_(std::move(loaded.specs)), outputs_(std::move(loaded.names)), at_(std::move(loaded.at)), plans_(std::move(loaded.plans)), plan_count_(static_cast<int>(plans_.size())) {
+  name_axes({});
+}
+
+void FrozenFunction::name_axes(Location where) {
+  for (const InputSpec& spec : inputs_) {
+    auto& numbers = numbers_.emplace_back();
+    for (const AxisSize& axis : spec.shape) {
+      if (axis.size < 0) fail<ValueError>({"freeze", where}, fmt::format("{}: a size is negative", to_string(spec)));
+      numbers.push_back(axis_number(axis.name));
+      if (axis.name.empty() || numbers.back() < axes_.size()) continue;
+      axes_.push_back(axis.name);
+      usual_.push_back(axis.size);
+    }
+  }
+}
+
+std::size_t FrozenFunction::axis_number(const std::string& axis) const { return static_cast<std::size_t>(std::find(axes_.begin(), axes_.end(), axis) - axes_.begin()); }
+
+/// The sizes of the named axes, by inputs that have to fit.
+void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const {
+  if (given.size() != inputs_.size()) fail<ValueError>(site_at(where), fmt::format("{} inputs are given, it takes {}", given.size(), inputs_.size()));
+  sizes.assign(axes_.size(), -1);
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    const InputSpec& spec = inputs_[k];
+    const Tensor& tensor = given[k];
+    if (tensor.empty_handle()) fail<ValueError>(site_at(where), fmt::format("{} is given an empty tensor", called(spec, k)));
+    if (tensor.dtype() != spec.dtype) fail<DTypeError>(site_at(where), fmt::format("{} is given {}", called(spec, k), name(tensor.dtype())));
+    const Shape& shape = tensor.shape();
+    bool fits = shape.size() == spec.shape.size();
+    for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+      if (spec.shape[axis].name.empty()) {
+        fits = shape[axis] == spec.shape[axis].size;
+        continue;
+      }
+      std::int64_t& size = sizes[numbers_[k][axis]];
+      if (size >= 0 && size != shape[axis])
+        fail<ShapeError>(site_at(where), fmt::format("{} is given the shape {}, where {} is {} already", called(spec, k), to_string(shape), spec.shape[axis].name, size));
+      size = shape[axis];
+    }
+    if (!fits) fail<ShapeError>(site_at(where), fmt::format("{} is given the shape {}", called(spec, k), to_string(shape)));
+  }
+}
+
+Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
+  Recording recording;
+  std::vector<Tensor> placeholders;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    Shape shape;
+    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis)
+      shape.push_back(inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]]);
+    placeholders.push_back(placeholder(shape, inputs_[k].dtype, where));
+    recording.placeholders.push_back(placeholders.back().node());
+  }
+  const trace::ForAnySize all;
+  for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
+  if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula gives nothing");
+  parts_.fill(recording.results);
+  return recording;
+}
+
+// A formula may take some sizes and no others, even ones, say.
+std::optional<Recording> FrozenFunction::record_otherwise(Location where) const {
+  for (const auto& [times, more] : {std::pair{1, 1}, {2, 0}, {2, 3}, {4, 0}}) {
+    AxisSizes sizes = usual_;
+    for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = std::max<std::int64_t>(sizes[k], 2) * times + more * static_cast<std::int64_t>(k + 1);
+    try {
+      return record(sizes, where);
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {  // not these
+    }
+  }
+  return {};
+}
+
+Outlined FrozenFunction::outline(const Recording& recording, Location where) const {
+  trace::Outline walked;
+  std::vector<trace::RecordedPtr> results = recording.results;
+  walked.walk(results);
+  walked.finish(results, false);
+  Outlined made;
+  made.graph = walked.graph();
+  walked.release();
+  made.structure = walked.structure();
+  made.values.symbols = walked.symbols();
+  made.values.literals = walked.literals();
+  auto leaves = std::make_shared<Leaves>();
+  leaves->storages = walked.leaves();
+  leaves->gathers = walked.gathers();
+  leaves->calls = walked.calls();
+  for (std::size_t k = 0; k < leaves->storages.size(); ++k) {
+    int input = -1;
+    if (!leaves->storages[k]) {
+      const auto found = std::find_if(recording.placeholders.begin(), recording.placeholders.end(), [&](const auto& node) { return node.get() == walked.identities()[k]; });
+      if (found == recording.placeholders.end()) fail<ValueError>(site_at(where), "the formula reads a placeholder that is none of its inputs");
+      input = static_cast<int>(found - recording.placeholders.begin());
+    }
+    leaves->inputs.push_back(input);
+  }
+  for (const auto& gather : leaves->gathers) made.values.gathered.push_back(gather.size);
+  for (const auto& result : recording.results) {
+    made.values.shapes.push_back(result->shape);
+    leaves->results.push_back(result->dtype);
+  }
+  made.leaves = std::move(leaves);
+  return made;
+}
+
+std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& sizes, Location where) {
+  const Outlined made = outline(record(sizes, where), where);
+  if (made.leaves->results.size() != outputs_.size())
+    fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
+  const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
+    auto bound = bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
+    Engine::get().expect_calls(*bound, at_.target);
+    return bound;
+  };
+  for (auto known = plans_.rbegin(); known != plans_.rend(); ++known) {
+    if (known->structure != made.structure || !known->planned->holds(made.values.symbols)) continue;
+    try {
+      return bind(known->planned);
+    } catch (const runtime::NoAlgorithm&) {  // at these sizes
+    }
+  }
+  return with_less_if_it_fails(at_.target, [&](const Target& target) {
+    const auto planned = Engine::get().plan_to_keep(made.graph, {target, at_.how});
+    auto bound = bind(planned);
+    plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
+    ++plan_count_;
+    return bound;
+  });
+}
+
+/// What the plan, which a file holds, takes at these sizes; nothing and the reason, if it is asked for, where it cannot be run (or, with `estimates`,
+/// where another plan would have been made).
+std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason) const {
+  auto values = plan.rules->at(sizes, reason);
+  if (!values || plan.planned->holds(values->symbols, estimates)) return values;
+  if (reason) *reason = fmt::format("the plan needs {}", plan.planned->program.unmet(values->symbols, plan.rules->symbol_texts(axes_), estimates));
+  return {};
+}
+
+/// Of a file, of which nothing is believed.
+std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const Site& site) const {
+  std::vector<std::int64_t> input_bytes;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    std::int64_t bytes = static_cast<std::int64_t>(itemsize(inputs_[k].dtype));
+    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis) bytes *= inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]];
+    input_bytes.push_back(bytes);
+  }
+  try {
+    check_bytes(*plan.planned, values);
+    auto bound = bind_plan(plan.planned, plan.leaves, values, at_.target, Engine::get().kernels());
+    check_reach(*bound, values, input_bytes);
+    Engine::get().expect_calls(*bound, at_.target);
+    return bound;
+  } catch (const InternalError& error) {
+    fail<IoError>(site, fmt::format("the file's plan cannot be run: {}", error.what()));
+  }
+}
+
+// A plan that was made for such sizes, else of those that are right for them the one that was made for the nearest. One whose products this
+// device's library cannot compute is passed over: the file has no formula that another could be made from.
+std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
+  std::string lacking;
+  const auto bind = [&](const FrozenPlan& plan, bool estimates) -> std::shared_ptr<const Bound> {
+    const auto values = served(plan, sizes, estimates);
+    if (!values) return nullptr;
+    try {
+      return bind_checked(plan, *values, sizes, site_at(where));
+    } catch (const runtime::NoAlgorithm& error) {
+      lacking = error.what();
+      return nullptr;
+    }
+  };
+  for (const FrozenPlan& plan : plans_)
+    if (auto bound = bind(plan, true)) return bound;
+  const auto far = [&](const FrozenPlan* plan) {
+    double ratio = 0;
+    for (std::size_t k = 0; k < sizes.size(); ++k)
+      ratio += std::abs(std::log(static_cast<double>(std::max<std::int64_t>(sizes[k], 1)) / static_cast<double>(std::max<std::int64_t>(plan->sizes[k], 1))));
+    return ratio;
+  };
+  std::vector<const FrozenPlan*> nearest;
+  for (const FrozenPlan& plan : plans_) nearest.push_back(&plan);
+  std::stable_sort(nearest.begin(), nearest.end(), [&](const FrozenPlan* a, const FrozenPlan* b) { return far(a) < far(b); });
+  for (const FrozenPlan* plan : nearest)
+    if (auto bound = bind(*plan, false)) return bound;
+  if (!lacking.empty())
+    fail<DeviceError>(site_at(where), fmt::format("the file's plan was made with a library that multiplies what none does on {}: {}. Freeze the formula and save it again on this device, or "
+                                                  "anywhere with SINTER_CUBLASLT=off: then generated kernels multiply", at_.target.device->name(), lacking));
+  std::vector<std::string> asked;
+  for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
+  std::string reason;
+  (void)served(*nearest[0], sizes, false, &reason);
+  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared", fmt::join(asked, ", "),
+                                               fmt::join(serves(), "; "), reason));
+}
+
+namespace {
+
+/// The sizes of one name that a plan serves, around the one that it was made for, the others being as planned.
+struct ServedSizes {
+  std::int64_t first = 0, last = 0;
+  std::int64_t step = 1;     // from one to the next
+  std::string below, above;  // why it ends there
+};
+
+std::string to_string(const std::string& axis, const ServedSizes& sizes) {
+  const std::string by = sizes.step == 1 ? "" : fmt::format(" by {}", sizes.step);
+  return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}{}", axis, sizes.first, sizes.last, by);
+}
+
+/// The last size from `size` on towards `end`, whole steps apart, that holds, as all on the way do. Far away, where guards are about memory, what holds at
+/// two sizes is taken to hold between.
+template <class Holds> std::int64_t last_towards(std::int64_t size, std::int64_t end, std::int64_t step, Holds holds) {
+  constexpr std::int64_t kOneByOne = 4096;
+  const std::int64_t way = end < size ? -step : step, steps = (end - size) / way;
+  std::int64_t good = 0;
+  while (good < std::min(steps, kOneByOne) && holds(size + (good + 1) * way, nullptr)) ++good;
+  if (good < kOneByOne) return size + good * way;
+  for (std::int64_t bad = steps + 1; bad - good > 1;) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (holds(size + middle * way, nullptr) ? good : bad) = middle;
+  }
+  return size + good * way;
+}
+
+template <class Holds> ServedSizes served_around(std::int64_t size, std::int64_t step, std::int64_t end, Holds holds) {
+  ServedSizes served{last_towards(size, size % step, step, holds), last_towards(size, std::max(size, end), step, holds), step, {}, {}};
+  if (served.first >= step) holds(served.first - step, &served.below);
+  holds(served.last + step, &served.above);
+  return served;
+}
+
+}  // namespace
+
+/// "batch 4 to 7, seq = 16"
+std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    const auto holds = [&](std::int64_t size, std::string* reason) {
+      AxisSizes sizes = plan.sizes;
+      sizes[k] = size;
+      return served(plan, sizes, false, reason).has_value();
+    };
+    names.push_back(to_string(axes_[k], served_around(plan.sizes[k], plan.rules->steps[k], plan.rules->last[k], holds)));
+  }
+  return names.empty() ? "no sizes to choose" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+const std::vector<std::string>& FrozenFunction::serves() const {
+  std::call_once(told_, [&] {
+    for (const FrozenPlan& plan : plans_)
+      if (plan.rules) serves_.push_back(served_by(plan));  // else it is not from a file: any size is planned for
+  });
+  return serves_;
+}
+
+std::vector<std::string> FrozenFunction::ends() const {
+  std::vector<std::string> all;
+  for (const FrozenPlan& plan : plans_) {
+    if (!plan.rules) continue;
+    std::string text;
+    for (std::size_t k = 0; k < axes_.size(); ++k) {
+      const auto sizes_with = [&](std::int64_t size) {
+        AxisSizes sizes = plan.sizes;
+        sizes[k] = size;
+        return sizes;
+      };
+      const std::int64_t step = plan.rules->steps[k];
+      const std::int64_t end = plan.rules->last[k];
+      const auto any = served_around(plan.sizes[k], step, end, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
+      const auto best = served_around(plan.sizes[k], step, end, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
+      text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
+      if (best.first < best.last && (best.first != any.first || best.last != any.last)) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
+      if (any.first >= step) text += fmt::format("; not {}", any.first - step);
+      if (any.first >= step && any.below != any.above) text += fmt::format(": {}", any.below);
+      text += fmt::format("{} {}: {}", any.first >= step && any.below == any.above ? " and not" : "; not", any.last + step, any.above);
+    }
+    all.push_back(text);
+  }
+  return all;
+}
+
+std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, Location where) {
+  const auto find = [&]() -> std::shared_ptr<const Bound> {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(bound_.begin(), bound_.end(), [&](const BoundAt& one) { return one.sizes == sizes; });
+    if (found == bound_.end()) return nullptr;
+    std::rotate(bound_.begin(), found, found + 1);
+    return bound_.front().bound;
+  };
+  if (auto known = find()) return known;
+  const std::lock_guard one(making_);
+  if (auto known = find()) return known;  // another thread was faster
+  std::shared_ptr<const Bound> made = formula_ ? bind_recorded(sizes, where) : bind_loaded(sizes, where);
+  const std::lock_guard lock(mutex_);
+  bound_.insert(bound_.begin(), {sizes, made});
+  if (bound_.size() > kMaxBound) bound_.pop_back();
+  return made;
+}
+
+std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Location where) {
+  AxisSizes sizes;
+  sizes_of(given, where, sizes);
+  const std::shared_ptr<const Bound> bound = bound_for(sizes, where);
+  std::vector<trace::RecordedPtr> nodes;
+  nodes.reserve(given.size());
+  for (const Tensor& tensor : given) nodes.push_back(tensor.node());
+  std::vector<StoragePtr> contents = Engine::get().call(*bound, at_, nodes, site_at(where));
+  std::vector<Tensor> results;
+  results.reserve(contents.size());
+  for (std::size_t k = 0; k < contents.size(); ++k)
+    results.emplace_back(trace::make_data(site_at(where), bound->leaves->results[k], bound->shapes[k], std::move(contents[k])));
+  return results;
+}
+
+void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, Location where) {
+  AxisSizes sizes = usual_;
+  for (const auto& [axis, size] : given) {
+    const std::size_t number = axis_number(axis);
+    if (number == axes_.size())
+      fail<ValueError>(site_at(where), fmt::format("there is no axis '{}' among the inputs' ({})", axis, axes_.empty() ? "none has a name" : fmt::format("{}", fmt::join(axes_, ", "))));
+    if (size < 0) fail<ValueError>(site_at(where), fmt::format("the size {} of '{}' is negative", size, axis));
+    sizes[number] = size;
+  }
+  const auto bound = bound_for(sizes, where);
+  const std::lock_guard one(making_);
+  const auto made_for = [&](const FrozenPlan& plan) { return plan.sizes == sizes; };
+  if (!formula_ || std::any_of(plans_.begin(), plans_.end(), made_for) || std::any_of(prepared_.begin(), prepared_.end(), made_for)) return;
+  prepared_.push_back(*std::find_if(plans_.begin(), plans_.end(), [&](const FrozenPlan& plan) { return plan.planned == bound->planned; }));
+  prepared_.back().sizes = sizes;
+}
+
+std::vector<FrozenFigures> FrozenFunction::figures() const {
+  std::vector<FrozenFigures> all;
+  const std::lock_guard lock(mutex_);
+  for (const BoundAt& one : bound_) {
+    FrozenFigures& figures = all.emplace_back();
+    for (std::size_t k = 0; k < axes_.size(); ++k) figures.sizes[axes_[k]] = one.sizes[k];
+    const Planned& planned = *one.bound->planned;
+    for (std::size_t s = 0; s < planned.steps.size(); ++s) {
+      const bool kernel = planned.plan.steps[s].kind == fuse::Step::Kind::kernel;
+      ++(kernel ? figures.kernels : figures.library_calls);
+      figures.operations += kernel ? std::max(static_cast<int>(planned.steps[s].nest.ops.size()), 1) : 1;
+    }
+    figures.bytes_moved = planned.plan.bytes_moved;
+    figures.bytes_unfused = planned.plan.bytes_unfused;
+    figures.arena_bytes = one.bound->arena.bytes;
+    figures.least_bytes = one.bound->arena.lower_bound;
+    figures.apart_bytes = one.bound->arena.sum;
+  }
+  return all;
+}
+
+std::string FrozenFunction::explain() const {
+  std::string text;
+  for (const FrozenFigures& one : figures()) {
+    std::vector<std::string> sizes;
+    for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
+    text += fmt::format("{}{}{} kernels and {} library calls; values on the way in {} bytes, of which at least {} are alive at once, {} if each had its own\n",
+                        fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
+  }
+  std::shared_ptr<const Planned> planned;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!bound_.empty()) planned = bound_.front().bound->planned;
+  }
+  if (formula_) return planned ? text + explanation_of(planned) : text;
+  for (const FrozenPlan& plan : plans_)
+    if (plan.planned == planned || !planned) return text + plan.explanation;  // as it was when the plan was made
+  return text;
+}
+
+std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>& planned) const {
+  return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
+}
+
+const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, const Site& site) const {
+  const auto [at, added] = looked.at.try_emplace(sizes);
+  if (!added) return at->second.get();
+  try {
+    Outlined made = outline(record(sizes, site.where), site.where);
+    auto look = std::make_unique<Looked>();
+    look->structure = made.structure;
+    const auto leaves = looked.contents.of(*made.leaves);
+    for (const Hash128& leaf : leaves) look->contents.add(leaf);
+    look->whole = hash_of(made.graph, made.values.literals, leaves);
+    look->sample = {std::move(made.values), {}, room_of(made.graph)};
+    for (const trace::Node& node : made.graph.nodes)
+      if (node.op == trace::Op::constant) look->sample.literals.push_back(node.scalar);
+    at->second = std::move(look);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error&) {  // not these sizes
+  }
+  return at->second.get();
+}
+
+namespace {
+
+/// How many sizes are looked at for each question: so many as together record about 32,768 nodes, but some, and no more than finds what there is.
+std::size_t effort_for(const trace::Graph& graph) { return std::clamp<std::size_t>((std::size_t{1} << 15) / std::max<std::size_t>(graph.nodes.size(), 1), 24, 512); }
+
+/// What symbols are at least: sizes 2, starts of slices 1.
+std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
+  std::vector<std::int64_t> lows;
+  for (const std::string& symbol : graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+  return lows;
+}
+
+}  // namespace
+
+/// How the numbers follow from the sizes, as far as a few recordings tell; nothing where the formula does not record this structure again.
+std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const Site& site) const {
+  const Looked* again = look_at(sizes, looked, site);
+  if (!again || again->structure != structure) return {};
+  return find_rules(sizes, axes_, std::move(lows), [&](const AxisSizes& other, bool& taken) -> std::optional<Sample> {
+    const Looked* made = look_at(other, looked, site);
+    taken = made != nullptr;
+    if (!made || made->structure != structure || made->contents != again->contents) return {};
+    return made->sample;
+  });
+}
+
+/// The plan, of this recording, as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const Site& site) const {
+  FrozenPlan to = plan;
+  to.explanation = explanation_of(plan.planned);
+  to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->plan.graph), looked, site);
+  to.leaves = recorded.leaves;
+  const PredictedGraph predicted(recorded.graph, looked.contents.of(*recorded.leaves));
+  const auto look = [&](const AxisSizes& sizes) {
+    const auto values = to.rules->predict(sizes);
+    if (!values) return Look::refused;
+    const Looked* made = look_at(sizes, looked, site);
+    return made && made->whole == predicted.at(*values) ? Look::same : Look::other;
+  };
+  if (!to.rules || look(plan.sizes) != Look::same) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+  narrow(*to.rules, plan.sizes, axes_, effort_for(recorded.graph), look);
+  return to;
+}
+
+namespace {
+
+std::int64_t next_prime(std::int64_t number) {
+  const auto is_prime = [](std::int64_t n) {
+    for (std::int64_t by = 2; by * by <= n; ++by)
+      if (n % by == 0) return false;
+    return true;
+  };
+  do ++number;
+  while (!is_prime(number));
+  return number;
+}
+
+std::size_t held_sizes(const SizeRules& rules) {
+  return static_cast<std::size_t>(std::count_if(rules.held.begin(), rules.held.end(), [](std::int64_t size) { return size > 1; }));
+}
+
+}  // namespace
+
+namespace {
+
+/// Sizes near these that are apart from each other, and likely from the formula's own numbers: primes, and then such that are whole steps of 32 away, for
+/// names that go by steps.
+std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
+  constexpr int kPrimes = 4, kBySteps = 3;
+  constexpr std::int64_t kStep = 32;
+  std::vector<AxisSizes> all;
+  AxisSizes sizes = planned;
+  for (int tried = 0; tried < kPrimes; ++tried) {
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (planned[k] < 2) continue;
+      do sizes[k] = next_prime(sizes[k]);
+      while (std::count(sizes.begin(), sizes.end(), sizes[k]) > 1);
+    }
+    all.push_back(sizes);
+  }
+  if (std::none_of(planned.begin(), planned.end(), [](std::int64_t size) { return size >= kStep; })) return all;
+  sizes = planned;
+  std::int64_t steps = 1;  // primes
+  for (int tried = 0; tried < kBySteps; ++tried) {
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (planned[k] < 2) continue;
+      do sizes[k] = planned[k] < kStep ? next_prime(sizes[k]) : planned[k] + kStep * (steps = next_prime(steps));
+      while (std::count(sizes.begin(), sizes.end(), sizes[k]) > 1);
+    }
+    all.push_back(sizes);
+  }
+  return all;
+}
+
+}  // namespace
+
+/// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
+/// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
+std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
+  std::optional<FrozenPlan> best;
+  const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };
+  for (const AxisSizes& sizes : sizes_near(plan.sizes)) {
+    try {
+      const Outlined made = outline(record(sizes, site.where), site.where);
+      const auto rules = rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
+      if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
+      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, made, looked, site);
+      if (!served(other, plan.sizes, false) || !holds_fewer(*other.rules)) continue;
+      best = other;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {  // the formula does not take them
+      continue;
+    }
+    if (held_sizes(*best->rules) == 0) break;
+  }
+  return best;
+}
+
+std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
+  if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
+  const std::lock_guard one(making_);
+  std::vector<FrozenPlan> saved;
+  LookedAt looked;
+  const auto save = [&](const FrozenPlan& plan) {
+    const FrozenPlan here = with_rules(plan, outline(record(plan.sizes, site.where), site.where), looked, site);
+    std::optional<FrozenPlan> general;
+    if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
+    // Sizes that the general plan serves as well as the one that was made for them need no plan of their own; then no other may stand for the general one
+    // that does not serve them.
+    const bool apart = !general || !served(*general, plan.sizes, true);
+    if (apart) saved.push_back(here);
+    if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) {
+          return known.structure == general->structure && served(known, general->sizes, true) && (apart || served(known, plan.sizes, false));
+        }))
+      saved.push_back(std::move(*general));
+  };
+  for (const FrozenPlan& plan : plans_) save(plan);
+  for (const FrozenPlan& plan : prepared_)
+    if (std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) { return served(known, plan.sizes, false).has_value(); })) save(plan);
+  return saved;
+}
+
+}  // namespace sinter::freezing

@@ -1,0 +1,128 @@
+// What a sinter::Function is inside: the formula, its plans, and the sizes that they are bound to.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "freeze/constant_parts.hpp"
+#include "freeze/engine.hpp"
+#include "freeze/recording_hash.hpp"
+#include "freeze/size_rules.hpp"
+#include "sinter/freeze.hpp"
+
+namespace sinter::freezing {
+
+/// Of the named axes, in order of their first appearance.
+using AxisSizes = std::vector<std::int64_t>;
+
+/// The formula on placeholders of some sizes.
+struct Recording {
+  std::vector<trace::RecordedPtr> placeholders, results;
+};
+
+/// A recording as planning takes it, and what binds its plan.
+struct Outlined {
+  trace::Graph graph;
+  Hash128 structure;
+  Values values;
+  std::shared_ptr<const Leaves> leaves;
+};
+
+/// A recording of the formula at some sizes, as far as the rules of plans are derived from it.
+struct Looked {
+  Hash128 structure;
+  Hash128 contents;  // of the leaves
+  Hash128 whole;     // recording_hash.hpp
+  Sample sample;
+};
+/// By sizes; null where the formula does not take them. Each is recorded once.
+struct LookedAt {
+  std::map<AxisSizes, std::unique_ptr<const Looked>> at;
+  ContentHashes contents;
+};
+
+struct FrozenPlan {
+  Hash128 structure;
+  AxisSizes sizes;  // that it was made with
+  std::shared_ptr<const Planned> planned;
+  // Of a plan that was loaded, which cannot be recorded again:
+  std::optional<SizeRules> rules;
+  std::shared_ptr<const Leaves> leaves;
+  std::string explanation;  // explain()'s, when it was made
+};
+
+class FrozenFunction {
+ public:
+  /// freeze().
+  FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where);
+  /// Of a file.
+  struct Loaded {
+    std::vector<InputSpec> specs;
+    std::vector<std::string> names;
+    std::vector<FrozenPlan> plans;
+    Frozen at;
+  };
+  explicit FrozenFunction(Loaded loaded);
+
+  std::vector<Tensor> call(const std::vector<Tensor>& inputs, Location where);
+  void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
+  int plans() const { return plan_count_; }
+  std::vector<FrozenFigures> figures() const;
+  const std::vector<std::string>& serves() const;
+  std::vector<std::string> ends() const;
+  std::string explain() const;
+
+  const std::vector<InputSpec>& inputs() const { return inputs_; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  const Frozen& at() const { return at_; }
+  /// The plans with rules for their sizes, as a file keeps them. Records the formula at other sizes to find the rules.
+  std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
+
+ private:
+  static constexpr std::size_t kMaxBound = 64;
+  struct BoundAt {
+    AxisSizes sizes;
+    std::shared_ptr<const Bound> bound;
+  };
+
+  void name_axes(Location where);
+  std::size_t axis_number(const std::string& axis) const;
+  void sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const;
+  Recording record(const AxisSizes& sizes, Location where) const;
+  std::optional<Recording> record_otherwise(Location where) const;
+  Outlined outline(const Recording& recording, Location where) const;
+  std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
+  std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
+  const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
+  std::optional<SizeRules> rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const trace::Site& site) const;
+  FrozenPlan with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const trace::Site& site) const;
+  std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
+  std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
+  std::string served_by(const FrozenPlan& plan) const;
+  std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;
+  std::shared_ptr<const Bound> bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const trace::Site& site) const;
+  std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
+
+  Function::Formula formula_;  // empty: it was loaded
+  std::vector<InputSpec> inputs_;
+  std::vector<std::string> outputs_;
+  std::vector<std::string> axes_;                  // the names
+  std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> which name; whatever where it has none
+  AxisSizes usual_;                                // as the specs have them
+  Frozen at_;
+  ConstantParts parts_{at_.target.limits.products};
+  std::mutex making_;               // held while a plan is made; guards plans_
+  std::vector<FrozenPlan> plans_;
+  std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was there: a file's must serve them too
+  std::atomic<int> plan_count_{0};
+  mutable std::once_flag told_;     // a file's plans stay as they are: serves_ is made when it is first asked for
+  mutable std::vector<std::string> serves_;
+  mutable std::mutex mutex_;        // guards bound_
+  std::vector<BoundAt> bound_;      // the one called last first
+};
+
+}  // namespace sinter::freezing

@@ -1,0 +1,23 @@
+// A frozen function in a file, and back. Layout, in native byte order:
+//
+//   Header | description (archive.hpp) | contents of the leaves, from a multiple of 4096 bytes on | checksum (XXH3-128 of everything before it)
+//
+// The description holds the plans as they run: loop nests, library calls, the program of the sizes, and each kernel as the entry of the disk cache that it is
+// (key, report, machine code, checksum). The checksum finds damage, not forgery: a plan is machine code, to be trusted as a program is. Reading maps the file: the leaves' contents are where the file has them.
+#pragma once
+#include <string>
+
+#include "freeze/frozen_function.hpp"
+
+namespace sinter::freezing {
+
+/// Raise it when anything of the description changes that archive.hpp or the generator's id does not show.
+inline constexpr std::uint32_t kPlanSchema = 3;
+
+/// Throws IoError.
+void save_plans(const std::string& path, FrozenFunction& function, const trace::Site& site);
+/// Throws IoError for a file that is damaged or of another sinter, DeviceError for plans of another device, or of another machine where there is no
+/// compiler to make them for this one.
+FrozenFunction::Loaded load_plans(const std::string& path, const trace::Site& site);
+
+}  // namespace sinter::freezing

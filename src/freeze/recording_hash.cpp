@@ -1,0 +1,80 @@
+#include "freeze/recording_hash.hpp"
+
+#include <bit>
+
+#include "cache/entry.hpp"
+#include "freeze/engine.hpp"
+#include "fuse/graph.hpp"
+
+namespace sinter::freezing {
+
+const Hash128& ContentHashes::of(const StoragePtr& storage) {
+  const auto [known, fresh] = known_.try_emplace(storage);
+  if (fresh) {
+    const auto contents = Engine::get().host_contents(storage);
+    const auto sum = std::bit_cast<std::array<std::uint64_t, 2>>(cache::checksum_of({static_cast<const std::uint8_t*>(contents.get()), storage->bytes}));
+    known->second = {sum[0], sum[1]};
+  }
+  return known->second;
+}
+
+std::vector<Hash128> ContentHashes::of(const Leaves& leaves) {
+  std::vector<Hash128> hashes;
+  for (std::size_t k = 0; k < leaves.inputs.size(); ++k) {
+    Hash128& hash = hashes.emplace_back();
+    hash.add(static_cast<std::uint64_t>(leaves.inputs[k]));
+    if (leaves.storages[k]) hash.add(of(leaves.storages[k]));
+  }
+  return hashes;
+}
+
+namespace {
+
+/// `numbers`: of each node the shape, then the ints.
+Hash128 hash_with(const std::vector<std::int64_t>& numbers, const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves) {
+  std::vector<Hash128> nodes;
+  nodes.reserve(graph.nodes.size());
+  auto number = numbers.begin();
+  auto literal = literals.begin();
+  for (const trace::Node& node : graph.nodes) {
+    Hash128 hash;
+    hash.add(static_cast<std::uint64_t>(node.op) << 32 | static_cast<std::uint64_t>(node.dtype));
+    hash.add(static_cast<std::uint64_t>(node.shape.size()) << 32 | node.ints.size());
+    for (std::size_t count = node.shape.size() + node.ints.size(); count > 0; --count) hash.add(static_cast<std::uint64_t>(*number++));
+    if (node.op == trace::Op::constant) hash.add(*literal++);
+    if (node.leaf >= 0) hash.add(leaves[static_cast<std::size_t>(node.leaf)]);
+    for (const int input : node.inputs) hash.add(nodes[static_cast<std::size_t>(input)]);
+    nodes.push_back(hash);
+  }
+  Hash128 all;
+  for (const int output : graph.outputs) all.add(nodes[static_cast<std::size_t>(output)]);
+  return all;
+}
+
+template <class Number, class Graph> std::vector<Number> numbers_of(const Graph& graph) {
+  std::vector<Number> numbers;
+  for (const auto& node : graph.nodes) {
+    numbers.insert(numbers.end(), node.shape.begin(), node.shape.end());
+    numbers.insert(numbers.end(), node.ints.begin(), node.ints.end());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Hash128 hash_of(const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves) {
+  return hash_with(numbers_of<std::int64_t>(graph), graph, literals, leaves);
+}
+
+PredictedGraph::PredictedGraph(trace::Graph graph, std::vector<Hash128> leaves) : graph_(std::move(graph)), leaves_(std::move(leaves)) {
+  const fuse::Graph symbolic = fuse::symbolic(graph_);
+  numbers_ = fuse::SizeProgram(*symbolic.space, numbers_of<fuse::Size>(symbolic));
+}
+
+Hash128 PredictedGraph::at(const Values& values) const {
+  std::vector<std::int64_t> numbers;
+  numbers_.evaluate(values.symbols, numbers);
+  return hash_with(numbers, graph_, values.literals, leaves_);
+}
+
+}  // namespace sinter::freezing

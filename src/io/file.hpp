@@ -1,0 +1,164 @@
+// Files that are read with checks and written whole.
+#pragma once
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "sinter/errors.hpp"
+#include "trace/site.hpp"
+#include "base/storage.hpp"
+
+namespace sinter::io {
+
+using namespace trace;
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, FileCloser>;
+
+inline std::string system_message(int code) { return std::generic_category().message(code); }
+
+/// What a file says, as a message may show it: a few bytes, those that are no plain text as \x1b. A terminal would obey them.
+inline std::string printable(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  std::string out;
+  for (const char c : text.substr(0, kMost)) {
+    const bool plain = c >= ' ' && c <= '~' && c != '\\';
+    out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text.size() > kMost ? out + "..." : out;
+}
+
+/// Bytes that are read one after another, as many as are said to be there: of a file, or of one inside an archive.
+class Input {
+ public:
+  Input(const Site& site, std::string name) : site_(site), name_(std::move(name)) {}
+  virtual ~Input() = default;
+  Input(const Input&) = delete;
+
+  [[noreturn]] void refuse(const std::string& why) const { fail<IoError>(site_, fmt::format("{}: {}", name_, why)); }
+
+  void read(void* to, std::uint64_t bytes, const char* what) {
+    if (bytes > left_) refuse(fmt::format("truncated: {} takes {} bytes, {} are left", what, bytes, left_));
+    if (!fetch(to, bytes)) refuse(fmt::format("reading {} failed", what));
+    left_ -= bytes;
+  }
+  std::uint64_t left() const { return left_; }
+  /// Host memory for what is read.
+  std::shared_ptr<void> allocate(std::size_t bytes) const {
+    try {
+      return allocate_host(bytes);
+    } catch (const DeviceError& error) {
+      fail_on_device(site_, error, fmt::format("{}: {}", name_, error.what()));
+    }
+  }
+
+ protected:
+  /// All of the bytes, or false.
+  virtual bool fetch(void* to, std::uint64_t bytes) = 0;
+
+  const Site& site_;
+  const std::string name_;
+  std::uint64_t left_ = 0;
+};
+
+class Reader final : public Input {
+ public:
+  Reader(const Site& site, const std::string& path) : Input(site, path), file_(std::fopen(path.c_str(), "rb")) {
+    if (file_ == nullptr) refuse(system_message(errno));
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) refuse("not a regular file");
+    left_ = std::filesystem::file_size(path, error);
+    if (error) refuse(error.message());
+  }
+
+  void skip(std::uint64_t bytes) {
+    if (bytes > left_ || fseeko(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) != 0) refuse(fmt::format("{} bytes cannot be left out", bytes));
+    left_ -= bytes;
+  }
+  /// All that is left.
+  std::string rest() {
+    std::string bytes;
+    try {
+      bytes.resize(left_);
+    } catch (const std::exception&) {
+      refuse(fmt::format("no memory for its {} bytes", left_));
+    }
+    read(bytes.data(), bytes.size(), "the file");
+    return bytes;
+  }
+  /// What comes next as memory that the system reads when it is looked at; null where it is not aligned.
+  std::shared_ptr<void> map(std::uint64_t bytes) const {
+    const auto at = static_cast<std::uint64_t>(ftello(file_.get()));
+    if (bytes > left_ || at % 64 != 0) return nullptr;
+    const std::size_t all = at + bytes;
+    void* start = ::mmap(nullptr, all, PROT_READ, MAP_PRIVATE, ::fileno(file_.get()), 0);
+    if (start == MAP_FAILED) refuse(system_message(errno));
+    return {static_cast<unsigned char*>(start) + at, [start, all](void*) { ::munmap(start, all); }};
+  }
+
+ private:
+  bool fetch(void* to, std::uint64_t bytes) override { return std::fread(to, 1, bytes, file_.get()) == bytes; }
+
+  File file_;
+};
+
+/// A file that appears under its name when it is complete.
+class Writer {
+ public:
+  Writer(const Site& site, const std::string& path) : site_(site), path_(path) {
+    static std::atomic<unsigned> counter{0};
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);  // a link is written through
+    target_ = error ? path : target.string();
+    // A device or a pipe is written to, never replaced.
+    direct_ = std::filesystem::exists(target_, error) && !std::filesystem::is_regular_file(target_, error);
+    temporary_ = direct_ ? target_ : fmt::format("{}.{}.{}.tmp", target_, ::getpid(), counter++);
+    file_.reset(std::fopen(temporary_.c_str(), "wb"));
+    if (file_ == nullptr) refuse(system_message(errno));
+  }
+  ~Writer() {
+    if (!done_ && !direct_) std::remove(temporary_.c_str());
+  }
+  Writer(const Writer&) = delete;
+
+  void write(const void* from, std::size_t bytes) {
+    if (bytes != 0 && std::fwrite(from, 1, bytes, file_.get()) != bytes) refuse(system_message(errno));
+  }
+  /// The file that is written to until then, for a library that writes it by name.
+  const std::string& path() const { return temporary_; }
+  void finish() {
+    if (std::fclose(file_.release()) != 0) refuse(system_message(errno));
+    if (!direct_ && std::rename(temporary_.c_str(), target_.c_str()) != 0) refuse(system_message(errno));
+    done_ = true;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) {
+    const std::string text = message(site_, fmt::format("{}: {}", path_, why));
+    if (!direct_) std::remove(temporary_.c_str());
+    throw IoError(text);
+  }
+
+  const Site& site_;
+  const std::string& path_;
+  std::string target_, temporary_;
+  bool direct_ = false, done_ = false;
+  File file_;
+};
+
+}  // namespace sinter::io

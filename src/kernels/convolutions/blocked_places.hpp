@@ -1,0 +1,201 @@
+// How a convolution of channels in blocks is shared out: bands of places and groups of filters, each a task, in tiles whose sums stay in registers. A Kind
+// says of what the convolution is (floats, bytes) and who computes a tile.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/convolutions/blocked_problem.hpp"
+#include "kernels/pieces.hpp"
+#include "base/threads.hpp"
+#include "base/per_thread.hpp"
+
+namespace sinter::kernels {
+
+template <class Kind> struct BlockedOperands {
+  const typename Kind::Element* x;
+  const typename Kind::Weight* weight;
+  const typename Kind::Sum* bias;
+  typename Kind::Element outside;  // what x is there
+  const float* scaling = nullptr;  // of bytes: each filter's factor, then each one's summand; null: the sums as they are
+};
+
+/// Places of a task: with what they read, the second cache holds them while all filters pass.
+inline constexpr std::int64_t kBand = 392;
+/// Multiply-adds of a task: worth handing out, and as many as one thread takes at a time. Between the two, each thread has some tasks, so that
+/// none waits long for the last.
+inline constexpr std::int64_t kLeastTask = 1 << 17, kWorthTask = 1 << 20, kTasksOfThread = 6;
+/// Places that are taken together at least: some tiles.
+inline constexpr std::int64_t kLeastBand = 56;
+/// Elements that are worth a task where they are only moved, or multiplied by a few taps.
+inline constexpr std::int64_t kMovedTask = 16 << 10;
+/// Blocks of channels times taps whose weights, of the filters that are computed together, stay in the second cache: of floats.
+inline constexpr std::int64_t kTapsTogether = 256;
+/// Elements that the last cache does not hold from one step to the next, or not for one core.
+inline constexpr std::int64_t kFar = 2 << 20;
+/// Elements of the result that what follows is told of at a time: they are still in the first cache.
+inline constexpr std::int64_t kPiece = 4 << 10;
+
+/// The places of an axis whose window's taps [first, end) read within x, the same for all of them.
+struct Stretch {
+  std::int64_t place, places, first, end;
+};
+
+inline std::vector<Stretch> stretches(const BlockedProblem& p, std::size_t axis) {
+  std::vector<Stretch> all;
+  for (std::int64_t place = 0; place < p.places[axis]; ++place) {
+    const std::int64_t at = place * p.stride[axis] - p.before[axis], step = p.dilation[axis];
+    const std::int64_t first = std::clamp<std::int64_t>(at < 0 ? (-at + step - 1) / step : 0, 0, p.taps[axis]);
+    const std::int64_t end = std::clamp<std::int64_t>(at < p.size[axis] ? (p.size[axis] - 1 - at) / step + 1 : 0, first, p.taps[axis]);
+    if (!all.empty() && all.back().first == first && all.back().end == end) ++all.back().places;
+    else all.push_back({place, 1, first, end});
+  }
+  return all;
+}
+
+/// Memory of this thread's own, for a piece: it stays in the second cache.
+template <class Sum> Sum* room_of_thread(std::int64_t count) {
+  auto& room = per_thread<std::vector<Sum>>();
+  if (static_cast<std::int64_t>(room.size()) < count) room.resize(static_cast<std::size_t>(count));
+  return room.data();
+}
+
+/// Taps that would read outside of x are left out, so that x is read as it lies.
+template <class Kind>
+void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
+  const auto* const x = operands.x;
+  const auto* const weight = operands.weight;
+  const auto* const bias = operands.bias;
+  const std::vector<Stretch> across = Kind::kWholeLines ? std::vector<Stretch>{{0, p.places[1], 0, p.taps[1]}} : stretches(p, 1);
+  std::vector<Stretch> of_line;  // of a place of the first axis
+  for (const Stretch& some : stretches(p, 0)) of_line.insert(of_line.end(), static_cast<std::size_t>(some.places), some);
+  const std::int64_t rows = std::clamp<std::int64_t>(kPiece / (p.places[1] * kWide), 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
+  const auto convolve_band = [&](std::int64_t number) {
+    const std::int64_t plane = number / bands, block = plane % p.blocks, row = p.places[0] * (number % bands) / bands, end = p.places[0] * (number % bands + 1) / bands;
+    typename Kind::DepthwiseTile tile{};
+    typename Kind::Sum begin[kWide];
+    const std::int64_t first_place = (plane * p.places[0] + row) * p.places[1] * kWide, count = (end - row) * p.places[1] * kWide;
+    typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(count) : result + first_place;
+    Kind::scale(tile, p, operands, block);
+    tile.x_tap[0] = p.dilation[0] * p.size[1] * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
+    tile.x_place = p.stride[1] * kWide;
+    tile.weight_row = p.taps[1] * kWide;
+    for (std::int64_t line = row; line < end; ++line) {
+      const Stretch& down = of_line[static_cast<std::size_t>(line)];
+      tile.taps[0] = down.end - down.first;
+      const std::int64_t x_row = plane * p.size[0] + line * p.stride[0] - p.before[0] + down.first * p.dilation[0];
+      for (const Stretch& some : across) {
+        tile.taps[1] = some.end - some.first;
+        if constexpr (Kind::kWholeLines) {
+          tile.x = x + x_row * p.size[1] * kWide;
+          tile.column = -p.before[1], tile.columns = p.size[1];
+        } else {
+          tile.x = x + (x_row * p.size[1] + some.place * p.stride[1] - p.before[1] + some.first * p.dilation[1]) * kWide;
+        }
+        tile.weight = weight + ((block * p.taps[0] + down.first) * p.taps[1] + some.first) * kWide;
+        tile.bias = Kind::with_left_out(p, weight + block * p.taps[0] * p.taps[1] * kWide, bias + block * kWide, operands.outside, down, some, begin);
+        tile.places = some.places;
+        tile.result = piece + ((line - row) * p.places[1] + some.place) * kWide;
+        Kind::multiply(tile);
+      }
+    }
+    if (finished) finished(first_place, first_place + count, finished.elsewhere() ? piece : nullptr);
+  };
+  const std::int64_t all = p.batch * p.blocks * bands, together = std::max<std::int64_t>(1, kMovedTask / (rows * p.places[1] * kWide));
+  run_tasks(thread_count(threads), (all + together - 1) / together, [&](std::int64_t task) {
+    for (std::int64_t band = task * together; band < std::min(all, (task + 1) * together); ++band) convolve_band(band);
+  });
+}
+
+template <class Kind>
+void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
+  using Weight = typename Kind::Weight;
+  const auto* const x = operands.x;
+  const bool padded = p.reads_outside();
+  const std::int64_t lines = padded ? p.reach(0, p.places[0]) : p.size[0], columns = padded ? p.reach(1, p.places[1]) : p.size[1];
+  const std::int64_t plane = lines * columns * p.inner, all_taps = p.taps[0] * p.taps[1];
+  // Windows of one element that lie one after the other are one long row.
+  const bool flat = all_taps == 1 && !padded && p.stride[0] == 1 && p.stride[1] == 1;
+  const bool one_row = flat || p.places[0] == 1;  // which bands take a part of
+  const std::int64_t rows = one_row ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
+  const int threads_here = thread_count(threads);
+  const std::int64_t work_of_place = (p.channels * p.inner * all_taps * kWide + Kind::kAtOnce - 1) / Kind::kAtOnce, all_work = p.batch * rows * row_places * work_of_place * p.blocks;
+  const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kLeastTask, kWorthTask) : kWorthTask;
+  const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kLeastBand, kBand) : kBand;
+  const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = one_row ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
+  const std::int64_t band_places = one_row ? (row_places + bands - 1) / bands : row_places, band_rows = one_row ? 1 : (rows + bands - 1) / bands;  // at most
+  const std::int64_t work_of_block = band_places * band_rows * work_of_place;
+  const std::int64_t blocks = std::clamp<std::int64_t>((worth / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
+  const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
+  const std::int64_t together = std::max<std::int64_t>(1, kTapsTogether * Kind::kAtOnce * kWide / p.inner / all_taps);
+  const auto room = std::make_unique_for_overwrite<typename Kind::Element[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
+
+  const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // at once
+  // Threads share out what is larger: the places, of which each reads its own, or the filters. Whatever is not shared out all of them read.
+  const bool by_filters = p.blocks * p.channels * all_taps * p.inner * kWide > images * image_size;
+  for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
+    if (padded) {  // by rows, as places are handed out; where there are too few, by channels
+      const std::int64_t wanted = std::max<std::int64_t>(1, p.channels * plane / kMovedTask);
+      const bool by_rows = wanted <= lines || lines > p.channels;
+      const std::int64_t parts = std::min(wanted, by_rows ? lines : p.channels);
+      run_tasks(threads_here, parts, [&](std::int64_t part) {
+        const std::int64_t line = by_rows ? lines * part / parts : 0, end = by_rows ? lines * (part + 1) / parts : lines;
+        for (std::int64_t channel = by_rows ? 0 : p.channels * part / parts; channel < (by_rows ? p.channels : p.channels * (part + 1) / parts); ++channel)
+          lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, line, end - line, columns, room.get() + channel * plane + line * columns * p.inner, operands.outside);
+      });
+    }
+    run_tasks(threads_here, images * bands * groups, [&](std::int64_t task) {
+      const std::int64_t group = by_filters ? task / (images * bands) : task % groups, image_band = by_filters ? task % (images * bands) : task / groups;
+      const std::int64_t image = first_image + image_band / bands, band = image_band % bands, block = group * blocks;
+      const Weight* const weight = operands.weight + image % p.groups * p.blocks * p.channels * all_taps * p.inner * kWide;
+      const auto* const bias = operands.bias + image % p.groups * p.blocks * kWide;
+      const typename Kind::Element* const from = padded ? room.get() : x + image * image_size;
+      const std::int64_t row = one_row ? 0 : rows * band / bands, last_row = one_row ? 1 : rows * (band + 1) / bands;
+      const std::int64_t place = one_row ? row_places * band / bands : 0, places = one_row ? row_places * (band + 1) / bands - place : row_places;
+      const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
+      const std::int64_t count = (one_row ? places : (last_row - row) * row_places) * kWide, blocks_here = std::min(blocks, p.blocks - block);
+      const std::int64_t from_block = finished.elsewhere() ? count : result_block;
+      typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
+      typename Kind::ConvTile tile{};
+      tile.inner = p.inner;
+      tile.far_x = flat && p.batch * image_size > kFar;
+      tile.far_result = !finished.elsewhere() && p.batch * p.blocks * result_block > kFar;
+      tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
+      tile.x_channel = plane;
+      tile.x_tap[0] = p.dilation[0] * columns * p.inner, tile.x_tap[1] = p.dilation[1] * p.inner;
+      tile.x_place = p.stride[1] * p.inner;
+      tile.weight_block = p.channels * all_taps * p.inner * kWide;
+      tile.result_block = from_block;
+      tile.places = places;
+      tile.blocks = blocks_here;
+      constexpr std::int64_t kLine = 64 / sizeof(Weight);
+      // Meanwhile memory is asked for the weights of the filters after these.
+      const Weight* const next = weight + (block + tile.blocks) * tile.weight_block;
+      const std::int64_t next_lines = std::min(blocks, p.blocks - block - tile.blocks) * tile.weight_block / kLine, parts = by_filters ? images * bands : 1;
+      const std::int64_t part = by_filters ? image_band : 0, ahead = next_lines * part / parts, ahead_lines = next_lines * (part + 1) / parts - ahead;
+      const std::int64_t calls = (last_row - row) * ((p.channels + together - 1) / together);
+      std::int64_t call = 0;
+      for (std::int64_t channel = 0; channel < p.channels; channel += together) {
+        tile.channels = std::min(together, p.channels - channel);
+        tile.weight = weight + block * tile.weight_block + channel * all_taps * p.inner * kWide;
+        tile.bias = channel == 0 ? bias + block * kWide : nullptr;
+        if (channel + tile.channels == p.channels) Kind::scale(tile, p, operands, block);
+        for (std::int64_t line = row; line < last_row; ++line) {
+          tile.x = from + channel * plane + (line * p.stride[0] * columns + place * p.stride[1]) * p.inner;
+          tile.result = piece + (line - row) * row_places * kWide;
+          tile.ahead = next + (ahead + ahead_lines * call / calls) * kLine;
+          tile.ahead_lines = ahead_lines * (call + 1) / calls - ahead_lines * call / calls;
+          Kind::multiply(tile);
+          ++call;
+        }
+      }
+      if (!finished) return;
+      for (std::int64_t k = 0; k < tile.blocks; ++k) {
+        const std::int64_t begin = (image * p.blocks + block + k) * result_block + first;
+        finished(begin, begin + count, finished.elsewhere() ? piece + k * count : nullptr);
+      }
+    });
+  }
+}
+
+}  // namespace sinter::kernels

@@ -1,0 +1,60 @@
+// A convolution of channels in blocks, as its call says it, for those who compute it.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "fuse/library_call.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::kernels {
+
+/// Filters of a block.
+inline constexpr std::int64_t kWide = 16;
+
+/// Groups, whose channels and filters are whole blocks, are images of their own: they lie one after the other.
+struct BlockedProblem {
+  std::int64_t batch, channels, inner;  // images; blocks of channels, and channels in one
+  std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
+  std::int64_t blocks;  // of filters
+  std::int64_t groups;  // images that follow each other are of one group each, with weights of its own
+  bool depthwise, winograd;
+
+  explicit BlockedProblem(const fuse::LibraryCall& call) {
+    const auto how = trace::Convolution::of(call.ints);
+    const Shape &x = call.operands[0].shape, &filters = call.operands[1].shape;
+    groups = how.groups;
+    batch = x[0] * groups, channels = x[1] / groups, inner = x.size() == 5 ? x[4] : 1;
+    depthwise = filters.size() == 4;
+    winograd = x.size() == 5 && filters.size() == 5;
+    blocks = filters[winograd ? 1 : 0] / groups;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      size[axis] = x[axis + 2], taps[axis] = winograd ? 3 : filters[axis + (depthwise ? 1 : 2)];
+      stride[axis] = how.stride[axis], dilation[axis] = how.dilation[axis], before[axis] = how.before[axis];
+      places[axis] = call.shape[axis + 2];
+    }
+  }
+  /// Of x with its padding, as far as places [0, count) of the axis read it.
+  std::int64_t reach(std::size_t axis, std::int64_t count) const { return (count - 1) * stride[axis] + (taps[axis] - 1) * dilation[axis] + 1; }
+  bool reads_outside() const {
+    return before[0] > 0 || before[1] > 0 || reach(0, places[0]) > size[0] + before[0] || reach(1, places[1]) > size[1] + before[1];
+  }
+};
+
+/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), `outside` where x is not.
+template <class Element>
+void lay_out_padded(const BlockedProblem& p, const Element* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, Element* to, Element outside = 0) {
+  const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);
+  for (std::int64_t row = 0; row < rows; ++row, to += columns * p.inner) {
+    const std::int64_t from = first + row - p.before[0];
+    if (from < 0 || from >= p.size[0]) {
+      std::fill_n(to, columns * p.inner, outside);
+      continue;
+    }
+    std::fill_n(to, left * p.inner, outside);
+    std::memcpy(to + left * p.inner, plane + from * p.size[1] * p.inner, static_cast<std::size_t>(there * p.inner) * sizeof(Element));
+    std::fill_n(to + (left + there) * p.inner, (columns - left - there) * p.inner, outside);
+  }
+}
+
+}  // namespace sinter::kernels

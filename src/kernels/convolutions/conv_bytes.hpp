@@ -1,0 +1,34 @@
+// Convolutions of bytes, channels in blocks (conv2d_bytes in sinter/blocked.hpp), on the host.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "kernels/convolutions/conv_tile.hpp"
+#include "kernels/pieces.hpp"
+#include "fuse/library_call.hpp"
+
+namespace sinter::kernels {
+
+/// Weights of a tap lie as (fours of channels, 16 filters, 4 channels); depthwise ones are 16. Neither `ahead` nor `far_x` is read.
+/// scale, shift: 16 for each block. The result is then of float32: sums times scale, plus shift. Null: the sums.
+struct ByteConvTile : ConvTileOf<std::uint8_t, std::int8_t, std::int32_t> {
+  const float *scale, *shift;
+};
+struct ByteDepthwiseTile : DepthwiseTileOf<std::uint8_t, std::int8_t, std::int32_t> {
+  const float *scale, *shift;
+};
+
+struct ByteTiles {
+  const char* name;
+  void (*conv)(const ByteConvTile& tile);
+  void (*depthwise)(const ByteDepthwiseTile& tile);
+};
+extern const ByteTiles kByteTilesBaseline, kByteTilesAvx2, kByteTilesVnni;
+/// Those of this processor.
+const ByteTiles& byte_tiles();
+
+/// conv_bytes, and conv_bytes_scaled. pointers: the operands' buffers from their start, then the result's.
+void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
+
+}  // namespace sinter::kernels

@@ -1,0 +1,24 @@
+// The matrix of a convolution's windows, laid out. Compiled for several instruction sets beside matmul_block.hpp, and under the same rule:
+// nothing shared here.
+#pragma once
+#include <cstdint>
+
+namespace sinter::kernels {
+
+/// Rows [row_begin, row_end) of the matrix at places [begin, end): row (channel, taps), column place. What lies outside of x is 0.
+struct Windows {
+  const void* x;  // the first channel's first element
+  void* to;       // row after row
+  std::int64_t row_begin, row_end, begin, end;
+  std::int64_t size[3], taps[3], places[3];
+  std::int64_t stride[3], dilation[3], before[3];
+  std::int64_t x_channel, x_stride[3];  // in elements
+};
+
+/// Elements are moved as words of 4 or 8 bytes.
+using LayOutFn = void (*)(const Windows& windows, std::int64_t bytes);
+void lay_out_baseline(const Windows& windows, std::int64_t bytes);
+void lay_out_avx2(const Windows& windows, std::int64_t bytes);
+void lay_out_avx512(const Windows& windows, std::int64_t bytes);
+
+}  // namespace sinter::kernels

@@ -1,0 +1,6 @@
+#if defined(__x86_64__)
+#include <cmath>
+
+#define SINTER_FUNCTIONS functions_avx2
+#include "kernels/primitives/interpreter_functions.inl"
+#endif

@@ -1,0 +1,270 @@
+#include "kernels/primitives/interpreter_kernels.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/primitives/interpreter_functions.hpp"
+#include "kernels/primitives/interpreter_math.hpp"
+#include "jit/reduction_order.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::kernels {
+namespace {
+
+using namespace trace::accepts;
+
+template <class T>
+using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
+template <class T>
+auto tile(const void* data, std::int64_t n) {
+  return Eigen::Map<const Tile<T>>(static_cast<const T*>(data), n);
+}
+template <class T>
+auto repeated(const void* value, std::int64_t n) {
+  return Tile<T>::Constant(n, *static_cast<const T*>(value));
+}
+template <class T, class Expression>
+void assign(void* out, const Expression& expression) {
+  Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
+}
+
+// One struct per row of the table; `of` is the row's expression. Functions have loops of their own (interpreter_functions.hpp).
+#define SINTER_FUNCTION(...)
+#define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
+  struct Row_##id {                                                                                                      \
+    static constexpr Op op = Op::id;                                                                                     \
+    static constexpr int arity = arity_, accepts = op == Op::power ? I : accepts_;                                       \
+    static constexpr trace::Result result = trace::Result::result_;                                                      \
+    template <class T, class R, class A, class B_ = int, class C = int>                                                  \
+    static auto of(const A& a, [[maybe_unused]] const B_& b = 0, [[maybe_unused]] const C& c = 0) {                      \
+      return interpreter;                                                                                                \
+    }                                                                                                                    \
+  };
+#define SINTER_REDUCTION(...)
+#define SINTER_STRUCTURAL(...)
+#include "trace/primitives.def"
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+
+template <class Row, class T, class R>
+void unary(std::int64_t n, const void* const* args, void* out) {
+  assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n)));
+}
+template <class Row, class T, class R>
+void binary(std::int64_t n, const void* const* args, void* out) {
+  assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), tile<T>(args[1], n)));
+}
+template <class Row, class T, class R>
+void binary_first(std::int64_t n, const void* const* args, void* out) {
+  assign<R>(out, Row::template of<T, R>(repeated<T>(args[0], n), tile<T>(args[1], n)));
+}
+template <class Row, class T, class R>
+void binary_second(std::int64_t n, const void* const* args, void* out) {
+  assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), repeated<T>(args[1], n)));
+}
+template <class Row, class T, class R>
+void ternary(std::int64_t n, const void* const* args, void* out) {
+  assign<R>(out, Row::template of<T, R>(tile<bool>(args[0], n), tile<T>(args[1], n), tile<T>(args[2], n)));
+}
+
+template <class Row, class T, class R>
+TileFn kernel(Uniform uniform) {
+  if constexpr (Row::arity == 1) return &unary<Row, T, R>;
+  else if constexpr (Row::arity == 3) return &ternary<Row, T, R>;
+  else if (uniform == Uniform::none) return &binary<Row, T, R>;
+  else return uniform == Uniform::first ? &binary_first<Row, T, R> : &binary_second<Row, T, R>;
+}
+
+/// f.operator()<T>() for the C++ type that is computed in where a row takes its class; null for another.
+template <int mask, class Function>
+TileFn for_type(DType dtype, Function&& f) {
+  return visit_compute(dtype, [&]<class T>() -> TileFn {
+    if constexpr ((mask & trace::dtype_class(dtype_of<T>)) != 0) return f.template operator()<T>();
+    else return nullptr;
+  });
+}
+
+template <class Row>
+TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
+  if constexpr (Row::op == Op::cast) {
+    return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return kernel<Row, T, R>(uniform); }); });
+  } else {
+    return for_type<Row::accepts>(operand, [&]<class T>() -> TileFn {
+      if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>(uniform);
+      else return kernel<Row, T, T>(uniform);
+    });
+  }
+}
+
+// ---- reductions
+
+template <class T, Op op>
+struct Reduce {
+  static constexpr T neutral() {
+    using limits = std::numeric_limits<T>;
+    if constexpr (op == Op::reduce_sum) return T(0);
+    else if constexpr (op == Op::reduce_prod) return T(1);
+    else if constexpr (op == Op::reduce_min) return limits::has_infinity ? limits::infinity() : limits::max();
+    else return limits::has_infinity ? -limits::infinity() : limits::lowest();
+  }
+  static T combined(T x, T y) {
+    if constexpr (op == Op::reduce_min) return math::smaller(x, y);
+    else if constexpr (op == Op::reduce_max) return math::larger(x, y);
+    else if constexpr (math::is_bool<T>) return op == Op::reduce_sum ? x | y : x & y;
+    else if constexpr (math::is_float<T>) return op == Op::reduce_sum ? x + y : x * y;
+    else return op == Op::reduce_sum ? math::wrap_add(x, y) : math::wrap_mul(x, y);
+  }
+
+  static void start(std::int64_t n, void* parts) { std::fill_n(static_cast<T*>(parts), n, neutral()); }
+  static void combine(std::int64_t n, std::int64_t lanes, const void* values, void* parts) {
+    const T* v = static_cast<const T*>(values);
+    T* part = static_cast<T*>(parts);
+    for (; n > 0; n -= lanes, v += lanes) {
+      const std::int64_t m = std::min(n, lanes);
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < m; ++i) part[i] = combined(part[i], v[i]);
+    }
+  }
+  static constexpr ReductionKernels kernels() { return {&start, &combine}; }
+};
+
+template <class T, Op op>
+struct Scan {
+  static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
+  using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
+
+  static void start(std::int64_t n, void* so_far) { std::fill_n(static_cast<Acc*>(so_far), n, Reduce<Acc, op>::neutral()); }
+  static void row(std::int64_t n, std::int64_t lanes, const void* values, void* so_far, void* results) {
+    const T* v = static_cast<const T*>(values);
+    T* out = static_cast<T*>(results);
+    Acc& total = *static_cast<Acc*>(so_far);
+    Acc step[jit::kMostLanes];
+    for (; n > 0; n -= lanes, v += lanes, out += lanes) {
+      const std::int64_t m = std::min(n, lanes);
+      for (std::int64_t i = 0; i < m; ++i) step[i] = static_cast<Acc>(v[i]);
+      std::fill_n(step + m, lanes - m, Reduce<Acc, op>::neutral());
+      for (std::int64_t distance = 1; distance < lanes; distance *= 2)
+        for (std::int64_t i = lanes - 1; i >= distance; --i) step[i] = Reduce<Acc, op>::combined(step[i - distance], step[i]);
+      for (std::int64_t i = 0; i < m; ++i) out[i] = static_cast<T>(Reduce<Acc, op>::combined(total, step[i]));
+      total = Reduce<Acc, op>::combined(total, step[lanes - 1]);
+    }
+  }
+  static void lanes(std::int64_t n, const void* values, void* so_far, void* results) {
+    const T* v = static_cast<const T*>(values);
+    T* out = static_cast<T*>(results);
+    Acc* total = static_cast<Acc*>(so_far);
+    for (std::int64_t i = 0; i < n; ++i) {
+      total[i] = Reduce<Acc, op>::combined(total[i], static_cast<Acc>(v[i]));
+      out[i] = static_cast<T>(total[i]);
+    }
+  }
+  static constexpr ScanKernels kernels() { return {&start, &row, &lanes}; }
+};
+
+/// Kind<T, op>::kernels() for the reduction.
+template <template <class, Op> class Kind, class T>
+auto kernels_of(Op op) {
+  switch (op) {
+    case Op::reduce_sum:
+      return Kind<T, Op::reduce_sum>::kernels();
+    case Op::reduce_prod:
+      return Kind<T, Op::reduce_prod>::kernels();
+    case Op::reduce_min:
+      return Kind<T, Op::reduce_min>::kernels();
+    case Op::reduce_max:
+      return Kind<T, Op::reduce_max>::kernels();
+    default:
+      throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
+  }
+}
+template <template <class, Op> class Kind>
+auto kernels_of(Op reduction, DType dtype) {
+  return visit_compute(dtype, [&]<class T>() { return kernels_of<Kind, T>(reduction); });
+}
+
+/// Calls f with the size as a constant, so that each move is one instruction.
+template <class Function>
+void for_size(int bytes, Function&& f) {
+  switch (bytes) {
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 4:
+      return f(std::integral_constant<int, 4>{});
+    default:
+      return f(std::integral_constant<int, 8>{});
+  }
+}
+
+}  // namespace
+
+TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
+  if (const TileFn function = function_kernel(op, operand, uniform)) return function;
+  switch (op) {
+#define SINTER_ELEMENTWISE(id, ...) \
+  case Op::id:                      \
+    return kernel_of_row<Row_##id>(operand, result, uniform);
+#define SINTER_REDUCTION(...)
+#define SINTER_STRUCTURAL(...)
+#include "trace/primitives.def"
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+#undef SINTER_FUNCTION
+    default:
+      return nullptr;
+  }
+}
+
+ReductionKernels reduction_kernels(Op reduction, DType dtype) { return kernels_of<Reduce>(reduction, dtype); }
+ScanKernels scan_kernels(Op reduction, DType dtype) { return kernels_of<Scan>(reduction, dtype); }
+
+void fill(int bytes, std::int64_t n, const void* value, void* out) {
+  for_size(bytes, [&](auto size) {
+    char* to = static_cast<char*>(out);
+    for (std::int64_t i = 0; i < n; ++i, to += size) std::memcpy(to, value, size);
+  });
+}
+void gather(int bytes, std::int64_t n, const void* from, std::int64_t start, std::int64_t stride, void* out) {
+  for_size(bytes, [&](auto size) {
+    const char* source = static_cast<const char*>(from) + start * size;
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(static_cast<char*>(out) + i * size, source + i * stride * size, size);
+  });
+}
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, void* out) {
+  for_size(bytes, [&](auto size) {
+    const char* source = static_cast<const char*>(from);
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(static_cast<char*>(out) + i * size, source + indices[i] * size, size);
+  });
+}
+void scatter(int bytes, std::int64_t n, const void* values, void* to, std::int64_t start, std::int64_t stride) {
+  for_size(bytes, [&](auto size) {
+    char* target = static_cast<char*>(to) + start * size;
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(target + i * stride * size, static_cast<const char*>(values) + i * size, size);
+  });
+}
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices) {
+  for_size(bytes, [&](auto size) {
+    char* target = static_cast<char*>(to);
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
+  });
+}
+
+void gather(int bytes, std::int64_t n, const void* from, const std::int64_t* indices, const std::uint8_t* mask, void* out) {
+  for_size(bytes, [&](auto size) {
+    const char* source = static_cast<const char*>(from);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i]) std::memcpy(static_cast<char*>(out) + i * size, source + indices[i] * size, size);
+  });
+}
+void scatter(int bytes, std::int64_t n, const void* values, void* to, const std::int64_t* indices, const std::uint8_t* mask) {
+  for_size(bytes, [&](auto size) {
+    char* target = static_cast<char*>(to);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (mask[i]) std::memcpy(target + indices[i] * size, static_cast<const char*>(values) + i * size, size);
+  });
+}
+
+}  // namespace sinter::kernels

@@ -1,0 +1,153 @@
+#include "kernels/products/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/products/matmul_block.hpp"
+#include "kernels/products/onednn.hpp"
+#include "base/threads.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::kernels {
+namespace {
+
+// Blocks of c. Multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each
+// block costs little, small enough for many threads.
+constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
+/// Fewer blocks than these are halved, as long as they are so wide, and worth so many multiplications.
+constexpr std::int64_t kBlocks = 8, kLeastColumns = 96, kWorthHalving = 2 << 20;
+/// Fewer multiplications than this are done sooner than another thread wakes up.
+constexpr double kWorthThreads = 64 << 10;
+
+/// An or of ands, a row of c at a time.
+void multiply_bool(const MatmulBlock& p) {
+  const auto* a = static_cast<const std::uint8_t*>(p.a);
+  const auto* b = static_cast<const std::uint8_t*>(p.b);
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    auto* c = static_cast<std::uint8_t*>(p.c) + i * p.c_leading;
+    std::memset(c, 0, static_cast<std::size_t>(p.columns));
+    for (std::int64_t l = 0; l < p.depth; ++l) {
+      if (!a[p.a_transposed ? l * p.a_leading + i : i * p.a_leading + l]) continue;
+      const auto* row = b + (p.b_transposed ? l : l * p.b_leading);
+      const std::int64_t step = p.b_transposed ? p.b_leading : 1;
+      for (std::int64_t j = 0; j < p.columns; ++j) c[j] |= row[j * step];
+    }
+  }
+}
+
+/// Where row `row` and column `column` of the batch's element number `element` is.
+const char* advance(const MatmulOperand& operand, std::size_t size, const std::vector<std::int64_t>& batch, std::int64_t element,
+                    std::int64_t row, std::int64_t column) {
+  std::int64_t at = operand.transposed ? column * operand.leading + row : row * operand.leading + column;
+  for (std::size_t axis = batch.size(); axis-- > 0; element /= batch[axis]) at += element % batch[axis] * operand.batch_strides[axis];
+  return static_cast<const char*>(operand.data) + at * static_cast<std::int64_t>(size);
+}
+
+/// Columns of a thin product that are taken together at least.
+constexpr std::int64_t kThinLeast = 256;
+
+}  // namespace
+
+bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m) {
+  return (dtype == DType::float32 || dtype == DType::float64) && m <= kThinRows && !(a_transposed && b_transposed);
+}
+
+void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k) {
+  while (!batch.empty()) {
+    const std::int64_t count = batch.back(), step = a.batch_strides.back();
+    if (count > 1) {
+      if (a.transposed || b.batch_strides.back() != 0 || step < k || (m > 1 && step != m * a.leading)) return;
+      if (m == 1) a.leading = step;  // a single row has no other below it
+      m *= count;
+    }
+    batch.pop_back();
+    a.batch_strides.pop_back();
+    b.batch_strides.pop_back();
+  }
+}
+
+const HostBlocks& host_blocks() {
+  static const HostBlocks chosen = [] {
+#if defined(SINTER_MATMUL_X86)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+      return HostBlocks{"avx512", &matmul_block_avx512, &thin_product_avx512, &depthwise_plane_avx512, &lay_out_avx512, &conv_tile_avx512, &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostBlocks{"avx2", &matmul_block_avx2, &thin_product_avx2, &depthwise_plane_avx2, &lay_out_avx2, &conv_tile_avx2, &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2};
+#endif
+    return HostBlocks{"baseline", &matmul_block_baseline, &thin_product_baseline, &depthwise_plane_baseline, &lay_out_baseline, &conv_tile_baseline, &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline};
+  }();
+  return chosen;
+}
+
+void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block) {
+  if (!product.multiply(dtype, block)) throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name, block.rows, block.depth, block.columns));
+}
+
+BlockProduct block_product(DType dtype, double multiply_adds) {
+  constexpr double kWorthLibrary = 8 << 20;  // a tenth of a millisecond; opening the library once takes some ten
+  if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
+    if (const OneDnn* library = onednn()) return {library->multiply, library->version};
+  return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
+}
+
+void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
+            std::int64_t n, std::int64_t k, int threads, const Finished& finished) {
+  if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
+    throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
+  std::int64_t elements = 1;
+  for (const std::int64_t axis : batch) elements *= axis;
+  if (elements == 0 || m == 0 || n == 0) return;
+  const std::size_t size = itemsize(dtype);
+  if (k == 0) {
+    std::memset(c, 0, static_cast<std::size_t>(elements * m * n) * size);
+    if (finished) finished(0, elements * m * n);
+    return;
+  }
+  const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
+  const int threads_here = thread_count(threads);
+  // Of thin products no bit depends on which columns are taken together: as many as give each thread some, in long pieces of memory.
+  const std::int64_t wide = std::max(kThinLeast, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
+  std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
+  const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows;
+  // Few blocks are made more, by shapes alone, so that several threads have some.
+  while (!thin && block_columns > kLeastColumns && elements * row_blocks * ((n + block_columns - 1) / block_columns) < kBlocks &&
+         std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
+    block_columns /= 2;
+  const std::int64_t column_blocks = (n + block_columns - 1) / block_columns;
+  const BlockProduct product = block_product(dtype, static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
+  const auto run_block = [&](std::int64_t task) {
+    const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
+    const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * block_columns;
+    const MatmulBlock block{advance(a, size, batch, element, row, 0),
+                            advance(b, size, batch, element, 0, column),
+                            static_cast<char*>(c) + ((element * m + row) * n + column) * static_cast<std::int64_t>(size),
+                            std::min(kBlockRows, m - row),
+                            std::min(block_columns, n - column),
+                            k,
+                            a.leading,
+                            b.leading,
+                            n,
+                            a.transposed,
+                            b.transposed};
+    if (dtype == DType::bool_) multiply_bool(block);
+    else if (thin) host_blocks().multiply_thin(dtype, block);
+    else multiply(product, dtype, block);
+    if (!finished) return;
+    const std::int64_t first = (element * m + row) * n + column;
+    if (block.columns == n) finished(first, first + block.rows * n);
+    else
+      for (std::int64_t i = 0; i < block.rows; ++i) finished(first + i * n, first + i * n + block.columns);
+  };
+  // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
+  const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(block_columns, n)) * static_cast<double>(k);
+  const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(each, 1.0)));
+  const std::int64_t blocks = elements * row_blocks * column_blocks;
+  run_tasks(threads_here, (blocks + together - 1) / together, [&](std::int64_t piece) {
+    for (std::int64_t block = piece * together; block < std::min(blocks, (piece + 1) * together); ++block) run_block(block);
+  });
+}
+
+}  // namespace sinter::kernels

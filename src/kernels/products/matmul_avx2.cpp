@@ -1,0 +1,16 @@
+// cmake/matmul.cmake sets this file's instruction set.
+#define Eigen Eigen_avx2
+#define SINTER_MATMUL_BLOCK matmul_block_avx2
+#include "kernels/products/matmul_block.inl"
+#define SINTER_DEPTHWISE_PLANE depthwise_plane_avx2
+#include "kernels/convolutions/depthwise_plane.inl"
+#define SINTER_LAY_OUT lay_out_avx2
+#include "kernels/convolutions/windows.inl"
+#define SINTER_CONV_TILE conv_tile_avx2
+#define SINTER_DEPTHWISE_TILE depthwise_tile_avx2
+#include "kernels/convolutions/conv_tile.inl"
+#define SINTER_THIN_PRODUCT thin_product_avx2
+#include "kernels/products/thin_product.inl"
+#define SINTER_WINOGRAD_INPUT winograd_input_avx2
+#define SINTER_WINOGRAD_OUTPUT winograd_output_avx2
+#include "kernels/convolutions/winograd.inl"

@@ -1,0 +1,98 @@
+#include "kernels/products/onednn.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+#include "kernels/products/matmul.hpp"
+#include "jit/library.hpp"
+#include "base/log.hpp"
+
+namespace sinter::kernels {
+namespace {
+
+// What is used of dnnl.h and dnnl_types.h, which is the same in the versions 2 and 3.
+struct Version {
+  int major, minor, patch;
+  const char* hash;
+  unsigned cpu_runtime, gpu_runtime;
+};
+constexpr unsigned kSequential = 1, kOpenMp = 2;  // dnnl_config.h: how it was built to start threads
+using Sgemm = int (*)(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
+                      std::int64_t ldb, float beta, float* c, std::int64_t ldc);
+
+struct Api {
+  Sgemm sgemm = nullptr;
+  int (*threads_now)() = nullptr;          // OpenMP's, where it was built with that
+  void (*set_threads)(int) = nullptr;
+};
+Api api;  // written once, before anybody multiplies
+
+/// The calling thread alone works while one lives: the pieces are our threads'. A setting of OpenMP's that belongs to the thread.
+class Alone {
+ public:
+  Alone() {
+    if (!api.set_threads) return;
+    before_ = api.threads_now();
+    api.set_threads(1);
+  }
+  ~Alone() {
+    if (api.set_threads) api.set_threads(before_);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  int before_ = 1;
+};
+
+/// Held while inside the library. Its static objects go before those that were there when it was opened, whose destructors may still
+/// evaluate: from then on our own blocks do.
+std::shared_mutex& in_use() {
+  static auto& mutex = *new std::shared_mutex;
+  return mutex;
+}
+
+bool multiply(DType dtype, const MatmulBlock& p) {
+  const std::shared_lock inside(in_use(), std::try_to_lock);
+  if (!inside) return host_blocks().multiply(dtype, p);
+  const Alone alone;
+  return api.sgemm(p.a_transposed ? 'T' : 'N', p.b_transposed ? 'T' : 'N', p.rows, p.columns, p.depth, 1.f, static_cast<const float*>(p.a), p.a_leading,
+                   static_cast<const float*>(p.b), p.b_leading, p.accumulate ? 1.f : 0.f, static_cast<float*>(p.c), p.c_leading) == 0;
+}
+
+std::optional<OneDnn> open() {
+  const std::string path = jit::find_library("SINTER_ONEDNN", {"libdnnl.so.*"}, {}, 2, 3);
+  if (path.empty()) return std::nullopt;
+  const auto refuse = [&](const std::string& why) {
+    log().warn("{} is not used: {}", path, why);
+    return std::nullopt;
+  };
+  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return refuse(dlerror());
+  const auto version_of = reinterpret_cast<const Version* (*)()>(dlsym(library, "dnnl_version"));
+  api.sgemm = reinterpret_cast<Sgemm>(dlsym(library, "dnnl_sgemm"));
+  if (!version_of || !api.sgemm) return refuse("it has no dnnl_sgemm");
+  const Version& version = *version_of();
+  if (version.cpu_runtime == kOpenMp) {
+    api.threads_now = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+    api.set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+  }
+  if (version.cpu_runtime != kSequential && !(api.threads_now && api.set_threads)) return refuse("its threads cannot be told to leave the work to ours");
+  std::atexit([] { in_use().lock(); });
+  return OneDnn{fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch), &multiply};
+}
+
+}  // namespace
+
+const OneDnn* onednn() {
+  static const std::optional<OneDnn>& found = *new std::optional<OneDnn>(open());
+  return found ? &*found : nullptr;
+}
+
+}  // namespace sinter::kernels

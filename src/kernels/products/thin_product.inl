@@ -1,0 +1,111 @@
+// Products whose left matrix has few rows: the right one is read once, as it lies, and is what takes the time. The body of thin_product_*, in the
+// files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_THIN_PRODUCT.
+#include <cstring>
+
+#include "kernels/lanes.inl"
+#include "kernels/products/matmul_block.hpp"
+
+namespace sinter::kernels {
+namespace {
+namespace thin {
+
+struct Steps {
+  std::int64_t row, depth;
+  explicit Steps(const MatmulBlock& p) : row(p.a_transposed ? 1 : p.a_leading), depth(p.a_transposed ? p.a_leading : 1) {}
+};
+
+/// c += deep rows of b, each by its element of a; the sums over the depth run in order.
+template <class T, int rows, int deep> void add_rows(const MatmulBlock& p, const T* a, const T* b, bool first) {
+  using Word = typename Lanes<T>::Word;
+  using Unaligned = typename Lanes<T>::Unaligned;
+  const Steps step(p);
+  T elements[rows][deep];
+  for (int r = 0; r < rows; ++r)
+    for (int d = 0; d < deep; ++d) elements[r][d] = a[r * step.row + d * step.depth];
+  T* const c = static_cast<T*>(p.c);
+  std::int64_t j = 0;
+  for (; j + Lanes<T>::kCount <= p.columns; j += Lanes<T>::kCount) {
+    Word sums[rows];
+    for (int r = 0; r < rows; ++r) sums[r] = first ? Word{} : *reinterpret_cast<const Unaligned*>(c + r * p.c_leading + j);
+    for (int d = 0; d < deep; ++d) {
+      const Word word = *reinterpret_cast<const Unaligned*>(b + d * p.b_leading + j);
+      for (int r = 0; r < rows; ++r) sums[r] += elements[r][d] * word;
+    }
+    for (int r = 0; r < rows; ++r) *reinterpret_cast<Unaligned*>(c + r * p.c_leading + j) = sums[r];
+  }
+  for (; j < p.columns; ++j)
+    for (int r = 0; r < rows; ++r) {
+      T sum = first ? T{} : c[r * p.c_leading + j];
+      for (int d = 0; d < deep; ++d) sum += elements[r][d] * b[d * p.b_leading + j];
+      c[r * p.c_leading + j] = sum;
+    }
+}
+
+template <class T, int rows> void by_rows_of_b(const MatmulBlock& p) {
+  constexpr int kDeep = 8;  // streams that a processor fetches ahead
+  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
+  const Steps step(p);
+  std::int64_t k = 0;
+  for (; k + kDeep <= p.depth; k += kDeep) add_rows<T, rows, kDeep>(p, a + k * step.depth, b + k * p.b_leading, k == 0);
+  for (; k < p.depth; ++k) add_rows<T, rows, 1>(p, a + k * step.depth, b + k * p.b_leading, k == 0);
+}
+
+/// `columns` of b, each of which lies one element after the other: sums in lanes, the lanes in order, then what is left of the depth.
+template <class T, int rows, int columns> void dot_columns(const MatmulBlock& p, std::int64_t j) {
+  using Word = typename Lanes<T>::Word;
+  using Unaligned = typename Lanes<T>::Unaligned;
+  const T *const a = static_cast<const T*>(p.a), *const b = static_cast<const T*>(p.b) + j * p.b_leading;
+  Word sums[rows][columns] = {};
+  std::int64_t k = 0;
+  for (; k + Lanes<T>::kCount <= p.depth; k += Lanes<T>::kCount)
+    for (int q = 0; q < columns; ++q) {
+      const Word word = *reinterpret_cast<const Unaligned*>(b + q * p.b_leading + k);
+      for (int r = 0; r < rows; ++r) sums[r][q] += *reinterpret_cast<const Unaligned*>(a + r * p.a_leading + k) * word;
+    }
+  for (int r = 0; r < rows; ++r)
+    for (int q = 0; q < columns; ++q) {
+      T lanes[Lanes<T>::kCount];
+      std::memcpy(lanes, &sums[r][q], sizeof lanes);
+      for (std::int64_t half = Lanes<T>::kCount / 2; half > 0; half /= 2)
+        for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+      T sum = lanes[0];
+      for (std::int64_t rest = k; rest < p.depth; ++rest) sum += a[r * p.a_leading + rest] * b[q * p.b_leading + rest];
+      static_cast<T*>(p.c)[r * p.c_leading + j + q] = sum;
+    }
+}
+
+template <class T, int rows> void by_columns_of_b(const MatmulBlock& p) {
+  std::int64_t j = 0;
+  for (; j + 4 <= p.columns; j += 4) dot_columns<T, rows, 4>(p, j);
+  for (; j < p.columns; ++j) dot_columns<T, rows, 1>(p, j);
+}
+
+template <class T, int rows> bool multiply(const MatmulBlock& p) {
+  if (p.b_transposed) by_columns_of_b<T, rows>(p);
+  else by_rows_of_b<T, rows>(p);
+  return true;
+}
+
+template <class T> bool product(const MatmulBlock& p) {
+  static_assert(kThinRows == 4);
+  switch (p.rows) {
+    case 1: return multiply<T, 1>(p);
+    case 2: return multiply<T, 2>(p);
+    case 3: return multiply<T, 3>(p);
+    case 4: return multiply<T, 4>(p);
+    default: return false;
+  }
+}
+
+}  // namespace thin
+}  // namespace
+
+bool SINTER_THIN_PRODUCT(DType dtype, const MatmulBlock& block) {
+  switch (dtype) {
+    case DType::float32: return thin::product<float>(block);
+    case DType::float64: return thin::product<double>(block);
+    default: return false;
+  }
+}
+
+}  // namespace sinter::kernels

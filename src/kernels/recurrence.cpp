@@ -1,0 +1,142 @@
+#include "kernels/recurrence.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/primitives/interpreter_functions.hpp"
+#include "kernels/products/matmul.hpp"
+#include "base/threads.hpp"
+#include "sinter/errors.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::kernels {
+namespace {
+
+/// Sums that are worth a task: their functions take longer than handing it out.
+constexpr std::int64_t kTaskSums = 8192;
+
+/// The functions of compiled kernels, in place.
+class Functions {
+ public:
+  void sigmoid(float* x, std::int64_t n) const { apply(sigmoid_, x, n); }
+  void tanh(float* x, std::int64_t n) const { apply(tanh_, x, n); }
+
+ private:
+  static void apply(TileFn function, float* x, std::int64_t n) {
+    const void* const args[] = {x, nullptr, nullptr};
+    function(n, args, x);
+  }
+  TileFn sigmoid_ = function_kernel(Op::sigmoid, DType::float32, Uniform::none), tanh_ = function_kernel(Op::tanh, DType::float32, Uniform::none);
+};
+
+struct Layer {
+  trace::Recurrence how;
+  std::int64_t steps, batch, size, sums;
+  const float *x, *weights, *bias;
+  Functions functions;
+  int threads;
+
+  /// `rows` of so many states times some columns of the weights, side by side.
+  void multiply(const float* rows, std::int64_t first, std::int64_t columns, float* to) const {
+    MatmulOperand a, b;
+    a.data = rows, a.leading = size;
+    b.data = weights + first, b.leading = sums;
+    matmul(DType::float32, a, b, to, {}, batch, columns, size, threads);
+  }
+
+  template <class Row> void each_row(const Row& row) const {
+    const std::int64_t together = std::max<std::int64_t>(1, kTaskSums / sums), tasks = (batch + together - 1) / together;
+    const auto some = [&](std::int64_t task) {
+      for (std::int64_t b = task * together; b < std::min(batch, (task + 1) * together); ++b) row(b);
+    };
+    if (tasks == 1) some(0);
+    else run_tasks(thread_count(threads), tasks, some);
+  }
+
+  /// What the inputs and the bias add to n sums, from this one of a row on.
+  void add(float* z, const float* row, std::int64_t first, std::int64_t n) const {
+    for (std::int64_t j = 0; j < n; ++j) z[j] += bias[first + j] + row[first + j];
+  }
+};
+
+void simple_step(const Layer& l, const float* x, const float* before, float* after, float*) {
+  l.multiply(before, 0, l.size, after);
+  l.each_row([&](std::int64_t b) {
+    float* const h = after + b * l.size;
+    l.add(h, x + b * l.sums, 0, l.size);
+    if (l.how.cell == Cell::rnn_tanh) return l.functions.tanh(h, l.size);
+    for (std::int64_t j = 0; j < l.size; ++j) h[j] = h[j] < 0 ? 0 : h[j];  // a NaN stays
+  });
+}
+
+/// `z`: (batch, 3 * size), of gru (batch, 2 * size) and then the states that are left of the reset, (batch, size).
+void gru_step(const Layer& l, const float* x, const float* before, float* after, float* z) {
+  const std::int64_t n = l.size;
+  const bool reset_after = l.how.cell == Cell::gru_reset_after;
+  const std::int64_t width = reset_after ? 3 * n : 2 * n;
+  float* const left = z + l.batch * width;
+  l.multiply(before, 0, width, z);
+  l.each_row([&](std::int64_t b) {
+    float *const gates = z + b * width, *const h = after + b * n;
+    const float *const row = x + b * l.sums, *const old = before + b * n;
+    l.add(gates, row, 0, 2 * n);
+    l.functions.sigmoid(gates, 2 * n);
+    const float* const reset = gates + n;
+    if (reset_after)
+      for (std::int64_t j = 0; j < n; ++j) h[j] = row[2 * n + j] + reset[j] * (gates[2 * n + j] + l.bias[2 * n + j]);
+    else
+      for (std::int64_t j = 0; j < n; ++j) left[b * n + j] = reset[j] * old[j];
+  });
+  if (!reset_after) l.multiply(left, 2 * n, n, after);
+  l.each_row([&](std::int64_t b) {
+    const float *const update = z + b * width, *const old = before + b * n;
+    float* const h = after + b * n;
+    if (!reset_after) l.add(h, x + b * l.sums, 2 * n, n);
+    l.functions.tanh(h, n);
+    for (std::int64_t j = 0; j < n; ++j) h[j] = (1 - update[j]) * h[j] + update[j] * old[j];
+  });
+}
+
+/// `cell` changes in place; `z`: (batch, 4 * size).
+void lstm_step(const Layer& l, const float* x, const float* before, float* after, float* cell, float* z) {
+  const std::int64_t n = l.size;
+  l.multiply(before, 0, l.sums, z);
+  l.each_row([&](std::int64_t b) {
+    float *const gates = z + b * l.sums, *const h = after + b * n, *const c = cell + b * n;
+    l.add(gates, x + b * l.sums, 0, l.sums);
+    l.functions.sigmoid(gates, 3 * n);
+    const float *const in = gates, *const out = gates + n, *const forget = gates + 2 * n;
+    float* const fresh = gates + 3 * n;
+    l.functions.tanh(fresh, n);
+    for (std::int64_t j = 0; j < n; ++j) h[j] = c[j] = forget[j] * c[j] + in[j] * fresh[j];
+    l.functions.tanh(h, n);
+    for (std::int64_t j = 0; j < n; ++j) h[j] *= out[j];
+  });
+}
+
+}  // namespace
+
+void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  const auto how = trace::Recurrence::of(call.ints);
+  if (!how || call.dtype != DType::float32) throw InternalError("cpu: no such recurrent layer");
+  const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };
+  const Shape &x = call.operands[0].shape, &start = call.operands[2].shape;
+  const std::int64_t steps = x[0], batch = x[1], size = start[2], sums = x[2], state = batch * size;
+  const Layer layer{*how, steps, batch, size, sums, operand(0), operand(1), operand(1) + size * sums, {}, threads};
+  auto* const result = static_cast<float*>(pointers[3]);
+  float* const last = result + steps * state;  // the states at the end; of an LSTM the cell is there all along
+  std::copy_n(operand(2), how->states() * state, last);
+  const auto sums_of_step = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(batch * sums));
+  const float* before = last;
+  for (std::int64_t k = 0; k < steps; ++k) {
+    const std::int64_t t = how->backwards ? steps - 1 - k : k;
+    const float* const of_step = layer.x + t * batch * sums;
+    float* const after = result + t * state;
+    if (how->cell == Cell::lstm) lstm_step(layer, of_step, before, after, last + state, sums_of_step.get());
+    else (how->gates() == 3 ? gru_step : simple_step)(layer, of_step, before, after, sums_of_step.get());
+    before = after;
+  }
+  if (steps > 0) std::copy_n(before, state, last);
+}
+
+}  // namespace sinter::kernels

@@ -1,0 +1,112 @@
+#include "kernels/scatter.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "base/threads.hpp"
+
+namespace sinter::kernels {
+namespace {
+
+// Elements to a task at least.
+constexpr std::int64_t kTaskElements = 65536;
+// Rows of as many elements are cut into columns for the tasks, each of which reads all indices.
+constexpr std::int64_t kCutColumns = 16;
+
+struct Matrix {
+  explicit Matrix(const fuse::LibraryOperand& operand)
+      : offset(operand.offset), rows(operand.shape[0]), columns(operand.shape[1]), row_stride(operand.strides[0]), column_stride(operand.strides[1]) {}
+  std::int64_t offset, rows, columns, row_stride, column_stride;
+};
+
+/// How a value changes an element.
+struct Replace {
+  template <class T> T operator()(T, T value) const { return value; }
+};
+struct Add {
+  template <class T> T operator()(T a, T b) const {
+    if constexpr (std::is_same_v<T, bool>) return a || b;
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+    else if constexpr (std::is_floating_point_v<T>) return a + b;
+    else return T(static_cast<float>(a) + static_cast<float>(b));
+  }
+};
+
+template <class T> struct Scatter {
+  Matrix old, given;
+  const T* base;
+  const T* values;
+  const std::int64_t* index;
+  std::int64_t count, index_stride;
+  T* result;
+
+  void copy(std::int64_t first_row, std::int64_t last_row, std::int64_t first_column, std::int64_t last_column) const {
+    for (std::int64_t row = first_row; row < last_row; ++row) {
+      const T* from = base + row * old.row_stride;
+      for (std::int64_t c = first_column; c < last_column; ++c) result[row * old.columns + c] = from[c * old.column_stride];
+    }
+  }
+  bool inside(std::int64_t row) const { return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(old.rows); }
+
+  /// One index after the other, into columns of `to`.
+  template <class Combine> void put(T* to, std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t last_column, const Combine& combine) const {
+    if (old.columns == 1) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t row = index[i * index_stride];
+        if (inside(row)) to[row] = combine(to[row], values[i * given.row_stride]);
+      }
+      return;
+    }
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t row = index[i * index_stride];
+      if (!inside(row)) continue;
+      T* const at = to + row * old.columns;
+      const T* const from = values + i * given.row_stride;
+      for (std::int64_t c = first_column; c < last_column; ++c) at[c] = combine(at[c], from[c * given.column_stride]);
+    }
+  }
+
+  /// The tasks' elements are apart, and each element's values come in their order.
+  template <class Combine> void in_order(int threads, const Combine& combine) const {
+    const std::int64_t copies = std::clamp<std::int64_t>(old.rows * old.columns / kTaskElements, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(old.rows, thread_count(threads))));
+    const std::int64_t cuts = old.columns < kCutColumns ? 1 : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1, std::min<std::int64_t>(old.columns / kCutColumns, thread_count(threads)));
+    run_tasks(threads, copies, [&](std::int64_t task) { copy(old.rows * task / copies, old.rows * (task + 1) / copies, 0, old.columns); });
+    run_tasks(threads, cuts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / cuts, old.columns * (task + 1) / cuts, combine); });
+  }
+
+  /// Integers' sums do not depend on the order: each task adds a stretch of the values up in a table of its own.
+  void in_tables(int threads, std::int64_t tasks) const {
+    const std::int64_t elements = old.rows * old.columns;
+    std::vector<std::unique_ptr<T[]>> tables(static_cast<std::size_t>(tasks));
+    run_tasks(threads, tasks, [&](std::int64_t task) {
+      auto& table = tables[static_cast<std::size_t>(task)];
+      table = std::make_unique<T[]>(static_cast<std::size_t>(elements));
+      put(table.get(), count * task / tasks, count * (task + 1) / tasks, 0, old.columns, Add());
+    });
+    copy(0, old.rows, 0, old.columns);
+    for (const auto& table : tables)
+      for (std::int64_t e = 0; e < elements; ++e) result[e] = Add()(result[e], table[static_cast<std::size_t>(e)]);
+  }
+};
+
+}  // namespace
+
+void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  const Matrix old(call.operands[0]), given(call.operands[2]);
+  const auto* index = static_cast<const std::int64_t*>(pointers[1]) + call.operands[1].offset;
+  const std::int64_t count = call.operands[1].shape[0], index_stride = call.operands[1].strides[0];
+  visit_storage(call.dtype, [&]<class T>() {
+    const Scatter<T> scatter{old, given, static_cast<const T*>(pointers[0]) + old.offset, static_cast<const T*>(pointers[2]) + given.offset, index, count, index_stride, static_cast<T*>(pointers[3])};
+    if (call.op == trace::Op::scatter) return scatter.in_order(threads, Replace());
+    if constexpr (std::is_integral_v<T>) {
+      // Tables are worth it where they are much smaller than what is added up.
+      const std::int64_t tasks = std::min<std::int64_t>(count * old.columns / kTaskElements, thread_count(threads));
+      if (tasks > 1 && 4 * tasks * old.rows <= count) return scatter.in_tables(threads, tasks);
+    }
+    scatter.in_order(threads, Add());
+  });
+}
+
+}  // namespace sinter::kernels

@@ -1,0 +1,21 @@
+// Highway's vectorised quicksort of unsigned numbers: optional, where the build found it.
+#pragma once
+#include <cstdint>
+
+namespace sinter::kernels {
+
+/// A number of 128 bits.
+struct alignas(16) WideKey {
+  std::uint64_t low, high;
+  bool operator<(const WideKey& other) const { return high != other.high ? high < other.high : low < other.low; }
+};
+
+/// Whether the build has it and this processor the vectors for it; without them it would be slower than sorting by digits.
+bool has_quicksort();
+
+/// Sorts n numbers where they are; only where has_quicksort().
+void quicksort(std::uint32_t* keys, std::int64_t n);
+void quicksort(std::uint64_t* keys, std::int64_t n);
+void quicksort(WideKey* keys, std::int64_t n);
+
+}  // namespace sinter::kernels

@@ -1,0 +1,480 @@
+// Sorting numbers whose order as unsigned ones is the elements'. Those of 32 bits or more by Highway's quicksort, where it is there; the
+// numbers are different ones (the place is part of them) or nobody can tell equal ones apart, so neither its order nor the number of
+// threads leaves a trace. Otherwise by digits, the least significant first (Knuth, TAOCP 5.2.5): each pass of 8 bits keeps the order of
+// equal digits, so the whole is stable, and a pass is split among threads. Short rows are sorted many at a time, one in each lane of vectors, where there
+// are many, and compared where there are few.
+#include "kernels/sorting/sort.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/sorting/quicksort.hpp"
+#include "kernels/sorting/sort_network.hpp"
+#include "base/threads.hpp"
+
+namespace sinter::kernels {
+namespace {
+
+// Elements to a task: short rows share one.
+constexpr std::int64_t kTaskElements = 16384;
+// Rows from this length on are sorted by digits; a pass counts 256 of them whatever the row.
+constexpr std::int64_t kDigitsFrom = 512;
+// A quicksort takes about half a microsecond, however few there are.
+constexpr std::int64_t kQuicksortFrom = 64;
+// Rows of up to this length are sorted in lanes, where there are so many of them.
+constexpr std::int64_t kLanesUpTo = 256, kLanesFrom = 4;
+// Elements that are compared with a bound together.
+constexpr std::int64_t kGlance = 64;
+// A row is split among threads in pieces of this length at least.
+constexpr std::int64_t kPiece = 65536;
+
+template <std::size_t Bytes> struct Bits;
+template <> struct Bits<1> { using type = std::uint8_t; };
+template <> struct Bits<2> { using type = std::uint16_t; };
+template <> struct Bits<4> { using type = std::uint32_t; };
+template <> struct Bits<8> { using type = std::uint64_t; };
+template <class T> using BitsOf = typename Bits<sizeof(T)>::type;
+template <class T> constexpr BitsOf<T> kTopBit = BitsOf<T>(1) << (8 * sizeof(T) - 1);
+
+template <class T> bool is_nan(T value) {
+  if constexpr (std::integral<T>) return false;
+  else if constexpr (std::floating_point<T>) return value != value;
+  else return std::isnan(static_cast<float>(value));
+}
+
+/// Numbers whose order as unsigned ones is the values': all NaN are one and the last, -0 comes before 0.
+template <class T> BitsOf<T> to_key(T value) {
+  const auto bits = std::bit_cast<BitsOf<T>>(value);
+  if constexpr (std::unsigned_integral<T>) return bits;  // bool too
+  else if constexpr (std::integral<T>) return static_cast<BitsOf<T>>(bits ^ kTopBit<T>);
+  else {
+    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none: no branch could foresee a sign
+    return is_nan(value) ? static_cast<BitsOf<T>>(~BitsOf<T>(0)) : static_cast<BitsOf<T>>(bits ^ (negative | kTopBit<T>));
+  }
+}
+template <class T> T from_key(BitsOf<T> key) {
+  if constexpr (std::unsigned_integral<T>) return std::bit_cast<T>(key);
+  else if constexpr (std::integral<T>) return std::bit_cast<T>(static_cast<BitsOf<T>>(key ^ kTopBit<T>));
+  else return std::bit_cast<T>(static_cast<BitsOf<T>>(key & kTopBit<T> ? key ^ kTopBit<T> : ~key));
+}
+/// The same for both zeros, which are equal.
+template <class T> BitsOf<T> to_place_key(T value) {
+  const BitsOf<T> key = to_key(value);
+  if constexpr (std::integral<T>) return key;
+  else return static_cast<BitsOf<T>>(key + (key == to_key(std::bit_cast<T>(kTopBit<T>))));  // the next one is the other's
+}
+
+template <class Key> struct Placed {
+  Key key;
+  std::conditional_t<sizeof(Key) == 8, std::uint64_t, std::uint32_t> place;
+};
+template <class Key> Key key_of(Key key) { return key; }
+template <class Key> Key key_of(const Placed<Key>& item) { return item.key; }
+
+/// Sorts `items` by their keys with as much memory beside it; gives where the sorted ones are, one of the two.
+template <class Key, class Item> Item* sort_by_digits(Item* items, Item* beside, std::int64_t n, int threads) {
+  const std::int64_t pieces = std::clamp<std::int64_t>(n / kPiece, 1, thread_count(threads));
+  const auto first_of = [&](std::int64_t piece) { return n / pieces * piece + std::min(piece, n % pieces); };
+  std::vector<std::array<std::int64_t, 256>> counts(static_cast<std::size_t>(pieces));
+  for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Key)); shift += 8) {
+    const auto digit = [&](const Item& item) { return static_cast<std::size_t>(key_of<Key>(item) >> shift & 0xff); };
+    run_tasks(threads, pieces, [&](std::int64_t piece) {
+      auto& count = counts[static_cast<std::size_t>(piece)];
+      count.fill(0);
+      for (std::int64_t i = first_of(piece); i < first_of(piece + 1); ++i) ++count[digit(items[i])];
+    });
+    // Where each piece puts its first element of a digit: behind all of smaller digits, and of this one in the pieces before.
+    std::int64_t sum = 0;
+    bool alike = false;
+    for (std::size_t d = 0; d < 256; ++d) {
+      const std::int64_t before = sum;
+      for (auto& count : counts) sum += std::exchange(count[d], sum);
+      alike |= sum - before == n;
+    }
+    if (alike) continue;
+    run_tasks(threads, pieces, [&](std::int64_t piece) {
+      auto place = counts[static_cast<std::size_t>(piece)];
+      for (std::int64_t i = first_of(piece); i < first_of(piece + 1); ++i) beside[place[digit(items[i])]++] = items[i];
+    });
+    std::swap(items, beside);
+  }
+  return items;
+}
+
+template <class Item> std::unique_ptr<Item[]> uncleared(std::int64_t n) { return std::make_unique_for_overwrite<Item[]>(static_cast<std::size_t>(n)); }
+
+template <class Work> void in_pieces(int threads, std::int64_t n, const Work& work) {
+  const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+  run_tasks(threads, pieces, [&](std::int64_t piece) { work(piece * kPiece, std::min(n, (piece + 1) * kPiece)); });
+}
+
+/// Of the first `rank` numbers of two sorted rows merged, how many are the first row's.
+template <class Key> std::int64_t share_of_first(std::span<const Key> a, std::span<const Key> b, std::int64_t rank) {
+  std::int64_t low = std::max<std::int64_t>(0, rank - std::ssize(b)), high = std::min(rank, std::ssize(a));
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (b[static_cast<std::size_t>(rank - middle - 1)] < a[static_cast<std::size_t>(middle)]) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/// Without branches: which comes next cannot be foreseen.
+template <class Key> void merge(const Key* a, const Key* a_end, const Key* b, const Key* b_end, Key* to) {
+  while (a < a_end && b < b_end) {
+    const bool second = *b < *a;
+    *to++ = *(second ? b : a);
+    b += second;
+    a += !second;
+  }
+  std::copy(b, b_end, std::copy(a, a_end, to));
+}
+
+/// Pieces are sorted, each by a thread, then merged two by two; a merge is split at equal ranks, so that all threads merge.
+template <class Key> void quicksort_in_pieces(Key* keys, std::int64_t n, int threads) {
+  const auto pieces = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n / kPiece, 1, thread_count(threads)))));
+  if (pieces == 1) return quicksort(keys, n);
+  const auto memory = uncleared<Key>(n);
+  const auto first_of = [&](std::int64_t piece) { return n / pieces * piece + std::min(piece, n % pieces); };
+  Key *from = keys, *to = memory.get();
+  if (std::countr_zero(static_cast<std::uint64_t>(pieces)) % 2 != 0) std::swap(from, to);  // the last merge ends where the numbers were
+  run_tasks(threads, pieces, [&](std::int64_t piece) {
+    const std::int64_t begin = first_of(piece), end = first_of(piece + 1);
+    if (from != keys) std::copy(keys + begin, keys + end, from + begin);
+    quicksort(from + begin, end - begin);
+  });
+  for (std::int64_t run = 1; run < pieces; run *= 2) {
+    run_tasks(threads, pieces, [&](std::int64_t task) {
+      const std::int64_t left = task / (2 * run) * 2 * run, begin = first_of(left), middle = first_of(left + run), end = first_of(left + 2 * run);
+      const std::span<const Key> a(from + begin, from + middle), b(from + middle, from + end);
+      const auto rank = [&](std::int64_t section) { return (end - begin) * section / (2 * run); };
+      const std::int64_t first = rank(task - left), last = rank(task - left + 1);
+      const std::int64_t a_first = share_of_first(a, b, first), a_last = share_of_first(a, b, last);
+      merge(a.data() + a_first, a.data() + a_last, b.data() + (first - a_first), b.data() + (last - a_last), to + begin + first);
+    });
+    std::swap(from, to);
+  }
+}
+
+/// Where zeros begin among sorted keys, and whether there are some of either sign.
+struct Zeros {
+  std::int64_t begin = 0;
+  bool of_either_sign = false;
+};
+template <class T> Zeros zeros_among(const BitsOf<T>* keys, std::int64_t n) {
+  const auto [negative, positive] = std::equal_range(keys, keys + n, to_key(std::bit_cast<T>(kTopBit<T>)));
+  return {negative - keys, negative != positive && positive != keys + n && *positive == to_key(T{})};
+}
+/// Zeros of either sign are equal: puts them in the order in which they were.
+template <class T> void order_zeros(const T* from, std::int64_t stride, T* to, Zeros zeros, std::int64_t n) {
+  if (!zeros.of_either_sign) return;
+  T* zero = to + zeros.begin;
+  for (std::int64_t k = 0; k < n; ++k)
+    if (to_place_key(from[k * stride]) == to_key(T{})) *zero++ = from[k * stride];
+}
+
+/// In the result's own memory.
+template <class T> void quicksort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+  auto* const keys = reinterpret_cast<BitsOf<T>*>(to);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) keys[k] = to_key(from[k * stride]);
+  });
+  quicksort_in_pieces(keys, n, threads);
+  Zeros zeros;
+  if constexpr (!std::integral<T>) zeros = zeros_among<T>(keys, n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(keys[k]);
+  });
+  if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros, n);
+}
+
+template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+  if constexpr (sizeof(T) >= 4)
+    if (n >= kQuicksortFrom && has_quicksort()) return quicksort_row(from, stride, to, n, threads);
+  if (n < kDigitsFrom) {
+    for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
+    T* const numbers = std::stable_partition(to, to + n, [](T value) { return !is_nan(value); });
+    std::stable_sort(to, numbers, [](T a, T b) { return a < b; });  // stable: zeros of either sign keep their order
+    return;
+  }
+  const auto memory = uncleared<BitsOf<T>>(2 * n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) memory[static_cast<std::size_t>(k)] = to_key(from[k * stride]);
+  });
+  const BitsOf<T>* sorted = sort_by_digits<BitsOf<T>>(memory.get(), memory.get() + n, n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(sorted[k]);
+  });
+  if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros_among<T>(sorted, n), n);
+}
+
+/// The least and the greatest key.
+template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* from, std::int64_t stride, std::int64_t n, int threads) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(static_cast<std::size_t>((n + kPiece - 1) / kPiece));
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    std::uint64_t least = to_place_key(from[begin * stride]), most = least;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::uint64_t key = to_place_key(from[k * stride]);
+      least = std::min(least, key);
+      most = std::max(most, key);
+    }
+    ranges[static_cast<std::size_t>(begin / kPiece)] = {least, most};
+  });
+  auto all = ranges[0];
+  for (const auto& [least, most] : ranges) all = {std::min(all.first, least), std::max(all.second, most)};
+  return all;
+}
+
+/// The key and behind it the place, in one number: of 64 bits, in the result's own memory, if the row's range of keys leaves room.
+template <class T> void quick_argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+  const auto [least, most] = key_range(from, stride, n, threads);
+  const int place_bits = std::bit_width(static_cast<std::uint64_t>(n - 1));
+  if (std::bit_width(most - least) + place_bits <= 64) {
+    auto* const items = reinterpret_cast<std::uint64_t*>(to);
+    in_pieces(threads, n, [&, first = least](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) items[k] = (to_place_key(from[k * stride]) - first) << place_bits | static_cast<std::uint64_t>(k);
+    });
+    quicksort_in_pieces(items, n, threads);
+    const std::uint64_t places = (std::uint64_t{1} << place_bits) - 1;
+    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[k] & places);
+    });
+    return;
+  }
+  const auto items = uncleared<WideKey>(n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) items[static_cast<std::size_t>(k)] = {static_cast<std::uint64_t>(k), to_place_key(from[k * stride])};
+  });
+  quicksort_in_pieces(items.get(), n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].low);
+  });
+}
+
+template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+  if constexpr (sizeof(T) >= 4)
+    if (n >= kQuicksortFrom && has_quicksort()) return quick_argsort_row(from, stride, to, n, threads);
+  using Item = Placed<BitsOf<T>>;
+  using Place = decltype(Item::place);
+  const auto item = [&](std::int64_t k) { return Item{to_place_key(from[k * stride]), static_cast<Place>(k)}; };
+  if (n < kDigitsFrom) {
+    std::array<Item, kDigitsFrom> items;
+    for (std::int64_t k = 0; k < n; ++k) items[static_cast<std::size_t>(k)] = item(k);
+    std::sort(items.data(), items.data() + n, [](const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
+    for (std::int64_t k = 0; k < n; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].place);
+    return;
+  }
+  if (sizeof(Place) < sizeof(n) && n > static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max())) {  // more than an item can tell
+    for (std::int64_t k = 0; k < n; ++k) to[k] = k;
+    std::stable_sort(to, to + n, [&](std::int64_t a, std::int64_t b) { return to_place_key(from[a * stride]) < to_place_key(from[b * stride]); });
+    return;
+  }
+  const auto memory = uncleared<Item>(2 * n);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) memory[static_cast<std::size_t>(k)] = item(k);
+  });
+  const Item* sorted = sort_by_digits<BitsOf<T>>(memory.get(), memory.get() + n, n, threads);
+  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(sorted[k].place);
+  });
+}
+
+/// The places of the first `count` elements, ascending or descending, the ones that come first where they are equal. An element that is not before the
+/// last of those met so far is passed over, which most are at a glance.
+template <class T> void select_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, std::int64_t count, bool largest) {
+  struct Item {
+    BitsOf<T> key;
+    std::int64_t place;
+    bool operator<(const Item& other) const { return key != other.key ? key < other.key : place < other.place; }
+  };
+  const auto item = [&](std::int64_t k) {
+    const BitsOf<T> key = to_place_key(from[k * stride]);
+    return Item{static_cast<BitsOf<T>>(largest ? ~key : key), k};
+  };
+  std::vector<Item> met;
+  const auto room = static_cast<std::size_t>(std::min(n, std::max<std::int64_t>(2 * count, kQuicksortFrom)));
+  met.reserve(room);
+  const auto keep_first = [&] {
+    std::nth_element(met.begin(), met.begin() + (count - 1), met.end());
+    met.resize(static_cast<std::size_t>(count));
+  };
+  std::int64_t k = 0;
+  while (met.size() < room) met.push_back(item(k++));
+  keep_first();
+  while (k < n) {
+    const std::int64_t end = std::min(n, k + kGlance);
+    const Item& last = met[static_cast<std::size_t>(count - 1)];
+    const T bound = from[last.place * stride];
+    bool some = false;  // of those that are not behind the bound; NaN are always asked
+    if constexpr (!std::is_arithmetic_v<T>) some = true;
+    else if (largest) for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] <= bound);
+    else for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] >= bound);
+    for (; some && k < end; ++k)
+      if (const Item next = item(k); next < last) {
+        met.push_back(next);  // there is room
+        if (met.size() == room) keep_first();
+      }
+    k = end;
+  }
+  if (std::ssize(met) > count) keep_first();
+  std::sort(met.begin(), met.end());
+  for (std::int64_t i = 0; i < count; ++i) to[i] = met[static_cast<std::size_t>(i)].place;
+}
+
+/// The rows of an operand.
+template <class T> class Rows {
+ public:
+  Rows(const fuse::LibraryOperand& operand, const void* buffer)
+      : length(operand.shape.back()), stride(operand.strides.back()), operand_(operand), elements_(static_cast<const T*>(buffer) + operand.offset) {
+    for (std::size_t axis = 0; axis + 1 < operand.shape.size(); ++axis) count *= operand.shape[axis];
+  }
+  const T* operator[](std::int64_t row) const {
+    std::int64_t at = 0;
+    for (std::size_t axis = operand_.shape.size() - 1; axis-- > 0; row /= operand_.shape[axis]) at += row % operand_.shape[axis] * operand_.strides[axis];
+    return elements_ + at;
+  }
+  std::int64_t length, stride, count = 1;
+
+ private:
+  const fuse::LibraryOperand& operand_;
+  const T* elements_;
+};
+
+/// sort(elements of a row, its number, threads within it) for each row.
+template <class T, class Sort> void each_row(const Rows<T>& rows, int threads, const Sort& sort) {
+  if (rows.length == 0) return;
+  if (rows.count < thread_count(threads)) {
+    for (std::int64_t row = 0; row < rows.count; ++row) sort(rows[row], row, threads);
+    return;
+  }
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / rows.length);
+  run_tasks(threads, (rows.count + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    for (std::int64_t row = task * rows_a_task; row < std::min(rows.count, (task + 1) * rows_a_task); ++row) sort(rows[row], row, 1);
+  });
+}
+
+const SortNetworks& sort_networks() {
+  static const SortNetworks chosen = [] {
+#if defined(SINTER_SORT_X86)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+      return sort_networks_avx512();
+    if (__builtin_cpu_supports("avx2")) return sort_networks_avx2();
+#endif
+    return sort_networks_baseline();
+  }();
+  return chosen;
+}
+
+template <class T> bool suit_lanes(const Rows<T>& rows) { return rows.length > 0 && rows.length <= kLanesUpTo && rows.count >= kLanesFrom; }
+
+/// sort(the first of as many rows as a vector of keys has lanes, how many there are) for all rows.
+template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, int threads, const Sort& sort) {
+  constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / (rows.length * kLanes)) * kLanes;
+  run_tasks(threads, (rows.count + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    const std::int64_t end = std::min(rows.count, (task + 1) * rows_a_task);
+    for (std::int64_t row = task * rows_a_task; row < end; row += kLanes) sort(row, std::min(kLanes, end - row));
+  });
+}
+
+/// Memory for the longest columns, which are one in each lane.
+template <class Key> struct alignas(64) Columns {
+  static constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
+  Key& at(std::int64_t k, std::int64_t lane) { return keys[static_cast<std::size_t>(k * kLanes + lane)]; }
+  std::array<Key, kLanesUpTo * kLanes> keys;
+};
+
+template <class T> void sort_in_lanes(const Rows<T>& rows, T* to, int threads) {
+  using Key = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
+  const std::int64_t n = rows.length;
+  const SortNetworks& networks = sort_networks();
+  each_block<Key>(rows, threads, [&](std::int64_t first, std::int64_t count) {
+    Columns<Key> columns;
+    [[maybe_unused]] bool negative_zero = false;
+    for (std::int64_t lane = 0; lane < columns.kLanes; ++lane) {
+      const T* const from = rows[first + std::min(lane, count - 1)];  // lanes that are left over sort the last row again
+      for (std::int64_t k = 0; k < n; ++k) {
+        const BitsOf<T> key = to_key(from[k * rows.stride]);
+        if constexpr (!std::integral<T>) negative_zero |= key == to_key(std::bit_cast<T>(kTopBit<T>));
+        columns.at(k, lane) = key;
+      }
+    }
+    if constexpr (sizeof(Key) == 4) networks.keys32(columns.keys.data(), n);
+    else networks.keys64(columns.keys.data(), n);
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      T* const row = to + (first + lane) * n;
+      for (std::int64_t k = 0; k < n; ++k) row[k] = from_key<T>(static_cast<BitsOf<T>>(columns.at(k, lane)));
+      if constexpr (!std::integral<T>) {
+        if (!negative_zero) continue;
+        std::array<BitsOf<T>, kLanesUpTo> keys;
+        for (std::int64_t k = 0; k < n; ++k) keys[static_cast<std::size_t>(k)] = static_cast<BitsOf<T>>(columns.at(k, lane));
+        order_zeros(rows[first + lane], rows.stride, row, zeros_among<T>(keys.data(), n), n);
+      }
+    }
+  });
+}
+
+/// The place is the low half of a number of 64 bits, where the key has no more than 32, and beside it elsewhere.
+template <class T> void argsort_in_lanes(const Rows<T>& rows, std::int64_t* to, int threads) {
+  constexpr bool kBeside = sizeof(T) == 8;
+  const std::int64_t n = rows.length;
+  const SortNetworks& networks = sort_networks();
+  each_block<std::uint64_t>(rows, threads, [&](std::int64_t first, std::int64_t count) {
+    Columns<std::uint64_t> columns, places;
+    for (std::int64_t lane = 0; lane < columns.kLanes; ++lane) {
+      const T* const from = rows[first + std::min(lane, count - 1)];
+      for (std::int64_t k = 0; k < n; ++k) {
+        const std::uint64_t key = to_place_key(from[k * rows.stride]), place = static_cast<std::uint64_t>(k);
+        columns.at(k, lane) = kBeside ? key : key << 32 | place;
+        if constexpr (kBeside) places.at(k, lane) = place;
+      }
+    }
+    if constexpr (kBeside) networks.places(columns.keys.data(), places.keys.data(), n);
+    else networks.keys64(columns.keys.data(), n);
+    for (std::int64_t lane = 0; lane < count; ++lane)
+      for (std::int64_t k = 0; k < n; ++k)
+        to[(first + lane) * n + k] = static_cast<std::int64_t>(kBeside ? places.at(k, lane) : columns.at(k, lane) & 0xffffffff);
+  });
+}
+
+}  // namespace
+
+void sort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
+  visit_storage(operand.dtype, [&]<class T>() {
+    const Rows<T> rows(operand, buffer);
+    T* const to = static_cast<T*>(result);
+    if (suit_lanes(rows)) return sort_in_lanes(rows, to, threads);
+    each_row(rows, threads, [&](const T* from, std::int64_t row, int inside) { sort_row(from, rows.stride, to + row * rows.length, rows.length, inside); });
+  });
+}
+
+void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
+  visit_storage(operand.dtype, [&]<class T>() {
+    const Rows<T> rows(operand, buffer);
+    auto* const to = static_cast<std::int64_t*>(result);
+    if (suit_lanes(rows) && (sizeof(T) <= 4 || sort_networks().places)) return argsort_in_lanes(rows, to, threads);
+    each_row(rows, threads, [&](const T* from, std::int64_t row, int inside) { argsort_row(from, rows.stride, to + row * rows.length, rows.length, inside); });
+  });
+}
+
+void argtopk_rows(const fuse::LibraryCall& call, const void* buffer, void* result, int threads) {
+  const std::int64_t count = call.shape.back();
+  visit_storage(call.operands[0].dtype, [&]<class T>() {
+    const Rows<T> rows(call.operands[0], buffer);
+    each_row(rows, threads, [&](const T* from, std::int64_t row, int) {
+      select_row(from, rows.stride, static_cast<std::int64_t*>(result) + row * count, rows.length, count, call.ints[1] != 0);
+    });
+  });
+}
+
+}  // namespace sinter::kernels

@@ -1,0 +1,2 @@
+#define SINTER_SORT_NETWORKS sort_networks_baseline
+#include "kernels/sorting/sort_network.inl"

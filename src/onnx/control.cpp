@@ -1,0 +1,144 @@
+// Operators that run graphs of their own: If, Loop, Scan. They are unrolled while the model is recorded; what decides how far is computed on the way.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "onnx/execute.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::onnx {
+namespace {
+
+[[noreturn]] void refuse(const Graph& graph, const Node& node, const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", graph.file, describe(node), why)); }
+
+/// Operands for a graph within: its own inputs, then what it reads around it, which stands at the end of the node's operands.
+std::vector<Laid> with_outer(std::vector<Laid> own, std::span<const Laid> outer) {
+  own.insert(own.end(), outer.begin(), outer.end());
+  return own;
+}
+
+}  // namespace
+
+std::span<const std::string_view> graphs_within(std::string_view op) {
+  static constexpr std::string_view kBranches[] = {"then_branch", "else_branch"}, kBody[] = {"body"};
+  if (op == "If") return kBranches;
+  if (op == "Loop" || op == "Scan") return kBody;
+  return {};
+}
+
+std::vector<Laid> Program::record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+  if (node.op == "If") return record_if(line, node, operands, recording);
+  return node.op == "Loop" ? record_loop(line, node, operands, recording) : record_scan(line, node, operands, recording);
+}
+
+/// A graph within, which a broken or hostile file would unroll for ever.
+std::vector<Laid> Program::record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const {
+  recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
+  if (recording.unrolled > graph_.most_unrolled) refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::most_unrolled)", graph_.most_unrolled));
+  return inner.record_laid(operands, recording);
+}
+
+std::vector<Laid> Program::record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+  if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs instead of a condition", node.inputs.size()));
+  if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size()) refuse(graph_, node, "a branch has inputs of its own");
+  const bool then = number(node, 0, operands[0], recording) != 0;
+  const Program& branch = line.branches[then ? 0 : 1];
+  const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
+  return record_within(branch, node, std::span(operands).subspan(first, branch.input_slots_.size()), recording);
+}
+
+/// A condition, or how often a body runs.
+std::int64_t Program::number(const Node& node, std::size_t input, const Laid& operand, const Recording& recording) const {
+  if (operand.tensor.empty_handle() || operand.tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
+  return recording.read(node, input, operand.tensor)[0];
+}
+
+/// What no round has added to, as the body declares it.
+Tensor Program::none_added(const Node& node, const ModelValue& each) const {
+  Shape shape{0};
+  for (const ModelSize& size : each.shape.value_or(std::vector<ModelSize>{{}})) {
+    if (!size.size) refuse(graph_, node, fmt::format("it runs no round, so that what each would add ({}) has no shape", to_string(each)));
+    shape.push_back(*size.size);
+  }
+  return zeros(shape, each.dtype);
+}
+
+/// (how often, while, carried..) -> (carried.., what each round adds..); the body: (round, while, carried..) -> (while, carried.., of this round..).
+std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+  const Program& body = line.branches[0];
+  const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
+  if (given < 2 || results < 1 + carried || body.input_slots_.size() != 2 + carried + operands.size() - given)
+    refuse(graph_, node, fmt::format("{} inputs for a body of {} inputs and {} outputs", given, body.graph().inputs.size(), results));
+  const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
+  const bool counted = given_at(0);
+  const std::int64_t rounds = counted ? number(node, 0, operands[0], recording) : 0;
+  bool go_on = !given_at(1) || number(node, 1, operands[1], recording) != 0;
+  std::vector<Laid> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
+  std::vector<std::vector<Tensor>> added(results - 1 - carried);
+  for (std::int64_t round = 0; go_on && (!counted || round < rounds); ++round) {
+    std::vector<Laid> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
+    own.insert(own.end(), state.begin(), state.end());
+    const std::vector<Laid> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
+    std::copy_n(now.begin() + 1, carried, state.begin());
+    for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
+    if (!counted || round + 1 < rounds) go_on = number(node, 1, now[0], {read_integers}) != 0;
+  }
+  for (std::size_t k = 0; k < added.size(); ++k) {
+    const auto& list = added[k];
+    if (list.empty()) {
+      state.push_back({none_added(node, body.graph().outputs[1 + carried + k])});
+      continue;
+    }
+    state.push_back({stack(list, 0)});
+  }
+  return state;
+}
+
+/// (states.., sequences..) -> (states.., new sequences..); the body takes and gives one element of each sequence.
+std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+  const Program& body = line.branches[0];
+  std::vector<Tensor> tensors;
+  for (const Laid& operand : operands) tensors.push_back(operand.tensor);
+  const Call call(graph_, node, tensors, recording.read);
+  if (graph_.opset < 9) refuse(graph_, node, "Scan of opset 8, which has a batch, is not supported");
+  const std::size_t given = node.inputs.size(), sequences = static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer("num_scan_inputs"), 0, static_cast<std::int64_t>(given)));
+  const std::size_t carried = given - sequences, results = body.output_slots_.size();
+  if (sequences == 0 || results < carried || body.input_slots_.size() != operands.size())
+    refuse(graph_, node, fmt::format("{} inputs, {} of them sequences, for a body of {} inputs and {} outputs", given, sequences, body.graph().inputs.size(), results));
+  const auto list = [&](const char* name, std::size_t count) {
+    const auto numbers = call.integers(name, std::vector<std::int64_t>(count, 0));
+    if (numbers.size() != count) refuse(graph_, node, fmt::format("{} has {} numbers, not {}", name, numbers.size(), count));
+    return numbers;
+  };
+  const auto axes = list("scan_input_axes", sequences), backwards = list("scan_input_directions", sequences);
+  const auto result_axes = list("scan_output_axes", results - carried), result_backwards = list("scan_output_directions", results - carried);
+  std::int64_t length = -1;
+  for (std::size_t k = 0; k < sequences; ++k) {
+    const Tensor& sequence = call.tensor(carried + k);
+    const std::int64_t size = sequence.shape()[static_cast<std::size_t>(call.axis(axes[k], sequence.ndim()))];
+    if (length >= 0 && size != length) refuse(graph_, node, fmt::format("sequences of {} and {} elements", length, size));
+    length = size;
+  }
+  std::vector<Laid> state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carried));
+  std::vector<std::vector<Tensor>> added(results - carried);
+  for (std::int64_t step = 0; step < length; ++step) {
+    std::vector<Laid> own = state;
+    for (std::size_t k = 0; k < sequences; ++k) {
+      const Tensor& sequence = tensors[carried + k];
+      std::vector<Index> index(static_cast<std::size_t>(call.axis(axes[k], sequence.ndim())), Slice{});
+      index.push_back(backwards[k] != 0 ? length - 1 - step : step);
+      own.push_back({slice(sequence, index)});
+    }
+    const std::vector<Laid> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
+    std::copy_n(now.begin(), carried, state.begin());
+    for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[carried + k].tensor);
+  }
+  for (std::size_t k = 0; k < added.size(); ++k) {
+    if (added[k].empty()) refuse(graph_, node, "its sequences are empty, so that its results have no shape");
+    if (result_backwards[k] != 0) std::reverse(added[k].begin(), added[k].end());
+    state.push_back({stack(added[k], call.axis(result_axes[k], added[k][0].ndim() + 1))});
+  }
+  return state;
+}
+
+}  // namespace sinter::onnx

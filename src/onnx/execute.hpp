@@ -1,0 +1,89 @@
+// A graph on tensors: each node recorded by its operator's function.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "onnx/call.hpp"
+#include "onnx/graph.hpp"
+#include "onnx/layout.hpp"
+#include "onnx/sequences.hpp"
+
+namespace sinter::onnx {
+
+/// One recording of a model, which the graphs within share.
+struct Recording {
+  const ReadIntegers& read;
+  std::int64_t unrolled = 0;  // nodes of graphs within that were recorded
+};
+
+/// A graph whose values are numbered, so that a run looks nothing up by name.
+class Program {
+ public:
+  /// `laid_out`: values may lie otherwise than the graph says, where that is faster. `precision`: what float32 values are kept in.
+  explicit Program(Graph graph, bool laid_out = false, DType precision = DType::float32);
+
+  const Graph& graph() const { return graph_; }
+  /// Records all nodes on these inputs, in the order of graph().inputs. Throws what the operators throw; for a missing one ModelError.
+  std::vector<Tensor> record(std::span<const Tensor> inputs, const ReadIntegers& read) const;
+  /// Whether an input of one of this graph's nodes depends on the inputs' elements, and not on their shapes alone;
+  /// a node of a branch counts as one that does.
+  bool depends_on_data(const Node& node, std::size_t input) const;
+  /// How the values of the last recording lay, by node; empty before the first one, and where all lie as the graph says.
+  struct LaidNode {
+    bool in_blocks = false;
+    std::string why;
+  };
+  std::vector<LaidNode> laid() const;
+
+ private:
+  struct Line {
+    const Operator* op;                // nullptr: missing, or one of those below
+    const SequenceOperator* sequence;  // of lists of tensors
+    std::vector<int> inputs, outputs;  // slots; -1: left out
+    std::vector<int> last;             // slots that nobody reads afterwards
+    bool elementwise = false;          // reads elements of its operands, and no sizes from them
+    bool exact = false;                // takes and gives float32 whatever the precision
+    std::vector<Program> branches;     // of If, Loop and Scan: the graphs within; what they read of this graph are their last inputs, and further ones of the line
+  };
+  Graph graph_;
+  std::vector<Line> lines_;
+  std::vector<Tensor> constants_;      // by slot; empty for what a node gives
+  std::vector<bool> data_;             // by slot
+  DType precision_;
+  std::vector<int> input_slots_, output_slots_;
+  std::unique_ptr<Layouts> layouts_;   // null: values lie as the graph says
+  struct LastLaid {
+    std::mutex mutex;
+    std::vector<LaidNode> nodes;
+  };
+  std::unique_ptr<LastLaid> last_laid_ = std::make_unique<LastLaid>();
+
+  std::vector<Laid> record_laid(std::span<const Laid> inputs, Recording& recording) const;
+  std::vector<Laid> record_line(std::size_t n, std::vector<Laid>& operands, Recording& recording, LaidNode* laid) const;
+  Tensor narrowed(const Tensor& tensor) const;
+  Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
+  Tensor numbers_of_shapes(int slot, const Tensor& tensor) const;
+  // control.cpp
+  Tensor none_added(const Node& node, const ModelValue& each) const;
+  std::vector<Laid> record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<Laid> record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const;
+  std::int64_t number(const Node& node, std::size_t input, const Laid& operand, const Recording& recording) const;
+  std::vector<Laid> record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<Laid> record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<Laid> record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+};
+
+/// The attributes of an operator that hold graphs it runs, in the order of Line::branches; none of other operators.
+std::span<const std::string_view> graphs_within(std::string_view op);
+
+/// One node on its inputs. Errors name the node; so do those of the functions that it calls.
+Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
+/// Reads by evaluating.
+std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor);
+/// Operators that the graph holds and the table lacks, each once.
+std::vector<MissingOperator> missing_operators(const Graph& graph);
+
+}  // namespace sinter::onnx

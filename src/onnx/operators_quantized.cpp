@@ -1,0 +1,272 @@
+// Operators on numbers of 8 bits that stand for others: x = (q - zero_point) * scale.
+#include <fmt/format.h>
+
+#include "onnx/call.hpp"
+#include "onnx/quantized.hpp"
+#include "onnx/types.hpp"
+#include "onnx/windows.hpp"
+#include "sinter/blocked.hpp"
+#include "sinter/nn.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::onnx {
+namespace {
+
+/// A scale or zero point of one number, of one for each place along an axis, or of one for each block of places, as broadcast beside x.
+Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
+  if (const std::int64_t block = c.within({c.integer("block_size", 0)}, "block_size", 0)[0]; block != 0) {
+    const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 1), x.ndim()));
+    Shape blocks = x.shape();
+    blocks[axis] = (blocks[axis] + block - 1) / block;
+    if (parameter.shape() != blocks)
+      c.refuse(fmt::format("scales or zero points of shape {} for blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis, to_string(x.shape())));
+    std::vector<Index> covered(axis, Index(Slice{}));
+    covered.push_back(Slice{0, x.shape()[axis]});
+    return repeat(c.at_node(parameter), block, static_cast<std::int64_t>(axis)).at(covered, c.where());
+  }
+  if (parameter.size() == 1) return reshape(c.at_node(parameter), {});
+  if (parameter.ndim() != 1) c.refuse(fmt::format("scales or zero points of shape {} without a block_size", to_string(parameter.shape())));
+  const std::int64_t axis = c.axis(c.integer("axis", 1), x.ndim());
+  Shape shape(static_cast<std::size_t>(x.ndim()), 1);
+  shape[static_cast<std::size_t>(axis)] = parameter.size();
+  return reshape(c.at_node(parameter), shape);
+}
+
+}  // namespace
+
+/// Choices are one instruction each, where clip() would ask for NaN too; a NaN becomes the least number.
+Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
+  const bool is_signed = !is_unsigned(to);
+  const int bits = static_cast<int>(itemsize(to)) * 8;
+  const Tensor low = full({}, is_signed ? -std::ldexp(1.0, bits - 1) : 0, DType::float32), high = full({}, std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1, DType::float32);
+  const Tensor above = where(c.at_node(greater(c.at_node(numbers), low)), numbers, low);
+  return astype(c.at_node(where(c.at_node(less(c.at_node(above), high)), above, high)), to);
+}
+
+DType small_type(const Call& c, const Tensor& zero_point) {
+  const DType dtype = zero_point.empty_handle() ? DType::uint8 : zero_point.dtype();
+  if (dtype != DType::uint8 && dtype != DType::int8 && dtype != DType::uint16 && dtype != DType::int16)
+    c.refuse(fmt::format("quantized to {}", name(dtype)));
+  return dtype;
+}
+
+Tensor quantized(const Call& c, const Tensor& x, const Tensor& scale, const Tensor& zero_point, DType to) {
+  Tensor numbers = rint(divide(c.at_node(astype(c.at_node(x), DType::float32)), astype(c.at_node(along_axis(c, scale, x)), DType::float32)));
+  if (!zero_point.empty_handle()) numbers = add(c.at_node(numbers), astype(c.at_node(along_axis(c, zero_point, x)), DType::float32));
+  return saturated(c, numbers, to);
+}
+
+namespace {
+
+Results quantize_linear(const Call& c) {
+  const Tensor zero_point = c.tensor_or_none(2);
+  DType to = small_type(c, zero_point);
+  if (zero_point.empty_handle() && c.integer("output_dtype", 0) != 0) to = element_type(c, c.integer("output_dtype"));
+  return {quantized(c, c.tensor(0), c.tensor(1), zero_point, to)};
+}
+
+Results dequantize_linear(const Call& c) {
+  const Tensor &x = c.tensor(0), &scale = c.tensor(1);
+  Tensor numbers = astype(c[0], DType::int32);
+  if (c.has(2)) numbers = subtract(c.at_node(numbers), astype(c.at_node(along_axis(c, c.tensor(2), x)), DType::int32));
+  return {astype(multiply(astype(c.at_node(numbers), DType::float32), astype(c.at_node(along_axis(c, scale, x)), DType::float32)), scale.dtype())};
+}
+
+Results dynamic_quantize_linear(const Call& c) {
+  const Tensor low = minimum(c.at_node(min(c[0])), 0), high = maximum(c.at_node(max(c[0])), 0);
+  const Tensor scale = divide(subtract(c.at_node(high), low), 255);
+  const Tensor zero_point = saturated(c, rint(divide(negative(c.at_node(low)), scale)), DType::uint8);
+  return {quantized(c, c.tensor(0), scale, zero_point, DType::uint8), scale, zero_point};
+}
+
+bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
+
+/// The operand less its zero point, in int32. One zero point for each row of the first operand, or column of the second.
+Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool rows) {
+  const Tensor wide = astype(c[operand], DType::int32);
+  if (!c.has(zero_point)) return wide;
+  const Tensor zero = astype(c[zero_point], DType::int32);
+  return subtract(c.at_node(wide), zero.ndim() == 1 && zero.size() > 1 && rows ? reshape(c.at_node(zero), {-1, 1}) : zero.size() == 1 ? reshape(c.at_node(zero), {}) : zero);
+}
+
+/// A zero point, in int32, beside the product: a single number, of rows a column, of columns a row.
+Tensor beside_product(const Call& c, const Tensor& zero, bool rows) {
+  const Tensor wide = astype(c.at_node(zero), DType::int32);
+  return zero.size() == 1 ? reshape(c.at_node(wide), {}) : zero.ndim() == 1 && rows ? reshape(c.at_node(wide), {-1, 1}) : wide;
+}
+
+}  // namespace
+
+/// As that of the bytes that are stored and what the zero points take off it: devices multiply bytes as they are. Weights of the model's own are laid out
+/// as they are read: in panels, of int8, by uint8, or along the depth. A frozen function lays them out once.
+Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero, bool turned) {
+  Tensor a = c.tensor(left), b = c.tensor(right);
+  if (turned) {
+    if (a.ndim() != 2 || b.ndim() != 2) c.refuse("a product of other than matrices");
+    b = transpose(c.at_node(b));
+  }
+  if (a.ndim() < 2 || b.ndim() < 2) return matmul(c.at_node(centred(c, left, left_zero, true)), centred(c, right, right_zero, false));
+  const bool constant = c.is_constant(right) && b.ndim() == 2, panels = constant && multiplies_panels() && is_byte(a.dtype()) && is_byte(b.dtype());
+  // Bytes of the other kind stand for the same numbers beside a zero point that is 128 more or less.
+  const std::int32_t more_a = panels && a.dtype() == DType::int8 ? 128 : 0, more_b = panels && b.dtype() == DType::uint8 ? -128 : 0;
+  if (more_a != 0) a = as_unsigned(a);
+  if (more_b != 0) b = as_signed(b);
+  if (constant && !panels && !turned) b = transpose(contiguous(c.at_node(transpose(c.at_node(b)))));
+  const Tensor wide_a = astype(c.at_node(a), DType::int32), wide_b = astype(c.at_node(b), DType::int32);
+  Tensor product = panels ? matmul_panels(c.at_node(a), contiguous(byte_panels(b)), b.shape()[1]) : matmul(c.at_node(wide_a), wide_b);
+  const auto zero_of = [&](std::size_t zero, std::int32_t more, bool rows) {
+    if (c.has(zero) && !c.is_constant_zero(zero)) return add(c.at_node(beside_product(c, c.tensor(zero), rows)), more);
+    return more == 0 ? Tensor() : full({}, more, DType::int32);
+  };
+  const Tensor zero_a = zero_of(left_zero, more_a, true), zero_b = zero_of(right_zero, more_b, false);
+  const bool by_a = !zero_a.empty_handle(), by_b = !zero_b.empty_handle();
+  if (by_a) product = subtract(c.at_node(product), multiply(sum(c.at_node(wide_b), {-2}, true, DType::int32), zero_a));
+  if (by_b) product = subtract(c.at_node(product), multiply(sum(c.at_node(wide_a), {-1}, true, DType::int32), zero_b));
+  if (by_a && by_b) product = add(c.at_node(product), multiply(c.at_node(zero_a), zero_b) * static_cast<std::int32_t>(a.shape().back()));
+  return product;
+}
+
+namespace {
+
+Results matmul_integer(const Call& c) { return {product_of_centred(c, 0, 2, 1, 3)}; }
+
+Results qlinear_matmul(const Call& c) {
+  const Tensor product = astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32);
+  const auto number = [&](std::size_t i) { return astype(c[i], DType::float32); };
+  const Tensor scale = divide(multiply(c.at_node(number(1)), number(4)), number(6));
+  const Tensor numbers = add(rint(multiply(c.at_node(product), scale)), number(7));
+  return {saturated(c, numbers, small_type(c, c.tensor(7)))};
+}
+
+/// The convolution of what stands for numbers, in int32; `w` is the weights' operand, their zero point one for all filters or for each.
+Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::size_t w_zero, const Tensor& bias) {
+  const Tensor x = centred(c, 0, x_zero, false);
+  Tensor weight = astype(c[w], DType::int32);
+  if (x.ndim() < 3 || weight.ndim() != x.ndim()) c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
+  if (c.has(w_zero)) {
+    const Tensor zero = astype(c[w_zero], DType::int32);
+    Shape filters(static_cast<std::size_t>(weight.ndim()), 1);
+    if (zero.size() > 1) filters[0] = zero.size();
+    weight = subtract(c.at_node(weight), reshape(c.at_node(zero), filters));
+  }
+  const Windows how = windows(c, {weight.shape().begin() + 2, weight.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
+  return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)});
+}
+
+/// In the model's own order.
+Results convolution_of_numbers(const Call& c) {
+  const QuantizedInputs of = *convolution_inputs(c.node().op);
+  Tensor y = conv_of_centred(c, of.x_zero, of.w, of.w_zero, {});
+  const auto beside = [&](const Tensor& each) {
+    Shape filters(static_cast<std::size_t>(y.ndim()), 1);
+    filters[1] = each.size();
+    return reshape(c.at_node(each), each.size() == 1 ? Shape{} : filters);
+  };
+  if (const auto by = scaling_of(c)) {
+    if (!by->begin.empty_handle()) y = add(c.at_node(y), beside(by->begin));
+    y = multiply(c.at_node(astype(c.at_node(y), DType::float32)), beside(by->scale));
+    if (!by->shift.empty_handle()) y = add(c.at_node(y), beside(by->shift));
+  }
+  return {of_scaled(c, y)};
+}
+
+Tensor dequantized(const Call& c, std::size_t numbers, std::size_t scale, std::size_t zero, std::size_t channel_axis) {
+  const Tensor& q = c.tensor(numbers);
+  const auto beside = [&](const Tensor& parameter) {
+    Shape shape(static_cast<std::size_t>(q.ndim()), 1);
+    if (parameter.size() > 1) shape[channel_axis] = parameter.size();
+    return reshape(c.at_node(parameter), parameter.size() > 1 ? shape : Shape{});
+  };
+  Tensor wide = astype(c.at_node(q), DType::int32);
+  if (c.has(zero)) wide = subtract(c.at_node(wide), beside(astype(c[zero], DType::int32)));
+  return multiply(c.at_node(astype(c.at_node(wide), DType::float32)), beside(c.tensor(scale)));
+}
+
+Results quantized_conv(const Call& c) {
+  const Tensor& w = c.tensor(3);
+  if (w.ndim() < 3 || w.size() <= kMostProducts * w.shape()[0]) return convolution_of_numbers(c);
+  const Tensor x = dequantized(c, 0, 1, 2, 1), weight = dequantized(c, 3, 4, 5, 0);
+  const Windows how = windows(c, {w.shape().begin() + 2, w.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
+  return {conv(c.at_node(x), weight, c.tensor_or_none(6), {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)})};
+}
+
+Results quantized_matmul(const Call& c) {
+  const Tensor &a = c.tensor(0), &b = c.tensor(3);
+  if (a.ndim() > 0 && a.shape().back() > kMostProducts) return {matmul(c.at_node(dequantized(c, 0, 1, 2, 0)), dequantized(c, 3, 4, 5, static_cast<std::size_t>(b.ndim() - 1)))};
+  const Tensor scale = multiply(c.at_node(reshape(c[1], {})), c.tensor(4).size() == 1 ? reshape(c[4], {}) : c.tensor(4));
+  return {multiply(c.at_node(astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32)), scale)};
+}
+
+/// ONNX Runtime's product with a matrix of numbers of 4 or 8 bits, in blocks along the rows of its transpose.
+Results matmul_n_bits(const Call& c) {
+  const std::int64_t k = c.size("K"), n = c.size("N"), block = c.size("block_size"), bits = c.size("bits", 4);
+  c.shape({n, k + block}, "the weights");
+  if ((bits != 4 && bits != 8) || block < 16) c.refuse(fmt::format("{} bits in blocks of {} for {} x {}", bits, block, n, k));
+  if (c.has(4)) c.refuse("rows in another order (g_idx) are not supported");
+  const std::int64_t blocks = (k + block - 1) / block;
+  if (c.tensor(1).dtype() != DType::uint8 || c.tensor(1).size() != n * blocks * block * bits / 8 || c.tensor(2).size() != n * blocks)
+    c.refuse(fmt::format("weights of shape {} and {} scales for {} x {} in blocks of {}", to_string(c.tensor(1).shape()), c.tensor(2).size(), n, k, block));
+  const auto apart = [&](const Tensor& packed) {  // along the last axis, the lower half of each byte first
+    if (bits == 8) return packed;
+    const Tensor low = bitwise_and(c.at_node(packed), 15), high = right_shift(c.at_node(packed), 4);
+    Shape shape = packed.shape();
+    shape.back() *= 2;
+    return reshape(c.at_node(stack({low, high}, packed.ndim(), c.where())), shape);
+  };
+  Tensor weights = astype(c.at_node(apart(reshape(c[1], {n, blocks, block * bits / 8}))), DType::float32);
+  if (!c.has(3)) {
+    weights = subtract(c.at_node(weights), bits == 4 ? 8 : 128);
+  } else if (is_floating(c.tensor(3).dtype())) {
+    weights = subtract(c.at_node(weights), reshape(c.at_node(astype(c[3], DType::float32)), {n, blocks, 1}));
+  } else {
+    const Tensor zero = apart(reshape(c[3], {n, -1})).at({Index(Slice{}), Index(Slice{0, blocks})}, c.where());
+    weights = subtract(c.at_node(weights), reshape(c.at_node(astype(c.at_node(zero), DType::float32)), {n, blocks, 1}));
+  }
+  weights = multiply(c.at_node(weights), reshape(c.at_node(astype(c[2], DType::float32)), {n, blocks, 1}));
+  weights = reshape(c.at_node(weights), {n, blocks * block}).at({Index(Slice{}), Index(Slice{0, k})}, c.where());
+  const Tensor result = matmul(c[0], astype(c.at_node(matrix_transpose(c.at_node(weights))), c.tensor(0).dtype()));
+  return {c.has(5) ? add(c.at_node(result), c.tensor(5)) : result};
+}
+
+}  // namespace
+
+std::optional<QuantizedInputs> convolution_inputs(std::string_view op) {
+  if (op == "ConvInteger") return QuantizedInputs{0, 2, 1, 3};
+  if (op == "QLinearConv" || op == kQuantizedConv) return QuantizedInputs{0, 2, 3, 5};
+  return {};
+}
+
+std::optional<Scaling> scaling_of(const Call& c) {
+  if (c.node().op == "ConvInteger") return {};
+  const auto floats = [&](std::size_t i) { return astype(c.at_node(reshape(c[i], c.tensor(i).size() == 1 ? Shape{} : Shape{-1})), DType::float32); };
+  const Tensor scale = multiply(c.at_node(floats(1)), floats(4));
+  if (c.node().op == kQuantizedConv) return Scaling{{}, scale, c.tensor_or_none(6)};
+  return Scaling{c.tensor_or_none(8), divide(c.at_node(scale), floats(6)), {}};
+}
+
+Tensor of_scaled(const Call& c, const Tensor& y) {
+  if (c.node().op != "QLinearConv") return y;
+  const Tensor numbers = rint(c.at_node(y));
+  return saturated(c, c.has(7) ? add(c.at_node(numbers), astype(c.at_node(reshape(c[7], {})), DType::float32)) : numbers, small_type(c, c.tensor_or_none(7)));
+}
+
+namespace {
+
+const Operator kRows[] = {
+    {"ConvInteger", {2, 4}, convolution_of_numbers},
+    {"DequantizeLinear", {2, 3}, dequantize_linear},
+    {"DynamicQuantizeLinear", {1, 1}, dynamic_quantize_linear},
+    {"MatMulInteger", {2, 4}, matmul_integer},
+    {"QLinearConv", {8, 9}, convolution_of_numbers},
+    {"QLinearMatMul", {8, 8}, qlinear_matmul},
+    {"QuantizeLinear", {2, 3}, quantize_linear},
+    {"com.microsoft.MatMulNBits", {3, 6}, matmul_n_bits},
+    {kQuantizedConv, {6, 7}, quantized_conv},
+    {kQuantizedMatMul, {5, 6}, quantized_matmul},
+};
+
+}  // namespace
+
+std::span<const Operator> quantized_operators() { return kRows; }
+
+}  // namespace sinter::onnx

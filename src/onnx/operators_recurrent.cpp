@@ -1,0 +1,255 @@
+// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp), or, where the layer is more than that has, a step for each place of the sequence.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "onnx/call.hpp"
+#include "sinter/recurrent.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sinter::onnx {
+namespace {
+
+using Activation = std::function<Tensor(const Tensor&)>;
+
+std::string small_letters(std::string name) {
+  for (char& letter : name) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+  return name;
+}
+
+Activation activation(const Call& c, const std::string& name, std::optional<double> alpha, std::optional<double> beta) {
+  if (name == "sigmoid") return [](const Tensor& x) { return sigmoid(x); };
+  if (name == "tanh") return [](const Tensor& x) { return tanh(x); };
+  if (name == "relu") return [](const Tensor& x) { return relu(x); };
+  if (name == "softsign") return [](const Tensor& x) { return x / (absolute(x) + 1); };
+  if (name == "softplus") return [](const Tensor& x) { return softplus(x); };
+  if (name == "affine") return [a = alpha.value_or(1), b = beta.value_or(0)](const Tensor& x) { return x * a + b; };
+  if (name == "leakyrelu") return [a = alpha.value_or(0.01)](const Tensor& x) { return leaky_relu(x, a); };
+  if (name == "thresholdedrelu") return [a = alpha.value_or(1)](const Tensor& x) { return where(x > a, x, 0); };
+  if (name == "scaledtanh") return [a = alpha.value_or(1), b = beta.value_or(1)](const Tensor& x) { return tanh(x * b) * a; };
+  if (name == "hardsigmoid") return [a = alpha.value_or(0.2), b = beta.value_or(0.5)](const Tensor& x) { return clip(x * a + b, 0, 1); };
+  if (name == "elu") return [a = alpha.value_or(1)](const Tensor& x) { return elu(x, a); };
+  c.refuse(fmt::format("the activation '{}'", name));
+}
+
+/// What the three have in common: directions, the layout, sequences of several lengths.
+struct Sequence {
+  Tensor x;                     // [steps, batch, inputs]
+  std::int64_t steps, batch, hidden, directions;
+  bool reverse, batch_first;
+  Tensor lengths;               // [batch] int64, or empty
+  std::optional<double> clip_at;
+  std::vector<Activation> activations;  // of all directions, one after the other
+  bool plain;                   // nothing is there but weights and states: the cells of sinter/recurrent.hpp, if these are their activations
+  std::vector<std::string> names;       // of the activations, in small letters
+};
+
+Sequence sequence(const Call& c, std::vector<std::string> defaults) {
+  Sequence s;
+  s.batch_first = c.integer("layout", 0) != 0;
+  s.x = s.batch_first ? swapaxes(c[0], 0, 1) : c.tensor(0);
+  if (s.x.ndim() != 3 || c.tensor(2).ndim() != 3) c.refuse(fmt::format("an input of shape {}", to_string(s.x.shape())));
+  s.steps = s.x.size(0), s.batch = s.x.size(1), s.hidden = c.tensor(2).size(2), s.directions = c.tensor(2).size(0);
+  const std::string direction = c.text("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") c.refuse(fmt::format("direction '{}'", direction));
+  if (s.directions != (direction == "bidirectional" ? 2 : 1)) c.refuse(fmt::format("weights of {} directions for '{}'", s.directions, direction));
+  s.reverse = direction == "reverse";
+  if (c.has(4)) s.lengths = astype(c[4], DType::int64);
+  if (c.given("clip")) s.clip_at = c.number("clip");
+  std::vector<std::string>& names = s.names;
+  for (std::int64_t d = 0; d < s.directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
+  names = c.texts("activations", std::move(names));
+  if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(fmt::format("{} activations", names.size()));
+  for (std::string& name : names) name = small_letters(std::move(name));
+  s.plain = recurs_in_one_call() && s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
+  const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
+  // Each list goes to the functions that take such a number, in their order.
+  const auto next = [](const std::vector<float>& numbers, std::size_t& used, bool taken) {
+    return taken && used < numbers.size() ? std::optional<double>(numbers[used++]) : std::nullopt;
+  };
+  std::size_t alphas_used = 0, betas_used = 0;
+  for (const std::string& name : names) {
+    const bool both = name == "affine" || name == "scaledtanh" || name == "hardsigmoid";
+    const bool one = name == "leakyrelu" || name == "thresholdedrelu" || name == "elu";
+    const auto alpha = next(alphas, alphas_used, both || one), beta = next(betas, betas_used, both);
+    s.activations.push_back(activation(c, name, alpha, beta));
+  }
+  return s;
+}
+
+Tensor clipped(const Sequence& s, const Tensor& x) { return s.clip_at ? clip(x, -*s.clip_at, *s.clip_at) : x; }
+
+/// One direction: `step` gives the next states (the first of which is the output) from x's part and the states before.
+using Step = std::function<std::vector<Tensor>(const Tensor& x, const std::vector<Tensor>& states)>;
+struct Walked {
+  Tensor outputs;              // [steps, batch, hidden]
+  std::vector<Tensor> states;  // the last ones
+};
+Walked walk(const Sequence& s, const Tensor& x, bool backwards, std::vector<Tensor> states, const Step& step) {
+  constexpr std::int64_t kMostSteps = 100'000;
+  if (s.steps > kMostSteps) throw ShapeError(fmt::format("{} steps, one after the other, where {} are the most", s.steps, kMostSteps));
+  std::vector<Tensor> outputs(static_cast<std::size_t>(s.steps));
+  for (std::int64_t k = 0; k < s.steps; ++k) {
+    const std::int64_t t = backwards ? s.steps - 1 - k : k;
+    std::vector<Tensor> next = step(std::as_const(x)(t), states);
+    Tensor output = next[0];
+    if (!s.lengths.empty_handle()) {  // past its end a sequence keeps its state and gives zeros
+      const Tensor runs = reshape(s.lengths > t, {-1, 1});
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = where(runs, next[i], states[i]);
+      output = where(runs, output, 0).astype(output.dtype());
+    }
+    outputs[static_cast<std::size_t>(t)] = output;
+    states = std::move(next);
+  }
+  return {stack(outputs), std::move(states)};
+}
+
+/// The initial state of a direction, of an input [directions, batch, hidden].
+Tensor initial(const Call& c, const Sequence& s, std::size_t input, std::int64_t direction) {
+  if (!c.has(input)) return zeros({s.batch, s.hidden}, s.x.dtype(), c.where());
+  const Tensor given = s.batch_first ? swapaxes(c[input], 0, 1) : c.tensor(input);
+  return given(direction);
+}
+
+Results finished(const Sequence& s, std::vector<Walked> walked) {
+  std::vector<Tensor> outputs;
+  for (const Walked& w : walked) outputs.push_back(w.outputs);
+  Tensor y = stack(outputs, 1);  // [steps, directions, batch, hidden]
+  if (s.batch_first) y = transpose(y, {2, 0, 1, 3});
+  Results results{y};
+  for (std::size_t state = 0; state < walked[0].states.size(); ++state) {
+    std::vector<Tensor> last;
+    for (const Walked& w : walked) last.push_back(w.states[state]);
+    const Tensor stacked = stack(last);
+    results.push_back(s.batch_first ? swapaxes(stacked, 0, 1) : stacked);
+  }
+  return results;
+}
+
+/// Whether a direction's activations are these.
+bool has(const Sequence& s, std::int64_t direction, std::initializer_list<std::string_view> names) {
+  return std::equal(names.begin(), names.end(), s.names.begin() + direction * static_cast<std::int64_t>(names.size()));
+}
+
+/// A direction in one call: x's part of the sums with the input's bias, the state's weights (size, gates * size), its bias or nothing.
+Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weights, const Tensor& bias, const std::vector<Tensor>& states, bool backwards) {
+  const auto exact = [](const Tensor& some) { return astype(some, DType::float32); };
+  const Tensor row = bias.empty_handle() ? zeros({1, weights.size(1)}, DType::float32) : reshape(exact(bias), {1, -1});
+  const Tensor all = recurrence(cell, exact(x), concatenate({exact(weights), row}), exact(stack(states)), backwards);
+  const auto given = [&](const Tensor& some) { return astype(some, s.x.dtype()); };
+  Walked walked{given(all.at({Slice{0, s.steps}})), {}};
+  for (std::size_t k = 0; k < states.size(); ++k) walked.states.push_back(given(all(s.steps + static_cast<std::int64_t>(k))));
+  return walked;
+}
+
+/// x @ W' for all steps at once, with both biases where they may be added early.
+Tensor projected(const Sequence& s, const Tensor& w) { return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1}); }
+
+Tensor gate(const Tensor& x, std::int64_t k, std::int64_t hidden) { return x.at({ellipsis, Slice{k * hidden, (k + 1) * hidden}}); }
+
+Results rnn(const Call& c) {
+  const Sequence s = sequence(c, {"Tanh"});
+  std::vector<Walked> walked;
+  for (std::int64_t d = 0; d < s.directions; ++d) {
+    Tensor x = projected(s, std::as_const(c.tensor(1))(d));
+    const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));
+    Tensor bias;
+    if (c.has(3)) {
+      const Tensor b = std::as_const(c.tensor(3))(d);
+      x = x + gate(b, 0, s.hidden);
+      bias = gate(b, 1, s.hidden);
+    }
+    if (s.plain && (has(s, d, {"tanh"}) || has(s, d, {"relu"}))) {
+      walked.push_back(called(s, has(s, d, {"tanh"}) ? Cell::rnn_tanh : Cell::rnn_relu, x, r, bias, {initial(c, s, 5, d)}, s.reverse || d == 1));
+      continue;
+    }
+    if (!bias.empty_handle()) x = x + bias;
+    const Activation& f = s.activations[static_cast<std::size_t>(d)];
+    walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)},
+                          [&](const Tensor& now, const std::vector<Tensor>& h) { return std::vector<Tensor>{f(clipped(s, now + matmul(h[0], r)))}; }));
+  }
+  return finished(s, std::move(walked));
+}
+
+Results gru(const Call& c) {
+  const Sequence s = sequence(c, {"Sigmoid", "Tanh"});
+  const bool reset_after = c.integer("linear_before_reset", 0) != 0;
+  std::vector<Walked> walked;
+  for (std::int64_t d = 0; d < s.directions; ++d) {
+    Tensor x = projected(s, std::as_const(c.tensor(1))(d)), late = zeros({s.hidden}, s.x.dtype()), of_state;
+    const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 3 hidden]: update, reset, new
+    if (c.has(3)) {
+      const Tensor b = std::as_const(c.tensor(3))(d);
+      x = x + gate(b, 0, 3 * s.hidden);
+      of_state = gate(b, 1, 3 * s.hidden);
+    }
+    if (s.plain && has(s, d, {"sigmoid", "tanh"})) {
+      walked.push_back(called(s, reset_after ? Cell::gru_reset_after : Cell::gru, x, r, of_state, {initial(c, s, 5, d)}, s.reverse || d == 1));
+      continue;
+    }
+    if (!of_state.empty_handle()) {
+      late = gate(of_state, 2, s.hidden);
+      x = x + concatenate({gate(of_state, 0, s.hidden), gate(of_state, 1, s.hidden), reset_after ? zeros({s.hidden}, s.x.dtype()) : late});
+    }
+    const Activation &f = s.activations[static_cast<std::size_t>(2 * d)], &g = s.activations[static_cast<std::size_t>(2 * d + 1)];
+    walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)}, [&](const Tensor& now, const std::vector<Tensor>& before) {
+      const Tensor& h = before[0];
+      const Tensor gates = gate(now, 0, 2 * s.hidden) + matmul(h, gate(r, 0, 2 * s.hidden));
+      const Tensor update = f(clipped(s, gate(gates, 0, s.hidden))), reset = f(clipped(s, gate(gates, 1, s.hidden)));
+      const Tensor rn = gate(r, 2, s.hidden);
+      const Tensor from_state = reset_after ? reset * (matmul(h, rn) + late) : matmul(reset * h, rn);
+      const Tensor fresh = g(clipped(s, gate(now, 2, s.hidden) + from_state));
+      return std::vector<Tensor>{(1 - update) * fresh + update * h};
+    }));
+  }
+  return finished(s, std::move(walked));
+}
+
+Results lstm(const Call& c) {
+  const Sequence s = sequence(c, {"Sigmoid", "Tanh", "Tanh"});
+  const bool coupled = c.integer("input_forget", 0) != 0;
+  std::vector<Walked> walked;
+  for (std::int64_t d = 0; d < s.directions; ++d) {
+    Tensor x = projected(s, std::as_const(c.tensor(1))(d));
+    const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 4 hidden]: input, output, forget, cell
+    Tensor bias;
+    if (c.has(3)) {
+      const Tensor b = std::as_const(c.tensor(3))(d);
+      x = x + gate(b, 0, 4 * s.hidden);
+      bias = gate(b, 1, 4 * s.hidden);
+    }
+    if (s.plain && !coupled && !c.has(7) && has(s, d, {"sigmoid", "tanh", "tanh"})) {
+      walked.push_back(called(s, Cell::lstm, x, r, bias, {initial(c, s, 5, d), initial(c, s, 6, d)}, s.reverse || d == 1));
+      continue;
+    }
+    if (!bias.empty_handle()) x = x + bias;
+    const Tensor peephole = c.has(7) ? std::as_const(c.tensor(7))(d) : Tensor();
+    const auto peek = [&](const Tensor& gate_now, std::int64_t k, const Tensor& cell) {
+      return peephole.empty_handle() ? gate_now : gate_now + gate(peephole, k, s.hidden) * cell;
+    };
+    const Activation *f = &s.activations[static_cast<std::size_t>(3 * d)], *g = f + 1, *h = f + 2;
+    walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d), initial(c, s, 6, d)}, [&](const Tensor& now, const std::vector<Tensor>& before) {
+      const Tensor gates = now + matmul(before[0], r);
+      const Tensor& cell = before[1];
+      const Tensor in = (*f)(clipped(s, peek(gate(gates, 0, s.hidden), 0, cell)));
+      const Tensor forget = coupled ? 1 - in : (*f)(clipped(s, peek(gate(gates, 2, s.hidden), 2, cell)));
+      const Tensor next = forget * cell + in * (*g)(clipped(s, gate(gates, 3, s.hidden)));
+      const Tensor out = (*f)(clipped(s, peek(gate(gates, 1, s.hidden), 1, next)));
+      return std::vector<Tensor>{out * (*h)(next), next};
+    }));
+  }
+  return finished(s, std::move(walked));
+}
+
+const Operator kRows[] = {
+    {"GRU", {3, 6}, gru},
+    {"LSTM", {3, 8}, lstm},
+    {"RNN", {3, 6}, rnn},
+};
+
+}  // namespace
+
+std::span<const Operator> recurrent_operators() { return kRows; }
+
+}  // namespace sinter::onnx

@@ -1,0 +1,214 @@
+#include "onnx/rewrite.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "onnx/execute.hpp"
+#include "onnx/rewrite_rules.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/ops.hpp"
+
+namespace sinter::onnx {
+namespace {
+
+/// Nodes that read constants alone are computed now. A node that fails is left, so that the error comes with the call. `each`: one after the
+/// other, where computing all of them at once fails.
+int fold_constants(Graph& graph, bool each) {
+  std::vector<Tensor> folded;
+  std::vector<Node> left;
+  int count = 0;
+  for (Node& node : graph.nodes) {
+    const Operator* op = find_operator(node.op);
+    const bool known = op && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
+      return input.empty() || graph.constants.contains(input);
+    });
+    const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output); });
+    if (!known || wanted) {
+      left.push_back(std::move(node));
+      continue;
+    }
+    std::vector<Tensor> operands;
+    for (const std::string& input : node.inputs) operands.push_back(input.empty() ? Tensor() : graph.constants.at(input));
+    try {
+      const Results results = record_node(graph, node, op, operands, read_integers);
+      std::int64_t in = 0, out = 0;
+      for (const Tensor& operand : operands) in += operand.empty_handle() ? 0 : operand.size();
+      for (const Tensor& result : results) out += result.empty_handle() ? 0 : result.size();
+      if (out > 1024 && out > 4 * in) {  // a small description of something large stays one
+        left.push_back(std::move(node));
+        continue;
+      }
+      if (each) eval(results);
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.outputs[k].empty()) continue;
+        graph.constants.insert_or_assign(node.outputs[k], results[k]);
+        folded.push_back(results[k]);
+      }
+      ++count;
+    } catch (const Error&) {
+      left.push_back(std::move(node));
+    }
+  }
+  graph.nodes = std::move(left);
+  eval(folded);
+  return count;
+}
+
+int fold_constants(Graph& graph) {
+  Graph folded = graph;
+  try {
+    const int count = fold_constants(folded, false);
+    graph = std::move(folded);
+    return count;
+  } catch (const Error&) {
+    return fold_constants(graph, true);
+  }
+}
+
+/// Whether the constant is these numbers, each the same.
+bool all_equal(const Tensor& constant, double number) {
+  const std::vector<double> list = constant.astype(DType::float64).to_vector<double>();
+  return std::all_of(list.begin(), list.end(), [&](double x) { return x == number; });
+}
+
+bool is_identity(const Graph& graph, const Node& node, const Types& types) {
+  const auto input = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty() ? constant_of(graph, node.inputs[k]) : nullptr; };
+  const auto given = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty(); };
+  if (node.op == "Identity") return true;
+  if (node.op == "Dropout") {  // the mask is not wanted, and nothing asks for training
+    if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
+    if (!given(2)) return true;
+    const Tensor* training = input(2);
+    return training && all_equal(*training, 0);
+  }
+  if (node.op == "Cast") {
+    const auto from = types.of(node.inputs[0]), to = types.of(node.outputs[0]);
+    return from && to && *from == *to;
+  }
+  if (node.op == "Transpose") {
+    const std::vector<std::int64_t> axes = integers(node, "perm");
+    return !axes.empty() && std::is_sorted(axes.begin(), axes.end());
+  }
+  if (node.op == "Concat" || node.op == "Max" || node.op == "Min" || node.op == "Sum" || node.op == "Mean") return node.inputs.size() == 1;
+  if (node.op == "Pad") {
+    const Tensor* widths = input(1);
+    const std::vector<std::int64_t> list = integers(node, "pads");
+    return given(1) ? widths && widths->size() > 0 && all_equal(*widths, 0) : !list.empty() && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
+  }
+  if (node.op == "Slice") {  // from the first to past any last, one by one
+    const Tensor *starts = input(1), *ends = input(2);
+    return starts && ends && all_equal(*starts, 0) && ends->dtype() == DType::int64 && all_equal(*ends, static_cast<double>(std::numeric_limits<std::int64_t>::max())) &&
+           (!given(4) || (input(4) && all_equal(*input(4), 1)));
+  }
+  if (node.op == "Reshape") {  // each size is copied
+    const Tensor* sizes = input(1);
+    const auto rank = types.rank_of(node.inputs[0]);
+    return sizes && integer(node, "allowzero", 0) == 0 && rank && *rank == sizes->size() && all_equal(*sizes, 0);
+  }
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow") {  // by a single number without axes: it changes no shape
+    const Tensor* by = node.inputs.size() == 2 ? input(1) : nullptr;
+    return by && by->ndim() == 0 && all_equal(*by, node.op == "Sub" ? 0 : 1) && types.of(node.inputs[0]) == by->dtype();
+  }
+  return false;
+}
+
+/// What gives its input is that.
+int remove_identities(Graph& graph) {
+  int count = 0;
+  const Types types(graph);
+  std::vector<bool> gone(graph.nodes.size());
+  std::map<std::string, std::string> same;  // value -> what it is
+  const auto inner = inner_reads(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    redirect(node, same);
+    const bool output = !node.outputs.empty() && (graph.is_output(node.outputs[0]) || inner.contains(node.outputs[0]));
+    if (node.inputs.empty() || node.inputs[0].empty() || output || !is_identity(graph, node, types)) continue;
+    same.emplace(node.outputs[0], node.inputs[0]);
+    gone[n] = true;
+    ++count;
+  }
+  erase_nodes(graph, gone);
+  return count;
+}
+
+/// Nodes that nobody reads go, and constants with them.
+int remove_dead(Graph& graph) {
+  std::unordered_set<std::string> read;
+  for (const ModelValue& output : graph.outputs) read.insert(output.name);
+  for (const std::string& name : inner_reads(graph)) read.insert(name);
+  std::vector<Node> left;
+  int count = 0;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (std::none_of(node->outputs.begin(), node->outputs.end(), [&](const std::string& output) { return read.contains(output); })) {
+      ++count;
+      continue;
+    }
+    for (const std::string& input : node->inputs) read.insert(input);
+    left.push_back(std::move(*node));
+  }
+  std::reverse(left.begin(), left.end());
+  graph.nodes = std::move(left);
+  std::erase_if(graph.constants, [&](const auto& constant) { return !read.contains(constant.first); });
+  return count;
+}
+
+struct Rule {
+  std::string_view name, what;
+  int (*apply)(Graph& graph);
+};
+constexpr Rule kRules[] = {
+    {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing give their input", remove_identities},
+    {"keep_quantized", "a Conv, MatMul or Gemm of what DequantizeLinear gives multiplies the bytes, and scales their sums", keep_quantized},
+    {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
+    {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},
+    {"merge_reshapes", "a Reshape of a Reshape is one", merge_reshapes},
+    {"merge_casts", "a Cast of a Cast that lost nothing is one", merge_casts},
+    {"merge_equal", "nodes that say the same are one", merge_equal_nodes},
+    {"absorb_pad", "a Pad of zeros is the padding of the Conv after it", absorb_pads},
+    {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
+    {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, which pads nothing", fold_leading_batch_norms},
+    {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},
+    {"arrange_quantized", "a Reshape, Transpose, Slice, Split or nearest Resize of what DequantizeLinear gives arranges the bytes", arrange_quantized},
+    {"cancel_quantized", "a QuantizeLinear of what a DequantizeLinear by the same scale and zero point gives is what that one reads", cancel_quantized},
+    {"pool_first", "a MaxPool of a rising function is the function of the MaxPool, which computes it at fewer places", pool_first},
+    {"merge_products", "products of one operand with several constant matrices are one, and so are the rows that are added to them", merge_products},
+    {"remove_dead", "nodes whose results nobody reads go", remove_dead},
+};
+
+}  // namespace
+
+std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& without) {
+  std::vector<Rewrite> counts;
+  std::vector<bool> left_out;
+  for (const Rule& rule : kRules) {
+    counts.push_back({rule.name, rule.what, 0});
+    left_out.push_back(std::find(without.begin(), without.end(), rule.name) != without.end());
+  }
+  for (const std::string& name : without) {
+    std::vector<std::string_view> names;
+    for (const Rule& rule : kRules) names.push_back(rule.name);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw ValueError(fmt::format("no rewrite is called '{}'; there are {}", name, fmt::join(names, ", ")));
+  }
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t k = 0; k < std::size(kRules); ++k) {
+      if (left_out[k]) continue;
+      const int fired = kRules[k].apply(graph);
+      counts[k].count += fired;
+      again |= fired > 0;
+    }
+  }
+  std::vector<Tensor> constants;
+  for (const auto& [name, tensor] : graph.constants) constants.push_back(tensor);
+  eval(constants);  // weights that were computed anew
+  return counts;
+}
+
+}  // namespace sinter::onnx

@@ -1,0 +1,17 @@
+// ONNX's numbers of element types.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "onnx/call.hpp"
+#include "sinter/dtype.hpp"
+
+namespace sinter::onnx {
+
+/// The element type of this number, if sinter has it.
+std::optional<DType> element_type(std::int64_t number);
+std::string element_type_name(std::int64_t number);
+/// The same for a node; ModelError for a type that sinter has not.
+DType element_type(const Call& call, std::int64_t number);
+
+}  // namespace sinter::onnx

@@ -1,0 +1,144 @@
+// Channels in blocks of 16 side by side, down to views and a library call.
+#include "sinter/blocked.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sinter/ops.hpp"
+#include "ops/recording.hpp"
+#include "trace/library.hpp"
+#include "ops/per_axis.hpp"
+#include "ops/transposed.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace ops;
+
+constexpr std::array<std::int64_t, 2> kTapsOfWinograd{3, 3};
+
+std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
+
+/// The axis as two: blocks, and what is side by side in one.
+Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
+  Shape shape = x.shape();
+  const std::int64_t blocks = blocks_of(shape[axis]), more = blocks * kChannelBlock - shape[axis];
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(shape.size(), {0, 0});
+  widths[axis].second = more;
+  shape[axis] = blocks;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, kChannelBlock);
+  return reshape(more > 0 ? pad(x, widths) : x, shape);
+}
+
+/// G w G' of the last two axes, 3x3 taps: (positions, filters, channels). In float64, rounded once.
+Tensor transformed(const Tensor& filters) {
+  constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  std::vector<double> both;  // (taps, positions)
+  for (int tap = 0; tap < 9; ++tap)
+    for (int position = 0; position < 16; ++position) both.push_back(g[position / 4][tap / 3] * g[position % 4][tap % 3]);
+  const Shape& shape = filters.shape();
+  const Tensor spread = matmul(reshape(astype(filters, DType::float64), {shape[0] * shape[1], 9}), from_span(both, {9, 16}));
+  return reshape(permute(astype(spread, filters.dtype()), {1, 0}), {16, shape[0], shape[1]});
+}
+
+const Shape& shape_of_rank(const Site& site, const Tensor& x, std::size_t rank, const char* axes) {
+  if (x.shape().size() != rank) fail<ShapeError>(site, fmt::format("a tensor of shape {} where it takes {}", to_string(x.shape()), axes));
+  return x.shape();
+}
+
+}  // namespace
+
+Tensor block_channels(const Arg& given) {
+  const Scope scope("block_channels", given.where());
+  const Tensor x(as_node(scope.site(), given));
+  const Shape& shape = shape_of_rank(scope.site(), x, 4, "(batch, channels, rows, columns)");
+  if (shape[1] == 1) return reshape(x, {shape[0], 1, shape[2], shape[3], 1});
+  return permute(split_in_blocks(x, 1), {0, 1, 3, 4, 2});
+}
+
+Tensor unblock_channels(const Arg& given, std::int64_t channels) {
+  const Scope scope("unblock_channels", given.where());
+  const Tensor x(as_node(scope.site(), given));
+  const Shape& shape = shape_of_rank(scope.site(), x, 5, "(batch, blocks, rows, columns, channels of a block)");
+  if (channels < 0 || channels > shape[1] * shape[4]) fail<ShapeError>(scope.site(), fmt::format("{} channels of a tensor of shape {}", channels, to_string(shape)));
+  const Tensor all = reshape(permute(x, {0, 1, 4, 2, 3}), {shape[0], shape[1] * shape[4], shape[2], shape[3]});
+  return channels == shape[1] * shape[4] ? all : slice(all, {Slice{}, Slice{0, channels}});
+}
+
+Tensor block_filters(const Arg& given, FilterLayout layout) {
+  const Scope scope("block_filters", given.where());
+  const Tensor filters(as_node(scope.site(), given));
+  const Shape& shape = shape_of_rank(scope.site(), filters, 4, "(filters, channels, rows, columns)");
+  switch (layout) {
+    case FilterLayout::blocked: return permute(split_in_blocks(split_in_blocks(filters, 1), 0), {0, 2, 4, 5, 3, 1});
+    case FilterLayout::planes: return permute(split_in_blocks(filters, 0), {0, 2, 3, 4, 1});
+    case FilterLayout::depthwise:
+      if (shape[1] != 1) fail<ShapeError>(scope.site(), fmt::format("depthwise filters of shape {} read {} channels each", to_string(shape), shape[1]));
+      return permute(split_in_blocks(reshape(filters, {shape[0], shape[2], shape[3]}), 0), {0, 2, 3, 1});
+    case FilterLayout::winograd:
+      if (shape[2] != 3 || shape[3] != 3) fail<ShapeError>(scope.site(), fmt::format("filters of shape {} where minimal filtering takes 3x3 taps", to_string(shape)));
+      return permute(split_in_blocks(split_in_blocks(transformed(filters), 2), 1), {0, 1, 3, 4, 2});
+  }
+  fail<ValueError>(scope.site(), "no such layout");
+}
+
+Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& given) {
+  const Scope scope("conv2d_blocked", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr data = as_node(site, x), weight = node_of(site, filters);
+  for (const RecordedPtr& node : {data, weight})
+    if (node->dtype != DType::float32) fail<DTypeError>(site, fmt::format("{} where it takes float32", name(node->dtype)));
+  const Shape &in = data->shape, &taps = weight->shape;
+  const std::size_t rank = taps.size();
+  const std::size_t first_tap = rank == 4 ? 1 : 2;  // after the blocks of filters, and the channels where filters read several
+  const bool winograd = rank == 5 && in.size() == 5;
+  const std::int64_t groups = rank == 6 ? given.groups : 1;
+  if (!filters_read(in, taps, groups))
+    fail<ShapeError>(site, fmt::format("filters of shape {}{} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps),
+                                       groups == 1 ? "" : fmt::format(" in {} groups", groups), to_string(in),
+                                       in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
+  Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));
+  how.groups = groups;
+  if (winograd && (how.stride != Shape{1, 1} || how.dilation != Shape{1, 1} || how.before[0] < 0 || how.before[1] < 0 || how.after[0] < 0 || how.after[1] < 0))
+    fail<ValueError>(site, fmt::format("stride {}, dilation {} where filters of shape {}, for minimal filtering, are convolved with stride and dilation 1 and no negative padding", to_string(how.stride),
+                                       to_string(how.dilation), to_string(taps)));
+  const std::int64_t blocks = taps[winograd ? 1 : 0], count = blocks * kChannelBlock;
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{count}))
+    fail<ShapeError>(site, fmt::format("bias of {}{} for {} filters with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), count));
+  const RecordedPtr start = bias.empty_handle() ? make_constant(site, make_scalar_int(DType::float32, 0), {count}) : node_of(site, bias);
+  if (element_count(in) == 0 || element_count(taps) == 0) {
+    const std::array<Shape, 3> shapes{in, taps, start->shape};
+    const Shape shape = library_shape(Op::conv_blocked, shapes, how.ints());
+    return broadcast_to(reshape(Tensor(start), {1, blocks, 1, 1, kChannelBlock}), shape);
+  }
+  return Tensor(make_library(site, Op::conv_blocked, {data, weight, start}, how.ints()));
+}
+
+Tensor block_transposed_filters(const Arg& given, const PerAxis& stride, const PerAxis& dilation) {
+  const Scope scope("block_transposed_filters", given.where());
+  const Tensor weight(as_node(scope.site(), given));
+  shape_of_rank(scope.site(), weight, 4, "(channels, filters, rows, columns)");
+  return block_filters(filters_of_phases(weight, 1, per_axis(scope.site(), "stride", stride, 2, 1), per_axis(scope.site(), "dilation", dilation, 2, 1)), FilterLayout::blocked);
+}
+
+Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size, const ConvTransposeOptions& how) {
+  const Scope scope("conv_transpose2d_blocked", given.where());
+  const Site& site = scope.site();
+  const Tensor x(as_node(site, given));
+  const Shape& in = shape_of_rank(site, x, 5, "(batch, blocks, rows, columns, channels of a block)");
+  const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1);
+  ConvTransposeOptions alone = how;
+  alone.groups = 1;
+  const TransposedConvolution as(site, alone, in, {in[1] * in[4], count, taps[0], taps[1]});
+  const std::int64_t all = as.phases() * count;
+  const Shape& laid_out = shape_of_rank(site, filters, 6, "filters of block_transposed_filters");
+  const auto of_phase = [&](std::size_t axis) { return as.stride[axis] == 1 ? taps[axis] : ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis]; };
+  if (count < 1 || laid_out[0] != blocks_of(all) || laid_out[2] != of_phase(0) || laid_out[3] != of_phase(1)) fail<ShapeError>(site, fmt::format("filters of shape {} for {} filters of {}x{} taps in {} phases", to_string(laid_out), count, taps[0], taps[1], as.phases()));
+  const std::vector<std::pair<std::int64_t, std::int64_t>> padding{{as.how.before[0], as.how.after[0]}, {as.how.before[1], as.how.after[1]}};
+  const Tensor windows = conv2d_blocked(as.read(x), filters, bias, {.padding = padding, .dilation = as.how.dilation});
+  if (count % kChannelBlock == 0) return as.together_in_blocks(windows);
+  return as.together(unblock_channels(windows, all));
+}
+
+}  // namespace sinter

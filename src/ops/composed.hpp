@@ -1,0 +1,28 @@
+// Functions that are written with other functions.
+#pragma once
+#include "sinter/ops.hpp"
+#include "ops/recording.hpp"
+
+namespace sinter::ops {
+
+/// What a composition computes: integers as float64, the 16-bit floating types in float32, so that it rounds once, at its end.
+struct Composed {
+  Tensor values;  // the argument in the type that is computed in
+  DType type;     // of the result
+
+  Tensor operator()(Tensor result) const { return result.node()->dtype == type ? std::move(result) : result.astype(type); }
+};
+/// Integers and bool are computed in float64.
+inline Composed floating(const Site& site, const Arg& x) {
+  const RecordedPtr node = as_node(site, x);
+  const DType type = is_floating(node->dtype) ? node->dtype : DType::float64;
+  return {Tensor(make_cast(site, node, traits(type).compute)), type};
+}
+/// As NumPy's functions of real numbers: integers become the type's `real` column of sinter/dtypes.def.
+inline Composed real(const Site& site, const Arg& x) {
+  const RecordedPtr node = as_node(site, x);
+  const DType type = traits(node->dtype).real;
+  return {Tensor(make_cast(site, node, traits(type).compute)), type};
+}
+
+}  // namespace sinter::ops

@@ -1,0 +1,248 @@
+// Decompositions, down to library calls. Those with several results give one tensor, of which each result is a view; what follows from
+// singular values is composed of them.
+#include "sinter/decompositions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "sinter/ops.hpp"
+#include "sinter/statistics.hpp"
+#include "ops/recording.hpp"
+#include "ops/composed.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace ops;
+
+/// Matrices in the type that they are decomposed in.
+struct Matrices {
+  Composed as;
+  Shape batch;
+  std::int64_t rows, columns;
+
+  Tensor operator()(const Tensor& result) const { return as(result); }
+  /// The batch's shape, then these axes.
+  Shape with(std::initializer_list<std::int64_t> axes) const {
+    Shape shape = batch;
+    shape.insert(shape.end(), axes);
+    return shape;
+  }
+  std::int64_t shorter() const { return std::min(rows, columns); }
+  bool empty() const { return rows == 0 || columns == 0; }
+};
+
+Matrices matrices(const Site& site, const Arg& x) {
+  Composed as = floating(site, x);
+  const Shape& shape = as.values.shape();
+  if (shape.size() < 2) fail<ShapeError>(site, fmt::format("shape {} is no matrix", to_string(shape)));
+  Shape batch(shape.begin(), shape.end() - 2);
+  return {as, std::move(batch), shape[shape.size() - 2], shape.back()};
+}
+Matrices square_matrices(const Site& site, const Arg& x) {
+  Matrices m = matrices(site, x);
+  if (m.rows != m.columns) fail<ShapeError>(site, fmt::format("shape {} is no square matrix", to_string(m.as.values.shape())));
+  return m;
+}
+
+Tensor call(const Site& site, Op op, const Tensor& x) { return Tensor(make_library(site, op, {x.node()})); }
+
+/// Rows [0, rows) and columns [begin, begin + columns) of what a call gave.
+Tensor part(const Tensor& packed, std::int64_t rows, std::int64_t begin, std::int64_t columns) {
+  return packed.at({ellipsis, Slice{0, rows}, Slice{begin, begin + columns}});
+}
+Tensor column(const Tensor& packed, std::int64_t rows, std::int64_t at) { return packed.at({ellipsis, Slice{0, rows}, at}); }
+
+Tensor identities(const Matrices& m, std::int64_t n) { return broadcast_to(eye(n, {}, 0, m.as.type), m.with({n, n})); }
+Tensor nothing(const Matrices& m, std::initializer_list<std::int64_t> axes) { return zeros(m.with(axes), m.as.type); }
+
+/// Below this share of the largest singular value one counts as 0.
+double relative(const Matrices& m, std::optional<double> rtol) {
+  if (rtol) return *rtol;
+  const double epsilon = m.as.type == DType::float64 ? std::numeric_limits<double>::epsilon()
+                         : m.as.type == DType::float32 ? std::numeric_limits<float>::epsilon()
+                         : m.as.type == DType::float16 ? 0x1p-10 : 0x1p-7;
+  return epsilon * static_cast<double>(std::max(m.rows, m.columns));
+}
+/// 1/s where s counts, else 0.
+Tensor inverted(const Tensor& s, double rtol) { return where(greater(s, max(s, -1, true) * rtol), 1 / s, 0); }
+
+}  // namespace
+
+Tensor solve(const Arg& a, const Arg& b) {
+  const Scope scope("solve", a.where());
+  const Site& site = scope.site();
+  const RecordedPtr right = as_node(site, b);
+  const std::array operands{&a, &b};
+  const DType common = common_type(operands), type = is_floating(common) ? common : DType::float64;
+  const Matrices m = square_matrices(site, a);
+  if (right->shape.empty()) fail<ShapeError>(site, "the right side is 0-d: give a vector or matrices");
+  const bool vector = right->shape.size() == 1;
+  Shape sides = right->shape;
+  if (vector) sides.push_back(1);
+  const std::int64_t n = sides[sides.size() - 2], k = sides.back();
+  if (n != m.rows)
+    fail<ShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: {} equations, {} numbers", to_string(m.as.values.shape()), to_string(right->shape), m.rows, n));
+  const Shape batch_b(sides.begin(), sides.end() - 2);
+  const std::array batches{&m.batch, &batch_b};
+  const Shape batch = broadcast_shape(site, batches);
+  const auto matrices_of = [&](const RecordedPtr& node, std::int64_t rows, std::int64_t columns) {
+    Shape shape = batch, own = node->shape;
+    if (own.size() == 1) own.push_back(1);
+    shape.insert(shape.end(), {rows, columns});
+    check_shape(site, shape, type);
+    return make_broadcast(site, make_reshape(site, make_cast(site, node, traits(type).compute), own), shape);
+  };
+  const Tensor x(make_library(site, Op::solve, {matrices_of(as_node(site, a), n, n), matrices_of(right, n, k)}));
+  return astype(vector ? squeeze(x, -1) : x, type);
+}
+
+Tensor inv(const Arg& x) {
+  const Scope scope("inv", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  return m(call(scope.site(), Op::inverse, m.as.values));
+}
+
+Tensor det(const Arg& x) {
+  const Scope scope("det", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return ones(m.batch, m.as.type);
+  return m(call(scope.site(), Op::determinant, m.as.values).at({ellipsis, 0}));
+}
+
+SlogdetResult slogdet(const Arg& x) {
+  const Scope scope("slogdet", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return {ones(m.batch, m.as.type), zeros(m.batch, m.as.type)};
+  const Tensor packed = call(scope.site(), Op::determinant, m.as.values);
+  return {m(packed.at({ellipsis, 1})), m(packed.at({ellipsis, 2}))};
+}
+
+Tensor cholesky(const Arg& x, bool upper) {
+  const Scope scope("cholesky", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (!upper) return m(call(scope.site(), Op::cholesky, m.as.values));
+  return m(matrix_transpose(call(scope.site(), Op::cholesky, matrix_transpose(m.as.values))));
+}
+
+QRResult qr(const Arg& x, QRMode mode) {
+  const Scope scope("qr", x.where());
+  const Matrices m = matrices(scope.site(), x);
+  const std::int64_t k = mode == QRMode::complete ? m.rows : m.shorter();
+  if (m.empty()) return {k == 0 ? nothing(m, {m.rows, k}) : identities(m, k), nothing(m, {k, m.columns})};
+  const Tensor packed = call(scope.site(), mode == QRMode::complete ? Op::qr_complete : Op::qr, m.as.values);
+  return {m(matrix_transpose(part(packed, k, 0, m.rows))), m(part(packed, k, m.rows, m.columns))};
+}
+
+SVDResult svd(const Arg& x, bool full_matrices) {
+  const Scope scope("svd", x.where());
+  const Matrices m = matrices(scope.site(), x);
+  const std::int64_t k = m.shorter(), us = full_matrices ? m.rows : k, vs = full_matrices ? m.columns : k;
+  if (m.empty()) {
+    return {us == 0 ? nothing(m, {m.rows, 0}) : identities(m, us), nothing(m, {0}), vs == 0 ? nothing(m, {0, m.columns}) : identities(m, vs)};
+  }
+  const Tensor packed = call(scope.site(), full_matrices ? Op::svd_full : Op::svd, m.as.values);
+  return {m(matrix_transpose(part(packed, us, 0, m.rows))), m(column(packed, k, m.rows)), m(part(packed, vs, m.rows + 1, m.columns))};
+}
+
+Tensor svdvals(const Arg& x) {
+  const Scope scope("svdvals", x.where());
+  const Matrices m = matrices(scope.site(), x);
+  return m(call(scope.site(), Op::svdvals, m.as.values));
+}
+
+EighResult eigh(const Arg& x, Triangle triangle) {
+  const Scope scope("eigh", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return {nothing(m, {0}), nothing(m, {0, 0})};
+  const Tensor packed = call(scope.site(), Op::eigh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values));
+  return {m(column(packed, m.rows, 0)), m(matrix_transpose(part(packed, m.rows, 1, m.rows)))};
+}
+
+Tensor eigvalsh(const Arg& x, Triangle triangle) {
+  const Scope scope("eigvalsh", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  return m(call(scope.site(), Op::eigvalsh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values)));
+}
+
+EigResult eig(const Arg& x) {
+  const Scope scope("eig", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return {{nothing(m, {0}), nothing(m, {0})}, {nothing(m, {0, 0}), nothing(m, {0, 0})}};
+  const Tensor packed = call(scope.site(), Op::eig, m.as.values);
+  const auto vectors = [&](std::int64_t begin) { return m(matrix_transpose(part(packed, m.rows, begin, m.rows))); };
+  return {{m(column(packed, m.rows, 0)), m(column(packed, m.rows, 1))}, {vectors(2), vectors(2 + m.rows)}};
+}
+
+Complex eigvals(const Arg& x) {
+  const Scope scope("eigvals", x.where());
+  const Matrices m = square_matrices(scope.site(), x);
+  if (m.empty()) return {nothing(m, {0}), nothing(m, {0})};
+  const Tensor packed = call(scope.site(), Op::eigvals, m.as.values);
+  return {m(column(packed, m.rows, 0)), m(column(packed, m.rows, 1))};
+}
+
+LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
+  const Scope scope("lstsq", a.where());
+  const Site& site = scope.site();
+  const RecordedPtr right = as_node(site, b);
+  const std::array operands{&a, &b};
+  const DType common = common_type(operands), type = is_floating(common) ? common : DType::float64;
+  const Tensor given = astype(a, type);
+  const Matrices m = matrices(site, given);
+  if (!m.batch.empty()) fail<ShapeError>(site, fmt::format("shape {} is more than one matrix", to_string(given.shape())));
+  if (right->shape.empty() || right->shape.size() > 2 || right->shape[0] != m.rows)
+    fail<ShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: {} equations want as many numbers", to_string(given.shape()), to_string(right->shape), m.rows));
+  const bool vector = right->shape.size() == 1;
+  const std::int64_t k = vector ? 1 : right->shape[1];
+  const Tensor sides(make_reshape(site, make_cast(site, right, traits(type).compute), {m.rows, k}));
+  Tensor x, s;
+  if (m.empty()) {
+    x = zeros({m.columns, k}, sides.dtype());
+    s = zeros({0}, sides.dtype());
+  } else {
+    const auto [u, values, vh] = svd(m.as.values, false);
+    x = matmul(matrix_transpose(vh), expand_dims(inverted(values, relative(m, rcond)), -1) * matmul(matrix_transpose(u), sides));
+    s = values;
+  }
+  const Tensor residuals = m.rows > m.columns ? sum(square(sides - matmul(m.as.values, x)), 0) : zeros({0}, sides.dtype());
+  return {astype(vector ? squeeze(x, -1) : x, type), astype(residuals, type), m.empty() ? zeros({}, DType::int64) : count_nonzero(inverted(s, relative(m, rcond))), astype(s, type)};
+}
+
+Tensor pinv(const Arg& x, std::optional<double> rtol) {
+  const Scope scope("pinv", x.where());
+  const Matrices m = matrices(scope.site(), x);
+  if (m.empty()) return nothing(m, {m.columns, m.rows});
+  const auto [u, s, vh] = svd(m.as.values, false);
+  return m(matmul(matrix_transpose(vh), expand_dims(inverted(s, relative(m, rtol)), -1) * matrix_transpose(u)));
+}
+
+Tensor matrix_rank(const Arg& x, std::optional<double> rtol, std::optional<double> tol) {
+  const Scope scope("matrix_rank", x.where());
+  const Tensor given(as_node(scope.site(), x));
+  if (given.ndim() < 2) return astype(any(not_equal(given, 0)), DType::int64);
+  const Matrices m = matrices(scope.site(), given);
+  if (m.empty()) return zeros(m.batch, DType::int64);
+  const Tensor s = svdvals(m.as.values);
+  return count_nonzero(tol ? greater(s, *tol) : greater(s, max(s, -1, true) * relative(m, rtol)), -1);
+}
+
+Tensor cond(const Arg& x, NormOrder p) {
+  const Scope scope("cond", x.where());
+  const bool two = p.number() && std::abs(*p.number()) == 2;
+  const Matrices m = two ? matrices(scope.site(), x) : square_matrices(scope.site(), x);
+  if (m.empty()) fail<ValueError>(scope.site(), fmt::format("a matrix of shape {} has no elements", to_string(m.as.values.shape())));
+  const Tensor& values = m.as.values;
+  const auto quotient = [&] {
+    const Tensor s = svdvals(values), largest = s.at({ellipsis, 0}), smallest = s.at({ellipsis, -1});
+    return *p.number() > 0 ? largest / smallest : smallest / largest;
+  };
+  const Tensor found = two ? quotient() : matrix_norm(values, false, p) * matrix_norm(call(scope.site(), Op::inverse_or_nan, values), false, p);
+  return m(where(logical_and(isnan(found), logical_not(any(isnan(values), {-2, -1}))), std::numeric_limits<double>::infinity(), found));
+}
+
+}  // namespace sinter

@@ -1,0 +1,79 @@
+// Matrix products by NumPy's rules, down to a library call on operands of equal rank.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sinter/ops.hpp"
+#include "ops/recording.hpp"
+
+namespace sinter {
+
+using namespace ops;
+
+namespace {
+
+/// What a library multiplies matrices of a type in. Integers wrap, so the low bits of a wider product are the product. A bool product
+/// is whether a path exists: count, then ask.
+DType product_type(DType t) {
+  if (is_floating(t)) return traits(t).compute;
+  return is_integer(t) && itemsize(t) <= 4 ? DType::int32 : DType::int64;
+}
+
+}  // namespace
+
+Tensor matmul(const Arg& a, const Arg& b) {
+  const Site site = site_of("matmul", a.where());
+  const Shape sa = shape_of(site, a), sb = shape_of(site, b);
+  if (sa.empty() || sb.empty()) {
+    fail<ShapeError>(site, fmt::format("shapes {} and {}: 0-d operands are not allowed; use * instead", to_string(sa), to_string(sb)));
+  }
+  const std::array operands{&a, &b};
+  const DType result = common_type(operands);
+  const DType type = product_type(result);
+
+  const Shape ma = sa.size() == 1 ? Shape{1, sa[0]} : sa;
+  const Shape mb = sb.size() == 1 ? Shape{sb[0], 1} : sb;
+  const std::int64_t m = ma[ma.size() - 2], k = ma.back(), n = mb.back();
+  if (k != mb[mb.size() - 2]) {
+    fail<ShapeError>(site, fmt::format("shapes {} and {}: the inner sizes {} and {} differ", to_string(sa), to_string(sb), k,
+                                       mb[mb.size() - 2]));
+  }
+  const Shape batch_a(ma.begin(), ma.end() - 2), batch_b(mb.begin(), mb.end() - 2);
+  const std::array batches{&batch_a, &batch_b};
+  const Shape batch = broadcast_shape(site, batches);
+  const auto with = [&](std::int64_t rows, std::int64_t columns) {
+    Shape shape = batch;
+    shape.insert(shape.end(), {rows, columns});
+    return shape;
+  };
+  const auto prepared = [&](const Arg& x, const Shape& matrix, std::int64_t rows, std::int64_t columns) {
+    const RecordedPtr typed = make_cast(site, node_of(site, x.tensor()), type);
+    return make_broadcast(site, make_reshape(site, typed, matrix), with(rows, columns));
+  };
+  check_shape(site, with(m, n), type);
+  RecordedPtr product = k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n))
+                               : make_library(site, Op::matmul, {prepared(a, ma, m, k), prepared(b, mb, k, n)});
+  Shape shape = batch;
+  if (sa.size() > 1) shape.push_back(m);
+  if (sb.size() > 1) shape.push_back(n);
+  product = make_reshape(site, product, shape);
+  return Tensor(make_cast(site, product, result));
+}
+
+Tensor dot(const Arg& a, const Arg& b) {
+  const Scope scope("dot", a.where());
+  const Shape sa = shape_of(scope.site(), a), sb = shape_of(scope.site(), b);
+  if (sa.empty() || sb.empty()) return multiply(a, b);
+  if (sb.size() <= 2) return matmul(a, b);
+  // a's rows with all matrices of b side by side
+  std::vector<std::int64_t> front{static_cast<std::int64_t>(sb.size()) - 2};
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(sb.size()); ++k)
+    if (k != front[0]) front.push_back(k);
+  Shape result(sa.begin(), sa.end() - 1);
+  result.insert(result.end(), sb.begin(), sb.end() - 2);
+  result.push_back(sb.back());
+  const Shape side_by_side{sb[sb.size() - 2], element_count(Shape(sb.begin(), sb.end() - 2)) * sb.back()};
+  return reshape(matmul(a, reshape(permute(b, front), side_by_side)), result);
+}
+
+}  // namespace sinter

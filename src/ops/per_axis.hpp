@@ -1,0 +1,21 @@
+// The options of functions over places (sinter/nn.hpp), checked: one number for each axis.
+#pragma once
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sinter/nn.hpp"
+#include "trace/library.hpp"
+#include "ops/recording.hpp"
+
+namespace sinter::ops {
+
+/// One number for each of the axes, none below `least`.
+std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least);
+/// Widths before and after each of the axes.
+std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes);
+/// Of x (batch, channels, places.., and what lies side by side) and so many taps along each axis of places: one window fits at least. Not the groups.
+Convolution convolution_of(const Site& site, const ConvOptions& given, const Shape& x, std::span<const std::int64_t> taps);
+
+}  // namespace sinter::ops

@@ -1,0 +1,8 @@
+// The recording interface, which every function of this module is written with.
+#pragma once
+#include "trace/build.hpp"
+#include "trace/promote.hpp"
+
+namespace sinter::ops {
+using namespace trace;
+}

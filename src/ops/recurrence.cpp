@@ -1,0 +1,29 @@
+// A recurrent layer, down to a library call.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sinter/recurrent.hpp"
+#include "ops/recording.hpp"
+#include "trace/library.hpp"
+
+namespace sinter {
+
+using namespace ops;
+
+Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& start, bool backwards) {
+  const Scope scope("recurrence", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr sums = as_node(site, x), by = node_of(site, weights), from = node_of(site, start);
+  for (const RecordedPtr& node : {sums, by, from})
+    if (node->dtype != DType::float32) fail<DTypeError>(site, fmt::format("{} where it takes float32", name(node->dtype)));
+  const std::array<Shape, 3> shapes{sums->shape, by->shape, from->shape};
+  const Recurrence how{cell, backwards};
+  if (!how.takes(shapes))
+    fail<ShapeError>(site, fmt::format("x {}, weights {} and start {} where it takes (steps, batch, {} * size), (size + 1, {} * size) and ({}, batch, size)", to_string(shapes[0]),
+                                       to_string(shapes[1]), to_string(shapes[2]), how.gates(), how.gates(), how.states()));
+  if (shapes[0][0] == 0) return start;
+  return Tensor(make_library(site, Op::recurrence, {sums, by, from}, how.ints()));
+}
+
+}  // namespace sinter

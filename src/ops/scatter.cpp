@@ -1,0 +1,119 @@
+#include "ops/scatter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sinter/indexing.hpp"
+#include "sinter/ops.hpp"
+#include "ops/gathers.hpp"
+#include "ops/masks.hpp"
+#include "ops/selection.hpp"
+
+namespace sinter {
+namespace ops {
+namespace {
+
+/// Sums of bool count, and ask; 16-bit floats round once.
+DType sum_type(DType type) { return is_bool(type) ? DType::int64 : traits(type).compute; }
+
+/// Rows of a matrix view of `whole` at places in [0, its length), values in their order. Places that are out of range were refused.
+RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns) {
+  const std::int64_t count = element_count(places->shape);
+  if (count == 0 || element_count(whole->shape) == 0) return whole;
+  const DType type = op == Op::scatter_add ? sum_type(whole->dtype) : whole->dtype;
+  const auto matrix = [&](const RecordedPtr& x, std::int64_t rows) { return make_reshape(site, make_cast(site, x, type), {rows, columns}); };
+  const RecordedPtr made = make_library(site, op, {matrix(whole, element_count(whole->shape) / columns), make_reshape(site, places, {count}), matrix(value, count)});
+  return make_reshape(site, make_cast(site, made, whole->dtype), whole->shape);
+}
+
+}  // namespace
+
+RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value) {
+  const Scope scope(site.op, site.where);
+  // The places are where the index looks among the numbers of the rows: of all elements, or of whole slices where it leaves the axes
+  // behind alone.
+  const bool leading = std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
+  const std::size_t used = leading ? index.size() : whole->shape.size();
+  if (used > whole->shape.size()) fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(whole->shape), whole->shape.size()));
+  const Shape rows(whole->shape.begin(), whole->shape.begin() + static_cast<std::ptrdiff_t>(used)), row(whole->shape.begin() + static_cast<std::ptrdiff_t>(used), whole->shape.end());
+  const std::int64_t count = element_count(rows), columns = element_count(row);
+  const Tensor numbers(make_reshape(site, make_iota(site, count), rows));
+  const RecordedPtr places = numbers.at(index, site.where).node();
+  Shape part = places->shape;
+  part.insert(part.end(), row.begin(), row.end());
+  return scattered(site, op, whole, places, fitted(site, value, whole->dtype, part), columns);
+}
+
+}  // namespace ops
+
+using namespace ops;
+
+Tensor add_at(const Arg& x, const Index& index, const Arg& values) { return add_at(x, std::vector<Index>{index}, values); }
+
+Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values) {
+  const Scope scope("add_at", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr whole = as_node(site, x);
+  std::vector<const Index*> list;
+  for (const Index& i : index) list.push_back(&i);
+  return Tensor(make_scatter(site, Op::scatter_add, whole, without_masks(site, whole->shape, list), values));
+}
+
+Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis) {
+  const Scope scope("put_along_axis", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr node = as_node(site, x);
+  const RecordedPtr whole = axis ? node : make_reshape(site, node, {element_count(node->shape)});
+  const RecordedPtr index = as_node(site, indices);
+  if (whole->shape.size() != index->shape.size())
+    fail<ShapeError>(site, fmt::format("shape {} is written with indices of shape {}: both need as many axes", to_string(whole->shape), to_string(index->shape)));
+  const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(whole->shape.size()));
+  // All axes but the one that is written broadcast; each index is looked up among the numbers of the elements.
+  Shape wide = whole->shape;
+  wide[static_cast<std::size_t>(along)] = index->shape[static_cast<std::size_t>(along)];
+  const Tensor numbers(make_reshape(site, make_iota(site, element_count(whole->shape)), whole->shape));
+  const RecordedPtr places = take_along_axis(numbers, broadcast_to(Tensor(index), wide), along).node();
+  return Tensor(make_reshape(site, scattered(site, Op::scatter, whole, places, fitted(site, values, whole->dtype, places->shape), 1), node->shape));
+}
+
+namespace {
+
+/// As many of the flat values as are wanted, from the first again when they are used up.
+Tensor repeated(const Site& site, const Arg& values, std::int64_t count) {
+  const RecordedPtr node = as_node(site, values);
+  const std::int64_t given = element_count(node->shape);
+  if (given == 0 && count > 0) fail<ValueError>(site, "there are no values to put");
+  const Tensor flat(make_reshape(site, node, {given}));
+  if (given == count) return flat;
+  if (given > count) return flat(Slice{0, count});
+  const Tensor enough = tile(flat, {(count + given - 1) / given});
+  return enough(Slice{0, count});
+}
+
+Tensor put_at(const Site& site, const RecordedPtr& whole, const Tensor& places, const Arg& values) {
+  const std::int64_t count = places.size();
+  if (count == 0) return Tensor(whole);
+  const RecordedPtr flat = make_reshape(site, whole, {element_count(whole->shape)});
+  const Tensor given = values.is_tensor() ? repeated(site, values, count) : Tensor();
+  const RecordedPtr put = make_scatter(site, Op::scatter, flat, {Index(reshape(places, Shape{-1}), site.where)}, values.is_tensor() ? Arg(given, site.where) : values);
+  return Tensor(make_reshape(site, put, whole->shape));
+}
+
+}  // namespace
+
+Tensor put(const Arg& x, const Arg& indices, const Arg& values) {
+  const Scope scope("put", x.where());
+  return put_at(scope.site(), as_node(scope.site(), x), Tensor(as_node(scope.site(), indices)), values);
+}
+
+Tensor place(const Arg& x, const Arg& mask, const Arg& values) {
+  const Scope scope("place", x.where());
+  const Site& site = scope.site();
+  const RecordedPtr whole = as_node(site, x), chosen = as_node(site, mask);
+  if (chosen->shape != whole->shape) fail<ShapeError>(site, fmt::format("a mask of shape {} does not fit shape {}", to_string(chosen->shape), to_string(whole->shape)));
+  return put_at(site, whole, Tensor(places_of_trues(site, chosen)), values);
+}
+
+}  // namespace sinter

@@ -1,0 +1,197 @@
+// Sets: sorted, the first of equal neighbours.
+#include "sinter/sets.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sinter/indexing.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/shapes.hpp"
+#include "sinter/sorting.hpp"
+#include "ops/recording.hpp"
+#include "ops/gathers.hpp"
+#include "trace/host_access.hpp"
+#include "ops/masks.hpp"
+#include "ops/scatter.hpp"
+
+namespace sinter {
+namespace {
+
+using namespace ops;
+
+/// Computed there and then, so that nothing is sorted again for what uses it.
+const Tensor& evaluated(const Site& site, const Tensor& x) {
+  if (x.size() > 0) host_data(x.node(), site);
+  return x;
+}
+
+Tensor from(const Tensor& x, std::int64_t begin, std::int64_t end) { return x(Slice{begin, end}); }
+
+/// Whether a row of a matrix (an element of a vector) differs from the one before it; the first does.
+Tensor first_of_its_kind(const Tensor& sorted, bool equal_nan) {
+  const std::int64_t n = sorted.size(0);
+  const Tensor after = from(sorted, 1, n), before = from(sorted, 0, n - 1);
+  Tensor differ = after != before;
+  if (equal_nan && is_floating(sorted.dtype())) differ = logical_and(differ, logical_not(logical_and(isnan(after), isnan(before))));
+  if (sorted.ndim() > 1) differ = any(differ, 1);
+  return concatenate({ones({1}, DType::bool_), differ});
+}
+
+/// Of the rows of a matrix or the elements of a vector, and the order that sorts them.
+Unique grouped(const Site& site, const Tensor& rows, const Tensor& order, bool equal_nan) {
+  const std::int64_t n = rows.size(0);
+  const Tensor sorted = evaluated(site, Tensor(make_take(site, rows.node(), order.node(), 0)));
+  const Tensor first = evaluated(site, first_of_its_kind(sorted, equal_nan));
+  const Tensor starts(places_of_trues(site, first.node()));
+  Unique result;
+  result.values = Tensor(make_take(site, sorted.node(), starts.node(), 0));
+  result.indices = Tensor(make_take(site, order.node(), starts.node(), 0));
+  result.counts = concatenate({from(starts, 1, starts.size()), full({1}, Arg(n, site.where))}) - starts;
+  // The number of each sorted element's group, written where the element came from.
+  const Tensor group = cumsum(first) - 1;
+  result.inverse = Tensor(make_scatter(site, Op::scatter, zeros({n}, DType::int64).node(), {Index(order, site.where)}, Arg(group, site.where)));
+  return result;
+}
+
+// From so many elements on a look at the range of what they are searched among is cheaper than the search.
+constexpr std::int64_t kTableFrom = 4096;
+
+/// Which elements of x are among those of y, of one integer type: looked up in a table of y's range, a bool a number, where that is not much longer than
+/// both tensors (NumPy's rule). No table where y is not known or wide.
+std::optional<Tensor> among(const Site& site, const Tensor& x, const Tensor& y) {
+  if (!is_integer(y.dtype()) || y.node()->symbolic || x.size() < kTableFrom) return std::nullopt;
+  const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are right for signed numbers too
+  const auto* const bits = static_cast<const std::uint64_t*>(host_data(ends.node(), site));
+  const std::uint64_t least = bits[0], range = bits[1] - least;
+  if (range >= static_cast<std::uint64_t>(6 * (x.size() + y.size()))) return std::nullopt;
+  const auto place = [&](const Tensor& number) { return astype(number, DType::uint64) - Arg(least, site.where); };
+  const Tensor none = zeros({static_cast<std::int64_t>(range) + 1}, DType::bool_), places = astype(reshape(place(y), {-1}), DType::int64);
+  const Tensor table(make_scatter(site, Op::scatter, none.node(), {Index(places, site.where)}, Arg(true, site.where)));
+  const Tensor at = place(x);
+  return logical_and(at <= Arg(range, site.where), take(table, astype(at, DType::int64), 0, IndexMode::clip));
+}
+
+Unique nothing(const Tensor& values) {
+  const Tensor none = zeros({0}, DType::int64);
+  return {values, none, none, none};
+}
+
+Unique of_elements(const Site& site, const Arg& arg, bool equal_nan) {
+  const Tensor x(as_node(site, arg)), flat(make_reshape(site, x.node(), {x.size()}));
+  Unique result = x.size() == 0 ? nothing(flat) : grouped(site, flat, evaluated(site, argsort(flat)), equal_nan);
+  result.inverse = reshape(result.inverse, x.shape());
+  return result;
+}
+
+Unique of_slices(const Site& site, const Arg& arg, std::int64_t axis, bool equal_nan) {
+  const Tensor x(as_node(site, arg));
+  const std::int64_t along = checked_axis(site, axis, x.ndim());
+  const Tensor slices = moveaxis(x, along, 0);
+  const std::int64_t n = slices.size(0), m = n == 0 ? 0 : slices.size() / n;
+  if (m == 0) {
+    if (n > 0) fail<ShapeError>(site, fmt::format("the slices of shape {} along axis {} have no elements", to_string(x.shape()), axis));
+    return nothing(x);
+  }
+  check_parts(site, m, "elements of a slice to sort by");
+  const Tensor rows = evaluated(site, reshape(slices, {n, m}));
+  std::vector<Tensor> keys;
+  for (std::int64_t column = m; column-- > 0;) keys.push_back(rows(Slice{}, column));
+  Unique result = grouped(site, rows, evaluated(site, lexsort(keys)), equal_nan);
+  Shape shape = slices.shape();
+  shape[0] = result.values.size(0);
+  result.values = moveaxis(reshape(result.values, shape), 0, along);
+  return result;
+}
+
+/// The values alone: nothing is asked about where they lay.
+Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
+  const Tensor x(as_node(site, arg)), flat(make_reshape(site, x.node(), {x.size()}));
+  if (x.size() == 0) return flat;
+  const Tensor sorted = evaluated(site, sort(flat));
+  return compress(first_of_its_kind(sorted, equal_nan), sorted);
+}
+
+/// Both in their common type, each element once.
+std::pair<Tensor, Tensor> both(const Site& site, const Arg& a, const Arg& b) {
+  const Arg* const list[] = {&a, &b};
+  const DType type = common_type(list);
+  return {values_of(site, Tensor(make_cast(site, as_node(site, a), type)), true), values_of(site, Tensor(make_cast(site, as_node(site, b), type)), true)};
+}
+
+}  // namespace
+
+Unique unique_all(const Arg& x) {
+  const Scope scope("unique_all", x.where());
+  return of_elements(scope.site(), x, false);
+}
+Tensor unique_values(const Arg& x) {
+  const Scope scope("unique_values", x.where());
+  return values_of(scope.site(), x, false);
+}
+std::pair<Tensor, Tensor> unique_counts(const Arg& x) {
+  const Scope scope("unique_counts", x.where());
+  const Unique all = of_elements(scope.site(), x, false);
+  return {all.values, all.counts};
+}
+std::pair<Tensor, Tensor> unique_inverse(const Arg& x) {
+  const Scope scope("unique_inverse", x.where());
+  const Unique all = of_elements(scope.site(), x, false);
+  return {all.values, all.inverse};
+}
+Tensor unique(const Arg& x, std::optional<std::int64_t> axis, bool equal_nan) {
+  const Scope scope("unique", x.where());
+  return axis ? of_slices(scope.site(), x, *axis, equal_nan).values : values_of(scope.site(), x, equal_nan);
+}
+Unique unique_with(const Arg& x, std::optional<std::int64_t> axis, bool equal_nan) {
+  const Scope scope("unique", x.where());
+  return axis ? of_slices(scope.site(), x, *axis, equal_nan) : of_elements(scope.site(), x, equal_nan);
+}
+
+Tensor isin(const Arg& element, const Arg& test_elements, bool invert) {
+  const Scope scope("isin", element.where());
+  const Site& site = scope.site();
+  const Arg* const list[] = {&element, &test_elements};
+  const Tensor given(as_node(site, element)), tested(as_node(site, test_elements));
+  if (is_integer(given.dtype()) && is_integer(tested.dtype()) && is_floating(promote(given.dtype(), tested.dtype()))) {
+    // int64 and uint64 have no integer type in common: the bits of uint64, of numbers that both may hold.
+    const Tensor x = astype(given, DType::uint64);
+    const Tensor found = logical_and(isin(x, astype(tested, DType::uint64)), astype(x, DType::int64) >= 0);
+    return invert ? logical_not(found) : found;
+  }
+  const DType type = common_type(list);
+  const Tensor x(make_cast(site, given.node(), type)), y(make_cast(site, tested.node(), type));
+  if (y.size() == 0 || x.size() == 0) return full(x.shape(), Arg(invert, site.where));
+  if (const auto known = among(site, x, y)) return invert ? logical_not(*known) : *known;
+  const Tensor sorted = sort(y, std::nullopt);
+  const Tensor found = take(sorted, searchsorted(sorted, x), 0, IndexMode::clip);
+  return invert ? found != x : found == x;
+}
+Tensor in1d(const Arg& element, const Arg& test_elements, bool invert) {
+  const Scope scope("in1d", element.where());
+  return isin(reshape(element, Shape{-1}), test_elements, invert);
+}
+
+Tensor intersect1d(const Arg& a, const Arg& b) {
+  const Scope scope("intersect1d", a.where());
+  const auto [x, y] = both(scope.site(), a, b);
+  return compress(isin(x, y), x);
+}
+Tensor union1d(const Arg& a, const Arg& b) {
+  const Scope scope("union1d", a.where());
+  return unique(concatenate({reshape(a, Shape{-1}), reshape(b, Shape{-1})}));
+}
+Tensor setdiff1d(const Arg& a, const Arg& b) {
+  const Scope scope("setdiff1d", a.where());
+  const Tensor x = unique(a);
+  return compress(isin(x, b, true), x);
+}
+Tensor setxor1d(const Arg& a, const Arg& b) {
+  const Scope scope("setxor1d", a.where());
+  const auto [x, y] = both(scope.site(), a, b);
+  return sort(concatenate({compress(isin(x, y, true), x), compress(isin(y, x, true), y)}));
+}
+
+}  // namespace sinter

@@ -1,0 +1,50 @@
+// NVIDIA GPUs as a kind of device.
+#include <fmt/format.h>
+
+#include "runtime/cuda/cublaslt.hpp"
+#include "runtime/cuda/cuda_device.hpp"
+#include "runtime/kind.hpp"
+#include "jit/cuda/geometry.hpp"
+
+namespace sinter::runtime {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest&, const jit::Source& source, jit::Compiler*, bool) {
+  return {{".cu", source.text}};
+}
+
+std::vector<std::string> describe() {
+  std::string why_none;
+  const std::vector<CudaInfo> gpus = list_cuda(&why_none);
+  if (gpus.empty()) return {fmt::format("cuda    none: {}", why_none)};
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    lines.push_back(fmt::format("cuda:{}  {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}.{}", i, gpus[i].name, gpus[i].sm,
+                                gpus[i].sm_count, gpus[i].memory >> 20, gpus[i].driver_version / 1000, gpus[i].driver_version % 1000 / 10));
+  return lines;
+}
+
+Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
+  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
+  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
+}
+
+[[maybe_unused]] const bool registered = register_kind({
+    .name = "cuda",
+    .numbered = true,
+    .reports_resources = true,
+    .compiler_name = "NVRTC",
+    .compiler_advice = "Install the CUDA toolkit's libnvrtc or set SINTER_NVRTC",
+    .has_limits = [](const fuse::Limits& limits) { return limits.sm != 0; },
+    .open = [](int ordinal) { return open_cuda(ordinal); },
+    .find_compiler = [] { return jit::find_nvrtc(cuda_driver_version() / 1000); },
+    .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
+    .same_bits = [](const jit::LoopNest&) { return false; },
+    .launch = launch,
+    .library = cuda::who_multiplies,
+    .strings = strings,
+    .describe = describe,
+});
+
+}  // namespace
+}  // namespace sinter::runtime

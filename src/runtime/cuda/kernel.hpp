@@ -1,0 +1,52 @@
+// A kernel that a GPU has loaded, and how it is launched.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/gpu.hpp"
+#include "jit/cuda/geometry.hpp"
+
+namespace sinter::runtime::cuda {
+
+class CudaKernel : public Kernel {
+ public:
+  CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, const jit::Binary& binary);
+  ~CudaKernel() override;
+  CudaKernel(const CudaKernel&) = delete;
+  CudaKernel& operator=(const CudaKernel&) = delete;
+
+  void launch(const jit::LoopNest& nest, const Arguments& arguments);
+
+  /// A launch's parameters are cells of 8 bytes, of which the driver reads as many low ones as the parameter has: the pointers, these of the
+  /// nest's numbers, the scalars.
+  const std::vector<int>& used_ints() const { return used_ints_; }
+  /// Where the nest runs at these numbers; the kernel may have the shared memory that it takes from then on.
+  jit::cuda::Geometry geometry(const jit::LoopNest& nest, std::span<const std::int64_t> ints);
+  /// "launching kernel sum (40 blocks of 128x1 threads, 0 bytes of dynamic shared memory)".
+  std::string launching(const jit::cuda::Geometry& geometry) const;
+
+  Function function() const { return function_; }
+  const std::shared_ptr<const std::string>& name() const { return name_; }
+  CudaFunctionInfo info() const;
+
+ private:
+  int attribute(int what) const;
+  void check_binary(Result r, const char* what);
+  void ask_for_shared(std::size_t bytes);
+  void find_room_for_clusters(const jit::LoopNest& nest);
+
+  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<const std::string> name_;
+  std::vector<int> used_ints_;
+  Module module_ = nullptr;
+  Function function_ = nullptr;
+  std::size_t static_shared_ = 0;
+  std::mutex mutex_;
+  std::atomic<std::size_t> shared_allowed_{0};  // dynamic, that a launch may have as things are
+};
+
+}  // namespace sinter::runtime::cuda

@@ -1,0 +1,183 @@
+#include "runtime/host/host_device.hpp"
+
+#include <fmt/format.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <typeinfo>
+
+#include "runtime/host/interpreter.hpp"
+#include "kernels/library.hpp"
+#include "runtime/host/memory_pool.hpp"
+#include "runtime/host/partition.hpp"
+#include "runtime/host/scratch.hpp"
+#include "base/threads.hpp"
+#include "jit/compiler.hpp"
+#include "sinter/errors.hpp"
+#include "base/per_thread.hpp"
+
+namespace sinter::runtime {
+
+using namespace kernels;
+namespace {
+
+/// "AMD EPYC 9B14", as the processor says; its features where it says nothing.
+std::string processor_name() {
+  std::string name;
+#if defined(__x86_64__)
+  unsigned words[12] = {};
+  bool known = true;
+  for (unsigned part = 0; part < 3; ++part)
+    known = known && __get_cpuid(0x80000002 + part, &words[4 * part], &words[4 * part + 1], &words[4 * part + 2], &words[4 * part + 3]);
+  if (known) name.assign(reinterpret_cast<const char*>(words), strnlen(reinterpret_cast<const char*>(words), sizeof words));
+#endif
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  const jit::CpuTarget cpu = jit::host_cpu();
+  return name.empty() ? fmt::format("{} {}", cpu.arch, cpu.features) : fmt::format("{}, vectors of {} bytes", name, cpu.vector_bytes);
+}
+
+using PoolPtr = std::shared_ptr<MemoryPool>;
+
+class PooledBuffer final : public Buffer {
+ public:
+  PooledBuffer(PoolPtr pool, std::size_t bytes) : pool_(std::move(pool)), data_(pool_->take(bytes)), bytes_(bytes) {}
+  ~PooledBuffer() override { pool_->give_back(data_, bytes_); }
+  PooledBuffer(const PooledBuffer&) = delete;
+  PooledBuffer& operator=(const PooledBuffer&) = delete;
+  void* data() override { return data_; }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  PoolPtr pool_;  // outlives the device if need be
+  void* data_;
+  std::size_t bytes_;
+};
+
+class InterpretedKernel final : public Kernel {
+ public:
+  explicit InterpretedKernel(const jit::LoopNest& nest) : interpreter(nest) {}
+  const Interpreter interpreter;
+};
+
+class CompiledKernel final : public Kernel {
+ public:
+  explicit CompiledKernel(const jit::Binary& binary) : code(jit::load_object(binary)), entry(code->entry()) {}
+  const std::shared_ptr<jit::LoadedCode> code;
+  const jit::CpuEntry entry;
+};
+
+/// Bytes of scratch that a compiled kernel needs, as jit::CpuEntry says.
+std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
+  const std::int64_t values = row_points(nest, ints) * (nest.schedule.lanes_along_rows() ? 1 : 64);
+  return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.persistent.size());
+}
+
+/// What runs a part of a kernel's points. A library call's follower is run a thousand times in a call, each time a few microseconds.
+class Runner {
+ public:
+  Runner(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) {
+    if (typeid(kernel) == typeid(CompiledKernel)) entry_ = static_cast<CompiledKernel&>(kernel).entry, scratch_ = scratch_bytes(nest, arguments.ints);
+    else if (typeid(kernel) == typeid(InterpretedKernel)) interpreter_ = &static_cast<InterpretedKernel&>(kernel).interpreter;
+    else throw InternalError("cpu: launch of a kernel that another device loaded");
+  }
+
+  void operator()(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) const {
+    if (interpreter_) return interpreter_->run(arguments, outer_begin, outer_end, inner_begin, inner_end);
+    entry_(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch_ > 0 ? per_thread<Scratch>().reserve(static_cast<std::size_t>(scratch_)) : nullptr, outer_begin, outer_end,
+           inner_begin, inner_end);
+  }
+
+ private:
+  const Interpreter* interpreter_ = nullptr;  // else:
+  jit::CpuEntry entry_ = nullptr;
+  std::int64_t scratch_ = 0;
+};
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(int threads) { set_threads(threads); }
+
+  std::string name() const override { return "cpu"; }
+  std::string model() const override { return fmt::format("{}, {} threads", processor_name(), threads_.load()); }
+  fuse::Limits limits() const override { return fuse::cpu_limits(); }
+  void set_threads(int threads) override { threads_ = thread_count(threads); }
+  BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }
+  void upload(Buffer& to, const void* from, std::size_t bytes) override { move("upload", to, to.data(), from, bytes); }
+  void download(void* to, Buffer& from, std::size_t bytes) override { move("download", from, to, from.data(), bytes); }
+  void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
+    move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes);
+  }
+
+  bool reads_host() const override { return true; }
+  std::shared_ptr<void> host_memory(const BufferPtr& buffer) override { return {buffer, buffer->data()}; }
+
+  KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override {
+    if (binary.image.empty()) return std::make_shared<InterpretedKernel>(nest);
+    return std::make_shared<CompiledKernel>(binary);
+  }
+
+  void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
+    const int threads = threads_;
+    const Partition parts = partition(nest, arguments.ints, threads);
+    const Runner run(kernel, nest, arguments);
+    if (parts.pieces() == 1) return run(arguments, 0, parts.outer, 0, parts.inner);
+    run_tasks(threads, parts.pieces(), [&](std::int64_t piece) {
+      const std::int64_t outer = piece / parts.inner_pieces * parts.outer_step;
+      const std::int64_t inner = piece % parts.inner_pieces * parts.inner_step;
+      run(arguments, outer, std::min(outer + parts.outer_step, parts.outer), inner, std::min(inner + parts.inner_step, parts.inner));
+    });
+  }
+
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
+    if (!follower) return run_library_call(call, pointers, threads_, nullptr);
+    const jit::LoopNest& nest = follower->nest;
+    const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
+    const Runner run(follower->kernel, nest, follower->arguments);
+    // Whole rows of the lanes' axis at once; the ends of a piece by themselves.
+    const auto walk = [&](const Arguments& arguments, std::int64_t begin, std::int64_t end) {
+      while (begin < end) {
+        const std::int64_t row = begin / inner, at = begin % inner, left = end - begin;
+        const std::int64_t rows = at == 0 ? left / inner : 0, points = rows > 0 ? rows * inner : std::min(inner - at, left);
+        if (rows > 0) run(arguments, row, row + rows, 0, inner);
+        else run(arguments, row, row + 1, at, at + points);
+        begin += points;
+      }
+    };
+    const Finished::Tell tell = [&](std::int64_t begin, std::int64_t end, const void* at) {
+      if (!at) return walk(follower->arguments, begin, end);
+      std::vector<void*> there(follower->arguments.pointers.begin(), follower->arguments.pointers.end());
+      for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+        if (nest.inputs[k].buffer == call.node) there[k] = const_cast<char*>(static_cast<const char*>(at) - begin * static_cast<std::int64_t>(itemsize(nest.inputs[k].dtype)));
+      walk({there, follower->arguments.ints, follower->arguments.scalars}, begin, end);
+    };
+    run_library_call(call, pointers, threads_, {tell, pointers.back() == nullptr});
+  }
+
+  void synchronize() override {}  // a launch returns when it is done
+  MemoryUse memory() const override { return pool_->use(); }
+  void reset_peak() override { pool_->reset_peak(); }
+  void trim() override { pool_->trim(); }
+  void before_fork() override { pool_->hold(); }
+  void after_fork() override { pool_->release(); }
+
+ private:
+
+  static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
+    if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
+    if (bytes > 0) std::memmove(to, from, bytes);
+  }
+
+  std::atomic<int> threads_{1};
+  PoolPtr pool_ = std::make_shared<MemoryPool>();
+};
+
+}  // namespace
+
+DevicePtr open_host(int threads) { return std::make_shared<HostDevice>(threads); }
+
+}  // namespace sinter::runtime

@@ -1,0 +1,44 @@
+// The host as a kind of device.
+#include <fmt/format.h>
+
+#include "runtime/host/host_device.hpp"
+#include "kernels/library.hpp"
+#include "kernels/products/onednn.hpp"
+#include "base/threads.hpp"
+#include "runtime/kind.hpp"
+
+namespace sinter::runtime {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler* compiler,
+                                                         bool assembly) {
+  std::vector<std::pair<std::string, std::string>> result{{".nest", jit::to_string(nest)}};
+  if (source.text.empty()) return result;
+  result.emplace_back(".ll", source.text);
+  if (assembly && compiler) result.emplace_back(".s", jit::llvm_assembly(*compiler, source));
+  return result;
+}
+
+[[maybe_unused]] const bool registered = register_kind({
+    .name = "cpu",
+    .interprets = true,
+    .compiler_name = "LLVM",
+    .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",
+    .has_limits = [](const fuse::Limits& limits) { return limits.sm == 0; },
+    .open = [](int) { return open_host(0); },
+    .find_compiler = jit::find_llvm,
+    .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
+    // The CPU has one arithmetic; only fast_math lets the compiler leave it.
+    .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
+    .library = kernels::library_of,
+    .strings = strings,
+    .describe = [] {
+      const jit::CpuTarget cpu = jit::host_cpu();
+      const kernels::OneDnn* library = kernels::onednn();
+      return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores, matrices by {}", cpu.arch, cpu.vector_bytes, thread_count(0),
+                                     library ? library->version + " and Eigen" : "Eigen (install libdnnl for faster ones, or set SINTER_ONEDNN)")};
+    },
+});
+
+}  // namespace
+}  // namespace sinter::runtime

@@ -1,0 +1,31 @@
+// A thread's scratch memory, kept from launch to launch. Its contents are not kept.
+#pragma once
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "runtime/poison.hpp"
+#include "sinter/errors.hpp"
+#include "base/guarded_memory.hpp"
+
+namespace sinter::runtime {
+
+class Scratch {
+ public:
+  /// 64-byte aligned. Throws MemoryError.
+  char* reserve(std::size_t bytes) {
+    const std::size_t capacity = memory_.get_deleter().bytes;
+    if (bytes > capacity || (bytes < capacity && guarding() != Guard::none)) {  // a guard is at the very end
+      memory_.reset();
+      memory_ = aligned_memory(bytes);
+      if (!memory_) throw MemoryError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
+    }
+    poison(memory_.get(), bytes);
+    return static_cast<char*>(memory_.get());
+  }
+
+ private:
+  AlignedMemory memory_;
+};
+
+}  // namespace sinter::runtime

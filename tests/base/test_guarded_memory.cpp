@@ -1,0 +1,61 @@
+// Guarded memory finds every access outside of a buffer: beyond a page by the page, nearer by the pattern, when the buffer is freed.
+#include <doctest/doctest.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "host_data_stub.hpp"
+#include "base/guarded_memory.hpp"
+
+using namespace sinter;
+
+namespace {
+
+/// How a child ends that does this with a buffer and frees it: 0, or the signal.
+template <class Work> int end_of(std::size_t bytes, Guard guard, Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    close(2);  // its report is not this test's
+    auto* const buffer = static_cast<volatile unsigned char*>(allocate_guarded(bytes, guard));
+    work(buffer);
+    free_guarded(const_cast<unsigned char*>(buffer), bytes, guard);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+constexpr std::size_t kSizes[] = {0, 1, 7, 63, 64, 65, 300, 4032, 4095, 4096, 4097, 100000};
+
+}  // namespace
+
+TEST_CASE("a buffer's own bytes may be written, all of them, and it is aligned") {
+  for (const Guard guard : {Guard::start, Guard::end})
+    for (const std::size_t bytes : kSizes) {
+      void* const buffer = allocate_guarded(bytes, guard);
+      REQUIRE(buffer != nullptr);
+      CHECK(reinterpret_cast<std::uintptr_t>(buffer) % 64 == 0);
+      std::memset(buffer, 0, bytes);
+      free_guarded(buffer, bytes, guard);
+    }
+}
+
+TEST_CASE("a write outside ends the process, wherever it is within a page") {
+  for (const Guard guard : {Guard::start, Guard::end})
+    for (const std::size_t bytes : kSizes)
+      for (const std::ptrdiff_t distance : {1, 2, 17, 64, 4096}) {
+        INFO(static_cast<int>(guard), " ", bytes, " ", distance);
+        const int behind = end_of(bytes, guard, [&](volatile unsigned char* buffer) { buffer[static_cast<std::ptrdiff_t>(bytes) + distance - 1] = 1; });
+        CHECK((behind == SIGABRT || behind == SIGSEGV));
+        const int before = end_of(bytes, guard, [&](volatile unsigned char* buffer) { buffer[-distance] = 1; });
+        CHECK((before == SIGABRT || before == SIGSEGV));
+        // At its own side even a read is found, from the next multiple of the alignment on.
+        const std::ptrdiff_t outside = guard == Guard::end ? (static_cast<std::ptrdiff_t>(bytes) + 63) / 64 * 64 : -1;
+        CHECK(end_of(bytes, guard, [&](volatile unsigned char* buffer) { static_cast<void>(buffer[outside]); }) == SIGSEGV);
+      }
+}

@@ -1,0 +1,1 @@
+sinter_test(test_guarded_memory io)

@@ -1,0 +1,9 @@
+sinter_suite(freeze llvm interpreter unfused cuda)
+sinter_program(test_plan_file)
+target_include_directories(test_plan_file SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
+sinter_runs(plan_file llvm interpreter unfused cuda)
+# Which sizes a plan serves does not depend on who runs it.
+sinter_program(test_plan_sizes)
+sinter_run(plan_sizes test_plan_sizes SINTER_BACKEND=interpreter)
+sinter_run(plan_sizes_long test_plan_sizes SINTER_BACKEND=interpreter SINTER_TEST_FORMULAS=20000)
+set_tests_properties(plan_sizes_long PROPERTIES LABELS long TIMEOUT 7200)

@@ -1,0 +1,379 @@
+// Operators of models beside plain loops over the same numbers: lists of tensors, functions that a model defines, and what ONNX says otherwise than NumPy.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <limits>
+
+#include "draws.hpp"
+#include "onnx_builder.hpp"
+#include "program.hpp"
+#include "sinter/freeze_model.hpp"
+#include "sinter/model.hpp"
+
+using namespace sinter;
+using testing::OnnxBuilder;
+namespace fs = std::filesystem;
+
+int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::vector<float> floats(std::size_t count) {
+  std::vector<float> list(count);
+  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(testing::numbers());
+  return list;
+}
+
+Model loaded(const OnnxBuilder& builder) {
+  const fs::path path = fs::temp_directory_path() / ("sinter_operators_" + std::to_string(::getpid()) + ".onnx");
+  builder.save(path);
+  Model model = Model::load(path.string());
+  fs::remove(path);
+  return model;
+}
+
+void check_close(const Tensor& result, const Shape& shape, const std::vector<double>& expected, double tolerance = 1e-5) {
+  REQUIRE(result.shape() == shape);
+  const auto got = result.astype(DType::float64).to_vector<double>();
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    INFO("element ", i);
+    CHECK(std::fabs(got[i] - expected[i]) <= tolerance * (1 + std::fabs(expected[i])));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("lists of tensors: split, chosen, changed and joined") {
+  OnnxBuilder m;
+  m.input("x", {-1, 4}).output("y").output("n", {}, 7).output("columns");
+  m.integers("one", {1}).integers("last", {-1}).integers("parts", {2, 1, 3}).integers("axes", {0});
+  m.node("Squeeze", {"one", "axes"}, {"at1"}).node("Squeeze", {"last", "axes"}, {"end"});
+  m.node("SplitToSequence", {"x", "parts"}, {"s"}, {{"axis", 0}}).node("SequenceAt", {"s", "at1"}, {"row"});
+  m.node("SequenceInsert", {"s", "row", "end"}, {"longer"}).node("SequenceErase", {"longer", "at1"}, {"shorter"});
+  m.node("SequenceLength", {"shorter"}, {"n"}).node("ConcatFromSequence", {"shorter"}, {"y"}, {{"axis", 0}});
+  m.node("SplitToSequence", {"x"}, {"c"}, {{"axis", 1}, {"keepdims", 0}}).node("SequenceAt", {"c", "end"}, {"c3"}).node("SequenceAt", {"c", "at1"}, {"c1"});
+  m.node("SequenceConstruct", {"c3", "c1"}, {"pair"}).node("ConcatFromSequence", {"pair"}, {"columns"}, {{"axis", 1}, {"new_axis", 1}});
+  const Model model = loaded(m);
+  CHECK(model.missing().empty());
+  const std::vector<float> x = floats(24);
+  const auto results = model({from_span(x, {6, 4})});
+  std::vector<double> rows, columns;  // rows 0, 1, then the third one once more, then 3 to 5
+  for (const std::size_t row : {0, 1, 2, 3, 4, 5})
+    for (std::size_t k = 0; k < 4 && row != 2; ++k) rows.push_back(static_cast<double>(x[4 * row + k]));
+  rows.insert(rows.begin() + 8, x.begin() + 8, x.begin() + 12);
+  for (std::size_t row = 0; row < 6; ++row) columns.insert(columns.end(), {static_cast<double>(x[4 * row + 3]), static_cast<double>(x[4 * row + 1])});
+  check_close(results[0], {6, 4}, rows, 0);
+  CHECK(results[1].item<std::int64_t>() == 3);
+  check_close(results[2], {6, 2}, columns, 0);
+  CHECK_THROWS_AS(model({from_span(x, {4, 6})}), ShapeError);
+  CHECK_THROWS_AS(model({from_span(floats(28), {7, 4})}), ModelError);  // the parts make up six rows
+}
+
+TEST_CASE("a Loop that adds to a list, and one that is frozen") {
+  OnnxBuilder body, m;
+  body.input("i", {}, 7).input("go", {}, 9).output("on", {}, 9);
+  for (auto* value : {body.model.mutable_graph()->add_input(), body.model.mutable_graph()->add_output()}) value->mutable_type()->mutable_sequence_type();
+  body.model.mutable_graph()->mutable_input(2)->set_name("list");
+  body.model.mutable_graph()->mutable_output(1)->set_name("more");
+  body.node("Identity", {"go"}, {"on"}).node("Gather", {"x", "i"}, {"row"}, {{"axis", 0}}).node("Exp", {"row"}, {"e"}).node("SequenceInsert", {"list", "e"}, {"more"});
+  m.input("x", {5, 3}).output("y").integers("three", {3});
+  m.node("SequenceEmpty", {}, {"none"}).node("Loop", {"three", "", "none"}, {"all"}, {{"body", body.model.graph()}}).node("ConcatFromSequence", {"all"}, {"y"}, {{"axis", 0}, {"new_axis", 1}});
+  const Model model = loaded(m);
+  const std::vector<float> x = floats(15);
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 9; ++i) expected.push_back(std::exp(static_cast<double>(x[i])));
+  check_close(model({from_span(x, {5, 3})})[0], {3, 3}, expected);
+  check_close(freeze(model)({from_span(x, {5, 3})})[0], {3, 3}, expected);
+}
+
+TEST_CASE("a list where a tensor is needed, and the other way round, are refused by the node's name") {
+  const auto refused = [](OnnxBuilder& m, const char* what) {
+    const Model model = loaded(m);
+    try {
+      model({from_span(floats(6), {2, 3})});
+      FAIL("nothing was thrown");
+    } catch (const ModelError& error) {
+      INFO(error.what());
+      CHECK(std::string(error.what()).find(what) != std::string::npos);
+    }
+  };
+  OnnxBuilder tensor, list, output, place;
+  tensor.input("x", {2, 3}).output("y").node("SequenceConstruct", {"x"}, {"s"}).node("Relu", {"s"}, {"y"});
+  refused(tensor, "'Relu2' (Relu, number 1): a sequence is given where a tensor is needed");
+  list.input("x", {2, 3}).output("y").node("ConcatFromSequence", {"x"}, {"y"}, {{"axis", 0}});
+  refused(list, "input 0 has to be a sequence");
+  output.input("x", {2, 3}).output("y").node("SequenceConstruct", {"x"}, {"y"});
+  refused(output, "the output 'y' is a sequence");
+  place.input("x", {2, 3}).output("y").integers("four", {4}).node("SequenceConstruct", {"x", "x"}, {"s"}).node("SequenceAt", {"s", "four"}, {"y"});
+  refused(place, "place 4 of a sequence of 2");
+}
+
+namespace {
+
+/// A function of a model: the nodes of `body`, with these inputs, outputs and attributes.
+onnx::format::Function* add_function(OnnxBuilder& m, const char* name, const OnnxBuilder& body, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  onnx::format::Function* function = m.model.add_functions();
+  function->set_name(name);
+  function->set_domain("mine");
+  for (const std::string& input : inputs) function->add_input(input);
+  for (const std::string& output : outputs) function->add_output(output);
+  *function->mutable_node() = body.model.graph().node();
+  function->add_opset_import()->set_version(17);
+  return function;
+}
+
+}  // namespace
+
+TEST_CASE("functions that a model defines: called twice, one within another, with attributes and an If within") {
+  OnnxBuilder leaky, twice, then, otherwise, m;
+  leaky.node("Mul", {"a", "b"}, {"t"}).node("LeakyRelu", {"t"}, {"o"}, {{"alpha", 0.f}});
+  leaky.model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_ref_attr_name("slope");
+  then.output("r").node("Add", {"u", "a"}, {"r"});
+  otherwise.output("r").node("Sub", {"u", "a"}, {"r"});
+  twice.node("Leaky", {"a", "a"}, {"u"}, {{"slope", 0.25f}}, "mine").node("If", {"flag"}, {"o"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}});
+  m.input("x", {2, 3}).input("flag", {}, 9).output("y").output("z").output("same");
+  m.node("Twice", {"x", "flag"}, {"p", "u1", "x1"}, {}, "mine").node("Twice", {"p", "flag"}, {"y"}, {}, "mine").node("Leaky", {"u1", "p"}, {"z"}, {}, "mine").node("Neg", {"x1"}, {"same"});
+  onnx::format::Function* first = add_function(m, "Leaky", leaky, {"a", "b"}, {"o"});
+  *first->add_attribute_proto() = OnnxBuilder::Attribute("slope", 0.5f).message;  // unless the call says another
+  add_function(m, "Twice", twice, {"a", "flag"}, {"o", "u", "a"});
+  const Model model = loaded(m);
+  CHECK(model.missing().empty());
+  const std::vector<float> x = floats(6);
+  for (const bool flag : {false, true}) {
+    const auto results = model({from_span(x, {2, 3}), Tensor(full({}, flag, DType::bool_))});
+    std::vector<double> y, z, same;
+    const auto leak = [](double t, double slope) { return t < 0 ? t * slope : t; };
+    const auto doubled = [&](double a) { return leak(a * a, 0.25) + (flag ? a : -a); };
+    for (const float number : x) {
+      const double a = static_cast<double>(number);
+      y.push_back(doubled(doubled(a)));
+      z.push_back(leak(a * a * doubled(a), 0.5));
+      same.push_back(-a);
+    }
+    check_close(results[0], {2, 3}, y);
+    check_close(results[1], {2, 3}, z);
+    check_close(results[2], {2, 3}, same);
+  }
+}
+
+TEST_CASE("functions that cannot be written out are refused by name") {
+  const auto refused = [](const OnnxBuilder& m, const char* what) {
+    try {
+      loaded(m);
+      FAIL("nothing was thrown");
+    } catch (const ModelError& error) {
+      INFO(error.what());
+      CHECK(std::string(error.what()).find(what) != std::string::npos);
+    }
+  };
+  const auto calls = [](const char* function, const std::vector<std::string>& inputs) {
+    OnnxBuilder m;
+    m.input("x", {2}).output("y").node(function, inputs, {"y"}, {}, "mine");
+    return m;
+  };
+  OnnxBuilder itself = calls("Rec", {"x"}), body;
+  body.node("Rec", {"a"}, {"o"}, {}, "mine");
+  add_function(itself, "Rec", body, {"a"}, {"o"});
+  refused(itself, "the function mine.Rec calls itself");
+  OnnxBuilder many = calls("F0", {"x"});  // each calls the next one twice: 2^40 nodes
+  for (int k = 0; k < 40; ++k) {
+    OnnxBuilder pair;
+    const std::string next = "F" + std::to_string(k + 1);
+    pair.node(next, {"a"}, {"t"}, {}, "mine").node(next, {"t"}, {"o"}, {}, "mine");
+    add_function(many, ("F" + std::to_string(k)).c_str(), pair, {"a"}, {"o"});
+  }
+  refused(many, "stand for more than");
+  OnnxBuilder inputs = calls("G", {"x", "x"}), relu;
+  relu.node("Relu", {"a"}, {"o"});
+  add_function(inputs, "G", relu, {"a"}, {"o"});
+  refused(inputs, "calls mine.G with 2 inputs and 1 outputs; it has 1 and 1");
+  OnnxBuilder older = calls("G", {"x"});
+  add_function(older, "G", relu, {"a"}, {"o"})->mutable_opset_import(0)->set_version(11);
+  refused(older, "is of opset 11, the model of 17");
+}
+
+TEST_CASE("Slice backwards from before the first element gives the first, where NumPy gives nothing") {
+  OnnxBuilder m;
+  m.input("x", {5}).output("y").output("z").integers("before", {-9}).integers("far", {std::numeric_limits<std::int64_t>::min()}).integers("beyond", {9}).integers("axis", {0}).integers("back", {-2});
+  m.node("Slice", {"x", "before", "far", "axis", "back"}, {"y"}).node("Slice", {"x", "beyond", "far", "axis", "back"}, {"z"});
+  const std::vector<float> x = floats(5);
+  const auto results = loaded(m)({from_span(x, {5})});
+  CHECK(results[0].to_vector<float>() == std::vector<float>{x[0]});
+  CHECK(results[1].to_vector<float>() == std::vector<float>{x[4], x[2], x[0]});
+}
+
+TEST_CASE("ScatterElements and ScatterND combine with what is there") {
+  for (const std::string reduction : {"add", "mul", "max", "min"}) {
+    OnnxBuilder m;
+    m.input("x", {3, 4}).input("at", {2, 4}, 7).input("values", {2, 4}).input("rows", {3, 1}, 7).input("new", {3, 4}).output("y").output("z");
+    m.node("ScatterElements", {"x", "at", "values"}, {"y"}, {{"axis", 0}, {"reduction", reduction.c_str()}}).node("ScatterND", {"x", "rows", "new"}, {"z"}, {{"reduction", reduction.c_str()}});
+    const std::vector<float> x = floats(12), values = floats(8), rows = floats(12);
+    const Numbers at{0, 2, -1, 1, 0, 1, 2, 1}, row{2, 0, 2};
+    const auto combine = [&](double a, double b) { return reduction == "add" ? a + b : reduction == "mul" ? a * b : reduction == "max" ? std::max(a, b) : std::min(a, b); };
+    std::vector<double> y(x.begin(), x.end()), z = y;
+    for (std::size_t i = 0; i < 8; ++i) {
+      double& there = y[static_cast<std::size_t>((at[i] + 3) % 3) * 4 + i % 4];
+      there = combine(there, static_cast<double>(values[i]));
+    }
+    for (std::size_t i = 0; i < 12; ++i) {
+      double& there = z[static_cast<std::size_t>(row[i / 4]) * 4 + i % 4];
+      there = combine(there, static_cast<double>(rows[i]));
+    }
+    const auto results = loaded(m)({from_span(x, {3, 4}), from_span(at, {2, 4}), from_span(values, {2, 4}), from_span(row, {3, 1}), from_span(rows, {3, 4})});
+    check_close(results[0], {3, 4}, y);
+    check_close(results[1], {3, 4}, z);
+  }
+}
+
+TEST_CASE("NonMaxSuppression keeps all boxes where the most is the largest number there is, as PyTorch writes it") {
+  OnnxBuilder m;
+  m.input("boxes", {1, 4, 4}).input("scores", {1, 1, 4}).output("y", {}, 7).integers("most", {std::numeric_limits<std::int64_t>::max()}).constant("overlap", {1}, {0.5f});
+  m.node("NonMaxSuppression", {"boxes", "scores", "most", "overlap"}, {"y"});
+  const Tensor boxes = from_span(std::vector<float>{0, 0, 2, 2, 0, 0, 2, 1.9f, 5, 5, 6, 6, 9, 9, 8, 8}, {1, 4, 4});
+  const Tensor result = loaded(m)({boxes, from_span(std::vector<float>{0.3f, 0.9f, 0.5f, 0.1f}, {1, 1, 4})})[0];
+  CHECK(result.to_vector<std::int64_t>() == Numbers{0, 0, 1, 0, 0, 2, 0, 0, 3});
+}
+
+TEST_CASE("Pad takes more away than the axis has, of what the other end adds") {
+  OnnxBuilder m;
+  m.input("x", {1}).output("y").integers("widths", {3, -2}).node("Pad", {"x", "widths"}, {"y"});
+  CHECK(loaded(m)({Tensor{5.f}})[0].to_vector<float>() == std::vector<float>{0, 0});
+}
+
+TEST_CASE("pools whose last window begins inside and ends beyond, a larger one than the axis among them") {
+  for (const auto& [size, taps, stride, before, after] : {std::array<std::int64_t, 5>{2, 3, 2, 0, 0}, {5, 3, 2, 1, 1}, {6, 3, 2, 0, 0}, {3, 5, 4, 0, 0}, {7, 4, 3, 2, 1}, {1, 2, 2, 0, 0}}) {
+    for (const bool include : {false, true}) {
+      OnnxBuilder m;
+      const Numbers pads{before, after};
+      m.input("x", {1, 1, size}).output("most").output("mean");
+      m.node("MaxPool", {"x"}, {"most"}, {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}});
+      m.node("AveragePool", {"x"}, {"mean"}, {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}, {"count_include_pad", include ? 1 : 0}});
+      const std::vector<float> x = floats(static_cast<std::size_t>(size));
+      std::vector<double> most, mean;
+      const std::int64_t room = size + before + after - taps;
+      for (std::int64_t i = 0, count = (room + stride - 1) / stride + 1; i < count; ++i) {
+        const std::int64_t start = i * stride - before;
+        if (start >= size) continue;  // it would begin behind the end
+        double largest = -1e30, sum = 0, counted = 0;
+        for (std::int64_t k = start; k < start + taps; ++k) {
+          const bool inside = k >= 0 && k < size;
+          if (inside) largest = std::max(largest, static_cast<double>(x[static_cast<std::size_t>(k)])), sum += static_cast<double>(x[static_cast<std::size_t>(k)]);
+          counted += inside || (include && k >= -before && k < size + after);
+        }
+        most.push_back(largest);
+        mean.push_back(sum / counted);
+      }
+      INFO("size ", size, " taps ", taps, " stride ", stride, " padding ", before, " ", after);
+      const auto results = loaded(m)({from_span(x, {1, 1, size})});
+      const Shape shape{1, 1, static_cast<std::int64_t>(most.size())};
+      check_close(results[0], shape, most, 0);
+      check_close(results[1], shape, mean);
+    }
+  }
+}
+
+TEST_CASE("Resize: antialias weighs all places that one stands for, a region is read, and symmetric halves") {
+  const std::vector<float> x = floats(7);
+  const Tensor input = from_span(x, {1, 1, 7});
+  const auto at = [&](std::int64_t k) { return static_cast<double>(x[static_cast<std::size_t>(std::clamp<std::int64_t>(k, 0, 6))]); };
+  const auto resized = [&](std::vector<OnnxBuilder::Attribute> attributes, const std::vector<float>& region, std::int64_t size) {
+    OnnxBuilder m(19);
+    m.input("x", {1, 1, 7}).output("y").integers("sizes", {1, 1, size});
+    if (!region.empty()) m.constant("region", {6}, region);
+    m.node("Resize", {"x", region.empty() ? "" : "region", "", "sizes"}, {"y"}, attributes);
+    return loaded(m)({input})[0];
+  };
+  for (const bool exclude : {false, true}) {
+    std::vector<double> expected;
+    for (int i = 0; i < 3; ++i) {
+      const double center = (i + 0.5) * 7 / 3 - 0.5;
+      double sum = 0, weights = 0;
+      for (std::int64_t k = -6; k < 14; ++k) {
+        const double weight = std::max(0.0, 1 - std::fabs(static_cast<double>(k) - center) * 3 / 7);
+        if (exclude && (k < 0 || k > 6)) continue;
+        sum += weight * at(k), weights += weight;
+      }
+      expected.push_back(sum / weights);
+    }
+    check_close(resized({{"mode", "linear"}, {"antialias", 1}, {"exclude_outside", exclude ? 1 : 0}}, {}, 3), {1, 1, 3}, expected);
+  }
+  // from 0.25 to 1.5 of the axis: places 1.5, 4, 6.5 of it and one beyond
+  const std::vector<double> region{(at(1) + at(2)) / 2, at(4), -3, -3};
+  check_close(resized({{"mode", "linear"}, {"coordinate_transformation_mode", "tf_crop_and_resize"}, {"extrapolation_value", -3.f}}, {0, 0, 0.25f, 1, 1, 1.5f}, 4), {1, 1, 4}, region);
+}
+
+TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product with them") {
+  const std::size_t rows = 32, columns = 3, block = 16;
+  const std::vector<float> x = floats(2 * rows), scales = floats(rows / block * columns);
+  std::vector<int> weights(rows * columns);  // row by row
+  for (int& w : weights) w = static_cast<int>(testing::pick(-8, 7));
+  std::vector<double> expected;
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t c = 0; c < columns; ++c) {
+      double sum = 0;
+      for (std::size_t k = 0; k < rows; ++k) sum += static_cast<double>(x[r * rows + k]) * weights[k * columns + c] * static_cast<double>(scales[k / block * columns + c]);
+      expected.push_back(sum);
+    }
+  const auto nibble = [&](std::size_t i) { return weights[i] & 15; };
+  OnnxBuilder m(21);
+  m.input("x", {2, 32}).output("y").constant("s", {2, 3}, scales);
+  onnx::format::Tensor* packed = m.model.mutable_graph()->add_initializer();
+  packed->set_name("w");
+  packed->set_data_type(22);  // int4
+  for (const std::size_t size : {rows, columns}) packed->add_dims(static_cast<std::int64_t>(size));
+  std::string bytes;
+  for (std::size_t i = 0; i < weights.size(); i += 2) bytes += static_cast<char>(nibble(i) | nibble(i + 1) << 4);
+  packed->set_raw_data(bytes);
+  m.node("DequantizeLinear", {"w", "s"}, {"d"}, {{"axis", 0}, {"block_size", 16}}).node("MatMul", {"x", "d"}, {"y"});
+  check_close(loaded(m)({from_span(x, {2, 32})})[0], {2, 3}, expected);
+
+  OnnxBuilder n;  // columns one after the other, in blocks, 8 more than they are
+  std::vector<float> by_column;
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t b = 0; b < rows / block; ++b) by_column.push_back(scales[b * columns + c]);
+  n.input("x", {2, 32}).input("w", {3, 2, 8}, 2).output("y").constant("s", {6}, by_column);
+  n.node("MatMulNBits", {"x", "w", "s"}, {"y"}, {{"K", 32}, {"N", 3}, {"bits", 4}, {"block_size", 16}}, "com.microsoft");
+  std::vector<std::uint8_t> blocks;
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t k = 0; k < rows; k += 2) blocks.push_back(static_cast<std::uint8_t>((weights[k * columns + c] + 8) | (weights[(k + 1) * columns + c] + 8) << 4));
+  check_close(loaded(n)({from_span(x, {2, 32}), from_span(blocks, {3, 2, 8})})[0], {2, 3}, expected);
+}
+
+TEST_CASE("the places of maxima, and the values put back at them") {
+  OnnxBuilder m;
+  m.input("x", {1, 2, 4, 6}).output("most").output("at", {}, 7).output("back");
+  m.node("MaxPool", {"x"}, {"most", "at"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
+  m.node("MaxUnpool", {"most", "at"}, {"back"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
+  const std::vector<float> x = floats(48);
+  std::vector<double> most, back(48);
+  Numbers at;
+  for (std::size_t c = 0; c < 2; ++c)
+    for (std::size_t i = 0; i < 4; i += 2)
+      for (std::size_t j = 0; j < 6; j += 3) {
+        std::size_t best = (c * 4 + i) * 6 + j;
+        for (std::size_t k = 0; k < 6; ++k)
+          if (const std::size_t other = (c * 4 + i + k / 3) * 6 + j + k % 3; x[other] > x[best]) best = other;
+        most.push_back(static_cast<double>(x[best]));
+        at.push_back(static_cast<std::int64_t>(best));
+        back[best] = most.back();
+      }
+  const auto results = loaded(m)({from_span(x, {1, 2, 4, 6})});
+  check_close(results[0], {1, 2, 2, 2}, most, 0);
+  CHECK(results[1].to_vector<std::int64_t>() == at);
+  check_close(results[2], {1, 2, 4, 6}, back, 0);
+}
+
+TEST_CASE("an output that is a Shape is a number of the plan: any size is served") {
+  OnnxBuilder m;
+  m.input("x", {-1, 3}).output("y").output("sizes", {}, 7).node("Relu", {"x"}, {"y"}).node("Shape", {"x"}, {"sizes"});
+  const fs::path path = fs::temp_directory_path() / ("sinter_shape_" + std::to_string(::getpid()) + ".plan");
+  freeze(loaded(m), {{"N", {5}}}).save(path.string());
+  const Function f = Function::load(path.string());
+  fs::remove(path);
+  for (const std::int64_t rows : {2, 5, 6}) CHECK(f({from_span(floats(static_cast<std::size_t>(rows * 3)), {rows, 3})})[1].to_vector<std::int64_t>() == Numbers{rows, 3});
+}

@@ -1,0 +1,29 @@
+# Trained models, where protobuf is there.
+if(TARGET sinter_model)
+  add_executable(onnx_conformance ${CMAKE_CURRENT_LIST_DIR}/onnx_conformance.cpp)
+  target_include_directories(onnx_conformance PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
+  target_link_libraries(onnx_conformance PRIVATE sinter_module_onnx sinter_onnx_format sinter::sinter)
+  add_test(NAME onnx_conformance COMMAND onnx_conformance ${SINTER_TEST_VENV}/onnx_node_tests)
+  set_tests_properties(onnx_conformance PROPERTIES ENVIRONMENT "SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/onnx")
+
+  sinter_suite(model llvm interpreter unfused cuda)
+  target_link_libraries(test_model PRIVATE sinter::model sinter_onnx_format)
+
+  sinter_suite(model_operators llvm interpreter unfused cuda)
+  target_link_libraries(test_model_operators PRIVATE sinter::model sinter_onnx_format)
+
+  sinter_suite(layouts llvm interpreter unfused)
+  target_link_libraries(test_layouts PRIVATE sinter::model sinter_onnx_format)
+
+  sinter_suite(quantized llvm interpreter unfused cuda)
+  target_link_libraries(test_quantized PRIVATE sinter::model sinter_onnx_format)
+
+  sinter_program(test_onnx_fuzz)
+  target_link_libraries(test_onnx_fuzz PRIVATE sinter::model sinter_onnx_format)
+  sinter_run(onnx_fuzz test_onnx_fuzz SINTER_BACKEND=interpreter)
+  sinter_run(onnx_fuzz_long test_onnx_fuzz SINTER_BACKEND=interpreter SINTER_TEST_MUTATIONS=40000)
+  set_tests_properties(onnx_fuzz_long PROPERTIES LABELS long TIMEOUT 3600)
+
+  sinter_suite(networks llvm interpreter unfused cuda)
+  target_link_libraries(test_networks PRIVATE sinter::model sinter_onnx_format)
+endif()

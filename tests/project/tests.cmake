@@ -1,0 +1,40 @@
+# The script of a GPU day, from end to end on the emulated device.
+if(TARGET sinter_expression AND TARGET sinter_command)
+  add_executable(bench_gpu ${PROJECT_SOURCE_DIR}/bench/gpu.cpp)
+  target_link_libraries(bench_gpu PRIVATE sinter_expression sinter::sinter fmt::fmt nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS} sinter_warnings)
+  add_test(NAME gpu_day_rehearsed COMMAND ${PROJECT_SOURCE_DIR}/bench/gpu_day.sh rehearse ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/gpu_day)
+  set_tests_properties(gpu_day_rehearsed PROPERTIES TIMEOUT 900
+    ENVIRONMENT "SINTER_EMULATOR_CACHE=${CMAKE_CURRENT_BINARY_DIR}/cache/emulator")
+endif()
+# docs/guide.md shows the code of examples/guide.cpp and what it prints.
+if(TARGET example_guide AND TARGET sinter_command)
+  sinter_python(guide ../../scripts/guide.py ${PROJECT_BINARY_DIR} --check)
+endif()
+# The installation as a user meets it. A sanitizer's build would need its runtime in the consumer too.
+if(NOT SINTER_SANITIZE)
+  find_program(PKG_CONFIG_PROGRAM NAMES pkg-config pkgconf REQUIRED)
+  set(scripts ${CMAKE_CURRENT_LIST_DIR}/install)
+  set(prefix ${CMAKE_CURRENT_BINARY_DIR}/install/prefix)
+  set(settings -DPREFIX=${prefix} -DCXX=${CMAKE_CXX_COMPILER})
+  add_test(NAME install COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DPREFIX=${prefix}
+    -DCOMMAND_BUILT=$<TARGET_EXISTS:sinter_command> -P ${scripts}/install.cmake)
+  add_test(NAME install_package COMMAND ${CMAKE_COMMAND} ${settings} -DGENERATOR=${CMAKE_GENERATOR}
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/package -P ${scripts}/package.cmake)
+  add_test(NAME install_pkg_config COMMAND ${CMAKE_COMMAND} ${settings} -DPKG_CONFIG=${PKG_CONFIG_PROGRAM}
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/pkg_config -P ${scripts}/pkg_config.cmake)
+  set_tests_properties(install PROPERTIES FIXTURES_SETUP installation)
+  set_tests_properties(install_package install_pkg_config PROPERTIES FIXTURES_REQUIRED installation
+    ENVIRONMENT "SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/install")
+
+  add_test(NAME exported_symbols COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:sinter> -P ${scripts}/symbols.cmake)
+endif()
+
+add_test(NAME header_is_light COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include
+  -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/header -P ${CMAKE_CURRENT_LIST_DIR}/install/header.cmake)
+# A module that includes a later one does not compile. The folders are those of the real targets.
+set(settings -DCXX=${CMAKE_CXX_COMPILER} -DSOURCE=${PROJECT_SOURCE_DIR}/src -DWORK=${CMAKE_CURRENT_BINARY_DIR}/modules)
+string(REPLACE ";" "," modules "${SINTER_MODULES}")
+foreach(module ${SINTER_MODULES})
+  list(APPEND settings "-DINCLUDES_${module}=$<JOIN:$<TARGET_PROPERTY:sinter_module_${module},INCLUDE_DIRECTORIES>,,>")
+endforeach()
+add_test(NAME modules COMMAND ${CMAKE_COMMAND} ${settings} -DMODULES=${modules} -P ${CMAKE_CURRENT_LIST_DIR}/modules/modules.cmake)

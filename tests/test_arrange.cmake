@@ -1,6 +1,0 @@
-sinter_program(test_arrange)
-target_link_libraries(test_arrange PRIVATE fmt::fmt)
-sinter_run(arrange_llvm test_arrange SINTER_BACKEND=llvm)
-sinter_run(arrange_interpreter test_arrange SINTER_BACKEND=interpreter)
-sinter_run(arrange_unfused test_arrange SINTER_FUSE=off)
-sinter_run_cuda(arrange test_arrange)

@@ -1,5 +1,0 @@
-sinter_program(test_arranging)
-sinter_run(arranging_llvm test_arranging SINTER_BACKEND=llvm)
-sinter_run(arranging_interpreter test_arranging SINTER_BACKEND=interpreter)
-sinter_run(arranging_unfused test_arranging SINTER_FUSE=off)
-sinter_run_cuda(arranging test_arranging)

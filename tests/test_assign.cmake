@@ -1,6 +1,0 @@
-sinter_program(test_assign)
-target_link_libraries(test_assign PRIVATE fmt::fmt)
-sinter_run(assign_llvm test_assign SINTER_BACKEND=llvm)
-sinter_run(assign_interpreter test_assign SINTER_BACKEND=interpreter)
-sinter_run(assign_unfused test_assign SINTER_FUSE=off)
-sinter_run_cuda(assign test_assign)

@@ -1,6 +1,0 @@
-sinter_program(test_blocked)
-target_link_libraries(test_blocked PRIVATE fmt::fmt)
-sinter_run(blocked_llvm test_blocked SINTER_BACKEND=llvm)
-sinter_run(blocked_interpreter test_blocked SINTER_BACKEND=interpreter)
-sinter_run(blocked_unfused test_blocked SINTER_FUSE=off SINTER_ONEDNN=off)
-sinter_run_cuda(blocked test_blocked)

@@ -1,7 +1,0 @@
-add_executable(test_blocks test_blocks.cpp)
-target_link_libraries(test_blocks PRIVATE doctest::doctest
-  sinter_room_engine sinter_room_device sinter_room_cache sinter_room_jit sinter_room_fuse sinter_room_trace)
-sinter_run(blocks_llvm test_blocks SINTER_BACKEND=llvm)
-sinter_run(blocks_interpreter test_blocks SINTER_BACKEND=interpreter)
-sinter_run(blocks_unfused test_blocks SINTER_FUSE=off)
-sinter_run_cuda(blocks test_blocks)

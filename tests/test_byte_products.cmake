@@ -1,7 +1,0 @@
-sinter_program(test_byte_products)
-target_link_libraries(test_byte_products PRIVATE fmt::fmt)
-sinter_run(byte_products_llvm test_byte_products SINTER_BACKEND=llvm)
-sinter_run(byte_products_interpreter test_byte_products SINTER_BACKEND=interpreter)
-sinter_run(byte_products_unfused test_byte_products SINTER_FUSE=off)
-sinter_run_cuda(byte_products test_byte_products)
-sinter_test(test_byte_blocks engine device cache jit fuse trace)

@@ -1,1 +1,0 @@
-sinter_test(test_bytes engine device cache jit fuse trace)

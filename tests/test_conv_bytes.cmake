@@ -1,7 +1,0 @@
-sinter_program(test_conv_bytes)
-target_link_libraries(test_conv_bytes PRIVATE fmt::fmt)
-sinter_run(conv_bytes_llvm test_conv_bytes SINTER_BACKEND=llvm)
-sinter_run(conv_bytes_interpreter test_conv_bytes SINTER_BACKEND=interpreter)
-sinter_run(conv_bytes_unfused test_conv_bytes SINTER_FUSE=off)
-sinter_run_cuda(conv_bytes test_conv_bytes)
-sinter_test(test_byte_tiles engine device cache jit fuse trace)

@@ -1,5 +1,0 @@
-sinter_program(test_decompositions)
-sinter_run(decompositions_llvm test_decompositions SINTER_BACKEND=llvm)
-sinter_run(decompositions_interpreter test_decompositions SINTER_BACKEND=interpreter)
-sinter_run(decompositions_unfused test_decompositions SINTER_FUSE=off)
-sinter_run_cuda(decompositions test_decompositions)

@@ -1,3 +1,0 @@
-sinter_program(test_device)
-sinter_run_cuda(device test_device)
-sinter_run_emulated(device_lost_cuda_emulated test_device SINTER_EMULATOR_LOSE=3)

@@ -1,6 +1,0 @@
-sinter_program(test_dtypes)
-target_compile_definitions(test_dtypes PRIVATE SINTER_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden/dtypes.txt")
-sinter_run(dtypes_llvm test_dtypes SINTER_BACKEND=llvm)
-sinter_run(dtypes_interpreter test_dtypes SINTER_BACKEND=interpreter)
-sinter_run(dtypes_unfused test_dtypes SINTER_FUSE=off)
-sinter_run_cuda(dtypes test_dtypes)

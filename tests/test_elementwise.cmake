@@ -1,5 +1,0 @@
-sinter_program(test_elementwise)
-sinter_run(elementwise_llvm test_elementwise SINTER_BACKEND=llvm)
-sinter_run(elementwise_interpreter test_elementwise SINTER_BACKEND=interpreter)
-sinter_run(elementwise_unfused test_elementwise SINTER_FUSE=off)
-sinter_run_cuda(elementwise test_elementwise)

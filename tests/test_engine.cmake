@@ -1,1 +1,0 @@
-sinter_test(test_engine engine device cache jit fuse trace)

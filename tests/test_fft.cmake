@@ -1,5 +1,0 @@
-sinter_program(test_fft)
-sinter_run(fft_llvm test_fft SINTER_BACKEND=llvm)
-sinter_run(fft_interpreter test_fft SINTER_BACKEND=interpreter)
-sinter_run(fft_unfused test_fft SINTER_FUSE=off)
-sinter_run_cuda(fft test_fft)

@@ -1,5 +1,0 @@
-sinter_program(test_formula)
-target_link_libraries(test_formula PRIVATE nlohmann_json::nlohmann_json)
-sinter_run(formula_llvm test_formula SINTER_BACKEND=llvm)
-sinter_run(formula_interpreter test_formula SINTER_BACKEND=interpreter)
-sinter_run_cuda(formula test_formula)

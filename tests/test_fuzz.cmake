@@ -1,7 +1,0 @@
-if(TARGET sinter_expression)
-  sinter_program(test_fuzz)
-  target_link_libraries(test_fuzz PRIVATE sinter_expression)
-  sinter_run(fuzz_llvm test_fuzz SINTER_BACKEND=llvm)
-  sinter_run(fuzz_interpreter test_fuzz SINTER_BACKEND=interpreter)
-  sinter_run_cuda(fuzz test_fuzz)
-endif()

@@ -1,4 +1,0 @@
-sinter_program(test_groups)
-sinter_run(groups_llvm test_groups SINTER_BACKEND=llvm)
-sinter_run(groups_interpreter test_groups SINTER_BACKEND=interpreter)
-sinter_run_cuda(groups test_groups)

@@ -1,6 +1,0 @@
-sinter_program(test_in_place)
-target_link_libraries(test_in_place PRIVATE fmt::fmt)
-sinter_run(in_place_llvm test_in_place SINTER_BACKEND=llvm)
-sinter_run(in_place_interpreter test_in_place SINTER_BACKEND=interpreter)
-sinter_run(in_place_unfused test_in_place SINTER_FUSE=off)
-sinter_run_cuda(in_place test_in_place)

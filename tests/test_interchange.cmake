@@ -1,5 +1,0 @@
-sinter_program(test_interchange)
-target_link_libraries(test_interchange PRIVATE fmt::fmt Eigen3::Eigen)
-sinter_run(interchange_llvm test_interchange SINTER_BACKEND=llvm)
-sinter_run(interchange_interpreter test_interchange SINTER_BACKEND=interpreter)
-sinter_run_cuda(interchange test_interchange)

@@ -1,7 +1,0 @@
-sinter_program(test_limits)
-if(TARGET sinter_command)
-  target_compile_definitions(test_limits PRIVATE SINTER_COMMAND="$<TARGET_FILE:sinter_command>")
-  add_dependencies(test_limits sinter_command)
-endif()
-sinter_run(limits_llvm test_limits SINTER_BACKEND=llvm)
-sinter_run(limits_interpreter test_limits SINTER_BACKEND=interpreter)

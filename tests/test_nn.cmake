@@ -1,5 +1,0 @@
-sinter_program(test_nn)
-sinter_run(nn_llvm test_nn SINTER_BACKEND=llvm)
-sinter_run(nn_interpreter test_nn SINTER_BACKEND=interpreter)
-sinter_run(nn_unfused test_nn SINTER_FUSE=off SINTER_ONEDNN=off)
-sinter_run_cuda(nn test_nn)

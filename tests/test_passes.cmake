@@ -1,5 +1,0 @@
-sinter_program(test_passes)
-target_link_libraries(test_passes PRIVATE fmt::fmt)
-sinter_run(passes_llvm test_passes SINTER_BACKEND=llvm)
-sinter_run(passes_interpreter test_passes SINTER_BACKEND=interpreter)
-sinter_run_cuda(passes test_passes)

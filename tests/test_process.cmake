@@ -1,4 +1,0 @@
-sinter_program(test_process)
-sinter_run(process_llvm test_process SINTER_BACKEND=llvm)
-sinter_run(process_interpreter test_process SINTER_BACKEND=interpreter)
-sinter_run_cuda(process test_process)

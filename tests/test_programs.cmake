@@ -1,5 +1,0 @@
-sinter_program(test_programs)
-target_sources(test_programs PRIVATE programs/learning.cpp programs/physics.cpp programs/images.cpp programs/numbers.cpp programs/linear.cpp programs/selection.cpp programs/networks.cpp)
-sinter_run(programs_llvm test_programs SINTER_BACKEND=llvm)
-sinter_run(programs_interpreter test_programs SINTER_BACKEND=interpreter)
-sinter_run_cuda(programs test_programs)

@@ -1,4 +1,0 @@
-sinter_program(test_promises)
-sinter_run(promises_llvm test_promises SINTER_BACKEND=llvm)
-sinter_run(promises_interpreter test_promises SINTER_BACKEND=interpreter)
-sinter_run_cuda(promises test_promises)

@@ -1,6 +1,0 @@
-sinter_program(test_random)
-target_link_libraries(test_random PRIVATE fmt::fmt)
-sinter_run(random_llvm test_random SINTER_BACKEND=llvm)
-sinter_run(random_interpreter test_random SINTER_BACKEND=interpreter)
-sinter_run(random_unfused test_random SINTER_FUSE=off)
-sinter_run_cuda(random test_random)

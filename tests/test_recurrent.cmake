@@ -1,6 +1,0 @@
-sinter_program(test_recurrent)
-target_link_libraries(test_recurrent PRIVATE fmt::fmt)
-sinter_run(recurrent_llvm test_recurrent SINTER_BACKEND=llvm)
-sinter_run(recurrent_interpreter test_recurrent SINTER_BACKEND=interpreter)
-sinter_run(recurrent_unfused test_recurrent SINTER_FUSE=off SINTER_ONEDNN=off)
-sinter_run_cuda(recurrent test_recurrent)

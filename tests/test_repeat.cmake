@@ -1,4 +1,0 @@
-sinter_program(test_repeat)
-sinter_run(repeat_llvm test_repeat SINTER_BACKEND=llvm)
-sinter_run(repeat_interpreter test_repeat SINTER_BACKEND=interpreter)
-sinter_run_cuda(repeat test_repeat)

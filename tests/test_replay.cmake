@@ -1,6 +1,0 @@
-sinter_program(test_replay)
-sinter_run(replay_llvm test_replay SINTER_BACKEND=llvm)
-sinter_run_cuda(replay test_replay)
-sinter_run_emulated(replay_no_graphs_cuda_emulated test_replay SINTER_EMULATOR_GRAPHS=0)
-sinter_run_emulated(replay_no_pools_cuda_emulated test_replay SINTER_EMULATOR_POOLS=0 SINTER_EMULATOR_PINNED=0)
-sinter_run_emulated(replay_lost_cuda_emulated test_replay SINTER_EMULATOR_LOSE=40)

@@ -1,6 +1,0 @@
-sinter_program(test_results)
-target_link_libraries(test_results PRIVATE fmt::fmt)
-sinter_run(results_llvm test_results SINTER_BACKEND=llvm)
-sinter_run(results_interpreter test_results SINTER_BACKEND=interpreter)
-sinter_run(results_unfused test_results SINTER_BACKEND=interpreter SINTER_FUSE=off)
-sinter_run_cuda(results test_results)

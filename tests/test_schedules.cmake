@@ -1,6 +1,0 @@
-add_executable(test_schedules test_schedules.cpp)
-target_link_libraries(test_schedules PRIVATE doctest::doctest
-  sinter_room_engine sinter_room_device sinter_room_cache sinter_room_jit sinter_room_fuse sinter_room_trace)
-sinter_run(schedules_llvm test_schedules SINTER_BACKEND=llvm)
-sinter_run(schedules_interpreter test_schedules SINTER_BACKEND=interpreter)
-sinter_run_cuda(schedules test_schedules)

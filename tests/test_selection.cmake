@@ -1,5 +1,0 @@
-sinter_program(test_selection)
-sinter_run(selection_llvm test_selection SINTER_BACKEND=llvm)
-sinter_run(selection_interpreter test_selection SINTER_BACKEND=interpreter)
-sinter_run(selection_unfused test_selection SINTER_FUSE=off)
-sinter_run_cuda(selection test_selection)

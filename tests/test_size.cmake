@@ -1,1 +1,0 @@
-sinter_test(test_size fuse trace)

@@ -1,6 +1,0 @@
-sinter_program(test_surface)
-target_link_libraries(test_surface PRIVATE Eigen3::Eigen)
-sinter_run(surface_llvm test_surface SINTER_BACKEND=llvm)
-sinter_run(surface_interpreter test_surface SINTER_BACKEND=interpreter)
-sinter_run(surface_unfused test_surface SINTER_FUSE=off)
-sinter_run_cuda(surface test_surface)

@@ -1,4 +1,0 @@
-sinter_program(test_threads)
-sinter_run(threads_llvm test_threads SINTER_BACKEND=llvm)
-sinter_run(threads_interpreter test_threads SINTER_BACKEND=interpreter)
-sinter_run_cuda(threads test_threads)

@@ -1,5 +1,0 @@
-if(TARGET sinter_command)
-  sinter_test(test_tune engine device cache jit fuse trace)
-  target_compile_definitions(test_tune PRIVATE SINTER_COMMAND="$<TARGET_FILE:sinter_command>")
-  add_dependencies(test_tune sinter_command)
-endif()

@@ -1,0 +1,182 @@
+// The functions composed of others, by NumPy's names and keywords as the command takes them, against NumPy's values
+// (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and what they refuse.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "descriptions.hpp"
+#include "expression.hpp"
+#include "functions.hpp"
+#include "program.hpp"
+#include "reference.hpp"
+#include "says.hpp"
+#include "split.hpp"
+
+namespace sn = sinter;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+struct Expected {
+  DType dtype;
+  Ref ref;
+};
+Expected read(const std::string* fields) {
+  Expected e{sn::tools::find_dtype(fields[0]).value(), {}};
+  if (fields[1] != "-")
+    for (const std::string& size : split(fields[1], ',')) e.ref.shape.push_back(std::stoll(size));
+  if (fields[2] != "-")
+    for (const std::string& value : split(fields[2], ' ')) e.ref.v.push_back(std::strtod(value.c_str(), nullptr));
+  return e;
+}
+
+void as_numpy(const std::string& path) {
+  std::ifstream file(path);
+  REQUIRE(file.is_open());
+  sn::tools::Bindings inputs;
+  int checked = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto fields = split(line, '\t');
+    if (fields[0] == "input") {
+      const Expected e = read(&fields[2]);
+      inputs.emplace(fields[1], sn::tools::Value{sn::from_span(e.ref.v, e.ref.shape).astype(e.dtype)});
+      continue;
+    }
+    if (on_cuda() && checked++ % 6 != 0) continue;  // emulated kernels take a compiler each
+    CAPTURE(fields[0]);
+    const auto results = sn::tools::evaluate(fields[0], inputs).results;
+    REQUIRE(results.size() * 3 + 1 == fields.size());
+    sn::eval(results);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      const Expected e = read(&fields[3 * r + 1]);
+      REQUIRE(results[r].shape() == e.ref.shape);
+      CHECK(results[r].dtype() == e.dtype);
+      const double tolerance = e.dtype == DType::float32 ? 2e-6 : 1e-13;
+      const auto got = values(results[r]);
+      double worst = 0, size = 1;
+      for (const double v : e.ref.v) size = std::isfinite(v) ? std::max(size, std::fabs(v)) : size;
+      for (std::size_t k = 0; k < got.size(); ++k) {
+        if (std::isnan(got[k]) && std::isnan(e.ref.v[k])) continue;
+        const double error = std::fabs(got[k] - e.ref.v[k]);
+        worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+      }
+      CHECK(worst <= tolerance * size);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("compositions as NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
+TEST_CASE("keywords, methods of functions of two, and types as NumPy") { as_numpy(SINTER_GOLDEN "keywords.txt"); }
+TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
+
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  REQUIRE(file.is_open());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+/// Words and numbers, without the names of types that NumPy's repr puts around them.
+std::vector<std::string> words(std::string text) {
+  static const std::regex types(R"(np\.\w+\(|array\(|dtype=\w+)"), word(R"([A-Za-z_]+|-?\d+\.?\d*(e[+-]?\d+)?)");
+  text = std::regex_replace(text, types, "");
+  return {std::sregex_token_iterator(text.begin(), text.end(), word), {}};
+}
+
+}  // namespace
+
+TEST_CASE("programs of NumPy's print what they print with NumPy") {
+  if (on_cuda()) return;  // a kernel for each of thousands of lines
+  int programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SINTER_GOLDEN "../tools/scripts")) {
+    if (entry.path().extension() != ".py") continue;
+    CAPTURE(entry.path().filename().string());
+    std::string printed;
+    sn::tools::evaluate(contents(entry.path()), {}, [&](const std::string& text) { printed += text; });
+    const std::vector<std::string> got = words(printed), want = words(contents(std::filesystem::path(entry.path()).replace_extension(".txt")));
+    REQUIRE(got.size() == want.size());
+    for (std::size_t k = 0; k < want.size(); ++k) {
+      if (got[k] == want[k]) continue;
+      CAPTURE(k);
+      CAPTURE(got[k]);
+      CAPTURE(want[k]);
+      char *end_got = nullptr, *end_want = nullptr;
+      const double a = std::strtod(got[k].c_str(), &end_got), b = std::strtod(want[k].c_str(), &end_want);
+      REQUIRE((*end_got == 0 && *end_want == 0));
+      REQUIRE(std::fabs(a - b) <= 2e-7 * std::max({1.0, std::fabs(a), std::fabs(b)}));  // of eight digits the last may differ
+    }
+    ++programs;
+  }
+  CHECK(programs >= 100);
+}
+
+TEST_CASE("every function of the table has a description and an example that can be computed") {
+  if (on_cuda()) return;  // recording and the host only
+  for (const sn::tools::Function& function : sn::tools::functions()) {
+    CAPTURE(std::string(function.name));
+    CHECK(!sn::tools::parameters_of(function).empty());
+    const sn::tools::Description* description = sn::tools::find_description(function);
+    REQUIRE(description);
+    CHECK(description->text.ends_with('.'));
+    CHECK(description->example.find(description->name) != std::string_view::npos);
+    CHECK_NOTHROW(sn::eval(sn::tools::evaluate(description->example, {}).results));
+  }
+}
+
+TEST_CASE("one kernel where nothing forces more") {
+  if (!sn::options().fuse) return;
+  std::mt19937 rng(5);
+  const Tensor x = random(rng, {60, 70}, DType::float32, -1, 1).first, y = random(rng, {60, 70}, DType::float32, -1, 1).first;
+  CHECK(launches(sn::sum(sn::sliding_window_view(sn::from_span(std::vector<float>(500, 1.f)), {7}), -1)) == 1);
+  CHECK(launches(sn::diff(x, 2) * 2) == 1);
+  CHECK(launches(sn::rot90(x) + 1) == 1);
+  CHECK(launches(sn::nanmean(x, 1)) == 1);
+  CHECK(launches(sn::einsum("ij,ij->i", {x, y})) == 1);
+  CHECK(launches(sn::outer(x(0), y(1))) == 1);
+  CHECK(launches(sn::kron(x, Tensor{{1.f, 2.f}})) == 1);
+  CHECK(launches(sn::norm(x, {}, 1)) == 1);
+  CHECK(launches(sn::hstack({x, y}) * 2.f) == 1);
+}
+
+TEST_CASE("what does not fit") {
+  const Tensor x = Tensor::ones({3, 4}), v = Tensor::ones({4});
+  says<sn::ShapeError>([&] { sn::split(x, 2); }, "split: axis 0 of shape (3, 4) is not 2 equal parts; array_split() gives parts that differ by one");
+  says<sn::ValueError>([&] { sn::array_split(x, 0); }, "array_split: 0 sections: at least one is needed");
+  says<sn::AxisError>([&] { sn::moveaxis(x, {0, 1}, {0}); }, "moveaxis: 2 axes are moved to 1 places");
+  says<sn::AxisError>([&] { sn::rot90(x, 1, {0, -2}); }, "rot90: axis 0 is given twice");
+  says<sn::ShapeError>([&] { sn::broadcast_arrays({x, Tensor::ones({5})}); }, "broadcast_arrays: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::ShapeError>([&] { sn::meshgrid({v, x}); }, "meshgrid: shape (3, 4) is no vector");
+  says<sn::ShapeError>([&] { sn::sliding_window_view(v, {5}); }, "sliding_window_view: a window of 5 does not fit into axis 0 of shape (4,)");
+  says<sn::ShapeError>([&] { sn::hstack({x, v}); }, "hstack: shapes (3, 4) and (4,) do not fit: all but axis 1 must be the same");
+  says<sn::ValueError>([&] { sn::diff(v, -1); }, "diff: a difference cannot be taken -1 times");
+  says<sn::ShapeError>([&] { sn::average(x, 0, v); },
+                       "average: weights of shape (4,) for shape (3, 4): give one for each element, or a vector along the one axis");
+  says<sn::AxisError>([&] { sn::cumulative_sum(x); }, "cumulative_sum: name the axis for shape (3, 4)");
+  says<sn::ShapeError>([&] { sn::vecdot(x, Tensor::ones({3})); }, "vecdot: shapes (3, 4) and (3,): the sizes 4 and 3 of axis -1 differ");
+  says<sn::ShapeError>([&] { sn::tensordot(x, x, 1); }, "tensordot: shapes (3, 4) and (3, 4): axis 1 of size 4 does not fit axis 0 of size 3");
+  says<sn::ValueError>([&] { sn::einsum("ij,j->k", {x, v}); }, "einsum: 'ij,j->k' the result's 'k' is in no operand");
+  says<sn::ValueError>([&] { sn::einsum("ij,i", {x, v}); }, "einsum: 'ij,i' gives 'i' the sizes 3 and 4");
+  says<sn::ValueError>([&] { sn::einsum("ij", {x, v}); }, "einsum: 'ij' names 1 operands, 2 were given");
+  says<sn::ValueError>([&] { sn::einsum("ijk", {x}); }, "einsum: 'ijk' names 3 axes of a tensor with 2");
+  says<sn::ValueError>([&] { sn::einsum("i1", {x}); }, "einsum: 'i1' has '1' where a letter or an ellipsis is expected");
+  says<sn::ShapeError>([&] { sn::matrix_power(x, 2); }, "matrix_power: shape (3, 4) is no square matrix");
+  says<sn::ValueError>([&] { sn::norm(x, 3); }, "norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not 3");
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -1,0 +1,81 @@
+// Loops that never call eval (promise 3): the values of those that do, few kernels and few compiles.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "../../bench/loops.hpp"
+#include "program.hpp"
+
+namespace sn = sinter;
+
+namespace {
+
+struct Figures { double value; std::uint64_t kernels, made; };
+
+Figures figures(const sn::loops::Run& run, int steps, bool evaluating) {
+  const auto before = sn::counters();
+  const double value = run(steps, evaluating);
+  const auto after = sn::counters();
+  return {value, after.kernels_launched - before.kernels_launched,
+          after.kernels_compiled + after.kernels_from_disk - before.kernels_compiled - before.kernels_from_disk};
+}
+
+// Kernels of `steps` steps against twice as many: what a step costs once the loop runs.
+void check_loop(const char* name, int steps, double launches_per_step, std::uint64_t kernels_made) {
+  for (const auto& loop : sn::loops::all(900)) {
+    if (loop.name != name) continue;
+    CAPTURE(loop.name);
+    const Figures with = figures(loop.run, steps, true), without = figures(loop.run, steps, false);
+    CHECK(std::isfinite(with.value));
+    CHECK(without.value == doctest::Approx(with.value).epsilon(1e-4));
+    const Figures twice = figures(loop.run, 2 * steps, false);
+    CHECK(static_cast<double>(twice.kernels - without.kernels) <= launches_per_step * steps + 8);
+    CHECK(without.made <= kernels_made);
+    CHECK(twice.made <= 8);  // the pieces repeat: what is left at the end may be new
+    return;
+  }
+  FAIL("no loop is called " << name);
+}
+
+// A loop over parts: with and without an evaluation the same values, and as many plans for many steps as for few.
+void check_parts(const char* name, int steps, std::uint64_t plans) {
+  for (const auto& loop : sn::loops::all(900)) {
+    if (loop.name != name) continue;
+    CAPTURE(loop.name);
+    CHECK(loop.run(steps, false) == doctest::Approx(loop.run(steps, true)).epsilon(1e-4));
+    const auto before = sn::counters().plans_made;
+    CHECK(loop.run(3 * steps, false) == doctest::Approx(loop.run(3 * steps, true)).epsilon(1e-4));
+    CHECK(sn::counters().plans_made - before <= plans);
+    return;
+  }
+  FAIL("no loop is called " << name);
+}
+
+int steps(int count) { return sinter::testing::on_cuda() ? count / 4 : count; }
+
+}  // namespace
+
+TEST_CASE("adding a little, ten thousand times: a kernel for every 128 ops") { check_loop("b = b + 0.02", steps(5000), 1.0 / 64, 8); }
+TEST_CASE("Adam: three coupled values of a million parameters") { check_loop("Adam", steps(200), 0.5, 12); }
+TEST_CASE("Mandelbrot: two coupled values") { check_loop("Mandelbrot", steps(200), 0.5, 12); }
+TEST_CASE("heat: a stencil of slices, another shape at every step") { check_loop("heat", steps(60), 1.1, 24); }
+TEST_CASE("a loop that asks only for a norm: what the user holds is computed once") { check_loop("convergence", steps(100), 3.1, 12); }
+TEST_CASE("Lorenz: three coupled arrays") { check_loop("Lorenz", steps(200), 0.5, 12); }
+
+TEST_CASE("a wave: the same line several times a round") { check_loop("wave", steps(120), 2.1, 12); }
+TEST_CASE("elements exchanged: a value read in two orders") { check_parts("exchanged", steps(120), 2); }
+TEST_CASE("an LSTM: slices of what a product gives") { check_loop("LSTM", steps(100), 2.1, 12); }
+TEST_CASE("a state that is asked for now and then: what the user holds is computed once") { check_loop("asked now and then", steps(100), 0.5, 12); }
+
+TEST_CASE("parts assigned from their neighbours") { check_parts("shifted parts", steps(120), 2); }
+TEST_CASE("heat, assigned in place") { check_parts("heat in place", steps(80), 4); }
+TEST_CASE("pieces joined the other way round") { check_parts("rolled", steps(120), 4); }
+TEST_CASE("rolled, eliminated, filtered, walked at random, sorted, joined") {
+  for (const auto& [name, plans] : {std::pair{"roll", 4}, {"Gauss", 40}, {"filter", 4}, {"heat until still", 4}, {"random walk", 6}, {"bubble sort", 24}, {"growing", 24}})
+    check_parts(name, steps(40), static_cast<std::uint64_t>(plans));
+}
+TEST_CASE("one element after the other") { check_parts("counted", steps(200), 16); }
+
+int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
