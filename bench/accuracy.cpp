@@ -36,14 +36,12 @@ namespace {
 
 // ---- references
 
-template <class W>
-W ndtr(W x) {  // what rounding its argument to erfc does is put right
+template <class W> W ndtr(W x) {  // what rounding its argument to erfc does is put right
   constexpr W kRoot = static_cast<W>(0x1.6a09e667f3bcdp-1), kRest = static_cast<W>(-0x1.bdd3413b26456p-55);
   const W z = -x * kRoot, rest = std::fma(-x, kRoot, -z) - x * kRest;
   return (std::erfc(z) - (std::isfinite(z) ? W(1.12837916709551257L) * std::exp(-z * z) * rest : 0)) / 2;
 }
-template <class W>
-W erfinv(W x) {  // by Halley's steps
+template <class W> W erfinv(W x) {  // by Halley's steps
   const W a = std::fabs(x), factor = W(0.886226925452758013649083741670572591L);
   if (!(a < 1)) return a == 1 ? std::copysign(W(INFINITY), x) : W(NAN);
   if (a < W(1e-12)) return x * factor;
@@ -56,8 +54,7 @@ W erfinv(W x) {  // by Halley's steps
   }
   return std::copysign(y, x);
 }
-template <class W>
-W digamma(W x) {  // by recurrence to 40 and beyond, where the asymptotic series has all digits
+template <class W> W digamma(W x) {  // by recurrence to 40 and beyond, where the asymptotic series has all digits
   const W pi = W(3.14159265358979323846264338327950288L);
   if (std::isnan(x) || x == INFINITY) return x;
   if (x == 0) return std::copysign(W(INFINITY), -x);
@@ -71,10 +68,8 @@ W digamma(W x) {  // by recurrence to 40 and beyond, where the asymptotic series
   const W z = 1 / (x * x);
   return rest + (std::log(x) - 1 / (2 * x) - z * (W(1) / 12 - z * (W(1) / 120 - z * (W(1) / 252 - z * (W(1) / 240 - z / 132)))));
 }
-template <class W>
-W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
-template <class W>
-W softplus(W x) { return std::fmax(x, W(0)) + std::log1p(std::exp(-std::fabs(x))); }
+template <class W> W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+template <class W> W softplus(W x) { return std::fmax(x, W(0)) + std::log1p(std::exp(-std::fabs(x))); }
 
 struct Unary {
   const char* name;
@@ -93,12 +88,41 @@ struct Binary {
 #define OURS(name, formula) \
   {#name, +[](const sn::Arg& x) { return sn::name(x); }, +[](double x) -> double { return formula; }, +[](long double x) -> long double { return formula; }}
 const Unary kUnary[] = {
-    STD(sqrt), OURS(rsqrt, 1 / std::sqrt(x)), STD(cbrt), STD(exp), STD(exp2), STD(expm1), STD(log), STD(log2), STD(log10), STD(log1p),
-    STD(sin), STD(cos), STD(tan), STD(asin), STD(acos), STD(atan), STD(sinh), STD(cosh), STD(tanh), STD(asinh), STD(acosh), STD(atanh),
-    STD(erf), STD(erfc), OURS(erfinv, erfinv(x)), OURS(ndtr, ndtr(x)), OURS(lgamma, std::lgamma(x)), OURS(digamma, digamma(x)),
+    STD(sqrt),
+    OURS(rsqrt, 1 / std::sqrt(x)),
+    STD(cbrt),
+    STD(exp),
+    STD(exp2),
+    STD(expm1),
+    STD(log),
+    STD(log2),
+    STD(log10),
+    STD(log1p),
+    STD(sin),
+    STD(cos),
+    STD(tan),
+    STD(asin),
+    STD(acos),
+    STD(atan),
+    STD(sinh),
+    STD(cosh),
+    STD(tanh),
+    STD(asinh),
+    STD(acosh),
+    STD(atanh),
+    STD(erf),
+    STD(erfc),
+    OURS(erfinv, erfinv(x)),
+    OURS(ndtr, ndtr(x)),
+    OURS(lgamma, std::lgamma(x)),
+    OURS(digamma, digamma(x)),
     // compositions
-    OURS(sigmoid, sigmoid(x)), OURS(silu, x * sigmoid(x)), OURS(gelu, x * ndtr(x)),
-    OURS(softplus, softplus(x)), OURS(mish, x * std::tanh(softplus(x))), OURS(elu, x > 0 ? x : std::expm1(x)),
+    OURS(sigmoid, sigmoid(x)),
+    OURS(silu, x* sigmoid(x)),
+    OURS(gelu, x* ndtr(x)),
+    OURS(softplus, softplus(x)),
+    OURS(mish, x* std::tanh(softplus(x))),
+    OURS(elu, x > 0 ? x : std::expm1(x)),
 };
 const Binary kBinary[] = {
     {"power", sn::power, std::pow, std::pow},
@@ -119,8 +143,7 @@ struct Worst {
 };
 
 /// |got - expected| in units of the last place that `expected` has in a type of these digits and this least exponent.
-template <class T, class W>
-double error_of(T got, W expected) {
+template <class T, class W> double error_of(T got, W expected) {
   using limits = std::numeric_limits<T>;
   const auto value = static_cast<W>(static_cast<double>(got));
   if (std::isnan(expected)) return std::isnan(value) ? 0 : 1e9;
@@ -136,13 +159,9 @@ double error_of(T got, W expected) {
   return static_cast<double>(std::fabs(finite - expected) / unit);
 }
 
-template <class T>
-std::string text(T x) {
-  return fmt::format("{:.9g}", static_cast<double>(x));
-}
+template <class T> std::string text(T x) { return fmt::format("{:.9g}", static_cast<double>(x)); }
 
-template <class T, class W>
-void compare(const std::vector<T>& x, const Tensor& y, W (*reference)(W), Worst& worst) {
+template <class T, class W> void compare(const std::vector<T>& x, const Tensor& y, W (*reference)(W), Worst& worst) {
   const auto got = y.data<T>();
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double error = error_of(got[k], reference(static_cast<W>(static_cast<double>(x[k]))));
@@ -163,8 +182,7 @@ void compare_all(const Unary& f, const std::vector<float>& x, const Tensor& y, W
   worst.inputs += static_cast<std::int64_t>(x.size());
 }
 
-template <class T>
-Worst all_bits(const Unary& f, std::uint64_t stride, std::uint64_t first = 0) {
+template <class T> Worst all_bits(const Unary& f, std::uint64_t stride, std::uint64_t first = 0) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
   const std::uint64_t end = std::uint64_t{1} << (8 * sizeof(T));
   const auto try_every = [&](std::uint64_t step, bool vectors, Worst worst) {
@@ -211,7 +229,8 @@ std::vector<double> samples(std::mt19937_64& random) {
     x.push_back(std::ldexp(uniform(-2, 2), -static_cast<int>(random() % 70)));
     x.push_back(1 + uniform(-1, 1) * std::ldexp(1.0, -static_cast<int>(random() % 52)));
     x.push_back(std::floor(uniform(0, 1e6)) * 1.5707963267948966);
-    for (const double edge : {709.7827, -708.396, -745.13, 1024.0, -1074.0, 710.4758, 26.54, 27.22, -38.4, 0.75}) x.push_back(edge * uniform(1 - 1e-4, 1 + 1e-4));
+    for (const double edge : {709.7827, -708.396, -745.13, 1024.0, -1074.0, 710.4758, 26.54, 27.22, -38.4, 0.75})
+      x.push_back(edge * uniform(1 - 1e-4, 1 + 1e-4));
   }
   for (const double v : {0.0, 1.0, 0.5, double(INFINITY), 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 8.0, 27.0, 1000.0})
     x.insert(x.end(), {v, -v});
@@ -219,8 +238,7 @@ std::vector<double> samples(std::mt19937_64& random) {
   return x;
 }
 
-template <class T, class W>
-Worst of_two(const Binary& f, W (*reference)(W, W), std::mt19937_64& random) {
+template <class T, class W> Worst of_two(const Binary& f, W (*reference)(W, W), std::mt19937_64& random) {
   const auto uniform = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
   using limits = std::numeric_limits<T>;
   const double top = std::log(static_cast<double>(limits::max())), bottom = std::log(static_cast<double>(limits::denorm_min())) - 1;

@@ -49,12 +49,12 @@ std::vector<Case> make_cases(int threads, const std::string& only) {
     const sn::Tensor x = ramp({kLarge});
     const auto out = std::make_shared<std::vector<float>>(kLarge);
     const float* from = x.data<float>().data();
-    const auto eigen = [=](auto function) {
-      return [=] { function(out->data(), from, 1.5f, 0.25f, static_cast<std::size_t>(kLarge), threads); };
-    };
-    cases.push_back({"gelu chain f32[64M]", 8.0 * kLarge,
+    const auto eigen = [=](auto function) { return [=] { function(out->data(), from, 1.5f, 0.25f, static_cast<std::size_t>(kLarge), threads); }; };
+    cases.push_back({"gelu chain f32[64M]",
+                     8.0 * kLarge,
                      {fused([x] { return sn::gelu(x * 1.5f + 0.25f); }),
-                      {"sinter, outputs kept", [x] {  // fresh memory each time: page faults are paid
+                      {"sinter, outputs kept",
+                       [x] {  // fresh memory each time: page faults are paid
                          static sn::Tensor before;
                          sn::Tensor now = sn::gelu(x * 1.5f + 0.25f);
                          sn::eval(now);
@@ -135,10 +135,9 @@ nlohmann::json run_cases(int threads, int rounds, const std::string& only) {
                          {"of_streaming_triad", fraction(streaming, times[k])},
                          {"of_triad_min", least(reference) / best}});
       const auto& r = results.back();
-      fmt::print("{:30} {:24} {} thread{} {:8.2f} ms (min {:7.2f}) {:6.1f} GB/s  {:4.2f} of triad (minima {:4.2f}), {:4.2f} of streaming\n",
-                 made.name, made.contenders[k].name, threads, threads == 1 ? " " : "s", middle * 1e3, best * 1e3,
-                 r["gb_per_s"].get<double>(), r["of_triad"].get<double>(), r["of_triad_min"].get<double>(),
-                 r["of_streaming_triad"].get<double>());
+      fmt::print("{:30} {:24} {} thread{} {:8.2f} ms (min {:7.2f}) {:6.1f} GB/s  {:4.2f} of triad (minima {:4.2f}), {:4.2f} of streaming\n", made.name,
+                 made.contenders[k].name, threads, threads == 1 ? " " : "s", middle * 1e3, best * 1e3, r["gb_per_s"].get<double>(), r["of_triad"].get<double>(),
+                 r["of_triad_min"].get<double>(), r["of_streaming_triad"].get<double>());
     }
     std::fflush(stdout);
   }

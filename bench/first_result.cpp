@@ -54,7 +54,9 @@ int measure(unsigned seed) {
   return 0;
 }
 
-struct Times { double first, later; };
+struct Times {
+  double first, later;
+};
 Times in_fresh_process(const std::string& self, const std::string& settings, unsigned seed) {
   std::string folder = (std::filesystem::temp_directory_path() / "sinter-first-XXXXXX").string();
   if (!mkdtemp(folder.data())) throw std::runtime_error("mkdtemp");
@@ -90,7 +92,8 @@ int main(int argc, char** argv) {
       ratios[name].push_back(times.first / alone);
     }
   }
-  fmt::print("| {} ops on {} float32, {} formulas | first result, ms | of the interpreter's (median of ratios) | later results, ms |\n|---|--:|--:|--:|\n", kOps, kElements, rounds);
+  fmt::print("| {} ops on {} float32, {} formulas | first result, ms | of the interpreter's (median of ratios) | later results, ms |\n|---|--:|--:|--:|\n",
+             kOps, kElements, rounds);
   for (const auto& [name, settings] : ways)
     fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} |\n", name, bench::median(first[name]), bench::median(ratios[name]), bench::median(later[name]));
 }

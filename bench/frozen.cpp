@@ -21,7 +21,9 @@ Tensor chain(Tensor x, int steps) {
   return x;
 }
 
-struct Layer { Tensor weight, bias; };
+struct Layer {
+  Tensor weight, bias;
+};
 Tensor perceptron(Tensor x, const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) x = sn::relu(sn::matmul(x, layer.weight) + layer.bias);
   return x;
@@ -33,11 +35,15 @@ double fastest(const std::function<void()>& work) {
   for (int round = 0; round < 60; ++round)
     rounds.push_back(bench::seconds([&] {
                        for (int k = 0; k < kTimes; ++k) work();
-                     }) / kTimes * 1e6);
+                     }) /
+                     kTimes * 1e6);
   return bench::least(rounds);
 }
 
-struct Measured { int steps; double frozen; };
+struct Measured {
+  int steps;
+  double frozen;
+};
 
 Measured report(const char* name, const sn::Function& function, const std::function<Tensor(const Tensor&)>& formula, const Tensor& x) {
   function(x);
@@ -61,8 +67,9 @@ int main() {
   sn::eval(x);
   std::vector<Measured> measured;
   for (const int steps : {1, 2, 4, 8, 16, 32, 64})
-    measured.push_back(report(fmt::format("chain of {}", steps).c_str(), sn::freeze([=](const Tensor& t) { return chain(t, steps); }, {{sn::DType::float32, {4, 4}}}),
-                              [=](const Tensor& t) { return chain(t, steps); }, x));
+    measured.push_back(report(
+        fmt::format("chain of {}", steps).c_str(), sn::freeze([=](const Tensor& t) { return chain(t, steps); }, {{sn::DType::float32, {4, 4}}}),
+        [=](const Tensor& t) { return chain(t, steps); }, x));
   const Measured &first = measured.front(), &last = measured.back();
   const double step = (last.frozen - first.frozen) / (last.steps - first.steps);
   fmt::print("a step {:.3f} us, the rest of a call {:.2f} us\n", step, first.frozen - step * first.steps);
@@ -70,7 +77,9 @@ int main() {
     std::vector<Layer> layers;
     for (int k = 0; k < depth; ++k) layers.push_back({x * 0.1f, x(0)});
     for (const Layer& layer : layers) sn::eval(layer.weight, layer.bias);
-    report(fmt::format("perceptron of {} layers", depth).c_str(), sn::freeze([=](const Tensor& t) { return perceptron(t, layers); }, {{sn::DType::float32, {"n", 4}}}),
-           [=](const Tensor& t) { return perceptron(t, layers); }, x);
+    report(
+        fmt::format("perceptron of {} layers", depth).c_str(),
+        sn::freeze([=](const Tensor& t) { return perceptron(t, layers); }, {{sn::DType::float32, {"n", 4}}}),
+        [=](const Tensor& t) { return perceptron(t, layers); }, x);
   }
 }

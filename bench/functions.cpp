@@ -37,10 +37,10 @@ struct Function {
   double low, high;
 };
 #define F(name, low, high) {#name, sn::name, std::name, low, high}
-const Function kFunctions[] = {F(exp, -10, 10),  F(exp2, -10, 10), F(expm1, -2, 2), F(log, 0.1, 10), F(log2, 0.1, 10), F(log10, 0.1, 10), F(log1p, -0.5, 5),
-                               F(sin, -10, 10),  F(cos, -10, 10),  F(tan, -10, 10), F(asin, -1, 1),  F(acos, -1, 1),   F(atan, -5, 5),    F(sinh, -5, 5),
-                               F(cosh, -5, 5),   F(tanh, -3, 3),   F(asinh, -5, 5), F(acosh, 1, 9),  F(atanh, -0.9, 0.9), F(cbrt, -9, 9), F(erf, -3, 3),
-                               F(erfc, -3, 5)};
+const Function kFunctions[] = {F(exp, -10, 10),     F(exp2, -10, 10), F(expm1, -2, 2), F(log, 0.1, 10), F(log2, 0.1, 10), F(log10, 0.1, 10),
+                               F(log1p, -0.5, 5),   F(sin, -10, 10),  F(cos, -10, 10), F(tan, -10, 10), F(asin, -1, 1),   F(acos, -1, 1),
+                               F(atan, -5, 5),      F(sinh, -5, 5),   F(cosh, -5, 5),  F(tanh, -3, 3),  F(asinh, -5, 5),  F(acosh, 1, 9),
+                               F(atanh, -0.9, 0.9), F(cbrt, -9, 9),   F(erf, -3, 3),   F(erfc, -3, 5)};
 #undef F
 
 }  // namespace

@@ -19,7 +19,9 @@ struct Formula {
 inline Tensor f32(const Shape& shape) { return placeholder(shape, DType::float32); }
 inline Tensor row_mean(const Tensor& x) { return mean(x, -1, true); }
 
-struct Normed { Tensor mean, rstd, y; };
+struct Normed {
+  Tensor mean, rstd, y;
+};
 inline Normed normed(const Tensor& x) {
   const std::int64_t n = x.size(-1);
   const Tensor m = row_mean(x), centred = x - m, rstd = rsqrt(row_mean(centred * centred) + 1e-5f);
@@ -99,8 +101,7 @@ inline std::vector<Formula> formulas() {
       {"argmin by where, and the sum of the minima", 3, 2, placed_least},
       {"layer norm backward: dx, dw, db", 4, 2, backward, 2},
       {"7-tap separable blur", 3, 2, [] { return std::vector<Tensor>{blurred(blurred(f32({2048, 2048}), 0), 1)}; }},
-      {"layer_norm(x, w, b)[:, 0:1]", 3, 1,
-       [] { return std::vector<Tensor>{layer_norm(f32({128, 197, 768}), f32({768}), f32({768}))(Slice{}, Slice{0, 1})}; }},
+      {"layer_norm(x, w, b)[:, 0:1]", 3, 1, [] { return std::vector<Tensor>{layer_norm(f32({128, 197, 768}), f32({768}), f32({768}))(Slice{}, Slice{0, 1})}; }},
       {"softmax(x.reshape(64,12,64)).reshape(64,768)*w", 3, 1,
        [] { return std::vector<Tensor>{softmax(f32({64, 768}).reshape({64, 12, 64})).reshape({64, 768}) * f32({768})}; }},
       {"layer norm: y and rsqrt(var+eps)/768", 5, 1,

@@ -100,7 +100,9 @@ class Driver {
     void* const nvrtc = dlopen(set ? set : "libnvrtc.so", RTLD_NOW);
     if (!nvrtc) throw sn::DeviceError(dlerror());
     void* program = nullptr;
-    check(symbol<int (*)(void**, const char*, const char*, int, const char**, const char**)>(nvrtc, "nvrtcCreateProgram")(&program, text.c_str(), "ceilings.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+    check(symbol<int (*)(void**, const char*, const char*, int, const char**, const char**)>(nvrtc, "nvrtcCreateProgram")(&program, text.c_str(), "ceilings.cu",
+                                                                                                                          0, nullptr, nullptr),
+          "nvrtcCreateProgram");
     const std::string target = fmt::format("--gpu-architecture=sm_{}{}", attribute(75), attribute(76));
     const char* option = target.c_str();
     check(symbol<int (*)(void*, int, const char**)>(nvrtc, "nvrtcCompileProgram")(program, 1, &option), "nvrtcCompileProgram");
@@ -150,7 +152,8 @@ nlohmann::json ceilings(bool quick) {
     for (int k = 0; k < rounds; ++k) least = std::min(least, driver.time(work));
     return least;
   };
-  if (driver.has("cuMemsetD32Async")) found["write GB/s"] = static_cast<double>(bytes) / 1e6 / best([&] { driver.call("cuMemsetD32Async", from, 0u, bytes / 4, driver.stream()); });
+  if (driver.has("cuMemsetD32Async"))
+    found["write GB/s"] = static_cast<double>(bytes) / 1e6 / best([&] { driver.call("cuMemsetD32Async", from, 0u, bytes / 4, driver.stream()); });
   found["copy GB/s"] = 2 * static_cast<double>(bytes) / 1e6 / best([&] { driver.call("cuMemcpyDtoDAsync_v2", to, from, bytes, driver.stream()); });
   void* const read = driver.function(driver.compiled(kRead), "read");
   void* const nothing = driver.function(driver.compiled(kNothing), "nothing");
@@ -159,29 +162,34 @@ nlohmann::json ceilings(bool quick) {
   const unsigned blocks = static_cast<unsigned>(driver.attribute(16)) * (quick ? 1 : 8);
   found["read GB/s"] = static_cast<double>(bytes) / 1e6 / best([&] { driver.launch(read, blocks, quick ? 32 : 256, arguments); });
   const int launches = quick ? 20 : 2000;
-  const auto many = [&] { for (int k = 0; k < launches; ++k) driver.launch(nothing, 1, 32, nullptr); };
+  const auto many = [&] {
+    for (int k = 0; k < launches; ++k) driver.launch(nothing, 1, 32, nullptr);
+  };
   found["launch us"] = best(many) * 1e3 / launches;
   driver.wait();
   found["launch and wait us"] = 1e6 / launches * bench::seconds([&] {
-    for (int k = 0; k < launches; ++k) driver.launch(nothing, 1, 32, nullptr), driver.wait();
-  });
+                                  for (int k = 0; k < launches; ++k) driver.launch(nothing, 1, 32, nullptr), driver.wait();
+                                });
   if (driver.has("cuStreamBeginCapture_v2") && driver.has("cuGraphInstantiateWithFlags")) {
     void *graph = nullptr, *ready = nullptr;
     driver.call("cuStreamBeginCapture_v2", driver.stream(), 1);  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
     for (int k = 0; k < 10; ++k) driver.launch(nothing, 1, 32, nullptr);
     driver.call("cuStreamEndCapture", driver.stream(), &graph);
     driver.call("cuGraphInstantiateWithFlags", &ready, graph, 0ull);
-    found["graph of ten, us"] = best([&] { for (int k = 0; k < launches / 10; ++k) driver.call("cuGraphLaunch", ready, driver.stream()); }) * 1e4 / launches;
+    found["graph of ten, us"] = best([&] {
+                                  for (int k = 0; k < launches / 10; ++k) driver.call("cuGraphLaunch", ready, driver.stream());
+                                }) *
+                                1e4 / launches;
   }
   if (driver.has("cuMemAllocAsync")) {
     found["allocate and free us"] = 1e6 / launches * bench::seconds([&] {
-      for (int k = 0; k < launches; ++k) {
-        Address some = 0;
-        driver.call("cuMemAllocAsync", &some, std::size_t{1} << 20, driver.stream());
-        driver.call("cuMemFreeAsync", some, driver.stream());
-      }
-      driver.wait();
-    });
+                                      for (int k = 0; k < launches; ++k) {
+                                        Address some = 0;
+                                        driver.call("cuMemAllocAsync", &some, std::size_t{1} << 20, driver.stream());
+                                        driver.call("cuMemFreeAsync", some, driver.stream());
+                                      }
+                                      driver.wait();
+                                    });
   }
   return found;
 }
@@ -228,7 +236,7 @@ std::string other_type(const std::string& binding, const std::string& dtype, boo
 sn::Tensor contents(const sn::Tensor& like, std::uint64_t key) {
   const sn::random::Key seed(key);
   sn::Tensor x = like.dtype() == sn::DType::bool_ ? sn::random::uniform(seed, like.shape()) > 0.5
-                 : sn::is_floating(like.dtype()) ? sn::astype(sn::random::uniform(seed, like.shape(), 0, 1, sn::DType::float32), like.dtype())
+                 : sn::is_floating(like.dtype())  ? sn::astype(sn::random::uniform(seed, like.shape(), 0, 1, sn::DType::float32), like.dtype())
                                                   : sn::astype(sn::random::integers(seed, like.shape(), 0, 32), like.dtype());
   sn::eval(x);
   return x;
@@ -240,7 +248,8 @@ class Evaluated {
   Evaluated(const Pattern& pattern, bool quick) : expression_(pattern.expression) {
     const auto types = sn::tools::bind_types(pattern.bindings);
     for (const auto& [name, value] : types.names)
-      if (const auto* tensor = value.as<sn::Tensor>()) bytes_ += static_cast<double>(sn::element_count(tensor->shape())) * static_cast<double>(sn::itemsize(tensor->dtype()));
+      if (const auto* tensor = value.as<sn::Tensor>())
+        bytes_ += static_cast<double>(sn::element_count(tensor->shape())) * static_cast<double>(sn::itemsize(tensor->dtype()));
     const double rotating = quick ? 1 : 256e6;  // more than any GPU's caches
     inputs_.assign(static_cast<std::size_t>(std::clamp(rotating / bytes_, 1.0, 64.0)) + 1, types.names);
     std::uint64_t key = 0;
@@ -259,7 +268,8 @@ class Evaluated {
     sn::synchronize();
     if (counted_) return;
     counted_ = true;
-    for (const sn::Tensor& result : results_[0]) bytes_ += static_cast<double>(sn::element_count(result.shape())) * static_cast<double>(sn::itemsize(result.dtype()));
+    for (const sn::Tensor& result : results_[0])
+      bytes_ += static_cast<double>(sn::element_count(result.shape())) * static_cast<double>(sn::itemsize(result.dtype()));
   }
   /// Seconds of each of so many evaluations, one after the other. Recorded once for each set of inputs, and taken apart from the time: the expression is
   /// read as text here, which no program does.
@@ -267,12 +277,13 @@ class Evaluated {
     std::vector<std::vector<sn::Tensor>> recorded;
     for (std::size_t k = 0; k < count; ++k) recorded.push_back(record(k));
     return bench::seconds([&] {
-      for (std::size_t k = 0; k < count; ++k) {
-        sn::eval(recorded[k]);
-        results_[k % sets()] = std::move(recorded[k]);
-      }
-      sn::synchronize();
-    }) / static_cast<double>(count);
+             for (std::size_t k = 0; k < count; ++k) {
+               sn::eval(recorded[k]);
+               results_[k % sets()] = std::move(recorded[k]);
+             }
+             sn::synchronize();
+           }) /
+           static_cast<double>(count);
   }
 
  private:
@@ -294,8 +305,12 @@ nlohmann::json time_pattern(const Pattern& pattern, bool quick) {
   const auto count = quick ? evaluated.sets() : static_cast<std::size_t>(std::clamp(0.05 / first, 2.0, 2000.0));
   std::vector<double> times;
   for (int round = 0; round < (quick ? 1 : 5); ++round) times.push_back(evaluated.timed(count));
-  return {{"us", 1e6 * bench::least(times)}, {"median us", 1e6 * bench::median(times)}, {"bytes", evaluated.bytes()}, {"kernels", after.kernels_launched - before.kernels_launched},
-          {"library calls", after.library_calls - before.library_calls}, {"fallbacks", after.fallbacks - before.fallbacks}};
+  return {{"us", 1e6 * bench::least(times)},
+          {"median us", 1e6 * bench::median(times)},
+          {"bytes", evaluated.bytes()},
+          {"kernels", after.kernels_launched - before.kernels_launched},
+          {"library calls", after.library_calls - before.library_calls},
+          {"fallbacks", after.fallbacks - before.fallbacks}};
 }
 
 /// Each pattern that is asked for, of each type that it has: work(pattern, type) until it says that this is enough.
@@ -341,7 +356,8 @@ int patterns(const Request& request) {
     } catch (const sn::Error& error) {
       row["error"] = error.what();
     }
-    fmt::print(stderr, "{} {}: {}\n", pattern.name, dtype, row.contains("error") ? row["error"].get<std::string>() : fmt::format("{:.1f} us", row["us"].get<double>()));
+    fmt::print(stderr, "{} {}: {}\n", pattern.name, dtype,
+               row.contains("error") ? row["error"].get<std::string>() : fmt::format("{:.1f} us", row["us"].get<double>()));
     if (row.contains("error") && !device_works()) status = 3;
     found.push_back(std::move(row));
     const std::string part = request.json + ".part";  // stopped in the midst of writing, all would be lost

@@ -26,7 +26,8 @@ template <class Run> double processor_seconds(Run run) {
 int main(int argc, char** argv) {
   const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : 1000000;
   const std::string only = argc > 2 ? argv[2] : "";
-  fmt::print("{:18} {:>6} {:>10} {:>10} {:>12} {:>7} {:>9} {:>9} {:>9}\n", "loop", "steps", "first ms", "eval ms", "without ms", "ratio", "kernels", "plans", "compiles");
+  fmt::print("{:18} {:>6} {:>10} {:>10} {:>12} {:>7} {:>9} {:>9} {:>9}\n", "loop", "steps", "first ms", "eval ms", "without ms", "ratio", "kernels", "plans",
+             "compiles");
   for (const auto& loop : sinter::loops::all(n)) {
     if (loop.name.find(only) == std::string::npos) continue;
     double with = 1e9, without = 1e9;

@@ -282,13 +282,26 @@ inline std::vector<Loop> all(std::int64_t n) {
   std::int64_t side = 1;
   while (side * side < n) ++side;
   const auto over = [](auto run, std::int64_t size) { return [=](int steps, bool evaluating) { return run(steps, evaluating, size); }; };
-  return {{"b = b + 0.02", 1000, over(add_a_little, n)}, {"Adam", 100, over(adam, n)},          {"Mandelbrot", 200, over(mandelbrot, side)},
-          {"heat", 200, over(heat, side)},               {"convergence", 100, over(convergence, n)}, {"Lorenz", 100, over(lorenz, n)},
-          {"shifted parts", 400, shifted_parts}, {"heat in place", 200, heat_in_place}, {"rolled", 1000, rolled}, {"counted", 2000, counted},
-          {"wave", 200, over(wave, n)},                  {"exchanged", 300, exchanged},      {"LSTM", 200, lstm},
+  return {{"b = b + 0.02", 1000, over(add_a_little, n)},
+          {"Adam", 100, over(adam, n)},
+          {"Mandelbrot", 200, over(mandelbrot, side)},
+          {"heat", 200, over(heat, side)},
+          {"convergence", 100, over(convergence, n)},
+          {"Lorenz", 100, over(lorenz, n)},
+          {"shifted parts", 400, shifted_parts},
+          {"heat in place", 200, heat_in_place},
+          {"rolled", 1000, rolled},
+          {"counted", 2000, counted},
+          {"wave", 200, over(wave, n)},
+          {"exchanged", 300, exchanged},
+          {"LSTM", 200, lstm},
           {"asked now and then", 100, over(asked_now_and_then, n)},
-          {"roll", 500, over(shifted_round, n)},         {"Gauss", 60, gauss},              {"filter", 300, filtered},
-          {"heat until still", 200, heat_until_still},   {"random walk", 200, over(random_walk, n)}, {"bubble sort", 300, bubble_sort},
+          {"roll", 500, over(shifted_round, n)},
+          {"Gauss", 60, gauss},
+          {"filter", 300, filtered},
+          {"heat until still", 200, heat_until_still},
+          {"random walk", 200, over(random_walk, n)},
+          {"bubble sort", 300, bubble_sort},
           {"growing", 300, growing}};
 }
 

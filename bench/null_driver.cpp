@@ -17,8 +17,8 @@ namespace {
 
 std::atomic<std::uint64_t> calls{0};
 std::mutex mutex;
-unsigned long long next_address = 1ull << 40;  // never touched
-std::map<unsigned long long, std::size_t> sizes;                // of what was handed out
+unsigned long long next_address = 1ull << 40;                  // never touched
+std::map<unsigned long long, std::size_t> sizes;               // of what was handed out
 std::map<std::size_t, std::vector<unsigned long long>> freed;  // by size
 
 }  // namespace
@@ -62,12 +62,8 @@ EXPORT int cuMemFree_v2(unsigned long long address) {
   return 0;
 }
 EXPORT int cuMemFreeAsync(unsigned long long address, void*) { return cuMemFree_v2(address); }
-EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t bytes, void*, void*) {
-  return cuMemAlloc_v2(address, bytes);
-}
-EXPORT int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) {
-  return cuMemAlloc_v2(address, bytes);
-}
+EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t bytes, void*, void*) { return cuMemAlloc_v2(address, bytes); }
+EXPORT int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) { return cuMemAlloc_v2(address, bytes); }
 EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) { return ++calls, *memory = std::malloc(bytes), *memory ? 0 : 2; }
 EXPORT int cuMemFreeHost(void* memory) { return ++calls, std::free(memory), 0; }
 EXPORT int cuFuncGetAttribute(int* value, int, void*) { return ++calls, *value = 0, 0; }

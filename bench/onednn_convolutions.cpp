@@ -24,19 +24,30 @@ using Line = std::array<std::int64_t, 16>;
 
 double fastest(const Line& line, int times) {
   using namespace dnnl;
-  const auto [batch, channels, rows, columns, filters, row_taps, column_taps, row_stride, column_stride, row_dilation, column_dilation, top, left, bottom, right, groups] = line;
+  const auto [batch, channels, rows, columns, filters, row_taps, column_taps, row_stride, column_stride, row_dilation, column_dilation, top, left, bottom,
+              right, groups] = line;
   engine cpu(engine::kind::cpu, 0);
   stream stream(cpu);
   const auto places = [](std::int64_t size, std::int64_t taps, std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
     return (size + padding - (taps - 1) * dilation - 1) / stride + 1;
   };
   const memory::dims x{batch, channels, rows, columns};
-  const memory::dims y{batch, filters, places(rows, row_taps, row_stride, row_dilation, top + bottom), places(columns, column_taps, column_stride, column_dilation, left + right)};
-  const memory::dims w = groups > 1 ? memory::dims{groups, filters / groups, channels / groups, row_taps, column_taps} : memory::dims{filters, channels, row_taps, column_taps};
+  const memory::dims y{batch, filters, places(rows, row_taps, row_stride, row_dilation, top + bottom),
+                       places(columns, column_taps, column_stride, column_dilation, left + right)};
+  const memory::dims w =
+      groups > 1 ? memory::dims{groups, filters / groups, channels / groups, row_taps, column_taps} : memory::dims{filters, channels, row_taps, column_taps};
   const auto f32 = memory::data_type::f32;
   const auto any = memory::format_tag::any;
-  const convolution_forward::primitive_desc how({prop_kind::forward_inference, algorithm::convolution_direct, {x, f32, any}, {w, f32, any}, {y, f32, any},
-                                                 {row_stride, column_stride}, {row_dilation - 1, column_dilation - 1}, {top, left}, {bottom, right}}, cpu);
+  const convolution_forward::primitive_desc how({prop_kind::forward_inference,
+                                                 algorithm::convolution_direct,
+                                                 {x, f32, any},
+                                                 {w, f32, any},
+                                                 {y, f32, any},
+                                                 {row_stride, column_stride},
+                                                 {row_dilation - 1, column_dilation - 1},
+                                                 {top, left},
+                                                 {bottom, right}},
+                                                cpu);
   memory source(how.src_desc(), cpu), weights(how.weights_desc(), cpu), result(how.dst_desc(), cpu);
   for (memory* m : {&source, &weights, &result}) std::fill_n(static_cast<float*>(m->get_data_handle()), m->get_desc().get_size() / sizeof(float), 0.01f);
   convolution_forward conv(how);

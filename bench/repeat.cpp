@@ -20,9 +20,7 @@ namespace {
 constexpr int kOps = 10, kElements = 1000, kRounds = 200, kTimes = 500;
 
 Tensor formula(const Tensor& x, const Tensor& y, const Tensor& z) { return sn::maximum(((x * y + z) * x - y) * z + x, y) * y - z + x; }
-Tensor with_literals(const Tensor& x, const Tensor& y, const Tensor& z) {
-  return (sn::maximum((x * 2.f + y) * 0.5f - z, 0.f) * x + 1.f) * y - 0.25f + z;
-}
+Tensor with_literals(const Tensor& x, const Tensor& y, const Tensor& z) { return (sn::maximum((x * 2.f + y) * 0.5f - z, 0.f) * x + 1.f) * y - 0.25f + z; }
 /// As it is written when every step has a name.
 Tensor with_names(const Tensor& x, const Tensor& y, const Tensor& z) {
   const Tensor a = x * y, b = a + z, c = b * x, d = c - y, e = d * z, f = e + x, g = sn::maximum(f, y), h = g * y, i = h - z;
@@ -46,12 +44,16 @@ int main(int argc, char** argv) {
     for (int round = 0; round < kRounds; ++round)
       rounds.push_back(bench::seconds([&] {
                          for (int k = 0; k < kTimes; ++k) work();
-                       }) / kTimes * unit);
+                       }) /
+                       kTimes * unit);
     results[what] = {{"median", bench::median(rounds)}, {"min", bench::least(rounds)}};
     fmt::print("{:44} {:9.3f} (min {:.3f})\n", what, bench::median(rounds), bench::least(rounds));
   };
   float seen = 0;  // of each result, so that nothing is left out
-  struct Case { const char* name; Tensor (*recipe)(const Tensor&, const Tensor&, const Tensor&); };
+  struct Case {
+    const char* name;
+    Tensor (*recipe)(const Tensor&, const Tensor&, const Tensor&);
+  };
   for (const auto& [name, recipe] : {Case{"ten ops", formula}, {"ten ops, five with a literal", with_literals}, {"ten ops, each with a name", with_names}}) {
     timed(fmt::format("{}: record, ns an op", name), 1e9 / kOps, [&, recipe = recipe] { recipe(x, y, z); });
     timed(fmt::format("{}: result, us", name), 1e6, [&, recipe = recipe] {

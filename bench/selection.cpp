@@ -32,7 +32,8 @@ int main() {
   Tensor i = sn::random::integers(key.fold_in(2), {n}, 0, n), few = sn::random::integers(key.fold_in(3), {n}, 0, 1000);
   Tensor rows = sn::random::normal(key.fold_in(4), {side, side}, 0, 1, DType::float32), sorted = sn::sort(d), mask = f > 0.f;
   const Tensor zeros = sn::zeros({1000});
-  const Tensor square = rows.astype(DType::float64), bytes = sn::random::integers(key.fold_in(5), {n}, 0, 256, DType::uint8), taps = sn::random::normal(key.fold_in(6), {9});
+  const Tensor square = rows.astype(DType::float64), bytes = sn::random::integers(key.fold_in(5), {n}, 0, 256, DType::uint8),
+               taps = sn::random::normal(key.fold_in(6), {9});
   sn::eval(f, d, i, few, rows, sorted, mask, zeros, square, bytes, taps);
 
   nlohmann::json report;

@@ -28,8 +28,7 @@ void run(const char* name, const std::function<Tensor(int)>& record) {
     known = std::min(known, bench::seconds([&] { sn::eval(again); }));
   }
   const auto after = sn::counters();
-  fmt::print("{:24} {:6} {:8} {:9} {:13.2f} {:12.2f}\n", name, after.plans_made - before.plans_made,
-             after.sources_generated - before.sources_generated,
+  fmt::print("{:24} {:6} {:8} {:9} {:13.2f} {:12.2f}\n", name, after.plans_made - before.plans_made, after.sources_generated - before.sources_generated,
              after.kernels_compiled + after.kernels_from_disk - before.kernels_compiled - before.kernels_from_disk, fresh * 1e6, known * 1e6);
 }
 

@@ -17,11 +17,11 @@ V sqrt(V x) { return _mm512_sqrt_pd(x); }
 V within(V x, double low, double high) { return _mm512_min_pd(like(high), _mm512_max_pd(like(low), x)); }  // a NaN stays
 
 // Outside of its range a vector function goes through its lanes one by one: there the argument is held at the end, and what is undefined is NaN.
-#define LIBMVEC(name, low, high, defined)           \
-  extern "C" V _ZGVeN8v_##name(V);                  \
-  [[maybe_unused]] V name(V x) {                    \
+#define LIBMVEC(name, low, high, defined)              \
+  extern "C" V _ZGVeN8v_##name(V);                     \
+  [[maybe_unused]] V name(V x) {                       \
     const V y = _ZGVeN8v_##name(within(x, low, high)); \
-    return defined ? y : like(NAN);                 \
+    return defined ? y : like(NAN);                    \
   }
 LIBMVEC(cbrt, -INFINITY, INFINITY, x == x)
 LIBMVEC(exp, -600, 600, x == x)
@@ -44,8 +44,7 @@ LIBMVEC(atanh, -1 + 1e-15, 1 - 1e-15, abs(x) < 1)
 LIBMVEC(erf, -50, 50, x == x)
 LIBMVEC(erfc, -20, 20, x == x)
 #undef LIBMVEC
-template <class Mask>
-bool none(Mask mask) { return _mm512_test_epi64_mask(__m512i(mask), __m512i(mask)) == 0; }
+template <class Mask> bool none(Mask mask) { return _mm512_test_epi64_mask(__m512i(mask), __m512i(mask)) == 0; }
 
 // The library's sin and cos of large arguments take their time, its tan does not.
 V sin(V x) {
@@ -114,9 +113,39 @@ struct Reference {
 #define OF(name) {#name, name}
 #define OURS(name, formula) {#name, +[](V x) -> V { return formula; }}
 const Reference kReferences[] = {
-    OF(sqrt), OURS(rsqrt, 1 / sqrt(x)), OF(cbrt), OF(exp), OF(exp2), OF(expm1), OF(log), OF(log2), OF(log10), OF(log1p), OF(sin), OF(cos), OF(tan),
-    OF(asin), OF(acos), OF(atan), OF(sinh), OF(cosh), OF(tanh), OF(asinh), OF(acosh), OF(atanh), OF(erf), OF(erfc), OF(erfinv), OF(ndtr), OF(digamma),
-    OF(sigmoid), OURS(silu, x * sigmoid(x)), OURS(gelu, x * ndtr(x)), OF(softplus), OURS(mish, x * tanh(softplus(x))), OURS(elu, x > 0 ? x : expm1(x)),
+    OF(sqrt),
+    OURS(rsqrt, 1 / sqrt(x)),
+    OF(cbrt),
+    OF(exp),
+    OF(exp2),
+    OF(expm1),
+    OF(log),
+    OF(log2),
+    OF(log10),
+    OF(log1p),
+    OF(sin),
+    OF(cos),
+    OF(tan),
+    OF(asin),
+    OF(acos),
+    OF(atan),
+    OF(sinh),
+    OF(cosh),
+    OF(tanh),
+    OF(asinh),
+    OF(acosh),
+    OF(atanh),
+    OF(erf),
+    OF(erfc),
+    OF(erfinv),
+    OF(ndtr),
+    OF(digamma),
+    OF(sigmoid),
+    OURS(silu, x* sigmoid(x)),
+    OURS(gelu, x* ndtr(x)),
+    OF(softplus),
+    OURS(mish, x* tanh(softplus(x))),
+    OURS(elu, x > 0 ? x : expm1(x)),
 };
 #undef OURS
 #undef OF

@@ -64,8 +64,7 @@ void in_parts(std::size_t count, int threads, const std::function<void(std::size
 using Array = Eigen::Array<float, Eigen::Dynamic, 1>;
 constexpr std::size_t kBlock = 2048;
 
-template <class Formula>
-void in_blocks(float* out, const float* x, std::size_t count, int threads, const Formula& formula) {
+template <class Formula> void in_blocks(float* out, const float* x, std::size_t count, int threads, const Formula& formula) {
   in_parts(count, threads, [&](std::size_t begin, std::size_t end) {
     for (; begin < end; begin += kBlock) {
       const auto size = static_cast<Eigen::Index>(std::min(kBlock, end - begin));

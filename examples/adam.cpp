@@ -45,7 +45,8 @@ int train(bool full) {
   const sn::Tensor y = (sn::matmul(x, truth) > 0).astype(sn::DType::float32);
   const sn::Tensor w = example::measured([&] { return adam(x, y, steps); });
   example::Checks checks;
-  checks.close<float, double>("weights against plain loops", w.data<float>(), plain(x.to_vector<float>(), y.to_vector<float>(), static_cast<std::size_t>(features), steps), 1e-4);
+  checks.close<float, double>("weights against plain loops", w.data<float>(),
+                              plain(x.to_vector<float>(), y.to_vector<float>(), static_cast<std::size_t>(features), steps), 1e-4);
   const double right = sn::mean(((sn::matmul(x, w) > 0) == (y > 0)).astype(sn::DType::float64)).item<double>();
   checks.holds("nine of ten rows are told right", right > 0.9);
   return checks.exit_code();
@@ -53,4 +54,6 @@ int train(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return train(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return train(example::full_size(argc, argv)); });
+}

@@ -14,7 +14,8 @@ sn::Tensor attention(const sn::Tensor& q, const sn::Tensor& k, const sn::Tensor&
 }
 // ---
 
-std::vector<double> plain(const std::vector<float>& q, const std::vector<float>& k, const std::vector<float>& v, std::size_t heads, std::size_t n, std::size_t d) {
+std::vector<double> plain(const std::vector<float>& q, const std::vector<float>& k, const std::vector<float>& v, std::size_t heads, std::size_t n,
+                          std::size_t d) {
   std::vector<double> out(q.size());
   for (std::size_t h = 0; h < heads; ++h)
     for (std::size_t i = 0; i < n; ++i) {
@@ -38,10 +39,13 @@ int attend(bool full) {
   const sn::Tensor out = example::measured([&] { return attention(q, k, v); });
   example::Checks checks;
   const auto size = [](std::int64_t m) { return static_cast<std::size_t>(m); };
-  checks.close<float, double>("against plain loops", out.data<float>(), plain(q.to_vector<float>(), k.to_vector<float>(), v.to_vector<float>(), size(heads), size(n), size(d)), 1e-5);
+  checks.close<float, double>("against plain loops", out.data<float>(),
+                              plain(q.to_vector<float>(), k.to_vector<float>(), v.to_vector<float>(), size(heads), size(n), size(d)), 1e-5);
   return checks.exit_code();
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return attend(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return attend(example::full_size(argc, argv)); });
+}

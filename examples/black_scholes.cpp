@@ -25,9 +25,8 @@ Prices black_scholes(const sn::Tensor& spot, const sn::Tensor& strike, const sn:
   return {call, put};
 }
 
-template <class T>
-void plain_loop(std::span<const float> spot, std::span<const float> strike, std::span<const float> years, T rate, T volatility,
-                std::span<T> call, std::span<T> put) {
+template <class T> void plain_loop(std::span<const float> spot, std::span<const float> strike, std::span<const float> years, T rate, T volatility,
+                                   std::span<T> call, std::span<T> put) {
   const auto cdf = [](T x) { return T(0.5) * (1 + std::erf(x * std::sqrt(T(0.5)))); };
   for (std::size_t k = 0; k < spot.size(); ++k) {
     const T s = spot[k], x = strike[k], t = years[k], spread = volatility * std::sqrt(t);
@@ -65,10 +64,9 @@ int price() {
   std::vector<float> call32(n), put32(n);
   const double loop = example::best_ms(3, [&] { plain_loop<float>(spots, strikes, times, rate, volatility, call32, put32); });
 
-  std::printf("  first option: spot %.2f strike %.2f years %.2f: call %.4f, put %.4f\n", spots[0], strikes[0], times[0],
-              prices.call.data<float>()[0], prices.put.data<float>()[0]);
-  std::printf("  first call %.1f ms, then %.2f ms; a plain float loop on one thread %.1f ms: %.1f times as long\n", first, warm, loop,
-              loop / warm);
+  std::printf("  first option: spot %.2f strike %.2f years %.2f: call %.4f, put %.4f\n", spots[0], strikes[0], times[0], prices.call.data<float>()[0],
+              prices.put.data<float>()[0]);
+  std::printf("  first call %.1f ms, then %.2f ms; a plain float loop on one thread %.1f ms: %.1f times as long\n", first, warm, loop, loop / warm);
 
   example::Checks checks;
   checks.close<float, double>("calls against float64", prices.call.data<float>(), call, 1e-4);

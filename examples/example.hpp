@@ -15,8 +15,7 @@
 namespace example {
 
 /// Milliseconds of the fastest of `repeats` calls.
-template <class Function>
-double best_ms(int repeats, Function&& function) {
+template <class Function> double best_ms(int repeats, Function&& function) {
   double best = 1e300;
   for (int k = 0; k < repeats; ++k) {
     const auto begin = std::chrono::steady_clock::now();
@@ -29,8 +28,7 @@ double best_ms(int repeats, Function&& function) {
 /// Compares results with references and remembers whether all agreed.
 class Checks {
  public:
-  template <class Got, class Expected>
-  void close(const char* what, std::span<const Got> got, std::span<const Expected> expected, double tolerance) {
+  template <class Got, class Expected> void close(const char* what, std::span<const Got> got, std::span<const Expected> expected, double tolerance) {
     double worst = got.size() == expected.size() ? 0 : INFINITY;
     for (std::size_t k = 0; k < got.size() && k < expected.size(); ++k) {
       const double error = std::fabs(static_cast<double>(got[k]) - static_cast<double>(expected[k]));
@@ -66,8 +64,7 @@ inline sinter::Tensor numbers(const sinter::Shape& shape, int seed, sinter::DTyp
 inline bool full_size(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "--full"; }
 
 /// The program's result. It is run again when its kernels are there, timed, and what it took is printed for bench/programs.py.
-template <class Program>
-sinter::Tensor measured(const Program& program) {
+template <class Program> sinter::Tensor measured(const Program& program) {
   sinter::Tensor result = program();
   sinter::eval(result);
   sinter::synchronize();  // kernels may be compiled behind what was evaluated
@@ -80,7 +77,8 @@ sinter::Tensor measured(const Program& program) {
     sinter::eval(result);
   });
   const double checksum = sinter::mean(result.astype(sinter::DType::float64)).item<double>();
-  std::printf("  measured: kernels=%llu library_calls=%llu ms=%.3f mean=%.9g\n", static_cast<unsigned long long>(after.kernels_launched - before.kernels_launched),
+  std::printf("  measured: kernels=%llu library_calls=%llu ms=%.3f mean=%.9g\n",
+              static_cast<unsigned long long>(after.kernels_launched - before.kernels_launched),
               static_cast<unsigned long long>(after.library_calls - before.library_calls), ms, checksum);
   return result;
 }
@@ -92,15 +90,13 @@ inline void print_counters() {
   const auto since = [](std::uint64_t a, std::uint64_t b) { return static_cast<unsigned long long>(a - b); };
   std::printf("  kernels: %llu launched, %llu compiled, %llu from disk; library calls: %llu; plans: %llu made, %llu reused; peak %.1f MB\n",
               since(now.kernels_launched, before.kernels_launched), since(now.kernels_compiled, before.kernels_compiled),
-              since(now.kernels_from_disk, before.kernels_from_disk), since(now.library_calls, before.library_calls),
-              since(now.plans_made, before.plans_made), since(now.plans_reused, before.plans_reused),
-              static_cast<double>(now.bytes_peak) / 1e6);
+              since(now.kernels_from_disk, before.kernels_from_disk), since(now.library_calls, before.library_calls), since(now.plans_made, before.plans_made),
+              since(now.plans_reused, before.plans_reused), static_cast<double>(now.bytes_peak) / 1e6);
   before = now;
 }
 
 /// main() of an example: an exception becomes a message and an exit status.
-template <class Function>
-int run(Function&& function) {
+template <class Function> int run(Function&& function) {
   try {
     return function();
   } catch (const std::exception& error) {

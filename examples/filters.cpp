@@ -9,7 +9,10 @@ namespace {
 // --- the program
 sn::Tensor along(const sn::Tensor& x, std::int64_t axis, const std::vector<float>& taps) {
   const auto reach = static_cast<std::int64_t>(taps.size()) / 2;
-  const sn::Tensor wide = sn::pad(x, {axis == 0 ? std::pair(reach, reach) : std::pair<std::int64_t, std::int64_t>(0, 0), axis == 1 ? std::pair(reach, reach) : std::pair<std::int64_t, std::int64_t>(0, 0)}, sn::PadMode::edge);
+  const sn::Tensor wide = sn::pad(x,
+                                  {axis == 0 ? std::pair(reach, reach) : std::pair<std::int64_t, std::int64_t>(0, 0),
+                                   axis == 1 ? std::pair(reach, reach) : std::pair<std::int64_t, std::int64_t>(0, 0)},
+                                  sn::PadMode::edge);
   sn::Tensor sum = sn::zeros(x.shape(), x.dtype());
   for (std::int64_t k = 0; k <= 2 * reach; ++k) {
     const Slice shifted{k, k + x.size(static_cast<int>(axis))};
@@ -62,4 +65,6 @@ int filter(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return filter(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return filter(example::full_size(argc, argv)); });
+}

@@ -20,11 +20,11 @@ void first() {
 void views() {
   // [views]
   Tensor x = sn::arange(12).reshape({3, 4});
-  std::cout << x(0) << "\n";                            // x[0]
-  std::cout << x(-1, Slice{1, 3}) << "\n";              // x[-1, 1:3]
-  std::cout << x(Slice{}, Slice{{}, {}, -1}) << "\n";   // x[:, ::-1]
+  std::cout << x(0) << "\n";                                 // x[0]
+  std::cout << x(-1, Slice{1, 3}) << "\n";                   // x[-1, 1:3]
+  std::cout << x(Slice{}, Slice{{}, {}, -1}) << "\n";        // x[:, ::-1]
   std::cout << x(sn::ellipsis, newaxis).shape()[2] << "\n";  // x[..., None]
-  std::cout << sn::sum(x.T(), -1, true) << "\n";        // x.T.sum(-1, keepdims=True)
+  std::cout << sn::sum(x.T(), -1, true) << "\n";             // x.T.sum(-1, keepdims=True)
   // [end]
 }
 
@@ -121,8 +121,8 @@ void memory() {
 }
 
 int guide() {
-  const std::pair<const char*, void (*)()> sections[] = {{"first", first}, {"views", views}, {"assign", assign}, {"several", several}, {"errors", errors},
-                                                         {"explain", explain}, {"when", when}, {"loops", loops}, {"memory", memory}};
+  const std::pair<const char*, void (*)()> sections[] = {{"first", first},     {"views", views}, {"assign", assign}, {"several", several}, {"errors", errors},
+                                                         {"explain", explain}, {"when", when},   {"loops", loops},   {"memory", memory}};
   for (const auto& [name, section] : sections) {
     std::cout << "== " << name << "\n" << std::flush;
     section();

@@ -44,4 +44,6 @@ int infer(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return infer(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return infer(example::full_size(argc, argv)); });
+}

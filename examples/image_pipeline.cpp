@@ -29,9 +29,7 @@ sn::Tensor unsharp(const sn::Tensor& x) {
 
 /// Light that falls off with the squared distance from the centre, shaped (height, width, 1).
 sn::Tensor vignette(std::int64_t height, std::int64_t width) {
-  const auto centred = [](std::int64_t n) {
-    return sn::astype(sn::arange(n), sn::DType::float32) / (0.5f * static_cast<float>(n - 1)) - 1.f;
-  };
+  const auto centred = [](std::int64_t n) { return sn::astype(sn::arange(n), sn::DType::float32) / (0.5f * static_cast<float>(n - 1)) - 1.f; };
   auto y = sn::expand_dims(centred(height), {1, 2}), x = sn::expand_dims(centred(width), {0, 2});
   return 1.f - (0.5f * kFalloff) * (x * x + y * y);
 }
@@ -95,8 +93,8 @@ int develop(int argc, char** argv) {
   std::vector<double> expected;
   const double loop = example::best_ms(3, [&] { expected = reference(picture); });
   const auto means = mean.to_vector<float>(), spreads = spread.to_vector<float>();
-  std::printf("  red %.3f +- %.3f, green %.3f +- %.3f, blue %.3f +- %.3f; brightest %.3f, %.2f%% clipped\n", means[0], spreads[0], means[1],
-              spreads[1], means[2], spreads[2], brightest.item<float>(), 100 * clipped.item<float>());
+  std::printf("  red %.3f +- %.3f, green %.3f +- %.3f, blue %.3f +- %.3f; brightest %.3f, %.2f%% clipped\n", means[0], spreads[0], means[1], spreads[1],
+              means[2], spreads[2], brightest.item<float>(), 100 * clipped.item<float>());
   std::printf("  first call %.1f ms, then %.2f ms; plain loops in float64 %.1f ms: %.1f times as long\n", first, warm, loop, loop / warm);
 
   const std::string target = argc > 2 ? argv[2] : "developed.ppm";

@@ -54,4 +54,6 @@ int cluster(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return cluster(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return cluster(example::full_size(argc, argv)); });
+}

@@ -47,4 +47,6 @@ int live(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return live(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return live(example::full_size(argc, argv)); });
+}

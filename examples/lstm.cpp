@@ -43,17 +43,21 @@ std::vector<double> plain(const std::vector<float>& x, const std::vector<float>&
 
 int read(bool full) {
   const std::int64_t steps = full ? 50 : 6, batch = full ? 64 : 3, inputs = full ? 128 : 5, hidden = full ? 256 : 7;
-  const sn::Tensor x = example::numbers({steps, batch, inputs}, 1), w = example::numbers({inputs, 4 * hidden}, 2) * 0.1f, u = example::numbers({hidden, 4 * hidden}, 3) * 0.1f,
-                   b = example::numbers({4 * hidden}, 4);
+  const sn::Tensor x = example::numbers({steps, batch, inputs}, 1), w = example::numbers({inputs, 4 * hidden}, 2) * 0.1f,
+                   u = example::numbers({hidden, 4 * hidden}, 3) * 0.1f, b = example::numbers({4 * hidden}, 4);
   sn::eval(w, u);
   const sn::Tensor h = example::measured([&] { return lstm(x, w, u, b); });
   example::Checks checks;
   const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
-  checks.close<float, double>("outputs against plain loops", h.data<float>(),
-                              plain(x.to_vector<float>(), w.to_vector<float>(), u.to_vector<float>(), b.to_vector<float>(), size(steps), size(batch), size(inputs), size(hidden)), 1e-4);
+  checks.close<float, double>(
+      "outputs against plain loops", h.data<float>(),
+      plain(x.to_vector<float>(), w.to_vector<float>(), u.to_vector<float>(), b.to_vector<float>(), size(steps), size(batch), size(inputs), size(hidden)),
+      1e-4);
   return checks.exit_code();
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return read(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return read(example::full_size(argc, argv)); });
+}

@@ -54,4 +54,6 @@ int draw(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return draw(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return draw(example::full_size(argc, argv)); });
+}

@@ -50,8 +50,7 @@ sn::Tensor train_step(Network& net, Network& momentum, const sn::Tensor& x, cons
 }
 
 /// The same in Eigen, in any precision.
-template <class T>
-struct EigenNetwork {
+template <class T> struct EigenNetwork {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using Row = Eigen::Matrix<T, 1, Eigen::Dynamic>;
   Matrix w1, w2, m1, m2;
@@ -76,8 +75,7 @@ struct EigenNetwork {
   }
 };
 
-template <class T>
-EigenNetwork<T> to_eigen(const Network& net) {
+template <class T> EigenNetwork<T> to_eigen(const Network& net) {
   EigenNetwork<T> out;
   out.w1 = sn::to_eigen<Eigen::MatrixXf>(net.w1).template cast<T>();
   out.w2 = sn::to_eigen<Eigen::MatrixXf>(net.w2).template cast<T>();
@@ -120,8 +118,7 @@ int learn(int argc, char** argv) {
   constexpr auto f32 = sn::DType::float32;
   const std::int64_t inputs = x.size(1);
   const Network start{draw(inputs, kHidden), sn::zeros({kHidden}, f32), draw(kHidden, kClasses), sn::zeros({kClasses}, f32)};
-  const Network rest{sn::zeros({inputs, kHidden}, f32), sn::zeros({kHidden}, f32), sn::zeros({kHidden, kClasses}, f32),
-                     sn::zeros({kClasses}, f32)};
+  const Network rest{sn::zeros({inputs, kHidden}, f32), sn::zeros({kHidden}, f32), sn::zeros({kHidden, kClasses}, f32), sn::zeros({kClasses}, f32)};
 
   std::printf("MLP %d-%d-%d on %d digits, %d held out\n", static_cast<int>(inputs), kHidden, kClasses, static_cast<int>(training),
               static_cast<int>(count - training));
@@ -142,8 +139,7 @@ int learn(int argc, char** argv) {
     if (k == 0 || (k + 1) % 50 == 0) std::printf("  step %3d: loss %.5f (float64: %.5f)\n", k + 1, last, last_reference);
     if (k == 4) {
       const auto w1 = net.w1.to_vector<float>();
-      checks.close<float, double>("weights after five steps against float64", w1, std::span<const double>(reference.w1.data(), w1.size()),
-                                  1e-5);
+      checks.close<float, double>("weights after five steps against float64", w1, std::span<const double>(reference.w1.data(), w1.size()), 1e-5);
     }
   }
   example::print_counters();
@@ -157,8 +153,8 @@ int learn(int argc, char** argv) {
                                1e3;
   const double after = accuracy(net, test_x, test_t);
   std::printf("  held-out digits recognised: %.1f%% untrained, %.1f%% trained\n", 100 * before, 100 * after);
-  std::printf("  %d steps took %.0f ms; in Eigen on one thread %.0f ms: %.2f times as long\n", kSteps - 1, 1e3 * seconds,
-              1e3 * eigen_seconds, eigen_seconds / seconds);
+  std::printf("  %d steps took %.0f ms; in Eigen on one thread %.0f ms: %.2f times as long\n", kSteps - 1, 1e3 * seconds, 1e3 * eigen_seconds,
+              eigen_seconds / seconds);
   checks.close("last loss against float64", last, last_reference, 1e-4);
   checks.holds("more than 90% are recognised", after > 0.9);
   return checks.exit_code();

@@ -35,4 +35,6 @@ int price(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return price(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return price(example::full_size(argc, argv)); });
+}

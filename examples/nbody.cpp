@@ -64,4 +64,6 @@ int fly(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return fly(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return fly(example::full_size(argc, argv)); });
+}

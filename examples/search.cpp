@@ -51,4 +51,6 @@ int search(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return search(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return search(example::full_size(argc, argv)); });
+}

@@ -24,7 +24,7 @@ class WordPiece {
   explicit WordPiece(const std::string& path) {
     std::ifstream file(path);
     if (!file) throw sn::IoError(path + ": the vocabulary cannot be read");
-    for (std::string line; std::getline(file, line); ) {
+    for (std::string line; std::getline(file, line);) {
       if (line.ends_with('\r')) line.pop_back();
       vocabulary_.emplace(line, static_cast<std::int64_t>(vocabulary_.size()));
     }
@@ -103,8 +103,10 @@ int main(int argc, char** argv) try {
 
   std::vector<sn::Tensor> inputs;
   for (const sn::ModelValue& input : model.inputs())
-    inputs.push_back(input.name.find("mask") != std::string::npos ? mask : input.name.find("type") != std::string::npos ? sn::zeros(ids.shape(), ids.dtype()) : ids);
-  const sn::Tensor hidden = model(inputs)[0];                                   // (sentences, tokens, features)
+    inputs.push_back(input.name.find("mask") != std::string::npos   ? mask
+                     : input.name.find("type") != std::string::npos ? sn::zeros(ids.shape(), ids.dtype())
+                                                                    : ids);
+  const sn::Tensor hidden = model(inputs)[0];  // (sentences, tokens, features)
   const sn::Tensor weight = sn::expand_dims(mask.astype(hidden.dtype()), -1);
   const sn::Tensor mean = sn::sum(hidden * weight, 1) / sn::sum(weight, 1);
   const sn::Tensor unit = mean / sn::sqrt(sn::sum(mean * mean, 1, true));

@@ -53,4 +53,6 @@ int analyse(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return analyse(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return analyse(example::full_size(argc, argv)); });
+}

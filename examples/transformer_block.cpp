@@ -59,10 +59,9 @@ int normalise() {
     for (Eigen::Index k = 0; k < values.size(); ++k) values.data()[k] = mean + spread * normal(random);
     return values;
   };
-  const Block block{draw(tokens, width, 0, 1), draw(tokens, width, 0, 1), draw(1, width, 0, 0.1f), draw(1, width, 1, 0.1f),
-                    draw(1, width, 0, 0.1f)};
-  const auto x = sn::from_eigen(block.x), residual = sn::from_eigen(block.residual), bias = sn::from_eigen(block.bias),
-             weight = sn::from_eigen(block.weight), shift = sn::from_eigen(block.shift);
+  const Block block{draw(tokens, width, 0, 1), draw(tokens, width, 0, 1), draw(1, width, 0, 0.1f), draw(1, width, 1, 0.1f), draw(1, width, 0, 0.1f)};
+  const auto x = sn::from_eigen(block.x), residual = sn::from_eigen(block.residual), bias = sn::from_eigen(block.bias), weight = sn::from_eigen(block.weight),
+             shift = sn::from_eigen(block.shift);
 
   sn::Tensor y;
   const auto compute = [&] {
@@ -79,8 +78,7 @@ int normalise() {
 
   Rows passes;
   const double eigen = example::best_ms(3, [&] { passes = eigen_passes(block, eps); });
-  std::printf("  first call %.1f ms, then %.2f ms; Eigen, one pass for each operation, %.1f ms: %.1f times as long\n", first, warm, eigen,
-              eigen / warm);
+  std::printf("  first call %.1f ms, then %.2f ms; Eigen, one pass for each operation, %.1f ms: %.1f times as long\n", first, warm, eigen, eigen / warm);
 
   example::Checks checks;
   const auto expected = reference(block, eps);

@@ -39,4 +39,6 @@ int show(bool full) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return example::run([&] { return show(example::full_size(argc, argv)); }); }
+int main(int argc, char** argv) {
+  return example::run([&] { return show(example::full_size(argc, argv)); });
+}

@@ -24,8 +24,21 @@ std::string signature(const std::vector<Parameter>& parameters) {
 }
 
 std::string_view kind_name(const Value& value) {
-  constexpr std::string_view names[] = {"None",    "a truth value", "an integer", "a float", "a tensor",
-                                        "a dtype", "a string",      "...",        "a tuple",    "the limits of a type", "an integer above 2**63 - 1", "a function", "a slice", "a complex type", "a dictionary"};
+  constexpr std::string_view names[] = {"None",
+                                        "a truth value",
+                                        "an integer",
+                                        "a float",
+                                        "a tensor",
+                                        "a dtype",
+                                        "a string",
+                                        "...",
+                                        "a tuple",
+                                        "the limits of a type",
+                                        "an integer above 2**63 - 1",
+                                        "a function",
+                                        "a slice",
+                                        "a complex type",
+                                        "a dictionary"};
   if (value.is_complex()) return "complex";
   if (value.as<Dictionary>() && value.as<Dictionary>()->is_set) return "a set";
   return names[value.is.index()];
@@ -73,8 +86,7 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
     if (argument.keyword.empty()) {
       at = position;
       if (at >= parameters_.size() || parameters_[at].keyword_only)
-        throw Fault{argument.value.offset, fmt::format("{}() takes {}: too many positional arguments", function.name,
-                                                       signature(parameters_))};
+        throw Fault{argument.value.offset, fmt::format("{}() takes {}: too many positional arguments", function.name, signature(parameters_))};
       if (parameters_[at].takes_rest) {
         rest.push_back(std::move(argument.value));
         continue;
@@ -88,17 +100,15 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
         std::vector<std::string_view> names;
         for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
         const std::string near = nearest(argument.keyword, names);
-        throw Fault{argument.value.offset,
-                    fmt::format("{}() has no parameter '{}'{}; it takes {}", function.name, argument.keyword,
-                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_))};
+        throw Fault{argument.value.offset, fmt::format("{}() has no parameter '{}'{}; it takes {}", function.name, argument.keyword,
+                                                       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_))};
       }
     }
     if (values_[at]) throw Fault{argument.value.offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[at].name)};
     values_[at] = std::move(argument.value);
   }
   if (!rest.empty()) {
-    if (values_[position])
-      throw Fault{rest[0].offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[position].name)};
+    if (values_[position]) throw Fault{rest[0].offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[position].name)};
     const std::size_t at = rest[0].offset;
     const bool as_it_is = rest.size() == 1 && !rest[0].as<std::int64_t>();
     gathered_ = !as_it_is;
@@ -128,8 +138,8 @@ void Arguments::fail(int parameter, const std::string& message) const {
 
 void Arguments::wrong_kind(int parameter, std::string_view wanted) const {
   const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
-  fail(parameter, fmt::format("{} of {}() is {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name,
-                              function_.name, wanted, value ? kind_name(*value) : "None"));
+  fail(parameter, fmt::format("{} of {}() is {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
+                              value ? kind_name(*value) : "None"));
 }
 
 Arg Arguments::operand(int parameter) const {
@@ -157,9 +167,7 @@ std::vector<Tensor> Arguments::tensors(int parameter) const {
   for (const Value& item : *value->as<Tuple>()) result.push_back(array_of(item, function_.name));
   return result;
 }
-std::optional<std::int64_t> Arguments::axis(int parameter) const {
-  return given(parameter) ? std::optional(integer(parameter, 0)) : std::nullopt;
-}
+std::optional<std::int64_t> Arguments::axis(int parameter) const { return given(parameter) ? std::optional(integer(parameter, 0)) : std::nullopt; }
 std::vector<std::int64_t> Arguments::list(int parameter) const { return integers(parameter, "an integer or a tuple of integers"); }
 
 std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wanted) const {
@@ -170,9 +178,9 @@ std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wa
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, wanted);
   std::vector<std::int64_t> result;
   for (const Value& item : *value->as<Tuple>()) {
-    if (!is_whole_number(item)) throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}",
-                                              parameters_[static_cast<std::size_t>(parameter)].name, function_.name,
-                                              wanted, kind_name(item))};
+    if (!is_whole_number(item))
+      throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
+                                           kind_name(item))};
     result.push_back(whole_number(item));
   }
   return result;
@@ -200,7 +208,9 @@ std::int64_t Arguments::integer(int parameter, std::int64_t otherwise) const {
 
 int Arguments::small_integer(int parameter, int otherwise) const {
   const std::int64_t value = integer(parameter, otherwise);
-  if (!std::in_range<int>(value)) fail(parameter, fmt::format("{} of {}() is {}, which is no integer of 32 bits", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, value));
+  if (!std::in_range<int>(value))
+    fail(parameter,
+         fmt::format("{} of {}() is {}, which is no integer of 32 bits", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, value));
   return static_cast<int>(value);
 }
 

@@ -25,8 +25,8 @@ bool is_whole_number(const Value& value);
 /// A dtype, or a string that names one. Throws Fault for anything else.
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function);
 
-/// Reads arguments by parameter number; an absent one (or None, which only parameters that may be left out take) gives the default. Throws Fault, at the argument, for a
-/// value of the wrong kind.
+/// Reads arguments by parameter number; an absent one (or None, which only parameters that may be left out take) gives the default. Throws Fault, at the
+/// argument, for a value of the wrong kind.
 class Arguments {
  public:
   Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset);
@@ -41,9 +41,9 @@ class Arguments {
   std::vector<Tensor> tensors(int parameter) const;
   std::optional<std::int64_t> axis(int parameter) const;  // absent: none
   std::vector<std::int64_t> list(int parameter) const;    // an integer or a tuple of integers
-  Tensor tensor(int parameter) const;  // absent: an empty handle; numbers and lists become tensors
+  Tensor tensor(int parameter) const;                     // absent: an empty handle; numbers and lists become tensors
   Axes axes(int parameter, const Axes& otherwise = {}) const;
-  Shape shape(int parameter) const;    // an integer or a tuple of integers
+  Shape shape(int parameter) const;  // an integer or a tuple of integers
   bool flag(int parameter, bool otherwise = false) const;
   std::int64_t integer(int parameter, std::int64_t otherwise) const;
   int small_integer(int parameter, int otherwise) const;

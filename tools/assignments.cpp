@@ -32,7 +32,9 @@ bool ends_targets(const Token& token) { return token.is("=") || token.is(")") ||
 }  // namespace
 
 std::optional<Token> Parser::changed_in_place() const {
-  const auto one_of = [](std::string_view name, std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const auto one_of = [](std::string_view name, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   std::size_t at = 0;  // the last name before the parenthesis
   while (peek(at).kind == TokenKind::name && peek(at + 1).is(".")) at += 2;
   if (peek(at).kind != TokenKind::name || !peek(at + 1).is("(")) return std::nullopt;
@@ -99,7 +101,8 @@ Parser::Targets Parser::targets() {
     made.several |= peek().is(",");
   } while (accept(","));
   const auto rest = [](const Target& target) { return target.rest; };
-  if (std::count_if(made.list.begin(), made.list.end(), rest) > (made.several ? 1 : 0)) throw Fault{made.list.front().name.offset, "one name among several takes the rest: a, *rest = …"};
+  if (std::count_if(made.list.begin(), made.list.end(), rest) > (made.several ? 1 : 0))
+    throw Fault{made.list.front().name.offset, "one name among several takes the rest: a, *rest = …"};
   return made;
 }
 
@@ -149,13 +152,16 @@ Tuple Parser::assign_each(const std::vector<Target>& list, const Value& value, s
   const std::size_t before = static_cast<std::size_t>(rest - list.begin()), behind = rest == list.end() ? 0 : list.size() - before - 1, count = before + behind;
   const auto* tuple = value.as<Tuple>();
   const auto* tensor = value.as<Tensor>();
-  const std::optional<std::size_t> size = tuple ? std::optional(tuple->size()) : tensor && tensor->ndim() > 0 ? std::optional(static_cast<std::size_t>(tensor->shape()[0])) : std::nullopt;
+  const std::optional<std::size_t> size = tuple                          ? std::optional(tuple->size())
+                                          : tensor && tensor->ndim() > 0 ? std::optional(static_cast<std::size_t>(tensor->shape()[0]))
+                                                                         : std::nullopt;
   if (!size || (rest == list.end() ? *size != count : *size < count))
     throw Fault{list.front().name.offset, fmt::format("{} name{} given {}", list.size(), list.size() == 1 ? " is" : "s are",
                                                       !tuple ? std::string(kind_name(value)) : fmt::format("a tuple of {}", tuple->size()))};
   Tuple items;
   if (tuple) items = *tuple;
-  else for (const Tensor& slice : unstack(*tensor, 0, Location{})) items.push_back({slice, value.offset});
+  else
+    for (const Tensor& slice : unstack(*tensor, 0, Location{})) items.push_back({slice, value.offset});
   for (std::size_t k = 0; k < before; ++k) assign_target(list[k], items[k], equals);
   if (rest == list.end()) return items;
   const auto left = items.begin() + static_cast<std::ptrdiff_t>(before), end = items.end() - static_cast<std::ptrdiff_t>(behind);
@@ -189,7 +195,8 @@ Value Parser::with_part(const Value& whole, const Target& target, std::size_t le
   }
   const std::vector<Index> index = indexes(target.parts[level]);
   if (const auto* items = whole.as<Tuple>(); items && items->is_list) {
-    if (index.size() != 1 || (index[0].kind() != Index::Kind::integer && !is_place(index[0]))) throw Fault{opening, "an item of a list is assigned to, by one integer"};
+    if (index.size() != 1 || (index[0].kind() != Index::Kind::integer && !is_place(index[0])))
+      throw Fault{opening, "an item of a list is assigned to, by one integer"};
     Tuple list = *items;
     Value& item = list[place_in(list, index, opening)];
     item = changed_item(item);
@@ -209,7 +216,8 @@ Value Parser::with_part(const Value& whole, const Target& target, std::size_t le
     return {after, whole.offset};
   }
   const bool weak = change.by.as<Tuple>() && !change.update && whole_numbers(change.by, after.dtype());
-  const Value given = weak ? call(*find_function("asarray"), {{{}, change.by}, {"dtype", {after.dtype(), change.offset}}}, change.offset) : beside_tensor(change.by);
+  const Value given =
+      weak ? call(*find_function("asarray"), {{{}, change.by}, {"dtype", {after.dtype(), change.offset}}}, change.offset) : beside_tensor(change.by);
   const Value value = is_bool(after.dtype()) && !change.update ? as_truths(given) : given;
   const Arg by = operand(value, change.update ? change.update->symbol : "=");
   recorded(change.offset, [&] {
@@ -236,7 +244,8 @@ Value Parser::with_items(const Value& before, const Change& change) {
   if (!list || !list->is_list) throw Fault{change.offset, fmt::format("{} has no append(); a list has", kind_name(before))};
   Tuple longer = *list;
   if (*change.append == Append::item) longer.push_back(change.by);
-  else for (const Value& item : items_of(change.by)) longer.push_back(item);
+  else
+    for (const Value& item : items_of(change.by)) longer.push_back(item);
   return {std::move(longer), before.offset};
 }
 
@@ -245,7 +254,9 @@ Value Parser::with_complex_part(const Value& whole, const std::vector<Index>& in
   Complex after = complex_of(whole, "");
   const Value part = complex_value({std::as_const(after.re).at(index, Location{}), std::as_const(after.im).at(index, Location{})}, opening);
   const bool last = level + 1 == target.parts.size();
-  const Value by = !last ? with_part(part, target, level + 1, change) : change.update ? complex_binary(change.update->symbol, part, change.by, change.offset) : change.by;
+  const Value by = !last           ? with_part(part, target, level + 1, change)
+                   : change.update ? complex_binary(change.update->symbol, part, change.by, change.offset)
+                                   : change.by;
   const Complex numbers = complex_of(by.is_number() ? Value{full({}, operand(by, "="), after.re.dtype()), by.offset} : by, "=");
   after.re.at(index, Location{}) = numbers.re;
   after.im.at(index, Location{}) = numbers.im;
@@ -266,7 +277,8 @@ Value Parser::appended() {
   Bindings& scope = scopes_.back().contains(name.text) ? scopes_.back() : scopes_.front();
   auto& list = std::get<Tuple>(scope.find(name.text)->second.is);
   if (!whole) list.push_back(given[0].value);
-  else for (const Value& item : items_of(given[0].value)) list.push_back(item);
+  else
+    for (const Value& item : items_of(given[0].value)) list.push_back(item);
   return {None{}, name.offset};
 }
 
@@ -306,9 +318,7 @@ Value Parser::changed() {
   return value;
 }
 
-void Parser::assign(const Token& name, Value value) {
-  scopes_.back().insert_or_assign(std::string(name.text), std::move(value));
-}
+void Parser::assign(const Token& name, Value value) { scopes_.back().insert_or_assign(std::string(name.text), std::move(value)); }
 
 Value Parser::update() {
   const Token name = next();

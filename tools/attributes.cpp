@@ -19,8 +19,12 @@ Value limit(DType dtype, const Token& name) {
   if (text == "dtype") return {dtype, name.offset};
   if (is_floating(dtype)) {
     const FloatInfo info = finfo(dtype, Location{});
-    const std::pair<std::string_view, double> numbers[] = {{"eps", info.eps}, {"min", info.min}, {"max", info.max}, {"smallest_normal", info.smallest_normal},
-                                                           {"tiny", info.smallest_normal}, {"smallest_subnormal", info.smallest_subnormal}};
+    const std::pair<std::string_view, double> numbers[] = {{"eps", info.eps},
+                                                           {"min", info.min},
+                                                           {"max", info.max},
+                                                           {"smallest_normal", info.smallest_normal},
+                                                           {"tiny", info.smallest_normal},
+                                                           {"smallest_subnormal", info.smallest_subnormal}};
     for (const auto& [word, number] : numbers)
       if (word == text) return {number, name.offset};
   } else {
@@ -50,7 +54,8 @@ Value Parser::attribute(Value value) {
   if (const auto* dictionary = value.as<Dictionary>()) return dictionary_attribute(*dictionary, name);
   const auto* tensor = value.as<Tensor>();
   if (!tensor) throw Fault{name.offset, fmt::format("{} has no attribute '{}'", kind_name(value), name.text)};
-  if (name.text == "T" || name.text == "mT") return {recorded(name.offset, [&] { return name.text == "T" ? transpose(*tensor) : matrix_transpose(*tensor); }), name.offset};
+  if (name.text == "T" || name.text == "mT")
+    return {recorded(name.offset, [&] { return name.text == "T" ? transpose(*tensor) : matrix_transpose(*tensor); }), name.offset};
   if (name.text == "real" && !peek().is("(")) return {*tensor, name.offset};
   if (name.text == "imag" && !peek().is("(")) return {imag(*tensor), name.offset};
   if (name.text == "itemsize") return {static_cast<std::int64_t>(itemsize(tensor->dtype())), name.offset};
@@ -77,8 +82,7 @@ Value Parser::attribute(Value value) {
     std::vector<std::string_view> known{"T", "mT", "flat", "fill", "item", "tolist", "ndim", "size", "itemsize", "nbytes", "dtype", "shape", "real", "imag"};
     for (const Function& row : functions()) known.push_back(row.name);
     const std::string near = nearest(name.text, known);
-    throw Fault{name.offset, fmt::format("a tensor has no attribute '{}'{}", name.text,
-                                         near.empty() ? "" : fmt::format(": did you mean {}?", near))};
+    throw Fault{name.offset, fmt::format("a tensor has no attribute '{}'{}", name.text, near.empty() ? "" : fmt::format(": did you mean {}?", near))};
   }
   if (!peek().is("(")) throw Fault{name.offset, fmt::format("'{}' is a method; call it: .{}(…)", name.text, name.text)};
   std::vector<Argument> self;
@@ -115,7 +119,9 @@ Value Parser::complex_attribute(Value value, const Token& name) {
       std::vector<Index> index;
       for (const Argument& argument : given) index.push_back(index_of(argument.value));
       return recorded(name.offset, [&] {
-        const auto element = [&](const Tensor& x) { return given.empty() ? reshape(x, Shape{}) : (given.size() == 1 ? reshape(x, Shape{-1}) : x).at(index, Location{}); };
+        const auto element = [&](const Tensor& x) {
+          return given.empty() ? reshape(x, Shape{}) : (given.size() == 1 ? reshape(x, Shape{-1}) : x).at(index, Location{});
+        };
         return complex_value({element(re), element(*parts[1].as<Tensor>())}, name.offset, true);
       });
     }
@@ -139,7 +145,9 @@ Value Parser::complex_attribute(Value value, const Token& name) {
   } else if (name.text == "flat") {
     return call(*find_function("ravel"), {{{}, value}}, name.offset);
   }
-  throw Fault{name.offset, fmt::format("complex numbers, a pair (re, im), have no attribute '{}'; they have real, imag, shape, ndim, size, T and methods such as conj()", name.text)};
+  throw Fault{name.offset,
+              fmt::format("complex numbers, a pair (re, im), have no attribute '{}'; they have real, imag, shape, ndim, size, T and methods such as conj()",
+                          name.text)};
 }
 
 }  // namespace sinter::tools

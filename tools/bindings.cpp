@@ -19,8 +19,7 @@ namespace {
 
 bool is_name(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 std::optional<Value> number_of(std::string_view text) {
@@ -30,8 +29,7 @@ std::optional<Value> number_of(std::string_view text) {
   if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') digits.remove_prefix(1);
   const char* end = digits.data() + digits.size();
   std::int64_t integer = 0;
-  if (const auto [rest, error] = std::from_chars(digits.data(), end, integer); error == std::errc() && rest == end)
-    return Value{integer};
+  if (const auto [rest, error] = std::from_chars(digits.data(), end, integer); error == std::errc() && rest == end) return Value{integer};
   double floating = 0;  // takes inf and nan too
   const auto [rest, error] = std::from_chars(digits.data(), end, floating);
   if (rest != end || error == std::errc::invalid_argument) return std::nullopt;
@@ -119,8 +117,7 @@ template <class Read> Bindings read_bindings(const std::vector<std::string>& arg
   for (const std::string& argument : arguments) {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
-    if (equals == std::string::npos || !is_name(name))
-      throw ValueError(fmt::format("'{}' is not of the form {}", argument, form));
+    if (equals == std::string::npos || !is_name(name)) throw ValueError(fmt::format("'{}' is not of the form {}", argument, form));
     if (bindings.contains(name)) throw ValueError(fmt::format("'{}' is given twice", name));
     bindings.emplace(name, read(name, argument.substr(equals + 1)));
   }
@@ -129,9 +126,7 @@ template <class Read> Bindings read_bindings(const std::vector<std::string>& arg
 
 }  // namespace
 
-Bindings bind_values(const std::vector<std::string>& arguments) {
-  return read_bindings(arguments, "NAME=FILE.npy or NAME=NUMBER", file_or_number);
-}
+Bindings bind_values(const std::vector<std::string>& arguments) { return read_bindings(arguments, "NAME=FILE.npy or NAME=NUMBER", file_or_number); }
 
 TypeBindings bind_types(const std::vector<std::string>& arguments) {
   std::map<std::string, std::pair<std::string, Type>> types;

@@ -19,7 +19,8 @@ namespace sinter::tools {
 namespace {
 
 bool is_decomposition(std::string_view name) {
-  constexpr std::string_view names[] = {"cholesky", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_power", "pinv", "solve", "svd", "svdvals", "tensorinv", "tensorsolve"};
+  constexpr std::string_view names[] = {"cholesky",     "eig",  "eigh",  "eigvals", "eigvalsh", "inv",       "lstsq",
+                                        "matrix_power", "pinv", "solve", "svd",     "svdvals",  "tensorinv", "tensorsolve"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 /// Of a matrix that a decomposition refuses it is known when that is computed, and except waits for it.
@@ -103,15 +104,20 @@ std::optional<Value> Parser::of_numbers(const Function& function, const std::vec
     for (std::size_t k = 1; k < items->size(); ++k) total = plus(total, (*items)[k]);
     return total;
   }
-  const auto scalar = [](const Argument& argument) { return argument.value.is_number() || (argument.value.as<Tensor>() && argument.value.as<Tensor>()->ndim() == 0); };
-  if ((name == "max" || name == "min") && list.size() > 1 && std::all_of(list.begin(), list.end(), scalar) && std::any_of(list.begin(), list.end(), [](const Argument& argument) { return argument.value.as<Tensor>(); })) {
+  const auto scalar = [](const Argument& argument) {
+    return argument.value.is_number() || (argument.value.as<Tensor>() && argument.value.as<Tensor>()->ndim() == 0);
+  };
+  if ((name == "max" || name == "min") && list.size() > 1 && std::all_of(list.begin(), list.end(), scalar) &&
+      std::any_of(list.begin(), list.end(), [](const Argument& argument) { return argument.value.as<Tensor>(); })) {
     Value best = list[0].value;
     for (std::size_t k = 1; k < list.size(); ++k) best = call(*find_function(name == "max" ? "maximum" : "minimum"), {{{}, best}, {{}, list[k].value}}, offset);
     return best;
   }
   for (const Argument& argument : list)
     if (!argument.value.is_number()) return std::nullopt;
-  if (name == "abs" && list.size() == 1) return *scalar_binary("<", list[0].value, {std::int64_t{0}}, offset).as<bool>() ? scalar_unary("-", list[0].value, offset) : scalar_unary("+", list[0].value, offset);
+  if (name == "abs" && list.size() == 1)
+    return *scalar_binary("<", list[0].value, {std::int64_t{0}}, offset).as<bool>() ? scalar_unary("-", list[0].value, offset)
+                                                                                    : scalar_unary("+", list[0].value, offset);
   if (name == "round" && !list.empty() && list[0].value.as<double>()) {
     const double x = *list[0].value.as<double>();
     const std::int64_t digits = list.size() > 1 ? whole_number(list[1].value) : 0;
@@ -134,7 +140,9 @@ Value Parser::made_complex(DType of_parts, std::size_t offset) {
   if (given.empty() || given.size() > 2 || std::any_of(given.begin(), given.end(), [](const Argument& argument) { return !argument.keyword.empty(); }))
     throw Fault{offset, "complex() takes a real part and an imaginary part"};
   return recorded(offset, [&] {
-    const auto numbers = [&](const Argument& argument) { return argument.value.is_number() ? full({}, operand(argument.value, "complex"), of_parts) : astype(array_of(argument.value, "complex"), of_parts); };
+    const auto numbers = [&](const Argument& argument) {
+      return argument.value.is_number() ? full({}, operand(argument.value, "complex"), of_parts) : astype(array_of(argument.value, "complex"), of_parts);
+    };
     const bool weak = std::all_of(given.begin(), given.end(), [](const Argument& argument) { return argument.value.is_number(); });
     if (given.size() == 2) return complex_value({numbers(given[0]), numbers(given[1])}, offset, weak);
     const Complex z = complex_of(given[0].value.is_number() ? Value{numbers(given[0]), offset} : given[0].value, "complex");

@@ -12,8 +12,7 @@ namespace {
 
 /// To change a cache that is off is an error; to look at it is not.
 void require_on(const cache::DiskCache& cache) {
-  if (const std::string reason = cache.disabled_reason(); !reason.empty())
-    throw ValueError(fmt::format("the disk cache is off: {}", reason));
+  if (const std::string reason = cache.disabled_reason(); !reason.empty()) throw ValueError(fmt::format("the disk cache is off: {}", reason));
 }
 
 }  // namespace

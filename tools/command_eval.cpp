@@ -53,8 +53,7 @@ void print_timings(const Timings& timings, const Counters& cold, const std::vect
   const double min = timings.rest_ms.front(), median = timings.rest_ms[timings.rest_ms.size() / 2];
   const double bytes = nlohmann::json::parse(explain(results, Format::json)).value("bytes_moved", 0.0);
   fmt::print("min     {:10.3f} ms   {:.2f} GB/s\n", min, bytes / min * 1e-6);
-  fmt::print("median  {:10.3f} ms   {:.2f} GB/s   ({} more, {:.0f} bytes moved)\n", median, bytes / median * 1e-6,
-             timings.rest_ms.size(), bytes);
+  fmt::print("median  {:10.3f} ms   {:.2f} GB/s   ({} more, {:.0f} bytes moved)\n", median, bytes / median * 1e-6, timings.rest_ms.size(), bytes);
 }
 
 std::string archive_name(const std::string& label, std::size_t number) {
@@ -73,7 +72,8 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
     file.erase(file.find_last_not_of(' ') + 1);
     if (file.empty()) throw ValueError(fmt::format("-o {}: a file's name is empty", list));
     if (const std::string ending = std::filesystem::path(file).extension().string(); !ending.empty() && !is_file_name(file))
-      throw ValueError(fmt::format("-o {}: nothing is known of files that end with {}; there are .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
+      throw ValueError(
+          fmt::format("-o {}: nothing is known of files that end with {}; there are .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
     if (std::find(files.begin(), files.end(), file) != files.end())
       throw ValueError(fmt::format("-o {}: {} is named twice, the second result would replace the first", list, file));
     files.push_back(std::move(file));
@@ -127,9 +127,7 @@ void apply_settings(const std::string& device, const std::string& backend, const
   configure(settings);
 }
 
-void print_explanation(std::string_view text) {
-  fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
-}
+void print_explanation(std::string_view text) { fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n"); }
 
 void print_profile(int times, const std::function<void()>& run) {
   const Profile profile;
@@ -173,8 +171,7 @@ int run_eval(const EvalRequest& request) {
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
   if (request.profile) print_profile(request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
-  if (!request.explain.empty())
-    print_explanation(explain(results, request.explain == "json" ? Format::json : Format::text));
+  if (!request.explain.empty()) print_explanation(explain(results, request.explain == "json" ? Format::json : Format::text));
   return 0;
 }
 

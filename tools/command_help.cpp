@@ -57,7 +57,8 @@ int run_help(std::string_view name) {
 int run_functions() {
   for (const Function& function : functions()) {
     const Description* description = find_description(function);
-    fmt::print("{}({})\t{}\t{}\n", function.name, signature(parameters_of(function)), description ? description->text : "", fmt::join(other_names(function), ", "));
+    fmt::print("{}({})\t{}\t{}\n", function.name, signature(parameters_of(function)), description ? description->text : "",
+               fmt::join(other_names(function), ", "));
   }
   return 0;
 }

@@ -35,11 +35,10 @@ int run_info() {
     fmt::print("  off     {}\n", reason);
   } else {
     const cache::Stats stats = cache.stats();
-    fmt::print("  holds   {} entries, {} of {}\n", stats.entries, readable_bytes(stats.bytes),
-               readable_bytes(cache.settings().max_bytes));
+    fmt::print("  holds   {} entries, {} of {}\n", stats.entries, readable_bytes(stats.bytes), readable_bytes(cache.settings().max_bytes));
   }
-  fmt::print("settings\n  device {}, backend {}, fuse {}, fast math {}\n", settings.device, settings.backend,
-             settings.fuse ? "on" : "off", settings.fast_math ? "on" : "off");
+  fmt::print("settings\n  device {}, backend {}, fuse {}, fast math {}\n", settings.device, settings.backend, settings.fuse ? "on" : "off",
+             settings.fast_math ? "on" : "off");
   return 0;
 }
 

@@ -84,8 +84,7 @@ int run_kernels(const KernelsRequest& request) {
     text = named(text, nlohmann::json::parse(explain(evaluated.results, Format::json, request.target)), bindings.letters);
   print_explanation(text);
   if (request.dump.empty()) return 0;
-  for (const std::string& path : dump_kernels(evaluated.results, request.dump, request.target))
-    fmt::print(request.json ? stderr : stdout, "wrote {}\n", path);
+  for (const std::string& path : dump_kernels(evaluated.results, request.dump, request.target)) fmt::print(request.json ? stderr : stdout, "wrote {}\n", path);
   return 0;
 }
 

@@ -158,7 +158,9 @@ struct Runnable {
 };
 
 Runnable runnable(const Model& model) {
-  return {model.inputs(), {}, [model](const auto& inputs) { return model.run(inputs, {}); },
+  return {model.inputs(),
+          {},
+          [model](const auto& inputs) { return model.run(inputs, {}); },
           [](const std::map<std::string, Tensor>& results) {
             std::vector<Tensor> all;
             for (const auto& [name, tensor] : results) all.push_back(tensor);
@@ -229,13 +231,13 @@ void print_figures(const Function& function) {
   for (const FrozenFigures& one : function.figures()) {
     std::string sizes;
     for (const auto& [axis, size] : one.sizes) sizes += fmt::format("{}={} ", axis, size);
-    fmt::print("plan     {}{} kernels, {} library calls; values on the way in {}, at least {} alive at once, {} each apart\n", sizes, one.kernels, one.library_calls,
-               readable_bytes(one.arena_bytes), readable_bytes(one.least_bytes), readable_bytes(one.apart_bytes));
+    fmt::print("plan     {}{} kernels, {} library calls; values on the way in {}, at least {} alive at once, {} each apart\n", sizes, one.kernels,
+               one.library_calls, readable_bytes(one.arena_bytes), readable_bytes(one.least_bytes), readable_bytes(one.apart_bytes));
   }
 }
 
-/// For the sizes that are asked for; `chosen_sizes` says what was chosen for names that nothing was said about. `single`: where nothing was said at all, for one
-/// picture or sentence too, which is a plan by itself.
+/// For the sizes that are asked for; `chosen_sizes` says what was chosen for names that nothing was said about. `single`: where nothing was said at all, for
+/// one picture or sentence too, which is a plan by itself.
 Function planned(const ModelRequest& request, const Model& model, bool single, std::string& chosen_sizes) {
   const auto sizes = sizes_of(request);
   std::vector<std::string> unsaid;
@@ -285,8 +287,9 @@ int compile_model(const ModelRequest& request) {
   const Counters after = counters();
   print_figures(function);
   print_served(Function::load(request.out, Location{}));
-  fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)), function.plans(),
-             function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
+  fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)),
+             function.plans(), function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled,
+             after.kernels_from_disk - before.kernels_from_disk);
   if (request.explain) print_explanation(function.explain());
   return 0;
 }
@@ -306,9 +309,9 @@ int explain_model(const ModelRequest& request) {
     fmt::print("layout   {} node{} from {} on: {}; {}\n", region.nodes, region.nodes == 1 ? "" : "s", region.first, region.layout, region.why);
   print_figures(function);
   for (const FrozenFigures& one : function.figures())
-    fmt::print("launches {} steps compute {} operations, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n", one.kernels + one.library_calls,
-               one.operations, one.operations / static_cast<double>(std::max(one.kernels + one.library_calls, 1)), one.bytes_moved / 1e6, one.bytes_unfused / 1e6,
-               one.bytes_unfused / std::max(one.bytes_moved, 1.0));
+    fmt::print("launches {} steps compute {} operations, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n",
+               one.kernels + one.library_calls, one.operations, one.operations / static_cast<double>(std::max(one.kernels + one.library_calls, 1)),
+               one.bytes_moved / 1e6, one.bytes_unfused / 1e6, one.bytes_unfused / std::max(one.bytes_moved, 1.0));
   print_explanation(function.explain());
   return 0;
 }
@@ -318,7 +321,8 @@ int run_model(const ModelRequest& request) {
   const Clock::time_point loading = Clock::now();
   Runnable model;
   if (is_plan(request.file)) {
-    if (!request.rewrite || !request.without.empty()) throw ValueError("--no-rewrite and --without are for models; a plan's nodes were rewritten when it was compiled");
+    if (!request.rewrite || !request.without.empty())
+      throw ValueError("--no-rewrite and --without are for models; a plan's nodes were rewritten when it was compiled");
     const Function function = Function::load(request.file, Location{});
     if (request.check) return check(function, request.file);
     model = runnable(function);
@@ -358,8 +362,8 @@ int run_model(const ModelRequest& request) {
     for (const auto& [name, tensor] : results) fmt::print("{}  {} {}\n{}\n", name, sinter::name(tensor.dtype()), to_string(tensor.shape()), to_string(tensor));
   }
   if (request.time > 0) {
-    fmt::print("load    {:10.3f} ms\nfirst   {:10.3f} ms   {} compiled, {} from disk\n", load_ms, times.front(), after.kernels_compiled - before.kernels_compiled,
-               after.kernels_from_disk - before.kernels_from_disk);
+    fmt::print("load    {:10.3f} ms\nfirst   {:10.3f} ms   {} compiled, {} from disk\n", load_ms, times.front(),
+               after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
     std::vector<double> rest(times.begin() + 1, times.end());
     std::sort(rest.begin(), rest.end());
     if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());

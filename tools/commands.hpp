@@ -16,13 +16,13 @@ namespace sinter::tools {
 struct EvalRequest {
   std::string expression;
   std::vector<std::string> bindings;
-  std::string out;                 // files, one for each result, with commas between, or one archive; empty: print
-  std::string device, backend;     // empty: as the environment says
-  std::string fuse;                // "on", "off", empty
-  std::string explain;             // "text", "json", empty: none
-  std::string dump;                // folder; empty: none
-  int time = 0;                    // evaluations to time; 0: none
-  bool profile = false;            // time each step
+  std::string out;              // files, one for each result, with commas between, or one archive; empty: print
+  std::string device, backend;  // empty: as the environment says
+  std::string fuse;             // "on", "off", empty
+  std::string explain;          // "text", "json", empty: none
+  std::string dump;             // folder; empty: none
+  int time = 0;                 // evaluations to time; 0: none
+  bool profile = false;         // time each step
 };
 int run_eval(const EvalRequest& request);
 
@@ -37,19 +37,19 @@ int run_kernels(const KernelsRequest& request);
 struct TuneRequest {
   std::string expression;
   std::vector<std::string> bindings;
-  std::string device, backend;     // empty: as the environment says
+  std::string device, backend;  // empty: as the environment says
 };
 int run_tune(const TuneRequest& request);
 
 struct ModelRequest {
   std::string file;
   std::vector<std::string> bindings;
-  std::string out;                 // a folder for NAME.npy of each output; empty: print
+  std::string out;  // a folder for NAME.npy of each output; empty: print
   std::string device, backend, fuse, precision;
-  std::vector<std::string> sizes;  // NAME=8: what a symbol of the inputs' shapes stands for
+  std::vector<std::string> sizes;    // NAME=8: what a symbol of the inputs' shapes stands for
   std::vector<std::string> without;  // rewrites that are left out
-  bool random = false;             // inputs that are not given are made up
-  bool check = false;              // say what the model is and what is missing; run nothing
+  bool random = false;               // inputs that are not given are made up
+  bool check = false;                // say what the model is and what is missing; run nothing
   bool explain = false, rewrite = true, profile = false;
   int time = 0;
 };

@@ -81,7 +81,8 @@ std::string bash(const std::vector<Command>& commands) {
     for (const Choice& choice : command.choices) {
       options += fmt::format("{} ", fmt::join(choice.names, " "));
       if (!choice.takes_value) continue;
-      if (!choice.values.empty()) values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", fmt::join(choice.names, "|"), fmt::join(choice.values, " "));
+      if (!choice.values.empty())
+        values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", fmt::join(choice.names, "|"), fmt::join(choice.values, " "));
       else if (choice.takes_file) values += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", fmt::join(choice.names, "|"));
       else values += fmt::format("    {}) return ;;\n", fmt::join(choice.names, "|"));
     }
@@ -139,11 +140,15 @@ std::string zsh(const std::vector<Command>& commands) {
     names += fmt::format("    '{}:{}'\n", command.name, zsh_text(command.text));
     std::string specifications;
     for (const Choice& choice : command.choices) {
-      const std::string value = !choice.takes_value ? "" : !choice.values.empty() ? fmt::format(":value:({})", fmt::join(choice.values, " ")) : choice.takes_file ? ":file:_files" : ":value:";
-      for (const std::string& name : choice.names) specifications += fmt::format(" \\\n        '({}){}[{}]{}'", fmt::join(choice.names, " "), name, zsh_text(choice.text), value);
+      const std::string value = !choice.takes_value      ? ""
+                                : !choice.values.empty() ? fmt::format(":value:({})", fmt::join(choice.values, " "))
+                                : choice.takes_file      ? ":file:_files"
+                                                         : ":value:";
+      for (const std::string& name : choice.names)
+        specifications += fmt::format(" \\\n        '({}){}[{}]{}'", fmt::join(choice.names, " "), name, zsh_text(choice.text), value);
     }
-    const std::string rest = command.takes_expression ? "*:expression or NAME=FILE:_sinter_word"
-                             : command.name == "help" ? fmt::format("1:function:({})", all_functions())
+    const std::string rest = command.takes_expression    ? "*:expression or NAME=FILE:_sinter_word"
+                             : command.name == "help"    ? fmt::format("1:function:({})", all_functions())
                              : !command.commands.empty() ? fmt::format("1:command:({})", fmt::join(command.commands, " "))
                                                          : "";
     if (!rest.empty()) specifications += fmt::format(" \\\n        '{}'", rest);

@@ -54,13 +54,71 @@ struct ByParts {
   unsigned numbers = 1;
 };
 constexpr ByParts kByParts[] = {
-    {"append", 3}, {"array_split"}, {"around"}, {"ascontiguousarray"}, {"atleast_1d"}, {"atleast_2d"}, {"atleast_3d"}, {"broadcast_to"}, {"column_stack"}, {"compress", 2}, {"concat"},
-    {"concatenate"}, {"contiguous"}, {"copy"}, {"cumsum"}, {"delete"}, {"diag"}, {"diagflat"}, {"diagonal"}, {"diff"}, {"dstack"},
-    {"expand_dims"}, {"extract", 2}, {"fftshift"}, {"flatten"}, {"flip"}, {"fliplr"}, {"flipud"}, {"full", 2}, {"full_like", 2},
-    {"hsplit"}, {"hstack"}, {"ifftshift"}, {"insert", 5}, {"matrix_transpose"}, {"mean"}, {"moveaxis"}, {"nan_to_num"}, {"negative"}, {"pad"},
-    {"permute_dims"}, {"positive"}, {"ravel"}, {"repeat"}, {"reshape"}, {"roll"}, {"rollaxis"}, {"rot90"}, {"round"}, {"select", 6}, {"split"},
-    {"squeeze"}, {"stack"}, {"sum"}, {"swapaxes"}, {"take"}, {"take_along_axis"}, {"tile"}, {"trace"}, {"transpose"}, {"tril"}, {"triu"},
-    {"vsplit"}, {"vstack"}, {"where", 6},
+    {"append", 3},
+    {"array_split"},
+    {"around"},
+    {"ascontiguousarray"},
+    {"atleast_1d"},
+    {"atleast_2d"},
+    {"atleast_3d"},
+    {"broadcast_to"},
+    {"column_stack"},
+    {"compress", 2},
+    {"concat"},
+    {"concatenate"},
+    {"contiguous"},
+    {"copy"},
+    {"cumsum"},
+    {"delete"},
+    {"diag"},
+    {"diagflat"},
+    {"diagonal"},
+    {"diff"},
+    {"dstack"},
+    {"expand_dims"},
+    {"extract", 2},
+    {"fftshift"},
+    {"flatten"},
+    {"flip"},
+    {"fliplr"},
+    {"flipud"},
+    {"full", 2},
+    {"full_like", 2},
+    {"hsplit"},
+    {"hstack"},
+    {"ifftshift"},
+    {"insert", 5},
+    {"matrix_transpose"},
+    {"mean"},
+    {"moveaxis"},
+    {"nan_to_num"},
+    {"negative"},
+    {"pad"},
+    {"permute_dims"},
+    {"positive"},
+    {"ravel"},
+    {"repeat"},
+    {"reshape"},
+    {"roll"},
+    {"rollaxis"},
+    {"rot90"},
+    {"round"},
+    {"select", 6},
+    {"split"},
+    {"squeeze"},
+    {"stack"},
+    {"sum"},
+    {"swapaxes"},
+    {"take"},
+    {"take_along_axis"},
+    {"tile"},
+    {"trace"},
+    {"transpose"},
+    {"tril"},
+    {"triu"},
+    {"vsplit"},
+    {"vstack"},
+    {"where", 6},
 };
 
 /// The real or the imaginary part of numbers, however deep they lie in lists.
@@ -95,7 +153,8 @@ Value by_parts(const Function& function, const ByParts& row, const std::vector<A
       for (std::size_t p = 0; p < parameters.size() && !of_part[k].keyword.empty(); ++p)
         if (parameters[p].name == of_part[k].keyword || parameters[p].other_name == of_part[k].keyword) place = p;
       if (row.numbers >> place & 1u) of_part[k].value = part_of(of_part[k].value, which);
-      else if (holds_complex(of_part[k].value)) throw Fault{of_part[k].value.offset, fmt::format("{} of {}() is real, and this is complex", parameters[place].name, function.name)};
+      else if (holds_complex(of_part[k].value))
+        throw Fault{of_part[k].value.offset, fmt::format("{} of {}() is real, and this is complex", parameters[place].name, function.name)};
     }
     results[which] = call(function, std::move(of_part), offset);
   }
@@ -147,7 +206,9 @@ Value all_(const Arguments& a) {
   return {all(logical_or(z.re != 0, z.im != 0), a.axes(1))};
 }
 Value array_(const Arguments& a) {
-  const std::optional<DType> wanted = !a.given(1) ? std::nullopt : a.given(1)->as<ComplexType>() ? a.given(1)->as<ComplexType>()->of_parts : find_complex_type(a.text(1, ""));
+  const std::optional<DType> wanted = !a.given(1)                     ? std::nullopt
+                                      : a.given(1)->as<ComplexType>() ? a.given(1)->as<ComplexType>()->of_parts
+                                                                      : find_complex_type(a.text(1, ""));
   if (a.given(1) && !wanted) a.fail(1, fmt::format("complex numbers are made of complex64 and complex128, not of '{}'", a.text(1, "")));
   if (wanted) return of(of_type(*a.given(0), a.function(), *wanted));
   return of(complex_of(*a.given(0), a.function()));
@@ -163,7 +224,9 @@ Value prod_(const Arguments& a) {
     const std::vector<Index> index{Index(Slice{begin, end}, Location{})};
     return Complex{std::as_const(z.re).at(index, Location{}), std::as_const(z.im).at(index, Location{})};
   };
-  if (z.re.shape()[0] == 0) return of({ones(Shape(z.re.shape().begin() + 1, z.re.shape().end()), z.re.dtype()), zeros(Shape(z.re.shape().begin() + 1, z.re.shape().end()), z.re.dtype())});
+  if (z.re.shape()[0] == 0)
+    return of(
+        {ones(Shape(z.re.shape().begin() + 1, z.re.shape().end()), z.re.dtype()), zeros(Shape(z.re.shape().begin() + 1, z.re.shape().end()), z.re.dtype())});
   for (std::int64_t size = z.re.shape()[0]; size > 1; size = z.re.shape()[0]) {
     const Complex both = slices(0, size / 2) * slices(size / 2, size / 2 * 2), last = slices(size / 2 * 2, size);
     z = size % 2 == 0 ? both : Complex{concatenate({both.re, last.re}, 0, Location{}), concatenate({both.im, last.im}, 0, Location{})};
@@ -203,9 +266,7 @@ Value polyval_(const Arguments& a) {
   }
   return of(sum);
 }
-Value norm_(const Arguments& a) {
-  return {norm(abs(first(a)))};
-}
+Value norm_(const Arguments& a) { return {norm(abs(first(a)))}; }
 Tensor distances_within(const Arguments& a) {
   const Complex x = complex_of(*a.given(0), a.function()), y = complex_of(*a.given(1), a.function());
   return logical_or(abs(x - y) <= a.number(3, 1e-8) + a.number(2, 1e-5) * abs(y), logical_and(x.re == y.re, x.im == y.im));
@@ -254,13 +315,56 @@ struct Row {
   Value (*build)(const Arguments&);
 };
 constexpr Row kRows[] = {
-    {"add", arithmetic<'+'>}, {"all", all_}, {"allclose", allclose_}, {"any", any_}, {"array", array_}, {"array_equal", array_equal_}, {"asanyarray", array_}, {"asarray", array_},
-    {"cos", map<cos>}, {"cosh", map<cosh>}, {"divide", arithmetic<'/'>}, {"dot", dot_}, {"empty_like", zeros_like_}, {"equal", equal_}, {"exp", map<exp>},
-    {"inv", inv_}, {"isclose", isclose_}, {"isfinite", isfinite_}, {"isinf", isinf_}, {"isnan", isnan_}, {"log", map<log>}, {"log10", log10_}, {"log2", log2_},
-    {"matmul", matmul_}, {"multiply", arithmetic<'*'>}, {"ndim", ndim_}, {"norm", norm_}, {"not_equal", not_equal_}, {"ones_like", ones_like_}, {"outer", outer_},
-    {"polyval", polyval_}, {"pow", power_}, {"power", power_}, {"prod", prod_}, {"reciprocal", reciprocal_}, {"shape", shape_}, {"sin", map<sin>}, {"sinh", map<sinh>},
-    {"size", size_}, {"solve", solve_}, {"sqrt", map<sqrt>}, {"square", square_}, {"std", std_}, {"subtract", arithmetic<'-'>}, {"tan", map<tan>}, {"tanh", map<tanh>},
-    {"true_divide", arithmetic<'/'>}, {"var", var_}, {"vdot", vdot_}, {"zeros_like", zeros_like_},
+    {"add", arithmetic<'+'>},
+    {"all", all_},
+    {"allclose", allclose_},
+    {"any", any_},
+    {"array", array_},
+    {"array_equal", array_equal_},
+    {"asanyarray", array_},
+    {"asarray", array_},
+    {"cos", map<cos>},
+    {"cosh", map<cosh>},
+    {"divide", arithmetic<'/'>},
+    {"dot", dot_},
+    {"empty_like", zeros_like_},
+    {"equal", equal_},
+    {"exp", map<exp>},
+    {"inv", inv_},
+    {"isclose", isclose_},
+    {"isfinite", isfinite_},
+    {"isinf", isinf_},
+    {"isnan", isnan_},
+    {"log", map<log>},
+    {"log10", log10_},
+    {"log2", log2_},
+    {"matmul", matmul_},
+    {"multiply", arithmetic<'*'>},
+    {"ndim", ndim_},
+    {"norm", norm_},
+    {"not_equal", not_equal_},
+    {"ones_like", ones_like_},
+    {"outer", outer_},
+    {"polyval", polyval_},
+    {"pow", power_},
+    {"power", power_},
+    {"prod", prod_},
+    {"reciprocal", reciprocal_},
+    {"shape", shape_},
+    {"sin", map<sin>},
+    {"sinh", map<sinh>},
+    {"size", size_},
+    {"solve", solve_},
+    {"sqrt", map<sqrt>},
+    {"square", square_},
+    {"std", std_},
+    {"subtract", arithmetic<'-'>},
+    {"tan", map<tan>},
+    {"tanh", map<tanh>},
+    {"true_divide", arithmetic<'/'>},
+    {"var", var_},
+    {"vdot", vdot_},
+    {"zeros_like", zeros_like_},
 };
 
 /// The complex type that dtype= asks for, taken out of the arguments where it can be made of the real function.
@@ -278,7 +382,8 @@ std::optional<DType> complex_dtype(const Function& function, const std::vector<A
 Value made_complex(const Function& function, std::vector<Argument> arguments, DType type, std::size_t offset) {
   const std::vector<Parameter> parameters = parameters_of(function);
   for (std::size_t k = 0; k < arguments.size(); ++k)
-    if (arguments[k].keyword == "dtype" || (arguments[k].keyword.empty() && k < parameters.size() && parameters[k].name == "dtype")) arguments[k].value.is = type;
+    if (arguments[k].keyword == "dtype" || (arguments[k].keyword.empty() && k < parameters.size() && parameters[k].name == "dtype"))
+      arguments[k].value.is = type;
   const bool complex = std::any_of(arguments.begin(), arguments.end(), [](const Argument& argument) { return holds_complex(argument.value); });
   const ByParts* row = std::find_if(std::begin(kByParts), std::end(kByParts), [&](const ByParts& r) { return r.name == function.name; });
   if (complex && row != std::end(kByParts)) return by_parts(function, *row, arguments, offset);
@@ -373,7 +478,8 @@ Value complex_binary(std::string_view symbol, const Value& left, const Value& ri
   if (symbol == "@") return made(matmul(a, b));
   if (symbol == "==") return {logical_and(a.re == b.re, a.im == b.im), offset};
   if (symbol == "!=") return {logical_or(a.re != b.re, a.im != b.im), offset};
-  throw Fault{offset, fmt::format("{} does not take complex numbers; there are +, -, *, /, **, @, == and != of them, and abs(z), z.real and z.imag are real", symbol)};
+  throw Fault{offset,
+              fmt::format("{} does not take complex numbers; there are +, -, *, /, **, @, == and != of them, and abs(z), z.real and z.imag are real", symbol)};
 }
 
 std::optional<Value> complex_call(const Function& function, const std::vector<Argument>& arguments, std::size_t offset) {
@@ -392,7 +498,8 @@ std::optional<Value> complex_call(const Function& function, const std::vector<Ar
 }
 
 std::optional<DType> find_complex_type(std::string_view name) {
-  if (name == "complex" || name == "complex128" || name == "complex_" || name == "cdouble" || name == "c16" || name == "<c16" || name == "D") return DType::float64;
+  if (name == "complex" || name == "complex128" || name == "complex_" || name == "cdouble" || name == "c16" || name == "<c16" || name == "D")
+    return DType::float64;
   if (name == "complex64" || name == "csingle" || name == "c8" || name == "<c8" || name == "F") return DType::float32;
   return std::nullopt;
 }

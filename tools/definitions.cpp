@@ -131,10 +131,12 @@ std::optional<Value> Parser::of_functions(const Token& name, std::vector<Argumen
   if (name.text == "fromfunction" && callable(0) && list.size() > 1) {
     std::vector<Argument> places;
     const Value grid = call(*find_function("indices"), {{{}, list[1].value}}, offset);
-    for (const Tensor& along : unstack(*grid.as<Tensor>(), 0, Location{})) places.push_back({{}, {list.size() > 2 ? along : astype(along, DType::float64), offset}});
+    for (const Tensor& along : unstack(*grid.as<Tensor>(), 0, Location{}))
+      places.push_back({{}, {list.size() > 2 ? along : astype(along, DType::float64), offset}});
     return invoke(*callable(0), places, offset);
   }
-  if (name.text == "apply_along_axis" && callable(0) && list.size() == 3 && list[1].value.as<std::int64_t>()) return along_axis(*callable(0), *list[1].value.as<std::int64_t>(), array_of(list[2].value, name.text), offset);
+  if (name.text == "apply_along_axis" && callable(0) && list.size() == 3 && list[1].value.as<std::int64_t>())
+    return along_axis(*callable(0), *list[1].value.as<std::int64_t>(), array_of(list[2].value, name.text), offset);
   if (name.text == "piecewise" && list.size() == 3) {
     const Tuple* values = list[2].value.as<Tuple>();
     if (!values) return std::nullopt;
@@ -172,7 +174,12 @@ Bindings Parser::bound(const Definition& function, const std::vector<Argument>& 
     for (const Parameter& parameter : parameters) {
       const bool star = parameter.keyword_only && !parameter.named_rest && !std::exchange(keywords, true);
       keywords |= parameter.rest;
-      takes += fmt::format("{}{}{}{}", takes.empty() ? "" : ", ", star ? "*, " : parameter.rest ? "*" : parameter.named_rest ? "**" : "", parameter.name, parameter.otherwise ? "=…" : "");
+      takes += fmt::format("{}{}{}{}", takes.empty() ? "" : ", ",
+                           star                   ? "*, "
+                           : parameter.rest       ? "*"
+                           : parameter.named_rest ? "**"
+                                                  : "",
+                           parameter.name, parameter.otherwise ? "=…" : "");
     }
     return Fault{offset, fmt::format("{}() {}; it takes {}", call.text, what, takes.empty() ? "nothing" : takes)};
   };
@@ -198,8 +205,7 @@ Bindings Parser::bound(const Definition& function, const std::vector<Argument>& 
     }
     if (at >= last)
       throw fault(argument.value.offset, argument.keyword.empty() ? "is given too many arguments" : fmt::format("has no parameter '{}'", argument.keyword));
-    if (!scope.emplace(parameters[at].name, argument.value).second)
-      throw fault(argument.value.offset, fmt::format("is given '{}' twice", parameters[at].name));
+    if (!scope.emplace(parameters[at].name, argument.value).second) throw fault(argument.value.offset, fmt::format("is given '{}' twice", parameters[at].name));
   }
   for (const Parameter& parameter : parameters) {
     if (parameter.rest) scope.insert_or_assign(std::string(parameter.name), Value{*rest, call.offset});

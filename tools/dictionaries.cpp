@@ -44,7 +44,8 @@ bool same_key(const Value& a, const Value& b) {
 }
 
 std::size_t place_of(const Dictionary& dictionary, const Value& key) {
-  return static_cast<std::size_t>(std::find_if(dictionary.keys.begin(), dictionary.keys.end(), [&](const Value& known) { return same_key(known, key); }) - dictionary.keys.begin());
+  return static_cast<std::size_t>(std::find_if(dictionary.keys.begin(), dictionary.keys.end(), [&](const Value& known) { return same_key(known, key); }) -
+                                  dictionary.keys.begin());
 }
 
 void put(Dictionary& dictionary, const Value& key, Value value) {
@@ -106,7 +107,8 @@ Value Parser::dictionary_attribute(const Dictionary& dictionary, const Token& na
       return place < dictionary.keys.size() ? dictionary.values[place] : given.size() == 2 ? given[1].value : Value{None{}, name.offset};
     }
   }
-  throw Fault{name.offset, fmt::format("{} has no method '{}' here; there are get, keys, values, items and copy", dictionary.is_set ? "a set" : "a dictionary", name.text)};
+  throw Fault{name.offset,
+              fmt::format("{} has no method '{}' here; there are get, keys, values, items and copy", dictionary.is_set ? "a set" : "a dictionary", name.text)};
 }
 
 /// dict(zip(…)), dict(a=1), set(list)

@@ -42,7 +42,8 @@ Tensor result_of(const Value& value) {
   if (const auto* tensor = value.as<Tensor>()) return *tensor;
   if (value.is_number()) return full({}, operand(value, ""));
   if (is_array(value)) return array_of(value, "array");
-  if (const auto* tuple = value.as<Tuple>(); tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
+  if (const auto* tuple = value.as<Tuple>();
+      tuple && !tuple->empty() && std::all_of(tuple->begin(), tuple->end(), [](const Value& item) { return item.is_number(); }))
     return array_of(value, "array");  // x, x.shape
   throw Fault{value.offset, value.as<Tuple>() ? "a result is a tuple within a tuple; write the results one after another"
                                               : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
@@ -88,21 +89,17 @@ void Parser::end_statement() const {
 
 void Parser::expect(std::string_view symbol, const Token& opening) {
   if (accept(symbol)) return;
-  if (peek().kind == TokenKind::end || peek().kind == TokenKind::separator)
-    throw Fault{opening.offset, fmt::format("'{}' is never closed", opening.text)};
+  if (peek().kind == TokenKind::end || peek().kind == TokenKind::separator) throw Fault{opening.offset, fmt::format("'{}' is never closed", opening.text)};
   unexpected(peek());
 }
 
 void Parser::unexpected(const Token& token) const {
-  if (token.kind == TokenKind::end || token.kind == TokenKind::separator)
-    throw Fault{token.offset, "an operand is missing here"};
+  if (token.kind == TokenKind::end || token.kind == TokenKind::separator) throw Fault{token.offset, "an operand is missing here"};
   if (token.kind == TokenKind::name)
-    if (const std::string_view advice = advice_on_word(token.text); !advice.empty())
-      throw Fault{token.offset, std::string(advice)};
+    if (const std::string_view advice = advice_on_word(token.text); !advice.empty()) throw Fault{token.offset, std::string(advice)};
   if (token.is("=")) throw Fault{token.offset, "only a plain name can be assigned to; a comparison is written =="};
   if (token.is("&&") || token.is("||") || token.is("!"))
-    throw Fault{token.offset, fmt::format("'{}' is written '{}' here", token.text,
-                                          token.is("!") ? "~" : token.text.substr(0, 1))};
+    throw Fault{token.offset, fmt::format("'{}' is written '{}' here", token.text, token.is("!") ? "~" : token.text.substr(0, 1))};
   if (find_update(token)) throw Fault{token.offset, fmt::format("'{}' stands after a plain name or a part of it", token.text)};
   throw Fault{token.offset, fmt::format("unexpected {}'{}'", token.kind == TokenKind::string ? "string " : "", token.text)};
 }
@@ -113,7 +110,8 @@ std::string Parser::shown_at(std::size_t offset, std::string message, std::strin
   constexpr std::string_view kNumbers = " are C++ numbers; read one from a tensor with item<T>()";
   if (const std::size_t at = message.find(kNumbers); at != std::string::npos) message.replace(at, kNumbers.size(), " are numbers, not tensors");
   // Of what a function of the table is composed of, the place is no line of the user's.
-  if (const std::size_t place = message.rfind("tools/"), from = message.rfind(" at ", place); place != std::string::npos && from != std::string::npos && message.find(' ', place) == std::string::npos)
+  if (const std::size_t place = message.rfind("tools/"), from = message.rfind(" at ", place);
+      place != std::string::npos && from != std::string::npos && message.find(' ', place) == std::string::npos)
     message.erase(from);
   const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
   if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);

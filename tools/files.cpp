@@ -32,7 +32,8 @@ struct Member {
 std::optional<Member> member_of(const std::string& text) {
   if (ends_with_one_of(text, kArchives)) return Member{text, ""};
   for (const std::string_view ending : kArchives)
-    if (const auto at = text.find(std::string(ending) + ':'); at != std::string::npos) return Member{text.substr(0, at + ending.size()), text.substr(at + ending.size() + 1)};
+    if (const auto at = text.find(std::string(ending) + ':'); at != std::string::npos)
+      return Member{text.substr(0, at + ending.size()), text.substr(at + ending.size() + 1)};
   return std::nullopt;
 }
 
@@ -45,14 +46,16 @@ Tensor load_member(const Member& member) {
     if (name == member.name || (member.name.empty() && all.size() == 1)) return tensor;
     known += (known.empty() ? "" : ", ") + name;
   }
-  if (member.name.empty()) throw IoError(fmt::format("{} has {} tensors: give {}:NAME with one of {}", member.path, all.size(), member.path, known.empty() ? "none" : known));
+  if (member.name.empty())
+    throw IoError(fmt::format("{} has {} tensors: give {}:NAME with one of {}", member.path, all.size(), member.path, known.empty() ? "none" : known));
   throw IoError(fmt::format("{}: there is no '{}' in it; it has {}", member.path, member.name, known.empty() ? "none" : known));
 }
 
 /// A table and a column of it, by its name in the header or its number from 0.
 std::optional<Member> column_of(const std::string& text) {
   for (const std::string_view ending : kTables)
-    if (const auto at = text.find(std::string(ending) + ':'); at != std::string::npos) return Member{text.substr(0, at + ending.size()), text.substr(at + ending.size() + 1)};
+    if (const auto at = text.find(std::string(ending) + ':'); at != std::string::npos)
+      return Member{text.substr(0, at + ending.size()), text.substr(at + ending.size() + 1)};
   return std::nullopt;
 }
 Tensor load_table(const std::string& path, const std::string& column) {
@@ -64,7 +67,8 @@ Tensor load_table(const std::string& path, const std::string& column) {
     const auto [end, error] = std::from_chars(column.data(), column.data() + column.size(), number);
     if (error != std::errc() || end != column.data() + column.size() || static_cast<std::int64_t>(number) >= table.values.shape().back())
       throw IoError(fmt::format("{}: there is no column '{}' in it; it has {}", path, column,
-                                table.names.empty() ? fmt::format("no header, and columns 0 to {}", table.values.shape().back() - 1) : fmt::format("{}", fmt::join(table.names, ", "))));
+                                table.names.empty() ? fmt::format("no header, and columns 0 to {}", table.values.shape().back() - 1)
+                                                    : fmt::format("{}", fmt::join(table.names, ", "))));
   }
   return table.values(ellipsis, static_cast<std::int64_t>(number));
 }
@@ -82,7 +86,9 @@ Tensor load_file(const std::string& text) {
   return load_npy(text, Location{});
 }
 
-bool is_file_name(const std::string& text) { return text.ends_with(".npy") || member_of(text) || column_of(text) || ends_with_one_of(text, kTables) || ends_with_one_of(text, kImages); }
+bool is_file_name(const std::string& text) {
+  return text.ends_with(".npy") || member_of(text) || column_of(text) || ends_with_one_of(text, kTables) || ends_with_one_of(text, kImages);
+}
 
 bool is_archive(const std::string& path) { return ends_with_one_of(path, kArchives); }
 

@@ -116,7 +116,8 @@ std::string floating(double x, const Format& format, const std::function<std::st
   std::string text;
   if (!std::isfinite(x)) {
     text = std::isnan(x) ? "nan" : "inf";
-    if (std::string_view("EFG").find(format.type) != std::string_view::npos) std::transform(text.begin(), text.end(), text.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+    if (std::string_view("EFG").find(format.type) != std::string_view::npos)
+      std::transform(text.begin(), text.end(), text.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
     if (format.type == '%') text += '%';
     return number(format, negative, "", "", text);
   }
@@ -141,7 +142,8 @@ std::optional<std::string> by_format(const Value& value, std::string_view text, 
   Format format = *read_format;
   const auto is = [&](std::string_view types) { return format.type != 0 && types.find(format.type) != std::string_view::npos; };
   if (value.as<double>() || (value.is_number() && is("eEfFgG%"))) {
-    if (is("bcdosxX") || (format.alternate && (format.type == 0 || is("gGn")))) return std::nullopt;  // '#' keeps zeros there, which fmt counts otherwise than Python
+    if (is("bcdosxX") || (format.alternate && (format.type == 0 || is("gGn"))))
+      return std::nullopt;  // '#' keeps zeros there, which fmt counts otherwise than Python
     return floating(operand(value, "format").as_double(), format, shown);
   }
   if (value.is_number()) {
@@ -149,15 +151,19 @@ std::optional<std::string> by_format(const Value& value, std::string_view text, 
     const auto* integer = value.as<std::int64_t>();
     const auto* large = value.as<std::uint64_t>();
     const bool negative = integer && *integer < 0;
-    const std::uint64_t size = large ? *large : integer ? (negative ? 0 - static_cast<std::uint64_t>(*integer) : static_cast<std::uint64_t>(*integer)) : std::uint64_t{*value.as<bool>()};
+    const std::uint64_t size = large     ? *large
+                               : integer ? (negative ? 0 - static_cast<std::uint64_t>(*integer) : static_cast<std::uint64_t>(*integer))
+                                         : std::uint64_t{*value.as<bool>()};
     if (format.type == 'c') {
       if (negative || size > 127) return std::nullopt;
       return padded(format, format.align ? format.align : '<', "", std::string(1, static_cast<char>(size)));
     }
     const char type = format.type == 0 || format.type == 'n' ? 'd' : format.type;
-    return number(format, negative, format.alternate && type != 'd' ? std::string("0") + type : "", fmt::format(fmt::runtime(std::string("{:") + type + "}"), size), "");
+    return number(format, negative, format.alternate && type != 'd' ? std::string("0") + type : "",
+                  fmt::format(fmt::runtime(std::string("{:") + type + "}"), size), "");
   }
-  if ((format.type != 0 && format.type != 's') || format.sign != '-' || format.alternate || format.grouping || (format.align == '=' && format.fill != "0")) return std::nullopt;
+  if ((format.type != 0 && format.type != 's') || format.sign != '-' || format.alternate || format.grouping || (format.align == '=' && format.fill != "0"))
+    return std::nullopt;
   std::string part = shown();
   if (format.precision >= 0) {
     std::size_t end = 0;

@@ -25,8 +25,8 @@
 #include "sinter/ops.hpp"
 #include "sinter/random.hpp"
 #include "sinter/sets.hpp"
-#include "sinter/signal.hpp"
 #include "sinter/shapes.hpp"
+#include "sinter/signal.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
@@ -36,17 +36,14 @@ namespace sinter::tools {
 namespace {
 
 template <Tensor (*F)(const Arg&)> Value unary(const Arguments& a) { return {F(a.operand(0))}; }
-template <Tensor (*F)(const Arg&, const Arg&)> Value binary(const Arguments& a) {
-  return {F(a.operand(0), a.operand(1))};
-}
-template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Arguments& a) {
-  return {F(a.operand(0), a.axes(1), a.flag(2))};
-}
+template <Tensor (*F)(const Arg&, const Arg&)> Value binary(const Arguments& a) { return {F(a.operand(0), a.operand(1))}; }
+template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Arguments& a) { return {F(a.operand(0), a.axes(1), a.flag(2))}; }
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>)> Value reduce_as(const Arguments& a) {
   return {F(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
 }
 /// Sums and products with a value to begin with, and of some elements only.
-template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral> Value reduce_from(const Arguments& a) {
+template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral>
+Value reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
   if (a.given(5)) x = where(a.operand(5), x, neutral);
   const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));  // the command's own lines are nobody's business
@@ -62,7 +59,8 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Ar
   return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
 }
 /// NaN, and what is not chosen, as the neutral element; of integers there is no NaN.
-template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral> Value nan_reduce_from(const Arguments& a) {
+template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral>
+Value nan_reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
   if (is_floating(x.dtype())) x = where(isnan(x), neutral, x);
   if (a.given(5)) x = where(a.operand(5), x, neutral);
@@ -97,8 +95,10 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), bool neutral> Value truth(
   return {F(where(a.operand(3), astype(a.operand(0), DType::bool_), Arg(neutral, Location{})), a.axes(1), a.flag(2))};
 }
 template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Arguments& a) {
-  const bool nan = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanvar) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
-  const bool root = F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
+  const bool nan =
+      F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanvar) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
+  const bool root =
+      F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
   if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
   const int ddof = a.small_integer(a.given(5) ? 5 : 3, 0);
   const std::optional<DType> dtype = a.dtype(2);
@@ -111,12 +111,8 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
   const Tensor cast = dtype ? astype(x, *dtype) : Tensor();
   return {F(dtype ? Arg(cast) : x, a.axes(1), a.flag(4), ddof)};
 }
-template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) {
-  return {F(a.operand(0), a.axes(1))};
-}
-template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Arguments& a) {
-  return {F(a.operand(0), a.axes(1, -1))};
-}
+template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) { return {F(a.operand(0), a.axes(1))}; }
+template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Arguments& a) { return {F(a.operand(0), a.axes(1, -1))}; }
 /// NumPy's order of elements in memory, which no value depends on. Throws Fault for another word.
 void check_order(const Arguments& a, int parameter) {
   const std::string order = a.text(parameter, "C");
@@ -152,7 +148,8 @@ Value where_(const Arguments& a) {
   return {where(a.operand(0), a.operand(1), a.operand(2))};
 }
 Casting casting_of(const Arguments& a, int parameter) {
-  constexpr std::pair<std::string_view, Casting> words[] = {{"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
+  constexpr std::pair<std::string_view, Casting> words[] = {
+      {"no", Casting::no}, {"equiv", Casting::no}, {"safe", Casting::safe}, {"same_kind", Casting::same_kind}, {"unsafe", Casting::unsafe}};
   const std::string wanted = a.text(parameter, "safe");
   for (const auto& [name, casting] : words)
     if (name == wanted) return casting;
@@ -180,9 +177,7 @@ Value copy_(const Arguments& a) {
 }
 Value contiguous_(const Arguments& a) { return {contiguous(a.given(1) ? astype(a.operand(0), *a.dtype(1)) : a.tensor(0))}; }
 Value broadcast_to_(const Arguments& a) { return {broadcast_to(a.operand(0), a.shape(1))}; }
-Value transpose_(const Arguments& a) {
-  return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))};
-}
+Value transpose_(const Arguments& a) { return {a.given(1) ? transpose(a.operand(0), a.shape(1)) : transpose(a.operand(0))}; }
 Value swapaxes_(const Arguments& a) { return {swapaxes(a.operand(0), a.integer(1, 0), a.integer(2, 0))}; }
 Value gelu_(const Arguments& a) {
   const std::string how = a.text(1, "none");
@@ -211,9 +206,7 @@ Value layer_norm_(const Arguments& a) {
   if (const auto axes = normalized_axes(a)) return {layer_norm(a.operand(0), weight_of(a, 2), weight_of(a, 3), a.number(4, 1e-5), *axes)};
   return {layer_norm(a.operand(0), weight_of(a, 1), weight_of(a, 2), a.number(3, 1e-5), a.axes(4, -1))};
 }
-Value rms_norm_(const Arguments& a) {
-  return {rms_norm(a.operand(0), weight_of(a, 1), a.number(2, 1e-6), a.axes(3, -1))};
-}
+Value rms_norm_(const Arguments& a) { return {rms_norm(a.operand(0), weight_of(a, 1), a.number(2, 1e-6), a.axes(3, -1))}; }
 Value full_(const Arguments& a) {
   check_order(a, 3);
   return {full(a.shape(0), a.operand(1), a.dtype(2))};
@@ -233,7 +226,8 @@ Arg end_of_range(const Arguments& a, int parameter) {
 Value arange_(const Arguments& a) {
   std::optional<DType> dtype = a.dtype(3);
   const auto typed = [&](int parameter) { return a.given(parameter) ? a.given(parameter)->as<Tensor>() : nullptr; };
-  if (!dtype && typed(0) && typed(1) && typed(2)) dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype()), typed(2)->dtype());  // no number has a say
+  if (!dtype && typed(0) && typed(1) && typed(2))
+    dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype()), typed(2)->dtype());  // no number has a say
   if (a.given(2)) return {arange(end_of_range(a, 0), end_of_range(a, 1), end_of_range(a, 2), dtype)};
   if (a.given(1)) return {arange(end_of_range(a, 0), end_of_range(a, 1), dtype)};
   return {arange(end_of_range(a, 0), dtype)};
@@ -253,7 +247,8 @@ std::vector<Tensor> parts_in(const Arguments& a, int dtype) {
   const DType type = *a.dtype(dtype);
   const Casting casting = a.given(dtype + 1) ? casting_of(a, dtype + 1) : Casting::same_kind;
   for (Tensor& part : parts) {
-    if (!can_cast(part.dtype(), type, casting)) a.fail(dtype, fmt::format("casting {} to {} is not allowed by casting='{}'", name(part.dtype()), name(type), a.text(dtype + 1, "same_kind")));
+    if (!can_cast(part.dtype(), type, casting))
+      a.fail(dtype, fmt::format("casting {} to {} is not allowed by casting='{}'", name(part.dtype()), name(type), a.text(dtype + 1, "same_kind")));
     part = astype(part, type);
   }
   return parts;
@@ -314,7 +309,10 @@ Tensor pad_from_edge(const Arguments& a, const std::vector<std::pair<std::int64_
       }
       const std::int64_t length = std::clamp<std::int64_t>(a.integer(4, size), 1, size);
       const Tensor near = before ? part(0, length) : part(size - length, size);
-      Tensor value = mode == "maximum" ? max(near, axis, true) : mode == "minimum" ? min(near, axis, true) : mode == "mean" ? mean(near, axis, true) : median(near, axis, true);
+      Tensor value = mode == "maximum"   ? max(near, axis, true)
+                     : mode == "minimum" ? min(near, axis, true)
+                     : mode == "mean"    ? mean(near, axis, true)
+                                         : median(near, axis, true);
       if (!is_floating(x.dtype())) value = rint(value);
       return broadcast_to(astype(value, x.dtype()), shape);
     };
@@ -341,8 +339,8 @@ Value pad_(const Arguments& a) {
       widths.emplace_back(*(*both)[0].as<std::int64_t>(), *(*both)[1].as<std::int64_t>());
     }
   }
-  constexpr std::pair<std::string_view, PadMode> modes[] = {{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect},
-                                                            {"symmetric", PadMode::symmetric}, {"wrap", PadMode::wrap}};
+  constexpr std::pair<std::string_view, PadMode> modes[] = {
+      {"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}, {"symmetric", PadMode::symmetric}, {"wrap", PadMode::wrap}};
   const std::string mode = a.text(2, "constant");
   if (mode == "linear_ramp" || mode == "maximum" || mode == "mean" || mode == "median" || mode == "minimum") return {pad_from_edge(a, widths, mode)};
   if (mode == "empty") return {pad(a.operand(0), widths)};
@@ -444,10 +442,9 @@ Value repeat_(const Arguments& a) {
     }
     return {take(x, from_span(places, Shape{static_cast<std::int64_t>(places.size())}, Location{}), axis)};
   }
-  return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))}; }
-Value eye_(const Arguments& a) {
-  return {eye(a.integer(0, 0), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})};
+  return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))};
 }
+Value eye_(const Arguments& a) { return {eye(a.integer(0, 0), a.axis(1), a.integer(2, 0), a.dtype(3).value_or(DType::float64), Location{})}; }
 Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1))}; }
 
 Value matrix_cross_(const Arguments& a) { return {cross(a.operand(0), a.operand(1), a.integer(2, -1))}; }
@@ -486,9 +483,7 @@ Value permutation_(const Arguments& a) {
   if (const auto* n = a.given(0) ? a.given(0)->as<std::int64_t>() : nullptr) return {random::permutation(key_of(a, 2), *n, Location{})};
   return {random::permutation(key_of(a, 2), a.tensor(0), a.integer(1, 0), Location{})};
 }
-Value choice_(const Arguments& a) {
-  return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))};
-}
+Value choice_(const Arguments& a) { return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))}; }
 
 // NumPy's order, by the names np.random.normal, ...: the size last, and left out that of the parameters.
 Shape size_last(const Arguments& a, int parameters) {
@@ -532,12 +527,8 @@ Value numpy_choice_(const Arguments& a) {
 
 Tuple pair(const std::pair<Tensor, Tensor>& results) { return {Value{results.first}, Value{results.second}}; }
 template <std::pair<Tensor, Tensor> (*F)(const Arg&)> Value unary_pair(const Arguments& a) { return {pair(F(a.operand(0)))}; }
-template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) {
-  return {pair(F(a.operand(0), a.operand(1)))};
-}
-template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) {
-  return {F(a.operand(0), a.number(1, otherwise))};
-}
+template <std::pair<Tensor, Tensor> (*F)(const Arg&, const Arg&)> Value binary_pair(const Arguments& a) { return {pair(F(a.operand(0), a.operand(1)))}; }
+template <Tensor (*F)(const Arg&, double), int otherwise> Value with_number(const Arguments& a) { return {F(a.operand(0), a.number(1, otherwise))}; }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value halves(const Arguments& a) { return {F(a.operand(0), a.integer(1, -1))}; }
 template <Tensor (*F)(const Arg&, const Arg&, double, double, bool)> Value close(const Arguments& a) {
   return {F(a.operand(0), a.operand(1), a.number(2, 1e-5), a.number(3, 1e-8), a.flag(4))};
@@ -556,9 +547,7 @@ Value piecewise_(const Arguments& a) {
   const Tensor* one = a.given(1)->as<Tensor>();  // NumPy takes a condition without a list around it
   return {piecewise(a.operand(0), one && one->ndim() == a.tensor(0).ndim() ? std::vector{*one} : a.tensors(1), list)};
 }
-Value select_(const Arguments& a) {
-  return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))};
-}
+Value select_(const Arguments& a) { return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))}; }
 Value list(const std::vector<Tensor>& tensors) {
   Tuple items;
   for (const Tensor& tensor : tensors) items.push_back({tensor});
@@ -583,7 +572,8 @@ Value ravel_multi_index_(const Arguments& a) {
   Shape shape = a.shape(1);
   const std::string mode = a.text(2, "raise");
   if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode is 'raise', 'wrap' or 'clip'");
-  for (std::size_t k = 0; mode != "raise" && k < std::min(places.size(), shape.size()); ++k) places[k] = mode == "wrap" ? remainder(places[k], shape[k]) : clip(places[k], 0, shape[k] - 1);
+  for (std::size_t k = 0; mode != "raise" && k < std::min(places.size(), shape.size()); ++k)
+    places[k] = mode == "wrap" ? remainder(places[k], shape[k]) : clip(places[k], 0, shape[k] - 1);
   if (first_axis_fastest(a, 3)) {
     std::reverse(places.begin(), places.end());
     std::reverse(shape.begin(), shape.end());
@@ -650,7 +640,7 @@ Value diff_(const Arguments& a) {
   const Tensor x = a.tensor(0);
   const std::int64_t axis = a.integer(2, -1);
   if (x.ndim() == 0 || axis >= x.ndim() || axis < -x.ndim()) return {diff(x, a.integer(1, 1), axis)};  // which refuses it
-  const auto end = [&](int parameter) {  // a number is one element all along
+  const auto end = [&](int parameter) {                                                                // a number is one element all along
     const Tensor part = a.tensor(parameter);
     Shape shape = x.shape();
     shape[static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)] = 1;
@@ -667,16 +657,29 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, std::optional<DTy
 template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)> Value quantile_(const Arguments& a) {
   constexpr std::pair<std::string_view, QuantileMethod> methods[] = {
 #define METHOD(name) {#name, QuantileMethod::name}
-      METHOD(linear), METHOD(lower), METHOD(higher), METHOD(midpoint), METHOD(nearest), METHOD(inverted_cdf), METHOD(averaged_inverted_cdf),
-      METHOD(closest_observation), METHOD(interpolated_inverted_cdf), METHOD(hazen), METHOD(weibull), METHOD(median_unbiased), METHOD(normal_unbiased)};
+      METHOD(linear),
+      METHOD(lower),
+      METHOD(higher),
+      METHOD(midpoint),
+      METHOD(nearest),
+      METHOD(inverted_cdf),
+      METHOD(averaged_inverted_cdf),
+      METHOD(closest_observation),
+      METHOD(interpolated_inverted_cdf),
+      METHOD(hazen),
+      METHOD(weibull),
+      METHOD(median_unbiased),
+      METHOD(normal_unbiased)};
 #undef METHOD
   const std::string wanted = a.text(3, "linear");
   for (const auto& [name, method] : methods) {
     if (wanted != name) continue;
     if (a.given(5)) {
       if (method != QuantileMethod::inverted_cdf) a.fail(5, "weights go with method='inverted_cdf' alone, as in NumPy");
-      const bool hundred = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(percentile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
-      const bool nan = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanquantile) || F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
+      const bool hundred = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(percentile) ||
+                           F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
+      const bool nan = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanquantile) ||
+                       F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
       return weighted_quantile(a, hundred, nan);
     }
     return {F(a.operand(0), a.operand(1), a.axes(2), method, a.flag(4))};
@@ -697,7 +700,8 @@ Value gradient_(const Arguments& a) {
   const int order = a.small_integer(3, 1);
   std::vector<std::int64_t> axes;
   if (a.given(2)) axes = a.list(2);
-  else for (int axis = 0; axis < f.ndim(); ++axis) axes.push_back(axis);
+  else
+    for (int axis = 0; axis < f.ndim(); ++axis) axes.push_back(axis);
   // Spacings: none, one for all axes, or one for each of them.
   const Value* given = a.given(1);
   const Tuple one{given ? *given : Value{std::int64_t{1}}};
@@ -824,9 +828,7 @@ Value cross_(const Arguments& a) {
   if (a.given(5) || !(a.given(2) || a.given(3) || a.given(4))) return {cross(a.operand(0), a.operand(1), a.integer(5, -1))};
   return {moveaxis(cross(moveaxis(a.operand(0), a.integer(2, -1), -1), moveaxis(a.operand(1), a.integer(3, -1), -1)), -1, a.integer(4, -1))};
 }
-std::optional<double> number_or_none(const Arguments& a, int parameter) {
-  return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt;
-}
+std::optional<double> number_or_none(const Arguments& a, int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; }
 Value cholesky_(const Arguments& a) { return {cholesky(a.operand(0), a.flag(1))}; }
 Value qr_(const Arguments& a) {
   const std::string mode = a.text(1, "reduced");
@@ -907,8 +909,12 @@ Value ihfft_(const Arguments& a) { return complex_numbers(fft::ihfft(a.operand(0
 Shape sizes_of(const Arguments& a) { return a.given(1) ? a.shape(1) : Shape{}; }
 /// Of the last two axes by default, or of all.
 template <int last> Axes axes_of(const Arguments& a) { return a.axes(2, last == 2 ? Axes{-2, -1} : Axes{}); }
-template <int last> Value fftn_(const Arguments& a) { return complex_numbers(fft::fftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})); }
-template <int last> Value ifftn_(const Arguments& a) { return complex_numbers(fft::ifftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})); }
+template <int last> Value fftn_(const Arguments& a) {
+  return complex_numbers(fft::fftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{}));
+}
+template <int last> Value ifftn_(const Arguments& a) {
+  return complex_numbers(fft::ifftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{}));
+}
 template <int last> Value rfftn_(const Arguments& a) { return complex_numbers(fft::rfftn(a.operand(0), sizes_of(a), axes_of<last>(a), norm_of(a, 3))); }
 template <int last> Value irfftn_(const Arguments& a) { return {fft::irfftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})}; }
 Value fftfreq_(const Arguments& a) { return {fft::fftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
@@ -950,7 +956,8 @@ Value laid_along(const Arguments& a, const Tensor& points, int dtype, int axis) 
 }
 Value logspace_(const Arguments& a) { return laid_along(a, logspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true), a.number(4, 10)), 5, 6); }
 Value geomspace_(const Arguments& a) {
-  if (!a.given(0)->is_number() || !a.given(1)->is_number()) return laid_along(a, geomspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true)), 4, 5);
+  if (!a.given(0)->is_number() || !a.given(1)->is_number())
+    return laid_along(a, geomspace(a.operand(0), a.operand(1), a.integer(2, 50), a.flag(3, true)), 4, 5);
   return laid_along(a, geomspace(a.number(0, 1), a.number(1, 1), a.integer(2, 50), a.flag(3, true), Location{}), 4, 5);
 }
 template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(const Arguments& a) {
@@ -989,7 +996,8 @@ Value result_type_(const Arguments& a) {
   const Tuple* several = a.given(0) ? a.given(0)->as<Tuple>() : nullptr;
   std::vector<TypeOperand> operands;
   if (!several) operands.push_back(type_operand(a, *a.given(0)));
-  else for (const Value& value : *several) operands.push_back(type_operand(a, value));
+  else
+    for (const Value& value : *several) operands.push_back(type_operand(a, value));
   return {result_type(operands.data(), operands.size(), Location{})};
 }
 Value promote_types_(const Arguments& a) { return {promote_types(a.dtype(0).value(), a.dtype(1).value())}; }
@@ -1573,8 +1581,7 @@ constexpr Function kFunctions[] = {
     {"zeros_like", "a|prototype dtype? order? subok? shape?", filled_like<zeros>},
     {"zip", "iterables+", zip_},
 };
-static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions),
-                             [](const Function& a, const Function& b) { return a.name < b.name; }),
+static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions), [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");
 
 /// What NumPy's modules have under a name that means something else without the module.
@@ -1618,8 +1625,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
         continue;
       }
       cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
     }
   }
   return cost[a.size()][b.size()];
@@ -1631,8 +1637,7 @@ std::span<const Function> functions() { return kFunctions; }
 
 const Function* find_function(std::string_view name) {
   const Function* end = std::end(kFunctions);
-  const Function* found = std::lower_bound(std::begin(kFunctions), end, name,
-                                           [](const Function& row, std::string_view key) { return row.name < key; });
+  const Function* found = std::lower_bound(std::begin(kFunctions), end, name, [](const Function& row, std::string_view key) { return row.name < key; });
   return found != end && found->name == name ? found : nullptr;
 }
 
@@ -1651,9 +1656,10 @@ struct TypeName {
 };
 using enum DType;
 constexpr TypeName kTypeNames[] = {
-    {"?", "bool_", bool_},    {"b", "byte", int8},    {"B", "ubyte", uint8},      {"h", "short", int16},         {"H", "ushort", uint16}, {"i", "intc", int32},   {"I", "uintc", uint32},
-    {"l", "long", int64},     {"L", "ulong", uint64}, {"q", "longlong", int64},   {"Q", "ulonglong", uint64},    {"p", "intp", int64},    {"P", "uintp", uint64}, {"", "int", int64},
-    {"", "int_", int64},      {"", "uint", uint64},   {"e", "half", float16},     {"f", "single", float32},      {"d", "double", float64}, {"", "float", float64},
+    {"?", "bool_", bool_},      {"b", "byte", int8},    {"B", "ubyte", uint8},    {"h", "short", int16},    {"H", "ushort", uint16},
+    {"i", "intc", int32},       {"I", "uintc", uint32}, {"l", "long", int64},     {"L", "ulong", uint64},   {"q", "longlong", int64},
+    {"Q", "ulonglong", uint64}, {"p", "intp", int64},   {"P", "uintp", uint64},   {"", "int", int64},       {"", "int_", int64},
+    {"", "uint", uint64},       {"e", "half", float16}, {"f", "single", float32}, {"d", "double", float64}, {"", "float", float64},
 };
 
 }  // namespace

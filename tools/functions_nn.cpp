@@ -7,9 +7,7 @@ namespace sinter::tools {
 namespace {
 
 /// A number, or a tuple of them.
-PerAxis numbers(const Arguments& a, int parameter, std::int64_t otherwise) {
-  return a.given(parameter) ? PerAxis(a.list(parameter)) : PerAxis(otherwise);
-}
+PerAxis numbers(const Arguments& a, int parameter, std::int64_t otherwise) { return a.given(parameter) ? PerAxis(a.list(parameter)) : PerAxis(otherwise); }
 /// 1, (1, 2), ((0, 1), (2, 3)), 'same' or 'valid'.
 Padding padding(const Arguments& a, int parameter) {
   const Value* given = a.given(parameter);
@@ -38,8 +36,8 @@ template <class Function> Value convolved(const Arguments& a, Function conv) {
   return {conv(a.operand(0), a.tensor(1), a.tensor(2), ConvOptions{numbers(a, 3, 1), padding(a, 4), numbers(a, 5, 1), a.integer(6, 1)})};
 }
 template <class Function> Value transposed(const Arguments& a, Function conv) {
-  return {conv(a.operand(0), a.tensor(1), a.tensor(2),
-               ConvTransposeOptions{numbers(a, 3, 1), padding(a, 4), numbers(a, 5, 0), a.integer(6, 1), numbers(a, 7, 1)})};
+  return {
+      conv(a.operand(0), a.tensor(1), a.tensor(2), ConvTransposeOptions{numbers(a, 3, 1), padding(a, 4), numbers(a, 5, 0), a.integer(6, 1), numbers(a, 7, 1)})};
 }
 template <class Function> Value max_pooled(const Arguments& a, Function pool) {
   PoolOptions how;
@@ -92,9 +90,7 @@ Value adaptive_avg_pool1d_(const Arguments& a) { return {adaptive_avg_pool(a.ope
 Value adaptive_avg_pool2d_(const Arguments& a) { return {adaptive_avg_pool(a.operand(0), of_axes(numbers(a, 1, 1), 2))}; }
 Value adaptive_max_pool2d_(const Arguments& a) { return {adaptive_max_pool(a.operand(0), of_axes(numbers(a, 1, 1), 2))}; }
 
-Value batch_norm_(const Arguments& a) {
-  return {batch_norm(a.operand(0), a.tensor(1), a.tensor(2), a.tensor(3), a.tensor(4), a.number(5, 1e-5))};
-}
+Value batch_norm_(const Arguments& a) { return {batch_norm(a.operand(0), a.tensor(1), a.tensor(2), a.tensor(3), a.tensor(4), a.number(5, 1e-5))}; }
 Value group_norm_(const Arguments& a) { return {group_norm(a.operand(0), a.integer(1, 1), a.tensor(2), a.tensor(3), a.number(4, 1e-5))}; }
 Value instance_norm_(const Arguments& a) { return {instance_norm(a.operand(0), a.tensor(1), a.tensor(2), a.number(3, 1e-5))}; }
 Value local_response_norm_(const Arguments& a) {

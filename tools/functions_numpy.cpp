@@ -98,7 +98,8 @@ Value block_(const Arguments& a) {
 }
 Value broadcast_shapes_(const Arguments& a) {
   const Tuple one{*a.given(0)};
-  const Tuple& shapes = a.given(0)->as<Tuple>() && !a.given(0)->as<Tuple>()->empty() && a.given(0)->as<Tuple>()->front().as<Tuple>() ? *a.given(0)->as<Tuple>() : one;
+  const Tuple& shapes =
+      a.given(0)->as<Tuple>() && !a.given(0)->as<Tuple>()->empty() && a.given(0)->as<Tuple>()->front().as<Tuple>() ? *a.given(0)->as<Tuple>() : one;
   Shape all;
   for (const Value& value : shapes) {
     Shape shape;
@@ -122,7 +123,9 @@ Value choose_(const Arguments& a) {
 }
 Value copyto_(const Arguments& a) {
   const Tensor target = a.tensor(0), source = a.tensor(1);
-  if (a.text(2, "same_kind") != "unsafe" && !can_cast(source.dtype(), target.dtype(), Casting::same_kind) && !(a.given(1)->is_number() && !a.given(1)->as<double>())) a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
+  if (a.text(2, "same_kind") != "unsafe" && !can_cast(source.dtype(), target.dtype(), Casting::same_kind) &&
+      !(a.given(1)->is_number() && !a.given(1)->as<double>()))
+    a.fail(1, fmt::format("copyto() would cast {} to {}, a lower kind; astype does so", name(source.dtype()), name(target.dtype())));
   const Tensor copied = broadcast_to(astype(source, target.dtype()), target.shape());
   return {a.given(3) ? broadcast_to(where(a.operand(3), copied, target), target.shape()) : copied};
 }
@@ -150,10 +153,13 @@ Value delete_(const Arguments& a) {
     if (kept[k]) rest.push_back(static_cast<std::int64_t>(k));
   return {take(x, from_span(rest, Shape{static_cast<std::int64_t>(rest.size())}, kNowhere), axis)};
 }
-Value diag_indices_(const Arguments& a) { return several(diag_indices(a.integer(0, 0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 2), -1, 65)), kNowhere)); }
+Value diag_indices_(const Arguments& a) {
+  return several(diag_indices(a.integer(0, 0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 2), -1, 65)), kNowhere));
+}
 Value diag_indices_from_(const Arguments& a) {
   const Tensor x = a.tensor(0);
-  if (x.ndim() < 2 || std::any_of(x.shape().begin(), x.shape().end(), [&](std::int64_t size) { return size != x.shape()[0]; })) a.fail(0, "diag_indices_from() takes a square");
+  if (x.ndim() < 2 || std::any_of(x.shape().begin(), x.shape().end(), [&](std::int64_t size) { return size != x.shape()[0]; }))
+    a.fail(0, "diag_indices_from() takes a square");
   return several(std::vector<Tensor>(static_cast<std::size_t>(x.ndim()), range(0, x.shape()[0])));
 }
 Value ediff1d_(const Arguments& a) {
@@ -327,7 +333,8 @@ Tuple items(const Arguments& a, const Value& value) {
     return keys;
   }
   const Tensor* tensor = value.as<Tensor>();
-  if (!tensor || tensor->ndim() == 0) throw Fault{value.offset, fmt::format("{}() goes over lists and tensors' first axes, not {}", a.function(), tensor ? "a 0-d tensor" : kind_name(value))};
+  if (!tensor || tensor->ndim() == 0)
+    throw Fault{value.offset, fmt::format("{}() goes over lists and tensors' first axes, not {}", a.function(), tensor ? "a 0-d tensor" : kind_name(value))};
   Tuple slices;
   for (const Tensor& slice : unstack(*tensor, 0, kNowhere)) slices.push_back({slice, value.offset});
   return slices;
@@ -365,7 +372,8 @@ Tuple indices_of(const Shape& shape, const Arguments& a) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
     if (size < 0) a.fail(0, fmt::format("shape {} has a negative size", to_string(shape)));
-    if (size > kMostIndices || (count *= size) > kMostIndices) a.fail(0, fmt::format("lists hold a million items at most, and shape {} has more indices; indices() is a tensor of them", to_string(shape)));
+    if (size > kMostIndices || (count *= size) > kMostIndices)
+      a.fail(0, fmt::format("lists hold a million items at most, and shape {} has more indices; indices() is a tensor of them", to_string(shape)));
   }
   Tuple all;
   for (std::int64_t k = 0; k < count; ++k) {
@@ -548,7 +556,9 @@ Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, 
   return {astype(sum(where(condition, x, 0), axes, keepdims) / sum(broadcast_to(condition, x.shape()), axes, keepdims), dtype)};
 }
 Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root, const Tensor& mean) {
-  const Tensor middle = mean.empty_handle() ? *mean_where(a, condition, axes, true).as<Tensor>() : is_floating(mean.dtype()) ? mean : astype(mean, DType::float64);
+  const Tensor middle = mean.empty_handle()         ? *mean_where(a, condition, axes, true).as<Tensor>()
+                        : is_floating(mean.dtype()) ? mean
+                                                    : astype(mean, DType::float64);
   const Tensor x = astype(a.tensor(0), middle.dtype());
   const Tensor chosen = broadcast_to(condition, x.shape());
   const Tensor var = astype(sum(where(chosen, square(x - middle), 0), axes, keepdims) / (sum(chosen, axes, keepdims) - ddof), middle.dtype());

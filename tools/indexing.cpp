@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dictionaries.hpp"
 #include "arguments.hpp"
+#include "dictionaries.hpp"
 #include "sinter/shapes.hpp"
 #include "text.hpp"
 
@@ -121,7 +121,8 @@ Value Parser::indexed(const Value& value) {
     if (value.is_complex()) {  // both parts
       Tuple parts;
       parts.is_complex = true;
-      for (const Value& part : *tuple) parts.push_back({recorded(opening.offset, [&] { return std::as_const(*part.as<Tensor>()).at(index, Location{}); }), opening.offset});
+      for (const Value& part : *tuple)
+        parts.push_back({recorded(opening.offset, [&] { return std::as_const(*part.as<Tensor>()).at(index, Location{}); }), opening.offset});
       return {std::move(parts), opening.offset};
     }
     if (index.size() == 1 && index[0].kind() == Index::Kind::slice) return {part_of(*tuple, index[0].slice(), opening), opening.offset};

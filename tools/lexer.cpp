@@ -17,9 +17,8 @@ bool is_name(char c) { return is_name_start(c) || is_digit(c); }
 
 // Longest first, so that the first match is the right one.
 constexpr std::array<std::string_view, 48> kSymbols = {
-    "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=",
-    "/=",  "%=",  "@=",  "&=",  "|=",  "^=", "&&", "||", ":=", "+",  "-",  "*",  "/",  "%",  "@",  "&",
-    "|",   "^",   "~",   "<",   ">",   "=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ".",  ":",  "!"};
+    "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "&&", "||",
+    ":=",  "+",   "-",   "*",   "/",   "%",  "@",  "&",  "|",  "^",  "~",  "<",  ">",  "=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ".",  ":",  "!"};
 
 class Lexer {
  public:
@@ -78,8 +77,7 @@ class Lexer {
     std::size_t length = 1;  // a whole UTF-8 character
     while ((static_cast<unsigned char>(peek(length)) & 0xC0) == 0x80) ++length;
     const auto c = static_cast<unsigned char>(peek());
-    if (c < 0x20 || c == 0x7f || (c >= 0x80 && length == 1))
-      throw Fault{at_, fmt::format("unexpected byte 0x{:02x}; an expression is text", c)};
+    if (c < 0x20 || c == 0x7f || (c >= 0x80 && length == 1)) throw Fault{at_, fmt::format("unexpected byte 0x{:02x}; an expression is text", c)};
     throw Fault{at_, fmt::format("unexpected character '{}'", text_.substr(at_, length))};
   }
 
@@ -140,8 +138,7 @@ class Lexer {
       token.above_int64 = token.integer < 0;
       if (error == std::errc::result_out_of_range)
         throw Fault{at_, fmt::format("{} does not fit in 64 bits; write it with a decimal point for a float", token.text)};
-      if (error != std::errc() || end != digits.data() + digits.size())
-        throw Fault{at_, fmt::format("'{}' is not a number", token.text)};
+      if (error != std::errc() || end != digits.data() + digits.size()) throw Fault{at_, fmt::format("'{}' is not a number", token.text)};
     }
     if ((peek(length) | 0x20) == 'j' && !is_name(peek(length + 1)) && base == 10) {
       if (token.kind == TokenKind::integer) token.floating = std::strtod(digits.c_str(), nullptr);
@@ -149,8 +146,7 @@ class Lexer {
       token.text = text_.substr(at_, ++length);
     }
     if (is_name_start(peek(length)))
-      throw Fault{at_ + length, fmt::format("a name follows the number {} without an operator; a product is written {}*…",
-                                            token.text, token.text)};
+      throw Fault{at_ + length, fmt::format("a name follows the number {} without an operator; a product is written {}*…", token.text, token.text)};
     tokens_.push_back(token);
     at_ += length;
   }

@@ -18,13 +18,13 @@ enum class TokenKind : std::uint8_t { name, integer, floating, imaginary, string
 
 struct Token {
   TokenKind kind{};
-  std::size_t offset = 0;   // bytes from the start of the text
-  std::string_view text;    // as written; a string without its quotes
+  std::size_t offset = 0;  // bytes from the start of the text
+  std::string_view text;   // as written; a string without its quotes
   std::int64_t integer = 0;
   bool above_int64 = false;  // integer holds the bits of a std::uint64_t
-  double floating = 0;  // of 2j the 2
-  bool formatted = false;  // a string written f'…'
-  bool raw = false;        // a string written r'…', whose backslashes are themselves
+  double floating = 0;       // of 2j the 2
+  bool formatted = false;    // a string written f'…'
+  bool raw = false;          // a string written r'…', whose backslashes are themselves
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }

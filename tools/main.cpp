@@ -57,11 +57,12 @@ Environment (a flag goes before its variable):
 )";
 
 std::string function_list() {
-  std::string text = "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
-                     "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
-                     "def f(x, y=2): return x * y defines a function; a body of several lines is indented.\n"
-                     "@FILE in place of the expression reads it from a script, @- from the standard input.\n"
-                     "An expression that starts with - goes after --.\n\nFunctions (sinter help NAME tells of one):\n";
+  std::string text =
+      "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
+      "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
+      "def f(x, y=2): return x * y defines a function; a body of several lines is indented.\n"
+      "@FILE in place of the expression reads it from a script, @- from the standard input.\n"
+      "An expression that starts with - goes after --.\n\nFunctions (sinter help NAME tells of one):\n";
   std::string line = " ";
   for (const tools::Function& function : tools::functions()) {
     if (line.size() + function.name.size() > 100) {
@@ -81,8 +82,7 @@ std::string read_expression(const std::string& path) {
 }
 
 /// The first argument is the expression, or @FILE that holds it, unless -f gave it.
-void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression,
-           std::vector<std::string>& bindings) {
+void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression, std::vector<std::string>& bindings) {
   if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, @FILE, or -f FILE");
   if (!file.empty()) expression = read_expression(file);
   else if (positional[0].starts_with('@')) expression = read_expression(positional[0].substr(1));
@@ -132,8 +132,7 @@ int run(int argc, char** argv) {
 
   tools::EvalRequest eval;
   CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over files and numbers");
-  eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")
-      ->type_name("NAME=FILE NAME=NUMBER");
+  eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")->type_name("NAME=FILE NAME=NUMBER");
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; of several results each to its own file")
       ->type_name("OUT[,OUT2…]");
@@ -141,28 +140,29 @@ int run(int argc, char** argv) {
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and why it ends where it does; =json for programs")
-      ->check(CLI::IsMember({"text", "json"}))->type_name("[=text|json]");
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("[=text|json]");
   eval_command->add_option("--dump", eval.dump, "Write every kernel's source into this folder")->type_name("DIR");
   eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
-      ->type_name("N")->check(CLI::Range(1, 1000000));
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
   eval_command->add_flag("--profile", eval.profile, "Show where the time goes, step by step, of N more evaluations (10 without --time)");
   eval_command->footer(function_list());
 
   tools::KernelsRequest kernels;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
-  kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")
-      ->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
+  kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   kernels_command->add_option("--target", kernels.target, "What to compile for")
-      ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")->capture_default_str();
+      ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
+      ->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
   kernels_command->footer(function_list());
 
   tools::TuneRequest tune;
   CLI::App* tune_command = app.add_subcommand("tune", "Time the ways in which the kernels can run here; keep the fastest for later");
-  tune_command->add_option("EXPR", positional, "The expression, then what its names stand for")
-      ->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
+  tune_command->add_option("EXPR", positional, "The expression, then what its names stand for")->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
   tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
@@ -183,8 +183,7 @@ int run(int argc, char** argv) {
   run_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   run_command->add_flag("--random", model.random, "Make up inputs that are not given");
   run_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for, for --random")->type_name("NAME=8");
-  run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")
-      ->type_name("N")->check(CLI::Range(1, 1000000));
+  run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
   run_command->add_flag("--profile", model.profile, "Show where the time goes, step by step, of N more runs (10 without --time)");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
   run_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
@@ -195,17 +194,22 @@ int run(int argc, char** argv) {
   CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without doing either");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
-  compile_command->add_option("--size", model.sizes, "Sizes to plan for of a name in the inputs' shapes, or a range of them to be served; other sizes run where these plans hold for them")
+  compile_command
+      ->add_option("--size", model.sizes,
+                   "Sizes to plan for of a name in the inputs' shapes, or a range of them to be served; other sizes run where these plans hold for them")
       ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
-  compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
+  compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")
+      ->check(precisions);
   rewrite_options(compile_command);
-  CLI::App* explain_command = app.add_subcommand("explain", "Show what becomes of a trained model: its rewrites, layouts, steps, and why each ends where it does");
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "Show what becomes of a trained model: its rewrites, layouts, steps, and why each ends where it does");
   explain_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   explain_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for")->type_name("NAME=8");
   explain_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
-  explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
+  explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")
+      ->check(precisions);
   rewrite_options(explain_command);
 #endif
   std::string topic;
@@ -275,10 +279,10 @@ int run(int argc, char** argv) {
     while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
     const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) && (at == &app || at == cache_command);
     const std::string command = at == &app ? "" : at == cache_command || at->get_parent() == &app ? at->get_name() + " " : "cache ";
-    const bool minus = dynamic_cast<const CLI::ExtrasError*>(&error) && argc > 2 && argv[2][0] == '-' && argv[2][1] != '-' && (at == eval_command || at == kernels_command || at == tune_command);
+    const bool minus = dynamic_cast<const CLI::ExtrasError*>(&error) && argc > 2 && argv[2][0] == '-' && argv[2][1] != '-' &&
+                       (at == eval_command || at == kernels_command || at == tune_command);
     if (minus) fmt::print(stderr, "sinter: error: an expression that starts with - goes after --: sinter {} -- '{}'\n", at->get_name(), argv[2]);
-    else fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for what there is.\n", no_command ? no_such_command(*at) : error.what(),
-               command);
+    else fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for what there is.\n", no_command ? no_such_command(*at) : error.what(), command);
     return 2;
   }
   return 2;
@@ -288,7 +292,7 @@ int run(int argc, char** argv) {
 
 /// The first interrupt (Ctrl-C) stops what is evaluated; a second one ends the process at once.
 void stop_at_interrupt() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) { sinter::interrupt(); };
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);

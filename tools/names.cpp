@@ -8,8 +8,8 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "arguments.hpp"
@@ -77,7 +77,11 @@ std::vector<Value> Parser::numbers_given(const std::vector<Argument>& given, std
 
 Value Parser::drawn(const Callable& callable, const Token& method) {
   const Function* function = find_member("random", method.text);
-  if (!function || !peek().is("(") || !takes_key(*function)) throw Fault{method.offset, fmt::format("a generator of random numbers has no method '{}'; there are random, normal, uniform, integers, choice, permutation, shuffle and others", method.text)};
+  if (!function || !peek().is("(") || !takes_key(*function))
+    throw Fault{
+        method.offset,
+        fmt::format("a generator of random numbers has no method '{}'; there are random, normal, uniform, integers, choice, permutation, shuffle and others",
+                    method.text)};
   Generator& generator = generators_[callable.number];
   const auto key = static_cast<std::int64_t>(random::Key(generator.seed).fold_in(generator.calls++).bits());
   std::vector<Argument> given = arguments({}).list;
@@ -113,7 +117,10 @@ Value Parser::meaning(const Token& token, bool variables) {
   if (peek().is("(") && (token.text == "apply_along_axis" || token.text == "fromfunction" || token.text == "vectorize")) {
     std::vector<Argument> given = arguments({}).list;
     if (const auto value = of_functions(token, given)) return *value;
-    throw Fault{token.offset, fmt::format("{0}() takes a function first: {0}({1})", token.text, token.text == "vectorize" ? "f" : token.text == "fromfunction" ? "f, shape" : "f, axis, array")};
+    throw Fault{token.offset, fmt::format("{0}() takes a function first: {0}({1})", token.text,
+                                          token.text == "vectorize"      ? "f"
+                                          : token.text == "fromfunction" ? "f, shape"
+                                                                         : "f, axis, array")};
   }
   if (variables && peek().is("("))
     if (auto value = of_python(token)) return *std::move(value);
@@ -148,9 +155,11 @@ std::optional<Value> Parser::of_python(const Token& token) {
   constexpr std::string_view others[] = {"bin", "bool", "chr", "filter", "hex", "isinstance", "map", "oct", "ord", "repr", "sorted", "str"};
   if (std::find(std::begin(others), std::end(others), name) == std::end(others)) return std::nullopt;
   std::vector<Argument> given = arguments({}).list;
-  const auto positional = static_cast<std::size_t>(std::count_if(given.begin(), given.end(), [](const Argument& argument) { return argument.keyword.empty(); }));
+  const auto positional =
+      static_cast<std::size_t>(std::count_if(given.begin(), given.end(), [](const Argument& argument) { return argument.keyword.empty(); }));
   const auto needs = [&](std::size_t least, std::size_t most, std::string_view what) {
-    if (positional < least || positional > most || (name != "sorted" && positional < given.size())) throw Fault{token.offset, fmt::format("{}() takes {}", name, what)};
+    if (positional < least || positional > most || (name != "sorted" && positional < given.size()))
+      throw Fault{token.offset, fmt::format("{}() takes {}", name, what)};
   };
   const auto whole = [&]() -> std::int64_t {
     needs(1, 1, "an integer");
@@ -184,7 +193,10 @@ std::optional<Value> Parser::of_python(const Token& token) {
     const std::int64_t number = whole();
     const std::uint64_t size = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
     const std::string_view sign = number < 0 ? "-" : "";
-    return Value{name == "hex" ? fmt::format("{}0x{:x}", sign, size) : name == "bin" ? fmt::format("{}0b{:b}", sign, size) : fmt::format("{}0o{:o}", sign, size), token.offset};
+    return Value{name == "hex"   ? fmt::format("{}0x{:x}", sign, size)
+                 : name == "bin" ? fmt::format("{}0b{:b}", sign, size)
+                                 : fmt::format("{}0o{:o}", sign, size),
+                 token.offset};
   }
   if (name == "isinstance") throw Fault{token.offset, "types of values are not asked for here; x.dtype is a tensor's"};
   if (name == "map" || name == "filter") {
@@ -255,7 +267,8 @@ Value Parser::as_python(const Token& token) {
       double number = 0;
       const char *begin = digits.data() + (digits.starts_with('+') ? 1 : 0), *end = digits.data() + digits.size();
       const auto read = whole ? std::from_chars(begin, end, integer) : std::from_chars(begin, end, number);
-      if (begin == end || read.ec != std::errc() || read.ptr != end) throw Fault{value.offset, fmt::format("'{}' is no {}", *text, whole ? "integer" : "number")};
+      if (begin == end || read.ec != std::errc() || read.ptr != end)
+        throw Fault{value.offset, fmt::format("'{}' is no {}", *text, whole ? "integer" : "number")};
       return whole ? Value{integer, token.offset} : Value{number, token.offset};
     }
   }
@@ -288,15 +301,13 @@ void Parser::unknown(const Token& token, bool variables) const {
   for (const Function& function : functions()) known.push_back(function.name);
   for (const Constant& constant : constants()) known.push_back(constant.name);
   if (token.text == "complex256" || token.text == "object" || token.text == "str" || token.text == "longdouble")
-    throw Fault{token.offset, fmt::format("'{}' is not an element type here; known are bool, int32, int64, float32 and float64",
-                                          token.text)};
+    throw Fault{token.offset, fmt::format("'{}' is not an element type here; known are bool, int32, int64, float32 and float64", token.text)};
   const std::string near = nearest(token.text, known);
   const bool call = peek().is("(");
-  throw Fault{token.offset,
-              fmt::format("unknown {} '{}'{}", call ? "function" : "name", token.text,
-                          !near.empty() ? fmt::format(": did you mean {}?", near)
-                          : call        ? "; sinter eval --help lists the functions"
-                                        : fmt::format("; give it a value on the command line: {}=…", token.text))};
+  throw Fault{token.offset, fmt::format("unknown {} '{}'{}", call ? "function" : "name", token.text,
+                                        !near.empty() ? fmt::format(": did you mean {}?", near)
+                                        : call        ? "; sinter eval --help lists the functions"
+                                                      : fmt::format("; give it a value on the command line: {}=…", token.text))};
 }
 
 }  // namespace sinter::tools

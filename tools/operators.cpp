@@ -80,7 +80,9 @@ bool Parser::truth(const Value& value, const Token& word) {
 
 Value Parser::connected(const Token& word, const Value& left, const Value& right) {
   const bool both = word.text == "and";
-  const auto condition = [](const Value& value) { return value.as<bool>() || (value.as<Tensor>() && value.as<Tensor>()->size() == 1 && is_bool(value.as<Tensor>()->dtype())); };
+  const auto condition = [](const Value& value) {
+    return value.as<bool>() || (value.as<Tensor>() && value.as<Tensor>()->size() == 1 && is_bool(value.as<Tensor>()->dtype()));
+  };
   if ((left.as<Tensor>() || right.as<Tensor>()) && condition(left) && condition(right)) {
     const Arg a = operand(left, word.text), b = operand(right, word.text);
     return {both ? logical_and(a, b) : logical_or(a, b), word.offset};
@@ -111,7 +113,8 @@ Value Parser::membership(const Value& left) {
     const Value right = binary(kComparison + 1);
     const bool both = left.as<None>() && right.as<None>(), truths = left.as<bool>() && right.as<bool>() && *left.as<bool>() == *right.as<bool>();
     const bool types = left.as<DType>() && right.as<DType>() && *left.as<DType>() == *right.as<DType>();
-    if (!right.as<None>() && !right.as<bool>() && !right.as<DType>()) throw Fault{word.offset, "'is' asks for None, True, False or a dtype; values are compared by =="};
+    if (!right.as<None>() && !right.as<bool>() && !right.as<DType>())
+      throw Fault{word.offset, "'is' asks for None, True, False or a dtype; values are compared by =="};
     return {(both || truths || types) != negated, word.offset};
   }
   const Value right = binary(kComparison + 1);
@@ -121,12 +124,15 @@ Value Parser::membership(const Value& left) {
     return {negated ? logical_not(found) : found, word.offset};
   }
   if (const auto* dictionary = right.as<Dictionary>()) return {(place_of(*dictionary, key_of(left)) < dictionary->keys.size()) != negated, word.offset};
-  if (const auto *text = right.as<std::string>(), *part = left.as<std::string>(); text && part) return {(text->find(*part) != std::string::npos) != negated, word.offset};
+  if (const auto *text = right.as<std::string>(), *part = left.as<std::string>(); text && part)
+    return {(text->find(*part) != std::string::npos) != negated, word.offset};
   const auto* list = right.as<Tuple>();
   if (!list || right.is_complex()) throw Fault{word.offset, fmt::format("'in' looks into a list or a tensor, not into {}", kind_name(right))};
   const auto same = [&](const Value& item) {
-    if (left.as<std::string>() || item.as<std::string>()) return left.as<std::string>() && item.as<std::string>() && *left.as<std::string>() == *item.as<std::string>();
-    if (left.as<Tuple>() || item.as<Tuple>()) return left.as<Tuple>() && item.as<Tuple>() && truth(apply(*find_operator({.kind = TokenKind::symbol, .text = "=="}), word.offset, left, item), word);
+    if (left.as<std::string>() || item.as<std::string>())
+      return left.as<std::string>() && item.as<std::string>() && *left.as<std::string>() == *item.as<std::string>();
+    if (left.as<Tuple>() || item.as<Tuple>())
+      return left.as<Tuple>() && item.as<Tuple>() && truth(apply(*find_operator({.kind = TokenKind::symbol, .text = "=="}), word.offset, left, item), word);
     if (left.as<DType>() || item.as<DType>()) return left.as<DType>() && item.as<DType>() && *left.as<DType>() == *item.as<DType>();
     if (left.as<None>() || item.as<None>()) return left.as<None>() && item.as<None>();
     return truth(apply(*find_operator({.kind = TokenKind::symbol, .text = "=="}), word.offset, left, item), word);
@@ -150,15 +156,17 @@ Value Parser::chained(Value left, Value middle) {
 
 Value Parser::apply(const Operator& row, std::size_t offset, const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) return scalar_binary(row.symbol, left, right, offset);
-  if (const auto *a = left.as<ComplexType>(), *b = right.as<ComplexType>(); (a || b) && (left.as<DType>() || right.as<DType>() || (a && b)) && (row.symbol == "==" || row.symbol == "!="))
+  if (const auto *a = left.as<ComplexType>(), *b = right.as<ComplexType>();
+      (a || b) && (left.as<DType>() || right.as<DType>() || (a && b)) && (row.symbol == "==" || row.symbol == "!="))
     return {(a && b && a->of_parts == b->of_parts) == (row.symbol == "=="), offset};
   if (left.as<DType>() && right.as<DType>() && row.strength == kComparison && (row.symbol == "==" || row.symbol == "!="))
     return {(*left.as<DType>() == *right.as<DType>()) == (row.symbol == "=="), offset};
   if (left.as<Tuple>() && right.as<Tuple>() && !left.is_complex() && !right.is_complex() && (row.symbol == "==" || row.symbol == "!="))
     return {equal_tuples(*left.as<Tuple>(), *right.as<Tuple>()) == (row.symbol == "=="), offset};
-  if (left.is_complex() || right.is_complex() || ((left.as<Tensor>() || right.as<Tensor>()) && (holds_complex(left) || holds_complex(right)))) return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
+  if (left.is_complex() || right.is_complex() || ((left.as<Tensor>() || right.as<Tensor>()) && (holds_complex(left) || holds_complex(right))))
+    return recorded(offset, [&] { return complex_binary(row.symbol, left, right, offset); });
   if (left.as<std::string>() && row.symbol == "%") return {percent(*left.as<std::string>(), right, offset), offset};
-  if (const auto* text = left.as<std::string>(), *other = right.as<std::string>(); (text || other) && row.symbol == "*")
+  if (const auto *text = left.as<std::string>(), *other = right.as<std::string>(); (text || other) && row.symbol == "*")
     if (const Value& times = text ? right : left; is_whole_number(times)) {
       const std::int64_t count = whole_number(times);
       if (count > 1 << 20) throw Fault{offset, "the repeated string is too long"};
@@ -170,14 +178,21 @@ Value Parser::apply(const Operator& row, std::size_t offset, const Value& left, 
     bool same = a->is_set == b->is_set && a->keys.size() == b->keys.size();
     for (std::size_t k = 0; same && k < a->keys.size(); ++k) {
       const std::size_t place = place_of(*b, a->keys[k]);
-      same = place < b->keys.size() && (a->is_set || truth(apply(row, offset, a->values[k], b->values[place]), Token{.text = row.symbol}) == (row.symbol == "=="));
+      same =
+          place < b->keys.size() && (a->is_set || truth(apply(row, offset, a->values[k], b->values[place]), Token{.text = row.symbol}) == (row.symbol == "=="));
     }
     return {same == (row.symbol == "=="), offset};
   }
   if (left.as<std::string>() && right.as<std::string>() && row.strength == kComparison) {
     const int order = left.as<std::string>()->compare(*right.as<std::string>());
     const std::string_view symbol = row.symbol;
-    return {symbol == "==" ? order == 0 : symbol == "!=" ? order != 0 : symbol == "<" ? order < 0 : symbol == "<=" ? order <= 0 : symbol == ">" ? order > 0 : order >= 0, offset};
+    return {symbol == "=="   ? order == 0
+            : symbol == "!=" ? order != 0
+            : symbol == "<"  ? order < 0
+            : symbol == "<=" ? order <= 0
+            : symbol == ">"  ? order > 0
+                             : order >= 0,
+            offset};
   }
   if (left.as<std::string>() && right.as<std::string>()) {
     if (row.symbol == "+") return {*left.as<std::string>() + *right.as<std::string>(), offset};
@@ -205,7 +220,9 @@ Value Parser::unary() {
     return recorded(token.offset, [&] { return complex_value(token.is("-") ? -z : z, token.offset, x.as<Tuple>()->is_weak); });
   }
   const Arg argument = operand(x, token.text);
-  return {recorded(token.offset, [&] { return token.is("-") ? negative(argument) : token.is("+") ? positive(argument) : bitwise_not(argument); }),
+  return {recorded(token.offset, [&] { return token.is("-")   ? negative(argument)
+                                              : token.is("+") ? positive(argument)
+                                                              : bitwise_not(argument); }),
           token.offset};
 }
 

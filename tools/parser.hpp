@@ -24,7 +24,8 @@ namespace sinter::tools {
 class Parser {
  public:
   using Print = std::function<void(const std::string&)>;
-  Parser(std::string_view text, const Bindings& bindings, const Print& print) : text_(text), bindings_(bindings), print_(print), tokens_(as_deque(tokenize(text))) {}
+  Parser(std::string_view text, const Bindings& bindings, const Print& print)
+      : text_(text), bindings_(bindings), print_(print), tokens_(as_deque(tokenize(text))) {}
   Evaluated run();
 
  private:
@@ -51,7 +52,7 @@ class Parser {
     std::vector<Parameter> parameters;
     std::size_t begin = 0;  // of a lambda, which is one expression
     Block body;
-    bool nameless = false;  // a lambda
+    bool nameless = false;   // a lambda
     std::size_t within = 0;  // the call in which it was written, by its number; 0: outside of functions
     Bindings around;         // what that call's names meant at its end
   };
@@ -70,7 +71,7 @@ class Parser {
 
   struct Targets {
     std::vector<Target> list;
-    bool several = false;  // written with a comma
+    bool several = false;    // written with a comma
     std::size_t equals = 0;  // where the = stands
   };
 
@@ -119,7 +120,9 @@ class Parser {
     }
   }
   std::string shown_at(std::size_t offset, std::string message, std::string_view function) const;
-  static int opens(const Token& token) { return token.is("(") || token.is("[") || token.is("{") ? 1 : token.is(")") || token.is("]") || token.is("}") ? -1 : 0; }
+  static int opens(const Token& token) {
+    return token.is("(") || token.is("[") || token.is("{") ? 1 : token.is(")") || token.is("]") || token.is("}") ? -1 : 0;
+  }
   bool is_word(std::string_view word) const { return peek().is_word(word); }
 
   // ---- expression.cpp: tuples, a if b else c, or, and
@@ -373,7 +376,7 @@ class Parser {
   std::string_view text_;
   const Bindings& bindings_;
   const Print& print_;
-  std::deque<Token> tokens_;  // of the text, then those of what stands in strings
+  std::deque<Token> tokens_;                    // of the text, then those of what stands in strings
   std::map<std::size_t, std::size_t> strings_;  // where these begin, by their place in the text
   bool printed_ = false;
   PrintOptions printing_ = printoptions();
@@ -385,7 +388,7 @@ class Parser {
   std::deque<Generator> generators_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::vector<Bindings> scopes_ = std::vector<Bindings>(1);  // the script's names, then those of functions being called
+  std::vector<Bindings> scopes_ = std::vector<Bindings>(1);       // the script's names, then those of functions being called
   std::vector<std::size_t> calls_ = std::vector<std::size_t>(1);  // the number of the call that each of scopes_ belongs to
   std::size_t last_call_ = 0;
   std::deque<Definition> functions_;  // of the text
@@ -395,7 +398,7 @@ class Parser {
     std::string type, message;
   };
   std::optional<Raised> raised_;
-  int attempts_ = 0;  // try blocks around this place
+  int attempts_ = 0;                  // try blocks around this place
   std::size_t written_at_ = 0;        // the last tuple that was written out in this statement: its place
   std::vector<std::string> written_;  // and its items
   std::set<std::string_view> used_;

@@ -90,8 +90,7 @@ Value integer_binary(std::string_view symbol, Int a, Int b, std::size_t offset) 
 }
 
 Value power(const Value& a, const Value& b, std::size_t offset) {
-  if (!a.as<double>() && !b.as<double>() && as_integer(b) >= 0)
-    return fitting("**", integer_power(as_integer(a), as_integer(b), offset), offset);
+  if (!a.as<double>() && !b.as<double>() && as_integer(b) >= 0) return fitting("**", integer_power(as_integer(a), as_integer(b), offset), offset);
   const double base = as_double(a), exponent = as_double(b);
   if (base == 0 && exponent < 0) throw Fault{offset, "0 cannot be raised to a negative power"};
   if (base < 0 && std::isfinite(exponent) && exponent != std::floor(exponent))
@@ -100,8 +99,7 @@ Value power(const Value& a, const Value& b, std::size_t offset) {
 }
 
 Value compare(std::string_view symbol, const auto& a, const auto& b, std::size_t offset) {
-  const bool result = symbol == "==" ? a == b : symbol == "!=" ? a != b : symbol == "<" ? a < b
-                    : symbol == "<=" ? a <= b : symbol == ">"  ? a > b : a >= b;
+  const bool result = symbol == "==" ? a == b : symbol == "!=" ? a != b : symbol == "<" ? a < b : symbol == "<=" ? a <= b : symbol == ">" ? a > b : a >= b;
   return {result, offset};
 }
 
@@ -110,8 +108,7 @@ Value compare(std::string_view symbol, const auto& a, const auto& b, std::size_t
 Value scalar_binary(std::string_view symbol, const Value& a, const Value& b, std::size_t offset) {
   const bool floating = a.as<double>() || b.as<double>();
   if (symbol == "==" || symbol == "!=" || symbol == "<" || symbol == "<=" || symbol == ">" || symbol == ">=")
-    return floating ? compare(symbol, as_double(a), as_double(b), offset)
-                    : compare(symbol, as_integer(a), as_integer(b), offset);
+    return floating ? compare(symbol, as_double(a), as_double(b), offset) : compare(symbol, as_integer(a), as_integer(b), offset);
   if (symbol == "@") throw Fault{offset, "@ multiplies matrices, not numbers; use *"};
   if (symbol == "**") return power(a, b, offset);
   if (symbol == "/") {
@@ -152,10 +149,11 @@ Value scalar_function(std::string_view name, const std::vector<Value>& arguments
     double (*function)(double);
   };
   static constexpr OfOne ones[] = {
-      {"acos", std::acos}, {"acosh", std::acosh}, {"asin", std::asin}, {"asinh", std::asinh}, {"atan", std::atan},   {"atanh", std::atanh}, {"cbrt", std::cbrt},
-      {"cos", std::cos},   {"cosh", std::cosh},   {"erf", std::erf},   {"erfc", std::erfc},   {"exp", std::exp},     {"exp2", std::exp2},   {"expm1", std::expm1},
-      {"fabs", std::fabs}, {"gamma", std::tgamma}, {"lgamma", std::lgamma}, {"log10", std::log10}, {"log1p", std::log1p}, {"log2", std::log2}, {"sin", std::sin},
-      {"sinh", std::sinh}, {"sqrt", std::sqrt},   {"tan", std::tan},   {"tanh", std::tanh},
+      {"acos", std::acos},    {"acosh", std::acosh},   {"asin", std::asin},   {"asinh", std::asinh}, {"atan", std::atan},
+      {"atanh", std::atanh},  {"cbrt", std::cbrt},     {"cos", std::cos},     {"cosh", std::cosh},   {"erf", std::erf},
+      {"erfc", std::erfc},    {"exp", std::exp},       {"exp2", std::exp2},   {"expm1", std::expm1}, {"fabs", std::fabs},
+      {"gamma", std::tgamma}, {"lgamma", std::lgamma}, {"log10", std::log10}, {"log1p", std::log1p}, {"log2", std::log2},
+      {"sin", std::sin},      {"sinh", std::sinh},     {"sqrt", std::sqrt},   {"tan", std::tan},     {"tanh", std::tanh},
   };
   for (const Value& value : arguments)
     if (!value.is_number()) throw Fault{value.offset, fmt::format("math.{}() takes numbers; np.{}() takes tensors", name, name)};

@@ -18,7 +18,9 @@ Parser::Form Parser::form() {
   if (is_word("import") || is_word("from")) return Form::import;
   if (peek(1).is(".") && (peek(2).is_word("append") || peek(2).is_word("extend")) && peek(3).is("("))
     if (const Value* value = variable(peek().text); value && value->as<Tuple>() && value->as<Tuple>()->is_list) return Form::appended;
-  if (const std::size_t end_of_part = target_end(0); end_of_part > 1 && peek(end_of_part).is(".") && (peek(end_of_part + 1).is_word("append") || peek(end_of_part + 1).is_word("extend")) && peek(end_of_part + 2).is("("))
+  if (const std::size_t end_of_part = target_end(0); end_of_part > 1 && peek(end_of_part).is(".") &&
+                                                     (peek(end_of_part + 1).is_word("append") || peek(end_of_part + 1).is_word("extend")) &&
+                                                     peek(end_of_part + 2).is("("))
     return Form::appended;
   if (is_word("del")) return Form::deletion;
   if (find_update(peek(1))) return Form::update;
@@ -91,7 +93,8 @@ Parser::Block Parser::block(const Token& word) {
     returns |= word.text == "def" && is_word("return");
     if (block.own_line || peek().kind == TokenKind::separator || !begins_line(at_)) continue;
     if (indentation(peek()).size() <= outside.size()) break;
-    if (indentation(peek()).size() < block.indentation.size()) throw Fault{peek().offset, fmt::format("this line is not indented as the others under '{}'", word.text)};
+    if (indentation(peek()).size() < block.indentation.size())
+      throw Fault{peek().offset, fmt::format("this line is not indented as the others under '{}'", word.text)};
   }
   block.end = at_;
   return block;
@@ -100,7 +103,8 @@ Parser::Block Parser::block(const Token& word) {
 Parser::Flow Parser::run_block(const Block& block) {
   at_ = block.begin;
   for (skip_separators(); at_ < block.end; skip_separators()) {
-    if (!block.own_line && begins_line(at_) && indentation(peek()) != block.indentation) throw Fault{peek().offset, "this line is indented otherwise than the ones before it"};
+    if (!block.own_line && begins_line(at_) && indentation(peek()) != block.indentation)
+      throw Fault{peek().offset, "this line is indented otherwise than the ones before it"};
     std::optional<Value> value;
     const bool unused = scopes_.size() > 1 && peek().kind != TokenKind::string && !is_word("print") && is_plain_expression();
     if (unused) throw Fault{peek().offset, "this value is not used; a function gives what it returns"};
@@ -332,7 +336,8 @@ bool Parser::catches(const Token& word, std::string_view type) {
     if (peek().kind == TokenKind::end || peek().kind == TokenKind::separator) unexpected(word);
     if (peek().kind != TokenKind::name) continue;
     const std::string_view name = peek().text;
-    const bool any = name == "Exception" || name == "BaseException", never = name == "RuntimeError" || name == "AssertionError" || name == "StopIteration" || name == "NotImplementedError";
+    const bool any = name == "Exception" || name == "BaseException",
+               never = name == "RuntimeError" || name == "AssertionError" || name == "StopIteration" || name == "NotImplementedError";
     fits |= any || name == type || (type.empty() && !never);
   }
   return fits;

@@ -29,7 +29,8 @@ std::string Parser::written(const Value& value) {
   if (const auto* type = value.as<ComplexType>()) return std::string(complex_type_name(type->of_parts));
   if (const auto* dtype = value.as<DType>()) return std::string(name(*dtype));
   if (const auto* tensor = value.as<Tensor>()) return recorded(value.offset, [&] { return to_string(*tensor, printing_); });
-  if (value.is_complex()) return recorded(value.offset, [&] { return complex_text({*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()}, printing_); });
+  if (value.is_complex())
+    return recorded(value.offset, [&] { return complex_text({*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()}, printing_); });
   if (const auto* dictionary = value.as<Dictionary>()) {
     std::string items;
     for (std::size_t k = 0; k < dictionary->keys.size(); ++k)
@@ -53,7 +54,8 @@ Value Parser::printed(const Token& name) {
     if (argument.keyword == "flush") continue;
     if (argument.keyword.empty()) continue;
     const auto* text = argument.value.as<std::string>();
-    if (!text || (argument.keyword != "sep" && argument.keyword != "end")) throw Fault{argument.value.offset, "print() takes values, and sep= and end=, which are strings"};
+    if (!text || (argument.keyword != "sep" && argument.keyword != "end"))
+      throw Fault{argument.value.offset, "print() takes values, and sep= and end=, which are strings"};
     (argument.keyword == "sep" ? separator : end) = *text;
   }
   bool first = true;
@@ -114,18 +116,26 @@ Value Parser::strings(const Token& first) {
 
 std::string Parser::percent(const std::string& text, const Value& values, std::size_t offset) {
   const Token token{.kind = TokenKind::string, .offset = offset};
-  return percent_formatted(text, values, [&](const Value& value, const std::string& format) { return in_format(value, format, token); }, [&](const Value& value) { return written(value); }, offset);
+  return percent_formatted(
+      text, values, [&](const Value& value, const std::string& format) { return in_format(value, format, token); },
+      [&](const Value& value) { return written(value); }, offset);
 }
 
 Value Parser::string_attribute(const std::string& text, const Token& name) {
   if (peek().is("(")) {
     const std::vector<Argument> given = arguments({}).list;
-    if (name.text == "format") return {brace_formatted(text, given, [&](const Value& value, const std::string& format) { return in_format(value, format, name); }, name.offset), name.offset};
+    if (name.text == "format")
+      return {brace_formatted(
+                  text, given, [&](const Value& value, const std::string& format) { return in_format(value, format, name); }, name.offset),
+              name.offset};
     std::vector<Value> values;
     for (const Argument& argument : given) values.push_back(name.text == "join" && !argument.value.as<Tuple>() ? list_of(argument.value) : argument.value);
     if (auto value = string_method(text, name.text, values, name.offset)) return *std::move(value);
   }
-  throw Fault{name.offset, fmt::format("a string has no method '{}' here; there are format, join, split, strip, replace, find, count, upper, lower, startswith and their kind", name.text)};
+  throw Fault{
+      name.offset,
+      fmt::format("a string has no method '{}' here; there are format, join, split, strip, replace, find, count, upper, lower, startswith and their kind",
+                  name.text)};
 }
 
 Value Parser::inner(std::string_view expression_text, std::size_t offset) {

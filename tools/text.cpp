@@ -98,7 +98,8 @@ std::string unescaped(std::string_view text) {
   return made;
 }
 
-std::string percent_formatted(std::string_view text, const Value& values, const InFormat& in_format, const std::function<std::string(const Value&)>& repr, std::size_t offset) {
+std::string percent_formatted(std::string_view text, const Value& values, const InFormat& in_format, const std::function<std::string(const Value&)>& repr,
+                              std::size_t offset) {
   const Tuple one{values};
   const Tuple* several = values.as<Tuple>();
   const Tuple& given = several && !several->is_list && !several->is_complex ? *several : one;
@@ -132,7 +133,8 @@ std::string percent_formatted(std::string_view text, const Value& values, const 
     if (type == 'd' && size.find('.') != std::string::npos) size.resize(size.find('.'));
     made += in_format(value, format + size + (type == 'r' ? 's' : type));
   }
-  if (next < given.size()) throw Fault{offset, fmt::format("{} value{} given and {} taken by this string", given.size(), given.size() == 1 ? " is" : "s are", next)};
+  if (next < given.size())
+    throw Fault{offset, fmt::format("{} value{} given and {} taken by this string", given.size(), given.size() == 1 ? " is" : "s are", next)};
   return made;
 }
 
@@ -150,7 +152,8 @@ std::string brace_formatted(std::string_view text, const std::vector<Argument>& 
         if (argument.keyword == name) return argument.value;
       throw Fault{offset, fmt::format("'{{{}}}' of this string is not among the arguments of format()", name)};
     }
-    if (place >= arguments.size() || !arguments[place].keyword.empty()) throw Fault{offset, fmt::format("this string takes more than the arguments of format()")};
+    if (place >= arguments.size() || !arguments[place].keyword.empty())
+      throw Fault{offset, fmt::format("this string takes more than the arguments of format()")};
     return arguments[place].value;
   };
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -231,7 +234,8 @@ std::optional<Value> string_method(const std::string& text, std::string_view met
       if (k == 0 || (method == "title" && !is_lower(lower(titled[k - 1])))) titled[k] = upper(titled[k]);
     return made(std::move(titled));
   }
-  if (method == "strip" || method == "lstrip" || method == "rstrip") return made(stripped(text, arguments.empty() ? kSpaces : string(0), method != "rstrip", method != "lstrip"));
+  if (method == "strip" || method == "lstrip" || method == "rstrip")
+    return made(stripped(text, arguments.empty() ? kSpaces : string(0), method != "rstrip", method != "lstrip"));
   if (method == "replace") {
     if (string(0).empty()) throw Fault{offset, "replace() takes a string that is not empty"};
     std::string replaced;

@@ -16,7 +16,8 @@ std::string unescaped(std::string_view text);
 /// How a value is written by a format that stands behind a colon; an empty one is str().
 using InFormat = std::function<std::string(const Value&, const std::string&)>;
 /// 'x = %5.2f' % x
-std::string percent_formatted(std::string_view text, const Value& values, const InFormat& in_format, const std::function<std::string(const Value&)>& repr, std::size_t offset);
+std::string percent_formatted(std::string_view text, const Value& values, const InFormat& in_format, const std::function<std::string(const Value&)>& repr,
+                              std::size_t offset);
 /// '{} of {n:d}'.format(x, n=3)
 std::string brace_formatted(std::string_view text, const std::vector<Argument>& arguments, const InFormat& in_format, std::size_t offset);
 

@@ -51,11 +51,23 @@ struct Combination {
   std::optional<int> of_nothing = {};  // of those that have no reduction of their own
 };
 constexpr Combination kCombinations[] = {
-    {"add", "sum", "cumsum"},        {"multiply", "prod", "cumprod"}, {"maximum", "max", "cummax"},          {"minimum", "min", "cummin"},
-    {"logical_and", "all", "cummin"}, {"logical_or", "any", "cummax"}, {"logaddexp", "logsumexp", "logcumsumexp"},
-    {"fmax", "nanmax", ""},           {"fmin", "nanmin", ""},
+    {"add", "sum", "cumsum"},
+    {"multiply", "prod", "cumprod"},
+    {"maximum", "max", "cummax"},
+    {"minimum", "min", "cummin"},
+    {"logical_and", "all", "cummin"},
+    {"logical_or", "any", "cummax"},
+    {"logaddexp", "logsumexp", "logcumsumexp"},
+    {"fmax", "nanmax", ""},
+    {"fmin", "nanmin", ""},
     // associative, without a reduction of their own: combined two by two
-    {"bitwise_and", "", "", -1}, {"bitwise_or", "", "", 0}, {"bitwise_xor", "", "", 0}, {"gcd", "", "", 0}, {"hypot", "", "", 0}, {"lcm", "", ""}, {"logical_xor", "", "", 0},
+    {"bitwise_and", "", "", -1},
+    {"bitwise_or", "", "", 0},
+    {"bitwise_xor", "", "", 0},
+    {"gcd", "", "", 0},
+    {"hypot", "", "", 0},
+    {"lcm", "", ""},
+    {"logical_xor", "", "", 0},
 };
 const Combination* combination_of(std::string_view name) {
   const auto found = std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& row) { return row.name == name; });
@@ -91,7 +103,8 @@ Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t
   std::vector<Tensor> results{so_far};
   for (std::int64_t k = 1; k < size; ++k) {
     so_far = of_two(function, so_far, slice(k), offset);
-    if (is_bool(so_far.dtype()) && !is_bool(x.dtype())) throw Fault{offset, fmt::format("{} of truth values and {} is not what {} of an array means", function.name, name(x.dtype()), function.name)};
+    if (is_bool(so_far.dtype()) && !is_bool(x.dtype()))
+      throw Fault{offset, fmt::format("{} of truth values and {} is not what {} of an array means", function.name, name(x.dtype()), function.name)};
     if (all) results.push_back(so_far);
   }
   if (!all) return so_far;
@@ -118,9 +131,11 @@ Value pass_on(std::string_view function, const Arguments& a, std::vector<Argumen
 Value reduce(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const Tensor x = a.tensor(0);
   Value axis = a.given(1) ? *a.given(1) : a.none(1) ? Value{} : Value{std::int64_t{0}, offset};
-  if (row && !row->reduction.empty()) return pass_on(row->reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
+  if (row && !row->reduction.empty())
+    return pass_on(row->reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
   if (a.given(5)) a.fail(5, fmt::format("{}.reduce() takes no where", function.name));
-  if (!is_whole_number(axis) && !(a.none(1) && (row || x.ndim() <= 1))) a.fail(1, fmt::format("{}.reduce() goes along one axis{}", function.name, row ? ", or None for all" : ""));
+  if (!is_whole_number(axis) && !(a.none(1) && (row || x.ndim() <= 1)))
+    a.fail(1, fmt::format("{}.reduce() goes along one axis{}", function.name, row ? ", or None for all" : ""));
   const bool along = !a.none(1) && x.ndim() > 0;
   const std::int64_t number = along ? whole_number(axis) : 0;
   Tensor first = along ? moveaxis(x, number, 0) : reshape(x, Shape{-1});
@@ -129,9 +144,15 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
     const Tensor initial = a.tensor(4);
     Shape one = first.shape();
     one[0] = 1;
-    first = concatenate({broadcast_to(astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype() : promote_types(initial.dtype(), first.dtype())), one), first}, 0, Location{});
+    first = concatenate(
+        {broadcast_to(
+             astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype() : promote_types(initial.dtype(), first.dtype())),
+             one),
+         first},
+        0, Location{});
   }
-  const Tensor result = row ? folded(function, row->of_nothing, row->name == "logical_xor" ? astype(first, DType::bool_) : first, offset) : in_order(function, first, false, offset);
+  const Tensor result = row ? folded(function, row->of_nothing, row->name == "logical_xor" ? astype(first, DType::bool_) : first, offset)
+                            : in_order(function, first, false, offset);
   if (!a.flag(3)) return {result, offset};
   return {along ? expand_dims(result, number) : reshape(result, Shape(static_cast<std::size_t>(x.ndim()), 1)), offset};
 }
@@ -196,7 +217,8 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
 }  // namespace
 
 bool is_elementwise(const Function& function) {
-  constexpr std::string_view others[] = {"matmul", "matrix_transpose", "matvec", "svdvals", "unique_all", "unique_counts", "unique_inverse", "unique_values", "vecmat"};
+  constexpr std::string_view others[] = {"matmul",        "matrix_transpose", "matvec",        "svdvals", "unique_all",
+                                         "unique_counts", "unique_inverse",   "unique_values", "vecmat"};
   return (function.parameters == "x" || function.parameters == "x1 x2") && std::find(std::begin(others), std::end(others), function.name) == std::end(others);
 }
 
@@ -214,7 +236,8 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
     throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
   if (dtype) {
     const DType type = dtype_of(*dtype, "dtype", function.name);
-    for (Argument& argument : arguments) argument.value = {cast(array_of(argument.value, function.name), type, function.name, argument.value.offset), argument.value.offset};
+    for (Argument& argument : arguments)
+      argument.value = {cast(array_of(argument.value, function.name), type, function.name, argument.value.offset), argument.value.offset};
   }
   Value result = call(function, std::move(arguments), offset);
   return out ? put_into(*out, result, where, function.name, offset) : result;
@@ -223,7 +246,8 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
 Value call_ufunc_method(const Function& function, std::string_view method, std::vector<Argument> arguments, std::size_t offset) {
   if (method == "outer") return outer(function, Arguments(kOuter, std::move(arguments), offset), offset);
   if (method == "at" && is_elementwise(function)) return at(function, Arguments(kAt, std::move(arguments), offset), offset);
-  if (!is_elementwise(function) || function.parameters != "x1 x2") throw Fault{offset, fmt::format("{}() is no function of two operands, which {} combines", function.name, method)};
+  if (!is_elementwise(function) || function.parameters != "x1 x2")
+    throw Fault{offset, fmt::format("{}() is no function of two operands, which {} combines", function.name, method)};
   const Combination* row = combination_of(function.name);
   const std::optional<Value> out = taken(arguments, "out");
   const Value result = method == "reduce"       ? reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset)

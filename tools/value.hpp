@@ -31,7 +31,7 @@ struct Function;
 struct Callable {
   std::size_t number = 0;
   const Function* function = nullptr;
-  bool is_generator = false;  // of random numbers, by its number among the text's
+  bool is_generator = false;   // of random numbers, by its number among the text's
   std::string_view math = {};  // a function of Python's math, by its name
 };
 
@@ -47,7 +47,8 @@ struct ComplexType {
 };
 
 struct Value {
-  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t, Callable, Slice, ComplexType, Dictionary> is;  // std::uint64_t: an integer above 2^63 - 1
+  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t, Callable, Slice, ComplexType, Dictionary>
+      is;                  // std::uint64_t: an integer above 2^63 - 1
   std::size_t offset = 0;  // where in the expression it came from
 
   template <class T> const T* as() const { return std::get_if<T>(&is); }

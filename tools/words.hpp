@@ -15,7 +15,7 @@ struct Operator {
   std::string_view symbol;
   int strength;
   Tensor (*record)(const Arg&, const Arg&);
-  Tensor& (Tensor::*update)(const Arg&) & = nullptr;   // x += y; null: as x = x + y
+  Tensor& (Tensor::*update)(const Arg&)& = nullptr;    // x += y; null: as x = x + y
   void (Part::*update_part)(const Arg&) && = nullptr;  // x[0] += y
 };
 extern const Operator kPower;

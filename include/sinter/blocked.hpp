@@ -11,7 +11,8 @@ namespace sinter {
 inline constexpr std::int64_t kChannelBlock = 16;
 
 /// (batch, channels, rows, columns) -> (batch, ceil(channels / 16), rows, columns, 16), a view; zeros stand for the channels that fill the last block.
-/// A single channel, which broadcasts, stays one: (batch, 1, rows, columns, 1), beside others in blocks; it is convolved as it is, by planes. Throws ShapeError for other ranks.
+/// A single channel, which broadcasts, stays one: (batch, 1, rows, columns, 1), beside others in blocks; it is convolved as it is, by planes. Throws ShapeError
+/// for other ranks.
 Tensor block_channels(const Arg& x);
 /// Back to (batch, channels, rows, columns). Throws ShapeError where the blocks do not hold as many.
 Tensor unblock_channels(const Arg& x, std::int64_t channels);
@@ -37,10 +38,11 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
 /// Filters (channels, filters, rows, columns) of a transposed convolution, as `blocked` filters of a convolution whose filters are the phases of the
 /// result, stride[0] * stride[1] times as many, those of the first phase first. A view; compute it once.
 Tensor block_transposed_filters(const Arg& weight, const PerAxis& stride, const PerAxis& dilation = 1);
-/// conv_transpose2d of float32 in blocks. `filters` come from block_transposed_filters with the stride and dilation of `how`, from (channels, count, rows, columns)
-/// whose last two are `kernel_size`; `bias` is that of the phases' filters with those that fill the last block, or empty; how.groups is not read. The result is in
-/// blocks where `count` is whole blocks, else (batch, count, rows, columns). Throws as conv2d_blocked and conv_transpose2d do.
-Tensor conv_transpose2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size, const ConvTransposeOptions& how = {});
+/// conv_transpose2d of float32 in blocks. `filters` come from block_transposed_filters with the stride and dilation of `how`, from (channels, count, rows,
+/// columns) whose last two are `kernel_size`; `bias` is that of the phases' filters with those that fill the last block, or empty; how.groups is not read. The
+/// result is in blocks where `count` is whole blocks, else (batch, count, rows, columns). Throws as conv2d_blocked and conv_transpose2d do.
+Tensor conv_transpose2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size,
+                                const ConvTransposeOptions& how = {});
 
 // --- bytes -------------------------------------------------------------------------------------------------------------
 
@@ -56,12 +58,13 @@ enum class ByteFilterLayout : std::uint8_t { blocked, few, depthwise };
 Tensor block_byte_filters(const Arg& filters, ByteFilterLayout layout);
 
 /// The sums of a convolution of uint8 in blocks with filters of int8, in int32, exact modulo 2^32: (batch, filters / 16, rows, columns, 16). Outside of it
-/// x is `outside`, one uint8, or 0 where that is empty. Sums begin with `start`, int32 (filters,) with those that fill the last block, or 0 where it is empty. One
-/// library call, of the CPU; for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
+/// x is `outside`, one uint8, or 0 where that is empty. Sums begin with `start`, int32 (filters,) with those that fill the last block, or 0 where it is empty.
+/// One library call, of the CPU; for a GPU the host computes it. Throws DTypeError for other types, ShapeError for what does not fit.
 Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& how = {});
 /// What the sums stand for: each converted to float32, times its filter's scale, and the shift added, rounded every time. Both are float32 (filters,) as
 /// `start` is; no shift is 0.
-Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift, const ConvOptions& how = {});
+Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift,
+                           const ConvOptions& how = {});
 
 /// A matrix of int8, (k, n), as matmul_panels reads it, a view; compute it once: (n / 16, k / 4, 16 columns, 4 rows), what fills the last ones is 0.
 Tensor byte_panels(const Arg& matrix);

@@ -16,14 +16,18 @@
 namespace sinter {
 
 /// A matrix has no inverse, is not positive definite, or an iteration does not converge: found when the value is computed.
-struct LinAlgError : Error { using Error::Error; };
+struct LinAlgError : Error {
+  using Error::Error;
+};
 
 /// x with a @ x = b: a of shape (..., n, n); b a vector (n,), or matrices (..., n, k). Leading axes broadcast.
 /// By elimination with partial pivoting; LinAlgError where a pivot is 0.
 Tensor solve(const Arg& a, const Arg& b);
 Tensor inv(const Arg& x);
 Tensor det(const Arg& x);
-struct SlogdetResult { Tensor sign, logabsdet; };
+struct SlogdetResult {
+  Tensor sign, logabsdet;
+};
 /// sign * exp(logabsdet) is the determinant; of a singular matrix 0 and -infinity.
 SlogdetResult slogdet(const Arg& x);
 
@@ -31,29 +35,39 @@ SlogdetResult slogdet(const Arg& x);
 Tensor cholesky(const Arg& x, bool upper = false);
 
 enum class QRMode : std::uint8_t { reduced, complete };
-struct QRResult { Tensor Q, R; };
+struct QRResult {
+  Tensor Q, R;
+};
 /// x = Q @ R, Q's columns orthonormal: min(m, n) of them, or all m.
 QRResult qr(const Arg& x, QRMode mode = QRMode::reduced);
 
-struct SVDResult { Tensor U, S, Vh; };
+struct SVDResult {
+  Tensor U, S, Vh;
+};
 /// x = U[:, :k] * S @ Vh[:k], k = min(m, n), S descending. Without `full_matrices` U and Vh have k columns and k rows.
 SVDResult svd(const Arg& x, bool full_matrices = true);
 /// S alone, for less than half the time.
 Tensor svdvals(const Arg& x);
 
 enum class Triangle : std::uint8_t { lower, upper };
-struct EighResult { Tensor eigenvalues, eigenvectors; };
+struct EighResult {
+  Tensor eigenvalues, eigenvectors;
+};
 /// Of symmetric matrices, of which one triangle is read: eigenvalues ascending, eigenvectors as columns.
 EighResult eigh(const Arg& x, Triangle triangle = Triangle::lower);
 Tensor eigvalsh(const Arg& x, Triangle triangle = Triangle::lower);
 
-struct EigResult { Complex eigenvalues, eigenvectors; };
+struct EigResult {
+  Complex eigenvalues, eigenvectors;
+};
 /// Of any square matrices: complex numbers as pairs of tensors, in the order of the iteration, conjugates next to each other. Eigenvectors are columns of
 /// length 1 whose largest element is real. Real eigenvalues have imaginary parts of 0. LinAlgError, when they are computed, for infinities and NaN, as NumPy.
 EigResult eig(const Arg& x);
 Complex eigvals(const Arg& x);
 
-struct LstsqResult { Tensor x, residuals, rank, s; };
+struct LstsqResult {
+  Tensor x, residuals, rank, s;
+};
 /// The x of least norm that minimises |a @ x - b|, a of shape (m, n), b (m,) or (m, k), by the singular values s: those up to rcond * s[0] count
 /// as 0 (default: max(m, n) times the type's epsilon). residuals: of each column of b the sum of squares that is left; empty for m <= n. (NumPy's are
 /// empty for a rank below n too, which is not known before it is computed.)
@@ -68,9 +82,9 @@ Tensor cond(const Arg& x, NormOrder p = 2);
 
 /// Array API's and NumPy's namespace of that name.
 namespace linalg {
-using sinter::cholesky, sinter::cond, sinter::det, sinter::eig, sinter::eigh, sinter::eigvals, sinter::eigvalsh, sinter::inv, sinter::lstsq, sinter::matrix_norm, sinter::matrix_power,
-    sinter::matrix_rank, sinter::matrix_transpose, sinter::norm, sinter::outer, sinter::pinv, sinter::qr, sinter::slogdet, sinter::solve, sinter::svd,
-    sinter::svdvals, sinter::tensordot, sinter::vecdot, sinter::vector_norm, sinter::cross;
+using sinter::cholesky, sinter::cond, sinter::det, sinter::eig, sinter::eigh, sinter::eigvals, sinter::eigvalsh, sinter::inv, sinter::lstsq,
+    sinter::matrix_norm, sinter::matrix_power, sinter::matrix_rank, sinter::matrix_transpose, sinter::norm, sinter::outer, sinter::pinv, sinter::qr,
+    sinter::slogdet, sinter::solve, sinter::svd, sinter::svdvals, sinter::tensordot, sinter::vecdot, sinter::vector_norm, sinter::cross;
 }
 
 }  // namespace sinter

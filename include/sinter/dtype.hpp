@@ -70,7 +70,7 @@ template <DType> struct StorageOf;
 
 /// The row whose elements a C++ type is: its own, or for an integer any of its kind and size.
 template <class T> constexpr DType dtype_of_impl() {
-#define SINTER_DTYPE(id, name, alias, storage, ...) \
+#define SINTER_DTYPE(id, name, alias, storage, ...)           \
   if constexpr (std::is_same_v<T, storage>) return DType::id; \
   else
 #include "sinter/dtypes.def"
@@ -95,9 +95,7 @@ template <DType t> using storage_type = typename detail::StorageOf<t>::type;
 
 /// f.template operator()<T>() for the C++ type that arithmetic is done in: float for the 16-bit floating types.
 template <class Function> constexpr decltype(auto) visit_compute(DType t, Function&& f) {
-  return visit_storage(t, [&]<class T>() -> decltype(auto) {
-    return f.template operator()<storage_type<traits(dtype_of<T>).compute>>();
-  });
+  return visit_storage(t, [&]<class T>() -> decltype(auto) { return f.template operator()<storage_type<traits(dtype_of<T>).compute>>(); });
 }
 
 }  // namespace sinter

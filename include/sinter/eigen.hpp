@@ -9,8 +9,8 @@ namespace sinter {
 
 /// A row-major view of an evaluated tensor's elements; 0-d and 1-D tensors are one row. Valid while the handle lives.
 template <Element Scalar>
-Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> eigen_map(
-    const Tensor& tensor, Location where = Location::current(), const char* function = "eigen_map") {
+Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> eigen_map(const Tensor& tensor, Location where = Location::current(),
+                                                                                                  const char* function = "eigen_map") {
   const Shape& shape = tensor.shape();
   if (shape.size() > 2) detail::refuse_shape(shape, "has more than 2 axes; reshape it first", function, where);
   const Eigen::Index rows = shape.size() == 2 ? shape[0] : 1;
@@ -34,8 +34,7 @@ template <class Matrix> Matrix to_eigen(const Tensor& tensor, Location where = L
 }
 
 /// A copy of an Eigen matrix, array or expression; a column or row vector type becomes 1-D.
-template <class Derived>
-Tensor from_eigen(const Eigen::DenseBase<Derived>& value, Location where = Location::current()) {
+template <class Derived> Tensor from_eigen(const Eigen::DenseBase<Derived>& value, Location where = Location::current()) {
   using Scalar = typename Derived::Scalar;
   const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = value.derived();
   const Shape shape = Derived::IsVectorAtCompileTime ? Shape{value.size()} : Shape{rows.rows(), rows.cols()};

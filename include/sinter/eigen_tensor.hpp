@@ -10,7 +10,8 @@ namespace sinter {
 template <Element Scalar, int Rank>
 Eigen::TensorMap<const Eigen::Tensor<const Scalar, Rank, Eigen::RowMajor>> eigen_tensor_map(const Tensor& tensor, Location where = Location::current()) {
   const Shape& shape = tensor.shape();
-  if (shape.size() != static_cast<std::size_t>(Rank)) detail::refuse_shape(shape, "has another number of axes than the Eigen tensor", "eigen_tensor_map", where);
+  if (shape.size() != static_cast<std::size_t>(Rank))
+    detail::refuse_shape(shape, "has another number of axes than the Eigen tensor", "eigen_tensor_map", where);
   Eigen::array<Eigen::Index, Rank> sizes;
   for (std::size_t k = 0; k < shape.size(); ++k) sizes[k] = shape[k];
   return {static_cast<const Scalar*>(detail::host_address(tensor, dtype_of<Scalar>, "eigen_tensor_map", where)), sizes};

@@ -36,28 +36,26 @@ std::string explain(const Tensor& first, const Tensor& second, const Tensors&...
 
 /// Writes the exact strings that were (or would be) compiled into `directory`, created if missing: NAME.cu for CUDA;
 /// NAME.nest and NAME.ll for the CPU, NAME.s too with `assembly`. Returns the paths written.
-std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target = {},
-                                      bool assembly = false);
-std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory,
-                                      std::string_view target = {}, bool assembly = false);
+std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target = {}, bool assembly = false);
+std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target = {}, bool assembly = false);
 
 /// What this process did so far; differences between two readings are what a test asserts on.
 struct Counters {
   std::uint64_t kernels_launched = 0;
   std::uint64_t library_calls = 0;
-  std::uint64_t host_calls = 0;     // of these, what the host computed for a device that has no such library
-  std::uint64_t epilogues = 0;      // of the kernels, those that ran on the pieces of a library call's result as they came
-  std::uint64_t replays = 0;        // launches on a GPU that were worked out once and repeated, one kernel or several each
-  std::uint64_t graph_launches = 0; // of these, those of a CUDA graph: of three kernels or more, unless the driver has no graphs
+  std::uint64_t host_calls = 0;      // of these, what the host computed for a device that has no such library
+  std::uint64_t epilogues = 0;       // of the kernels, those that ran on the pieces of a library call's result as they came
+  std::uint64_t replays = 0;         // launches on a GPU that were worked out once and repeated, one kernel or several each
+  std::uint64_t graph_launches = 0;  // of these, those of a CUDA graph: of three kernels or more, unless the driver has no graphs
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;
-  std::uint64_t plans_made = 0;     // scheduled and generated
-  std::uint64_t plans_reused = 0;   // found by structure and guards: neither scheduled nor generated
-  std::uint64_t guards_checked = 0; // plans of the right structure that were asked whether they hold for the sizes at hand
+  std::uint64_t plans_made = 0;      // scheduled and generated
+  std::uint64_t plans_reused = 0;    // found by structure and guards: neither scheduled nor generated
+  std::uint64_t guards_checked = 0;  // plans of the right structure that were asked whether they hold for the sizes at hand
   std::uint64_t sources_generated = 0;
-  std::uint64_t fallbacks = 0;      // kernels interpreted because they could not be compiled
-  std::uint64_t bytes_now = 0;      // memory held by tensors, recorded ones that wait included: on devices, and on the host
+  std::uint64_t fallbacks = 0;  // kernels interpreted because they could not be compiled
+  std::uint64_t bytes_now = 0;  // memory held by tensors, recorded ones that wait included: on devices, and on the host
   std::uint64_t bytes_peak = 0;
 };
 Counters counters();
@@ -75,19 +73,19 @@ void interrupt() noexcept;
 
 /// Settings, each the equal of an environment variable; the defaults are read from the environment once.
 struct Options {
-  std::string device = "cpu";       // SINTER_DEVICE: cpu, cuda, cuda:1
-  std::string backend = "llvm";     // SINTER_BACKEND: llvm, interpreter (device cpu)
-  bool fuse = true;                 // SINTER_FUSE: on, off (one kernel per op)
-  bool fast_math = false;           // SINTER_FAST_MATH: approximate math; part of the cache key
-  int threads = 0;                  // SINTER_THREADS: 0 is every core
-  bool wait = false;                // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
-  std::string schedule;             // SINTER_SCHEDULE: "vector=2,threads=128": how kernels run, where that is possible; see docs/schedules.md
-  bool tuned = true;                // SINTER_TUNED: off takes no schedule that `sinter tune` found to be faster here
-  std::string memory;               // SINTER_MEMORY: the most that tensors may hold, on the host and on devices together, as 4G; empty: no limit
-  std::string log = "warn";         // SINTER_LOG: spdlog level
-  std::string dump;                 // SINTER_DUMP: folder that receives every kernel string as it is generated
-  std::string cache_dir;            // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter
-  std::string cache_size = "1G";    // SINTER_CACHE_SIZE: 512M, 2G, bytes; 0 turns the disk cache off
+  std::string device = "cpu";     // SINTER_DEVICE: cpu, cuda, cuda:1
+  std::string backend = "llvm";   // SINTER_BACKEND: llvm, interpreter (device cpu)
+  bool fuse = true;               // SINTER_FUSE: on, off (one kernel per op)
+  bool fast_math = false;         // SINTER_FAST_MATH: approximate math; part of the cache key
+  int threads = 0;                // SINTER_THREADS: 0 is every core
+  bool wait = false;              // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
+  std::string schedule;           // SINTER_SCHEDULE: "vector=2,threads=128": how kernels run, where that is possible; see docs/schedules.md
+  bool tuned = true;              // SINTER_TUNED: off takes no schedule that `sinter tune` found to be faster here
+  std::string memory;             // SINTER_MEMORY: the most that tensors may hold, on the host and on devices together, as 4G; empty: no limit
+  std::string log = "warn";       // SINTER_LOG: spdlog level
+  std::string dump;               // SINTER_DUMP: folder that receives every kernel string as it is generated
+  std::string cache_dir;          // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter
+  std::string cache_size = "1G";  // SINTER_CACHE_SIZE: 512M, 2G, bytes; 0 turns the disk cache off
 };
 Options options();
 /// Replaces the settings from now on; kernels already loaded stay. Throws ValueError for a value out of range and DeviceError for

@@ -7,28 +7,52 @@
 namespace sinter {
 
 /// The base of every exception sinter throws.
-struct Error : std::runtime_error { using std::runtime_error::runtime_error; };
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 /// Shapes that do not fit: broadcasting, reshape, matmul, element counts.
-struct ShapeError : Error { using Error::Error; };
+struct ShapeError : Error {
+  using Error::Error;
+};
 /// An element type that the operation does not take.
-struct DTypeError : Error { using Error::Error; };
+struct DTypeError : Error {
+  using Error::Error;
+};
 /// An axis or an index out of range, a repeated axis.
-struct AxisError : Error { using Error::Error; };
+struct AxisError : Error {
+  using Error::Error;
+};
 /// An element of an index tensor that is out of range: found when the value is computed.
-struct IndexError : Error { using Error::Error; };
+struct IndexError : Error {
+  using Error::Error;
+};
 /// A value that is not meaningful: a zero slice step, an unknown option, a malformed expression.
-struct ValueError : Error { using Error::Error; };
+struct ValueError : Error {
+  using Error::Error;
+};
 /// A file that is missing, unreadable, truncated or malformed.
-struct IoError : Error { using Error::Error; };
+struct IoError : Error {
+  using Error::Error;
+};
 /// A run-time compiler rejected a generated kernel; the message carries its log.
-struct CompileError : Error { using Error::Error; };
+struct CompileError : Error {
+  using Error::Error;
+};
 /// A device is missing or failed.
-struct DeviceError : Error { using Error::Error; };
+struct DeviceError : Error {
+  using Error::Error;
+};
 /// There is no memory for a tensor, on a device or on the host, or Options::memory does not allow it. The message tells how many bytes were asked for.
-struct MemoryError : DeviceError { using DeviceError::DeviceError; };
+struct MemoryError : DeviceError {
+  using DeviceError::DeviceError;
+};
 /// An evaluation was stopped by interrupt().
-struct Interrupted : Error { using Error::Error; };
+struct Interrupted : Error {
+  using Error::Error;
+};
 /// A broken invariant inside sinter: always a bug worth reporting.
-struct InternalError : Error { using Error::Error; };
+struct InternalError : Error {
+  using Error::Error;
+};
 
 }  // namespace sinter

@@ -43,12 +43,12 @@ std::string to_string(const InputSpec& spec);  // "x: float32[batch, 3, 224, 224
 struct FrozenFigures {
   std::map<std::string, std::int64_t> sizes;  // of the named axes
   int kernels = 0, library_calls = 0;
-  int operations = 0;              // that these compute: so many launches it would be, one for each
-  double bytes_moved = 0;          // to and from memory, at the sizes that the plan was made for
-  double bytes_unfused = 0;        // one launch for each operation
-  std::uint64_t arena_bytes = 0;   // one block for all values on the way
-  std::uint64_t least_bytes = 0;   // the most that is alive at one step: no block can be smaller
-  std::uint64_t apart_bytes = 0;   // of all values: a block for each
+  int operations = 0;             // that these compute: so many launches it would be, one for each
+  double bytes_moved = 0;         // to and from memory, at the sizes that the plan was made for
+  double bytes_unfused = 0;       // one launch for each operation
+  std::uint64_t arena_bytes = 0;  // one block for all values on the way
+  std::uint64_t least_bytes = 0;  // the most that is alive at one step: no block can be smaller
+  std::uint64_t apart_bytes = 0;  // of all values: a block for each
 };
 
 /// A frozen formula: a counted handle; any number of threads may call it at once.
@@ -76,7 +76,8 @@ class Function {
   /// loaded function relies on rules that are found now by recording the formula at several sizes: an axis is free where all numbers of the recording
   /// are sums of products of the named axes' sizes, and the same operations result. A formula that does something else at some sizes
   /// (if (x.size(0) * x.size(1) > 1000) ...) is served up to there: the corners of what is served, and many sizes within, record the same. One that does so
-  /// at single sizes only, far from those that are looked at, is not found out (docs/models.md lists them). Sizes that were prepared are served in any case. Throws IoError, and ValueError for a function that was loaded itself.
+  /// at single sizes only, far from those that are looked at, is not found out (docs/models.md lists them). Sizes that were prepared are served in any case.
+  /// Throws IoError, and ValueError for a function that was loaded itself.
   void save(std::string_view path, Location where = Location::current()) const;
   /// Reads a function without its formula, for the present device. No compiler is opened. The file is mapped, and checked for damage; it holds machine
   /// code, and has to be trusted as a program has. Throws IoError for one that is
@@ -92,7 +93,8 @@ class Function {
   int plans() const;                                ///< how many were made, or loaded
   /// Of each combination of sizes that is bound, the one called last first.
   std::vector<FrozenFigures> figures() const;
-  /// The sizes that each plan of a loaded function serves: "batch 4 to 7, seq = 16", the sizes of each name around the planned one, while the others are as planned for.
+  /// The sizes that each plan of a loaded function serves: "batch 4 to 7, seq = 16", the sizes of each name around the planned one, while the others are as
+  /// planned for.
   std::vector<std::string> serves() const;
   /// Of each plan of a loaded function, a line for each name: for which size it was made, which would be planned the same, and why it serves no others.
   std::vector<std::string> ends() const;
@@ -111,7 +113,9 @@ Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, 
 
 namespace detail {
 
-template <class F, std::size_t... I> auto call_with(const F& formula, const std::vector<Tensor>& inputs, std::index_sequence<I...>) { return formula(inputs[I]...); }
+template <class F, std::size_t... I> auto call_with(const F& formula, const std::vector<Tensor>& inputs, std::index_sequence<I...>) {
+  return formula(inputs[I]...);
+}
 template <class F, std::size_t... I> constexpr bool takes(std::index_sequence<I...>) {
   return std::is_invocable_v<const F&, decltype((void(I), std::declval<const Tensor&>()))...>;
 }

@@ -24,7 +24,7 @@ constexpr float round_to_odd(double x) {
 constexpr std::uint16_t half_bits(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
   std::uint32_t result = 0x7c00;
-  if (size > 0x7f800000) result = 0x7e00 | size >> 13;                                      // NaN
+  if (size > 0x7f800000) result = 0x7e00 | size >> 13;                                                                // NaN
   else if (size < 0x38800000) result = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000;  // subnormal
   else if (size < 0x477ff000) result = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
   return static_cast<std::uint16_t>(sign | (result & 0x7fff));
@@ -72,19 +72,39 @@ struct bfloat16 {
   friend constexpr std::partial_ordering operator<=>(bfloat16 a, bfloat16 b) { return static_cast<float>(a) <=> static_cast<float>(b); }
 };
 
-template <class T> concept SixteenBit = std::same_as<T, half> || std::same_as<T, bfloat16>;
-template <class A, class B> concept WithSixteenBit = (SixteenBit<A> && (SixteenBit<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && SixteenBit<B>);
+template <class T>
+concept SixteenBit = std::same_as<T, half> || std::same_as<T, bfloat16>;
+template <class A, class B>
+concept WithSixteenBit = (SixteenBit<A> && (SixteenBit<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && SixteenBit<B>);
 namespace detail {
 /// What a 16-bit float computes as: float, beside a double double.
 template <class A, class B> using WithHalf = std::conditional_t<std::same_as<A, double> || std::same_as<B, double>, double, float>;
 }  // namespace detail
 
-template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator+(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) + static_cast<detail::WithHalf<A, B>>(b); }
-template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator-(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) - static_cast<detail::WithHalf<A, B>>(b); }
-template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator*(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) * static_cast<detail::WithHalf<A, B>>(b); }
-template <class A, class B> requires WithSixteenBit<A, B> constexpr auto operator/(A a, B b) { return static_cast<detail::WithHalf<A, B>>(a) / static_cast<detail::WithHalf<A, B>>(b); }
+template <class A, class B>
+  requires WithSixteenBit<A, B>
+constexpr auto operator+(A a, B b) {
+  return static_cast<detail::WithHalf<A, B>>(a) + static_cast<detail::WithHalf<A, B>>(b);
+}
+template <class A, class B>
+  requires WithSixteenBit<A, B>
+constexpr auto operator-(A a, B b) {
+  return static_cast<detail::WithHalf<A, B>>(a) - static_cast<detail::WithHalf<A, B>>(b);
+}
+template <class A, class B>
+  requires WithSixteenBit<A, B>
+constexpr auto operator*(A a, B b) {
+  return static_cast<detail::WithHalf<A, B>>(a) * static_cast<detail::WithHalf<A, B>>(b);
+}
+template <class A, class B>
+  requires WithSixteenBit<A, B>
+constexpr auto operator/(A a, B b) {
+  return static_cast<detail::WithHalf<A, B>>(a) / static_cast<detail::WithHalf<A, B>>(b);
+}
 template <SixteenBit T> constexpr float operator-(T a) { return -static_cast<float>(a); }
-template <class Stream, SixteenBit T> requires requires { typename Stream::char_type; } Stream& operator<<(Stream& out, T value) {
+template <class Stream, SixteenBit T>
+  requires requires { typename Stream::char_type; }
+Stream& operator<<(Stream& out, T value) {
   out << static_cast<float>(value);
   return out;
 }
@@ -94,10 +114,9 @@ template <class Stream, SixteenBit T> requires requires { typename Stream::char_
 namespace sinter::detail {
 /// Limits of a 16-bit floating type with this many digits (the leading one included) and this greatest exponent.
 template <class T, int Digits, int MaxExponent, std::uint16_t Infinity> struct HalfLimits {
-  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, has_infinity = true,
-                        has_quiet_NaN = true, is_iec559 = true, is_bounded = true;
-  static constexpr int radix = 2, digits = Digits, digits10 = (Digits - 1) * 301 / 1000, max_exponent = MaxExponent,
-                       min_exponent = 3 - MaxExponent;
+  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, has_infinity = true, has_quiet_NaN = true,
+                        is_iec559 = true, is_bounded = true;
+  static constexpr int radix = 2, digits = Digits, digits10 = (Digits - 1) * 301 / 1000, max_exponent = MaxExponent, min_exponent = 3 - MaxExponent;
   static constexpr T of(int bits) { return std::bit_cast<T>(static_cast<std::uint16_t>(bits)); }
   static constexpr T min() { return of(1 << (Digits - 1)); }
   static constexpr T max() { return of(Infinity - 1); }

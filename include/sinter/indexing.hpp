@@ -35,8 +35,7 @@ Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape,
 /// x's takes in place. 16-bit floats are added up in float32.
 Tensor add_at(const Arg& x, const Index& index, const Arg& values);
 Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
-template <std::integral I>
-Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
+template <std::integral I> Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
 /// How the values for one place come together: with each other in pairs, then with x, for associative functions; or one after the other with x, at most a
@@ -53,7 +52,8 @@ Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& valu
 /// NumPy's ufunc.at: x with f(what is there, the value) at the places that an index selects, for each value. combine_at(x, i, v, sn::maximum). The order is
 /// fixed, so are the bits. Evaluates the places. Of what f gives, x's type takes what it takes in place.
 template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
-  return detail::combine_at(x, index, values, how, {&f, [](const void* function, const Tensor& a, const Tensor& b) -> Tensor { return (*static_cast<const F*>(function))(a, b); }});
+  return detail::combine_at(x, index, values, how,
+                            {&f, [](const void* function, const Tensor& a, const Tensor& b) -> Tensor { return (*static_cast<const F*>(function))(a, b); }});
 }
 template <class F> Tensor combine_at(const Arg& x, const Index& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return combine_at(x, std::vector<Index>{index}, values, f, how);

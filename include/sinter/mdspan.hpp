@@ -20,8 +20,7 @@ std::mdspan<const E, std::dextents<std::int64_t, Rank>> to_mdspan(const Tensor& 
 template <Element E, std::size_t Rank> void to_mdspan(const Tensor&&, Location = Location::current()) = delete;
 
 /// A copy, of any strided layout.
-template <class E, class Extents, class Layout>
-Tensor from_mdspan(const std::mdspan<E, Extents, Layout>& view, Location where = Location::current()) {
+template <class E, class Extents, class Layout> Tensor from_mdspan(const std::mdspan<E, Extents, Layout>& view, Location where = Location::current()) {
   Shape shape;
   std::vector<std::int64_t> strides;
   for (std::size_t k = 0; k < Extents::rank(); ++k) {

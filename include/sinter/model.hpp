@@ -15,7 +15,9 @@ namespace sinter {
 
 /// A model that cannot be read, that means nothing (a cycle, an unknown value), or that holds an operator that is not there. The message
 /// names the file and the node.
-struct ModelError : Error { using Error::Error; };
+struct ModelError : Error {
+  using Error::Error;
+};
 
 /// A size of a model's input or output: a number, or a name that stands for any (empty: any, and nothing is said about it).
 struct ModelSize {
@@ -54,7 +56,7 @@ struct LayoutRegion {
 };
 
 struct ModelOptions {
-  bool rewrite = true;  // fold and merge what can be known before the first input, and lay values out as the device convolves fastest
+  bool rewrite = true;               // fold and merge what can be known before the first input, and lay values out as the device convolves fastest
   std::vector<std::string> without;  // rewrites that are left out, by the names that Model::rewrites() gives
   /// float16 or bfloat16: what the model has in float32 between its inputs and outputs, its weights too, is kept in this type, and computed in float32;
   /// constants beyond its range become its largest numbers. float64: kept and computed in float64, to see what rounding does to a model. Inputs and
@@ -71,7 +73,8 @@ struct ModelOptions {
 class Model {
  public:
   /// Reads an .onnx file (opsets 11 to 21, other versions where the operators did not change), with its external data. Throws IoError for
-  /// a file that cannot be read, ModelError for one that means nothing, ValueError for options that are not there. Operators that are missing are no error before a call.
+  /// a file that cannot be read, ModelError for one that means nothing, ValueError for options that are not there. Operators that are missing are no error
+  /// before a call.
   static Model load(std::string_view path, const ModelOptions& options = {}, Location where = Location::current());
 
   const std::vector<ModelValue>& inputs() const;

@@ -66,7 +66,8 @@ template <class T> Tensor from_nested(const std::vector<T>& list, Location where
 /// Vectors of vectors, as deep as the tensor has axes: to_nested<std::vector<std::vector<float>>>(x). Evaluates.
 template <class T> T to_nested(const Tensor& tensor, Location where = Location::current()) {
   using E = typename detail::Nested<T>::element;
-  if (tensor.shape().size() != detail::Nested<T>::depth) detail::refuse_shape(tensor.shape(), "has another number of axes than the vectors are deep", "to_nested", where);
+  if (tensor.shape().size() != detail::Nested<T>::depth)
+    detail::refuse_shape(tensor.shape(), "has another number of axes than the vectors are deep", "to_nested", where);
   if constexpr (std::is_same_v<E, bool>) {
     const std::vector<std::uint8_t> flat = tensor.astype(DType::uint8, where).template to_vector<std::uint8_t>(where);
     const std::uint8_t* next = flat.data();

@@ -96,8 +96,8 @@ struct PoolOptions {
   std::optional<PerAxis> stride = {};  // the kernel's size
   Padding padding = 0;
   PerAxis dilation = 1;
-  bool ceil_mode = false;              // a last window that begins inside may reach over the end
-  bool count_include_pad = true;       // averages: places that were added count
+  bool ceil_mode = false;         // a last window that begins inside may reach over the end
+  bool count_include_pad = true;  // averages: places that were added count
   std::optional<std::int64_t> divisor_override = {};
 };
 Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  // ShapeError where a window is longer than its axis by more than 65536
@@ -120,8 +120,7 @@ Tensor global_max_pool(const Arg& x);
 // --- norms; an empty handle for weight or bias leaves it out --------------------------------------------------------------------
 
 /// By running statistics, at inference: (x - mean) / sqrt(var + eps) * weight + bias for each channel.
-Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {},
-                  double eps = 1e-5);
+Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 /// Mean and variance of each group of channels.
 Tensor group_norm(const Arg& x, std::int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 /// Of each channel.
@@ -132,10 +131,10 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha = 1e-4,
 // --- attention and embeddings -------------------------------------------------------------------------------------------------------
 
 struct AttentionOptions {
-  Tensor mask = {};              // bool: true takes part; floating: added to the scores
-  bool is_causal = false;        // a query sees the keys up to its own number
+  Tensor mask = {};                  // bool: true takes part; floating: added to the scores
+  bool is_causal = false;            // a query sees the keys up to its own number
   std::optional<double> scale = {};  // 1 / sqrt(the last axis)
-  bool enable_gqa = false;       // fewer heads of keys and values, each for several of the queries'
+  bool enable_gqa = false;           // fewer heads of keys and values, each for several of the queries'
 };
 /// softmax(query @ key.T * scale + mask) @ value over the last two axes; those before are batches and heads.
 Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const Tensor& value, const AttentionOptions& how = {});
@@ -155,9 +154,9 @@ struct ResizeOptions {
   Coordinates coordinates = Coordinates::half_pixel;
   NearestRounding rounding = NearestRounding::round_prefer_floor;
   double cubic_a = -0.75;
-  bool exclude_outside = false;          // cubic, antialias: what lies outside weighs nothing, instead of being the outermost place again
-  std::vector<double> scales = {};       // of each axis that is resized; without them result over size
-  bool antialias = false;                // linear, cubic: a smaller result weighs all places that it stands for
+  bool exclude_outside = false;                        // cubic, antialias: what lies outside weighs nothing, instead of being the outermost place again
+  std::vector<double> scales = {};                     // of each axis that is resized; without them result over size
+  bool antialias = false;                              // linear, cubic: a smaller result weighs all places that it stands for
   std::vector<std::pair<double, double>> region = {};  // tf_crop_and_resize: what is read of each axis, 0 being its first place and 1 its last
   double extrapolation_value = 0;                      // tf_crop_and_resize: what lies outside of x
 };
@@ -165,7 +164,7 @@ struct ResizeOptions {
 Tensor resize(const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how = {});
 /// As PyTorch's: mode "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "area"; give `size` or `scale_factor`.
 struct InterpolateOptions {
-  std::vector<std::int64_t> size = {};       // one number serves all axes
+  std::vector<std::int64_t> size = {};  // one number serves all axes
   std::vector<double> scale_factor = {};
   std::string_view mode = "nearest";
   bool align_corners = false;

@@ -34,7 +34,7 @@ Tensor operator>=(const Arg& a, const Arg& b);
 Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
-Tensor operator!(const Arg& x);  // logical_not
+Tensor operator!(const Arg& x);     // logical_not
 Tensor operator!(const Tensor& x);  // as above; beside Tensor's operator bool it has to be an exact match
 
 // --- arithmetic ------------------------------------------------------------------------------------------------------
@@ -224,8 +224,7 @@ enum class PadMode : std::uint8_t {
 };
 /// Elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype; a tensor of
 /// more elements is a ShapeError.
-Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant,
-           const Arg& value = 0);
+Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant, const Arg& value = 0);
 /// One after the other along an axis, in their common type.
 Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
 /// The same along a new axis.
@@ -241,8 +240,7 @@ Tensor tril(const Arg& x, std::int64_t k = 0);
 /// Zeros below it.
 Tensor triu(const Arg& x, std::int64_t k = 0);
 /// Ones on the k-th diagonal; square without `columns`.
-Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64,
-           Location where = Location::current());
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64, Location where = Location::current());
 /// The diagonal of two axes, as the last axis of the result: a view.
 Tensor diagonal(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
 /// A matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.
@@ -291,8 +289,7 @@ Tensor swiglu(const Arg& x, std::int64_t axis = -1);
 Tensor softmax(const Arg& x, const Axes& axes = -1);
 Tensor log_softmax(const Arg& x, const Axes& axes = -1);
 /// (x - mean) / sqrt(var + eps) * weight + bias over `axes`; an empty handle for weight or bias leaves it out.
-Tensor layer_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5,
-                  const Axes& axes = -1);
+Tensor layer_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5, const Axes& axes = -1);
 /// x / sqrt(mean(x^2) + eps) * weight
 Tensor rms_norm(const Arg& x, const Tensor& weight = {}, double eps = 1e-6, const Axes& axes = -1);
 
@@ -311,17 +308,14 @@ Tensor linspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool
 Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());
 
 /// Copies elements in. Strides count elements and may be negative or zero; without them: row-major.
-Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides = {},
-                    Location where = Location::current());
+Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides = {}, Location where = Location::current());
 template <Element T>
-Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::int64_t>& strides = {},
-                    Location where = Location::current()) {
+Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::int64_t>& strides = {}, Location where = Location::current()) {
   return from_pointer(static_cast<const void*>(data), dtype_of<T>, shape, strides, where);
 }
 /// A span of any contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
 Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
-template <class Range>
-Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
+template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
   std::span elements(range);
   using T = std::remove_cv_t<typename decltype(elements)::element_type>;
   return from_bytes(elements.data(), dtype_of<T>, elements.size(), shape, where);

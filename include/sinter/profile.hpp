@@ -9,12 +9,12 @@ namespace sinter {
 
 /// A fused kernel or a library call with its sizes: all its runs together.
 struct ProfiledStep {
-  std::string name;             // "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of what it writes
+  std::string name;  // "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of what it writes
   bool library = false;
   std::uint64_t runs = 0;
-  double seconds = 0;           // of all runs
-  double fastest = 0;           // of one run, in seconds: what it takes where nothing else runs
-  double bytes = 0;             // of all runs: what explain() says it moves, operands and result of a library call; 0 where the plan was made at other sizes
+  double seconds = 0;  // of all runs
+  double fastest = 0;  // of one run, in seconds: what it takes where nothing else runs
+  double bytes = 0;    // of all runs: what explain() says it moves, operands and result of a library call; 0 where the plan was made at other sizes
 };
 
 /// Times each step of the evaluations and the frozen functions' calls that this thread asks for, from its making to its end; one that is made

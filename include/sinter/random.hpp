@@ -35,12 +35,16 @@ Tensor bits(Key key, const Shape& shape, DType dtype = DType::uint32, Location w
 /// In [low, high), as fine as the type's significand is near 1: multiples of 2^-24 (float32) or 2^-53 (float64) of high - low. low and
 /// high broadcast to the shape. As in NumPy, rounding may give `high` itself where the two are not 0 and 1.
 Tensor uniform(Key key, const Shape& shape, const Arg& low = 0, const Arg& high = 1, DType dtype = DType::float64);
-inline Tensor uniform(Key key, const Shape& shape, DType dtype, Location where = Location::current()) { return uniform(key, shape, Arg(0, where), Arg(1, where), dtype); }
+inline Tensor uniform(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
+  return uniform(key, shape, Arg(0, where), Arg(1, where), dtype);
+}
 
 /// By Box and Muller's transform of two uniform numbers: of 32 bits each for float32 and narrower types (so that no value is beyond
 /// 6.66 standard deviations), of 53 for float64 (8.57). mean and std broadcast to the shape.
 Tensor normal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& std = 1, DType dtype = DType::float64);
-inline Tensor normal(Key key, const Shape& shape, DType dtype, Location where = Location::current()) { return normal(key, shape, Arg(0, where), Arg(1, where), dtype); }
+inline Tensor normal(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
+  return normal(key, shape, Arg(0, where), Arg(1, where), dtype);
+}
 
 /// In [low, high). The probability of a value is off by less than one part in 2^64 / (high - low).
 Tensor integers(Key key, const Shape& shape, std::int64_t low, std::int64_t high, DType dtype = DType::int64, Location where = Location::current());
@@ -50,7 +54,9 @@ Tensor bernoulli(Key key, const Shape& shape, const Arg& p = 0.5);
 
 /// Of mean `scale`, which broadcasts to the shape.
 Tensor exponential(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
-inline Tensor exponential(Key key, const Shape& shape, DType dtype, Location where = Location::current()) { return exponential(key, shape, Arg(1, where), dtype); }
+inline Tensor exponential(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
+  return exponential(key, shape, Arg(1, where), dtype);
+}
 
 // Of other distributions, as NumPy and JAX name and parametrise them; `loc` and `scale` broadcast to the shape. By the inverse of the
 // distribution's function, so their tails are as long as a uniform number of the type is fine.

@@ -45,11 +45,22 @@ Tensor logcumsumexp(const Arg& x, std::optional<std::int64_t> axis = {});
 /// NumPy's quantile, which its nanquantile, percentile and nanpercentile are, is NaN.)
 /// How a quantile lies between two elements: NumPy's methods, those of Hyndman and Fan (The American Statistician 50, 1996) and four more.
 enum class QuantileMethod : std::uint8_t {
-  linear, lower, higher, midpoint, nearest,
-  inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen, weibull, median_unbiased, normal_unbiased,
+  linear,
+  lower,
+  higher,
+  midpoint,
+  nearest,
+  inverted_cdf,
+  averaged_inverted_cdf,
+  closest_observation,
+  interpolated_inverted_cdf,
+  hazen,
+  weibull,
+  median_unbiased,
+  normal_unbiased,
 };
-/// What a part q, in [0, 1], of the elements over the axes does not exceed; of integers in float64, but for the methods that choose an element. A tensor of q, which is evaluated,
-/// gives its axes in front and takes part in the type, as in NumPy, but for the methods that choose. NaN where an element is NaN. Sorts.
+/// What a part q, in [0, 1], of the elements over the axes does not exceed; of integers in float64, but for the methods that choose an element. A tensor of q,
+/// which is evaluated, gives its axes in front and takes part in the type, as in NumPy, but for the methods that choose. NaN where an element is NaN. Sorts.
 Tensor quantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 Tensor nanquantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 /// quantile(x, q / 100)
@@ -71,8 +82,7 @@ Tensor corrcoef(const Arg& x, const Tensor& y = {}, bool rowvar = true);
 Tensor gradient(const Arg& f, std::int64_t axis = -1, const Arg& spacing = 1, int edge_order = 1);
 /// At x, the straight lines between the points (xp, fp), xp ascending; outside `left` and `right`, the first and the last of fp where these
 /// are not given. With a period, xp need not ascend. float64.
-Tensor interp(const Arg& x, const Arg& xp, const Arg& fp, std::optional<double> left = {}, std::optional<double> right = {},
-              std::optional<double> period = {});
+Tensor interp(const Arg& x, const Arg& xp, const Arg& fp, std::optional<double> left = {}, std::optional<double> right = {}, std::optional<double> period = {});
 
 /// How often each number from 0 on is met in a vector of integers, int64; with weights their sums, float64. As many as the largest number
 /// asks for, at least minlength. Evaluates x.
@@ -84,7 +94,8 @@ struct Histogram {
 /// How many elements lie in each bin, int64, or the sum of their weights in the weights' type; a bin holds its left edge, the last one both.
 /// With `density`, so that the integral is 1. `bins` equal bins cover `range`; without one, from the least to the largest element, which
 /// evaluates x.
-Histogram histogram(const Arg& x, std::int64_t bins = 10, std::optional<std::pair<double, double>> range = {}, const Tensor& weights = {}, bool density = false);
+Histogram histogram(const Arg& x, std::int64_t bins = 10, std::optional<std::pair<double, double>> range = {}, const Tensor& weights = {},
+                    bool density = false);
 /// Between edges, which ascend. Evaluates them.
 Histogram histogram(const Arg& x, const Tensor& edges, const Tensor& weights = {}, bool density = false);
 Tensor histogram_bin_edges(const Arg& x, std::int64_t bins = 10, std::optional<std::pair<double, double>> range = {});

@@ -75,11 +75,9 @@ class Tensor {
   /// they promote to. Braces always list values: Tensor{2, 3} holds 2 and 3; Tensor::zeros({2, 3}) is of that shape.
   template <Element E> Tensor(std::initializer_list<E> values, Location where = Location::current());
   template <Element E> Tensor(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current());
+  template <Element E> Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> values, Location where = Location::current());
   template <Element E>
-  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> values, Location where = Location::current());
-  template <Element E>
-  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> values,
-         Location where = Location::current());
+  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> values, Location where = Location::current());
   Tensor(std::initializer_list<detail::Number> values, Location where = Location::current());
   Tensor(std::initializer_list<std::initializer_list<detail::Number>> values, Location where = Location::current());
 
@@ -113,7 +111,7 @@ class Tensor {
   std::vector<Tensor> nonzero(Location where = Location::current()) const;
   Tensor astype(DType dtype, Location where = Location::current()) const;
   Tensor view(DType dtype, Location where = Location::current()) const;  ///< the same bytes as another type
-  Tensor copy(Location where = Location::current()) const;  ///< contiguous()
+  Tensor copy(Location where = Location::current()) const;               ///< contiguous()
   Tensor clip(const Arg& low, const Arg& high, Location where = Location::current()) const;
   Tensor round(Location where = Location::current()) const;
   Tensor round(int decimals, Location where = Location::current()) const;
@@ -203,15 +201,14 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
 }  // namespace detail
 
 /// An operand: a tensor, a C++ scalar or a braced list of them. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind
-/// (bool < integer < floating) is higher; then an integer is int64, and a floating scalar of its C++ type: 1.f float32, 1.0 float64. Made implicitly at the call, it remembers the caller's file and line. It refers
-/// to its tensor: a parameter type, not something to keep.
+/// (bool < integer < floating) is higher; then an integer is int64, and a floating scalar of its C++ type: 1.f float32, 1.0 float64. Made implicitly at the
+/// call, it remembers the caller's file and line. It refers to its tensor: a parameter type, not something to keep.
 class Arg {
  public:
   enum class Kind : std::uint8_t { tensor, boolean, integer, floating, too_large };
 
   Arg(const Tensor& tensor, Location where = Location::current()) : tensor_(&tensor), where_(where) {}
-  template <Element T>
-  Arg(T value, Location where = Location::current()) : where_(where), native_(dtype_of<T>) {
+  template <Element T> Arg(T value, Location where = Location::current()) : where_(where), native_(dtype_of<T>) {
     if constexpr (std::is_same_v<T, bool>) {
       kind_ = Kind::boolean;
       integer_ = value;
@@ -228,10 +225,9 @@ class Arg {
   }
 
   /// A braced list, as Tensor's: sn::dot(x, {0.2, 0.8}). `room` is a temporary in the call that the list is an argument of, and lives as long.
-  template <Element E>
-  Arg(std::initializer_list<E> values, Location where = Location::current(), Tensor&& room = Tensor()) : Arg(room = Tensor(values, where), where) {}
-  template <Element E>
-  Arg(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current(), Tensor&& room = Tensor())
+  template <Element E> Arg(std::initializer_list<E> values, Location where = Location::current(), Tensor&& room = Tensor())
+      : Arg(room = Tensor(values, where), where) {}
+  template <Element E> Arg(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
   Arg(std::initializer_list<detail::Number> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
@@ -241,13 +237,13 @@ class Arg {
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::tensor; }
   const Tensor& tensor() const { return *tensor_; }
-  std::int64_t integer() const { return integer_; }     // boolean, integer; too_large: the bits of a std::uint64_t
-  double floating() const { return floating_; }         // floating
+  std::int64_t integer() const { return integer_; }  // boolean, integer; too_large: the bits of a std::uint64_t
+  double floating() const { return floating_; }      // floating
   double as_double() const {
     if (kind_ == Kind::too_large) return static_cast<double>(static_cast<std::uint64_t>(integer_));
     return kind_ == Kind::floating ? floating_ : static_cast<double>(integer_);
   }
-  DType native() const { return native_; }              // the C++ type of a scalar
+  DType native() const { return native_; }  // the C++ type of a scalar
   Location where() const { return where_; }
 
  private:
@@ -276,8 +272,7 @@ class Index {
   enum class Kind : std::uint8_t { integer, slice, inserted, rest, places };  // inserted: newaxis; rest: ellipsis; places: a tensor
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  Index(T i, Location where = Location::current())
-      : kind_(Kind::integer), integer_(static_cast<std::int64_t>(i)), where_(where) {}
+  Index(T i, Location where = Location::current()) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(i)), where_(where) {}
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
@@ -286,8 +281,7 @@ class Index {
   /// j[k]); where a slice lies between them, and integers are places too, their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
   /// Braces list places: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
-  template <Element E>
-  Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
+  template <Element E> Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
   Kind kind() const { return kind_; }
   std::int64_t integer() const { return integer_; }
@@ -330,8 +324,8 @@ class Part : public Tensor {
   Part operator()(const Index& i0, const Index& i1, const Index& i2) &&;
   Part operator[](const Index& i0) &&;
 
-  using Tensor::operator+=, Tensor::operator-=, Tensor::operator*=, Tensor::operator/=, Tensor::operator%=, Tensor::operator&=,
-      Tensor::operator|=, Tensor::operator^=, Tensor::operator<<=, Tensor::operator>>=;
+  using Tensor::operator+=, Tensor::operator-=, Tensor::operator*=, Tensor::operator/=, Tensor::operator%=, Tensor::operator&=, Tensor::operator|=,
+      Tensor::operator^=, Tensor::operator<<=, Tensor::operator>>=;
   void operator+=(const Arg& other) &&;
   void operator-=(const Arg& other) &&;
   void operator*=(const Arg& other) &&;
@@ -427,13 +421,10 @@ struct Number {
 
 template <Element E> Tensor::Tensor(E value, Location where) : Tensor(detail::from_number(Arg(value, where))) {}
 template <Element E> Tensor::Tensor(std::initializer_list<E> v, Location where) : Tensor(detail::from_list<E>(1, v, where)) {}
-template <Element E>
-Tensor::Tensor(std::initializer_list<std::initializer_list<E>> v, Location where) : Tensor(detail::from_list<E>(2, v, where)) {}
-template <Element E>
-Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> v, Location where)
+template <Element E> Tensor::Tensor(std::initializer_list<std::initializer_list<E>> v, Location where) : Tensor(detail::from_list<E>(2, v, where)) {}
+template <Element E> Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> v, Location where)
     : Tensor(detail::from_list<E>(3, v, where)) {}
-template <Element E>
-Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> v, Location where)
+template <Element E> Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> v, Location where)
     : Tensor(detail::from_list<E>(4, v, where)) {}
 
 template <Element E> std::vector<E> Tensor::to_vector(Location where) const {

@@ -6,8 +6,7 @@
 
 namespace sinter {
 
-template <class X>
-struct PhiloxBlock {
+template <class X> struct PhiloxBlock {
   X word[4];
 };
 
@@ -15,8 +14,7 @@ inline std::uint64_t high_half(std::uint64_t x) { return x >> 32; }
 inline std::uint64_t low_half(std::uint64_t x) { return x & 0xffffffffu; }
 inline std::uint64_t joined_halves(std::uint64_t high, std::uint64_t low) { return high << 32 | low; }
 
-template <class X>
-PhiloxBlock<X> philox_block(X c0, X c1, X c2, X c3, X k0, X k1) {
+template <class X> PhiloxBlock<X> philox_block(X c0, X c1, X c2, X c3, X k0, X k1) {
   constexpr std::int64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57, kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
   for (int round = 0; round < 10; ++round) {
     const X product0 = c0 * kMultiplier0, product1 = c2 * kMultiplier1;
@@ -31,8 +29,7 @@ PhiloxBlock<X> philox_block(X c0, X c1, X c2, X c3, X k0, X k1) {
 }
 
 /// What the primitive philox gives: words 1 and 0 of the block whose counter is (counter, 0) under a key.
-template <class X>
-X philox(const X& counter, const X& key, const X& zero) {
+template <class X> X philox(const X& counter, const X& key, const X& zero) {
   const auto block = philox_block<X>(low_half(counter), high_half(counter), zero, zero, low_half(key), high_half(key));
   return joined_halves(block.word[1], block.word[0]);
 }

@@ -23,7 +23,9 @@ class FreeBlocks {
   }
 
  private:
-  struct Block { Block* next; };
+  struct Block {
+    Block* next;
+  };
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr int kMost = 0;  // a use after the end is only found in memory that is not used again
 #else

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "sinter/errors.hpp"
 #include "base/guarded_memory.hpp"
 #include "base/memory_limit.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter {
 namespace {

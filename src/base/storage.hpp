@@ -20,7 +20,9 @@ using StoragePtr = std::shared_ptr<Storage>;
 std::shared_ptr<void> allocate_host(std::size_t bytes);
 
 /// Bytes that allocate_host() has given out and that are still held.
-struct HostUse { std::size_t now = 0, peak = 0; };
+struct HostUse {
+  std::size_t now = 0, peak = 0;
+};
 HostUse host_use();
 void reset_host_peak();
 

@@ -34,7 +34,8 @@ void relax() {
 /// done with that: so it mostly finds in its caches what it wrote itself, where one step reads what the step before wrote.
 class Job {
  public:
-  Job(const std::function<void(std::int64_t)>& of, std::int64_t count, int threads) : seats(threads - 1), task_(of), shares_(static_cast<std::size_t>(threads)) {
+  Job(const std::function<void(std::int64_t)>& of, std::int64_t count, int threads)
+      : seats(threads - 1), task_(of), shares_(static_cast<std::size_t>(threads)) {
     for (std::int64_t k = 0; k < threads; ++k) {
       shares_[static_cast<std::size_t>(k)].next.store(count * k / threads, std::memory_order_relaxed);
       shares_[static_cast<std::size_t>(k)].end = count * (k + 1) / threads;
@@ -92,7 +93,9 @@ class Pool {
     }
     posted_.fetch_add(1);
     if (sleeping_.load() > 0) {
-      { const std::lock_guard lock(mutex_); }  // who is about to sleep has done so, or has seen the job
+      {
+        const std::lock_guard lock(mutex_);
+      }  // who is about to sleep has done so, or has seen the job
       if (job.seats == 1) wake_.notify_one();
       else wake_.notify_all();
     }
@@ -135,7 +138,9 @@ class Pool {
       }
       job->work(number);
       if (job->helpers.fetch_sub(1) == 1 && waiting_.load() > 0) {  // the job may be gone
-        { const std::lock_guard lock(mutex_); }
+        {
+          const std::lock_guard lock(mutex_);
+        }
         done_.notify_all();
       }
     }

@@ -45,10 +45,8 @@ FileInfo info_of(const std::string& name, const struct stat& status) {
 
 /// Why content written here could be somebody else's; empty when it could not.
 std::string distrust(const struct stat& status) {
-  if (status.st_uid != geteuid())
-    return fmt::format("is owned by another user (uid {}, this process is uid {})", status.st_uid, geteuid());
-  if (status.st_mode & kOthersMayWrite)
-    return fmt::format("is writable by others (mode {:04o}); chmod go-w makes it usable", status.st_mode & 07777);
+  if (status.st_uid != geteuid()) return fmt::format("is owned by another user (uid {}, this process is uid {})", status.st_uid, geteuid());
+  if (status.st_mode & kOthersMayWrite) return fmt::format("is writable by others (mode {:04o}); chmod go-w makes it usable", status.st_mode & 07777);
   return {};
 }
 
@@ -86,8 +84,7 @@ Directory::Opened Directory::open(const fs::path& path, bool create) {
   int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) {
     if (!create) return {};
-    if (const std::error_code error = make_directories(path))
-      return {nullptr, fmt::format("{} cannot be created: {}", path.string(), error.message())};
+    if (const std::error_code error = make_directories(path)) return {nullptr, fmt::format("{} cannot be created: {}", path.string(), error.message())};
     fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   }
   if (fd < 0) return {nullptr, fmt::format("{} cannot be opened: {}", path.string(), last_error().message())};
@@ -95,8 +92,7 @@ Directory::Opened Directory::open(const fs::path& path, bool create) {
   std::shared_ptr<Directory> directory(new Directory(fd));
   struct stat status;
   if (fstat(fd, &status) != 0) return {nullptr, fmt::format("{}: {}", path.string(), last_error().message())};
-  if (const std::string why = distrust(status); !why.empty())
-    return {nullptr, fmt::format("{} {}", path.string(), why)};
+  if (const std::string why = distrust(status); !why.empty()) return {nullptr, fmt::format("{} {}", path.string(), why)};
   return {std::move(directory), {}};
 }
 
@@ -115,8 +111,7 @@ FileRead Directory::read(const std::string& name, bool touch) const {
   File file(openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.fd() < 0) {
     if (errno == ENOENT) return result;
-    return give_up(errno == ELOOP ? Status::refused : Status::failed,
-                   errno == ELOOP ? "is a symbolic link" : last_error().message());
+    return give_up(errno == ELOOP ? Status::refused : Status::failed, errno == ELOOP ? "is a symbolic link" : last_error().message());
   }
   struct stat status;
   if (fstat(file.fd(), &status) != 0) return give_up(Status::failed, last_error().message());
@@ -145,8 +140,7 @@ std::error_code Directory::publish(const std::string& name, std::span<const std:
   File file(openat(fd_, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.fd() < 0) return last_error();
   // fsync before the rename: after a crash the name must not stand for a file without its contents.
-  if (!write_all(file.fd(), bytes) || fsync(file.fd()) != 0 || !file.close() ||
-      renameat(fd_, temporary.c_str(), fd_, name.c_str()) != 0) {
+  if (!write_all(file.fd(), bytes) || fsync(file.fd()) != 0 || !file.close() || renameat(fd_, temporary.c_str(), fd_, name.c_str()) != 0) {
     const std::error_code error = last_error();
     unlinkat(fd_, temporary.c_str(), 0);
     return error;

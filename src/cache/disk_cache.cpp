@@ -10,10 +10,10 @@
 #include <set>
 #include <vector>
 
+#include "base/log.hpp"
 #include "cache/directory.hpp"
 #include "cache/entry.hpp"
 #include "cache/temporary.hpp"
-#include "base/log.hpp"
 
 namespace sinter::cache {
 namespace {
@@ -80,8 +80,7 @@ struct DiskCache::State {
   std::vector<FileInfo> entries(const Directory& from) const {
     std::error_code error;
     std::vector<FileInfo> files = from.list(error);
-    if (error)
-      warn_once(settings, "list", fmt::format("{} cannot be listed: {}", settings.directory.string(), error.message()));
+    if (error) warn_once(settings, "list", fmt::format("{} cannot be listed: {}", settings.directory.string(), error.message()));
     std::erase_if(files, [](const FileInfo& file) { return !is_entry_name(file.name); });
     return files;
   }
@@ -127,8 +126,8 @@ struct DiskCache::State {
       case Status::missing: return std::nullopt;
       case Status::refused:
       case Status::failed:
-        warn_once(settings, "read", fmt::format("{} in {}: {}", file.info.name.empty() ? entry_name(key) : file.info.name,
-                                                settings.directory.string(), file.why));
+        warn_once(settings, "read",
+                  fmt::format("{} in {}: {}", file.info.name.empty() ? entry_name(key) : file.info.name, settings.directory.string(), file.why));
         return std::nullopt;
       case Status::oversized: discard(*from, file.info); return std::nullopt;
       case Status::good: break;
@@ -165,8 +164,7 @@ struct DiskCache::State {
         reopen(to);
         continue;
       }
-      warn_once(settings, "write",
-                fmt::format("{} cannot be written: {}; going on without", settings.directory.string(), error.message()));
+      warn_once(settings, "write", fmt::format("{} cannot be written: {}; going on without", settings.directory.string(), error.message()));
       return;
     }
   }
@@ -194,8 +192,7 @@ struct DiskCache::State {
     jit::Binary note;
     note.image.assign(value.begin(), value.end());
     if (const std::error_code error = to->publish(name, encode(note_key(name), note)))
-      warn_once(settings, "write",
-                fmt::format("{} cannot be written: {}; going on without", settings.directory.string(), error.message()));
+      warn_once(settings, "write", fmt::format("{} cannot be written: {}; going on without", settings.directory.string(), error.message()));
   }
 
   std::optional<std::string> recall(const std::string& name) {
@@ -227,10 +224,13 @@ struct DiskCache::State {
 };
 
 DiskCache::DiskCache(Settings settings) : state_(new State{.settings = std::move(settings)}) {
-  if (state_->settings.directory.empty())
-    state_->disabled = "there is no cache directory: neither SINTER_CACHE_DIR nor a home directory is set";
+  if (state_->settings.directory.empty()) state_->disabled = "there is no cache directory: neither SINTER_CACHE_DIR nor a home directory is set";
   else if (state_->settings.max_bytes == 0) state_->disabled = "turned off by a cache size of 0";
-  else state_->guarded(0, [&] { state_->open(/*create=*/false); return 0; });
+  else
+    state_->guarded(0, [&] {
+      state_->open(/*create=*/false);
+      return 0;
+    });
 }
 
 DiskCache::~DiskCache() { delete state_; }
@@ -242,15 +242,24 @@ std::optional<jit::Binary> DiskCache::load(const jit::Source& source) {
 }
 
 void DiskCache::store(const jit::Source& source, const jit::Binary& binary) {
-  state_->guarded(0, [&] { state_->store(source, binary); return 0; });
+  state_->guarded(0, [&] {
+    state_->store(source, binary);
+    return 0;
+  });
 }
 
 void DiskCache::discard(const jit::Source& source) {
-  state_->guarded(0, [&] { state_->discard(source); return 0; });
+  state_->guarded(0, [&] {
+    state_->discard(source);
+    return 0;
+  });
 }
 
 void DiskCache::remember(const std::string& name, const std::string& value) {
-  state_->guarded(0, [&] { state_->remember(name, value); return 0; });
+  state_->guarded(0, [&] {
+    state_->remember(name, value);
+    return 0;
+  });
 }
 
 std::optional<std::string> DiskCache::recall(const std::string& name) {
@@ -277,8 +286,7 @@ std::vector<std::pair<std::string, std::string>> DiskCache::find_all(std::string
 }
 
 Stats DiskCache::stats() const {
-  Stats stats{.hits = state_->hits, .misses = state_->misses, .stores = state_->stores, .evicted = state_->evicted,
-              .corrupt = state_->corrupt};
+  Stats stats{.hits = state_->hits, .misses = state_->misses, .stores = state_->stores, .evicted = state_->evicted, .corrupt = state_->corrupt};
   return state_->guarded(stats, [&] {
     if (const auto from = state_->open(/*create=*/false))
       for (const FileInfo& file : state_->entries(*from)) {

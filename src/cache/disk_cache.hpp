@@ -15,7 +15,7 @@ namespace sinter::cache {
 
 /// Where a cache is and how large it may grow.
 struct Settings {
-  std::filesystem::path directory;              // empty: disabled
+  std::filesystem::path directory;  // empty: disabled
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 /// $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter; size from $SINTER_CACHE_SIZE

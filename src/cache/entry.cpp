@@ -60,9 +60,7 @@ std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes) {
 std::string key_text(const jit::Source& source) {
   // Every field is preceded by its length, so that no two sources can share a text by shifting a boundary.
   std::string key = fmt::format("sinter kernel, schema {}\n", kSchema);
-  const auto field = [&](std::string_view name, std::string_view value) {
-    fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, value.size(), value);
-  };
+  const auto field = [&](std::string_view name, std::string_view value) { fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, value.size(), value); };
   field("target", source.target);
   field("compiler", source.compiler);
   field("generator", source.generator);
@@ -89,8 +87,7 @@ std::string entry_name(std::string_view key) {
 }
 
 bool is_entry_name(std::string_view name) {
-  return name.size() == 32 + kSuffix.size() && name.ends_with(kSuffix) &&
-         name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return name.size() == 32 + kSuffix.size() && name.ends_with(kSuffix) && name.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary) {
@@ -106,8 +103,7 @@ std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary
   // A note may quote a compiler's log, whose bytes need not be UTF-8.
   const std::string text = metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 
-  Header header{.schema = kSchema, .key_bytes = key.size(), .metadata_bytes = text.size(),
-                .payload_bytes = binary.image.size()};
+  Header header{.schema = kSchema, .key_bytes = key.size(), .metadata_bytes = text.size(), .payload_bytes = binary.image.size()};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   std::vector<std::uint8_t> bytes;
   bytes.reserve(sizeof header + key.size() + text.size() + binary.image.size() + sizeof(Hash));

@@ -27,8 +27,7 @@ fs::path home() {
   passwd entry{};
   passwd* found = nullptr;
   std::vector<char> buffer(4096);
-  while (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == ERANGE && buffer.size() < (1 << 20))
-    buffer.resize(buffer.size() * 2);
+  while (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == ERANGE && buffer.size() < (1 << 20)) buffer.resize(buffer.size() * 2);
   return found && found->pw_dir ? fs::path(found->pw_dir) : fs::path();
 }
 
@@ -50,8 +49,7 @@ std::uint64_t parse_size(std::string_view text) {
     shift = static_cast<int>(which + 1) * 10;
   }
   if (!good || (number << shift) >> shift != number)
-    throw ValueError(fmt::format("'{}' is not a size: give a number of bytes, or one with K, M, G or T such as 512M",
-                                 text));
+    throw ValueError(fmt::format("'{}' is not a size: give a number of bytes, or one with K, M, G or T such as 512M", text));
   return number << shift;
 }
 

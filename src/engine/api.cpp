@@ -1,12 +1,12 @@
 // The public functions over the engine.
-#include "kernels/products/byte_panel.hpp"
+#include "base/interrupt.hpp"
 #include "engine/engine.hpp"
 #include "jit/compiler.hpp"
+#include "kernels/products/byte_panel.hpp"
 #include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
-#include "base/interrupt.hpp"
 
 namespace sinter {
 namespace {
@@ -19,7 +19,8 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
 
 // A loop that records without end is evaluated piece by piece.
 const bool hooked = [] {
-  trace::set_evaluate_hook([](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); });
+  trace::set_evaluate_hook(
+      [](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); });
   return true;
 }();
 
@@ -44,9 +45,7 @@ std::string explain(const std::vector<Tensor>& tensors, Format format, std::stri
   const auto evaluations = engine::Engine::get().histories_of(nodes_of(tensors), target);
   return format == Format::json ? engine::explain_json(evaluations) : engine::explain_text(evaluations);
 }
-std::string explain(const Tensor& tensor, Format format, std::string_view target) {
-  return explain(std::vector<Tensor>{tensor}, format, target);
-}
+std::string explain(const Tensor& tensor, Format format, std::string_view target) { return explain(std::vector<Tensor>{tensor}, format, target); }
 
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target, bool assembly) {
   std::vector<std::string> paths;

@@ -24,7 +24,8 @@ void Checks::verify() {
       const trace::GatherSite& gather = gathers_[static_cast<std::size_t>(step->gathers[check])];
       std::int64_t index = raised[2 * check + 1];
       if (index < 0) index -= gather.size;  // negative indices are counted from the front before they are looked up
-      trace::fail<IndexError>({gather.called, gather.where}, fmt::format("index {} is out of bounds for axis {} with size {}", index, gather.axis, gather.size));
+      trace::fail<IndexError>({gather.called, gather.where},
+                              fmt::format("index {} is out of bounds for axis {} with size {}", index, gather.axis, gather.size));
     }
   }
 }

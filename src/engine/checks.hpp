@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/executor.hpp"
 #include "engine/planned.hpp"
+#include "runtime/executor.hpp"
 #include "trace/outline.hpp"
 
 namespace sinter::engine {

@@ -24,8 +24,11 @@ static_assert(sizeof(Versioned) == 80 && offsetof(Versioned, flags) == 24 && off
 static_assert(sizeof(Unversioned) == 64 && offsetof(Unversioned, manager) == 48);
 
 ElementType element_type(DType dtype) {
-  const Code code = dtype == DType::bfloat16 ? Code::bfloat : is_bool(dtype) ? Code::boolean : is_floating(dtype) ? Code::floating
-                    : is_unsigned(dtype) ? Code::unsigned_integer : Code::signed_integer;
+  const Code code = dtype == DType::bfloat16 ? Code::bfloat
+                    : is_bool(dtype)         ? Code::boolean
+                    : is_floating(dtype)     ? Code::floating
+                    : is_unsigned(dtype)     ? Code::unsigned_integer
+                                             : Code::signed_integer;
   return {code, static_cast<std::uint8_t>(8 * itemsize(dtype)), 1};
 }
 std::optional<DType> dtype_of(ElementType type) {
@@ -69,7 +72,8 @@ std::optional<std::vector<std::int64_t>> dense_order(const Shape& shape, const s
   std::iota(order.begin(), order.end(), 0);
   const auto at = [](const auto& list, std::int64_t axis) { return list[static_cast<std::size_t>(axis)]; };
   // Of an axis of one element the stride means nothing: it goes where it is.
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return at(shape, a) > 1 && at(shape, b) > 1 && at(strides, a) > at(strides, b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return at(shape, a) > 1 && at(shape, b) > 1 && at(strides, a) > at(strides, b); });
   std::int64_t expected = 1;
   for (std::size_t k = order.size(); k-- > 0;) {
     if (at(shape, order[k]) > 1 && at(strides, order[k]) != expected) return std::nullopt;
@@ -83,7 +87,8 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
   const View& view = managed->tensor;
   const auto dtype = dtype_of(view.dtype);
   if (!dtype)
-    fail<DTypeError>(site, fmt::format("elements of code {} with {} bits in {} lanes are none of sinter's", static_cast<int>(view.dtype.code), view.dtype.bits, view.dtype.lanes));
+    fail<DTypeError>(site, fmt::format("elements of code {} with {} bits in {} lanes are none of sinter's", static_cast<int>(view.dtype.code), view.dtype.bits,
+                                       view.dtype.lanes));
   if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && view.shape == nullptr)) fail<ValueError>(site, fmt::format("{} axes, or no shape", view.ndim));
   const Shape shape(view.shape, view.shape + view.ndim);
   trace::check_shape(site, shape, *dtype);
@@ -94,7 +99,11 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
   for (std::size_t k = shape.size(); k-- > 1;) strides[k - 1] = strides[k] * shape[k];
   if (view.strides != nullptr) strides.assign(view.strides, view.strides + view.ndim);
 
-  const auto own = [&] { return std::shared_ptr<Managed>(managed, [](Managed* taken) { if (taken->deleter != nullptr) taken->deleter(taken); }); };
+  const auto own = [&] {
+    return std::shared_ptr<Managed>(managed, [](Managed* taken) {
+      if (taken->deleter != nullptr) taken->deleter(taken);
+    });
+  };
   const auto bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(*dtype);
   if (bytes == 0) {
     own();
@@ -103,10 +112,12 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
   if (view.data == nullptr) fail<ValueError>(site, fmt::format("shape {} with no elements: the pointer is null", to_string(shape)));
   char* const data = static_cast<char*>(view.data) + view.byte_offset;
   const auto order = dense_order(shape, strides);
-  const DType held = is_bool(*dtype) ? DType::uint8 : *dtype;  // of a bool sinter wants 0 or 1
+  const DType held = is_bool(*dtype) ? DType::uint8 : *dtype;                                           // of a bool sinter wants 0 or 1
   const bool aligned = reinterpret_cast<std::uintptr_t>(data) % (on_gpu ? 16 : itemsize(*dtype)) == 0;  // a GPU moves 16 bytes at a time
   if (on_gpu && (!order || !aligned))
-    fail<ValueError>(site, fmt::format("elements of shape {} on a GPU are not contiguous, or do not begin at a multiple of 16 bytes: let their owner copy them first", to_string(shape)));
+    fail<ValueError>(site,
+                     fmt::format("elements of shape {} on a GPU are not contiguous, or do not begin at a multiple of 16 bytes: let their owner copy them first",
+                                 to_string(shape)));
   if (!on_gpu && (!order || !aligned)) {
     const Tensor copy = from_pointer(data, held, shape, strides, site.where);
     own();

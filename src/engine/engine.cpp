@@ -9,6 +9,10 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/guarded_memory.hpp"
+#include "base/interrupt.hpp"
+#include "base/log.hpp"
+#include "base/memory_limit.hpp"
 #include "engine/checks.hpp"
 #include "engine/fork_gate.hpp"
 #include "engine/options.hpp"
@@ -16,12 +20,8 @@
 #include "engine/retry.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
-#include "base/guarded_memory.hpp"
 #include "trace/host_access.hpp"
-#include "base/interrupt.hpp"
-#include "base/log.hpp"
 #include "trace/loops.hpp"
-#include "base/memory_limit.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -32,9 +32,7 @@ struct DeviceContents {
   runtime::BufferPtr buffer;
 };
 
-std::string short_place(const Location& where) {
-  return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string();
-}
+std::string short_place(const Location& where) { return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string(); }
 
 // Whose result a step writes, for the message when there is no memory for it. Lines are those of the roots: a plan may have been made
 // for the same formula in another place.
@@ -162,8 +160,9 @@ Hash128 Engine::Setup::key_for(const Target& other) const {
   hash.add(other.limits.target);
   hash.add(other.device ? other.device->name() : "offline");
   hash.add(schedule);
-  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 | static_cast<std::uint64_t>(how.lowering.fast_math) << 2 |
-           static_cast<std::uint64_t>(other.limits.products) << 3 | static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
+  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 |
+           static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
+           static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
   return hash;
 }
 
@@ -270,9 +269,7 @@ class Engine::OnHost {
   }
   /// For a result that is written whole.
   void* room_for(int node) { return (copies_[node] = device->allocate(there(node).bytes()))->data(); }
-  void take_back(int node) {
-    from_.upload(there(node), copies_.at(node)->data(), there(node).bytes());
-  }
+  void take_back(int node) { from_.upload(there(node), copies_.at(node)->data(), there(node).bytes()); }
 
   const runtime::DevicePtr device;
 
@@ -358,7 +355,8 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     ++totals_.epilogues;
     // Where nobody else reads the sums, their pieces are enough.
     const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
-    if (of_bytes && std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0) work.call_pointers.back() = nullptr;
+    if (of_bytes && std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0)
+      work.call_pointers.back() = nullptr;
     const runtime::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
     target.device->call(call, work.call_pointers, &with);
   } catch (const runtime::Refused& refused) {
@@ -366,8 +364,10 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     const Shape& shape = call.operands[0].shape;
     std::string which;
     std::int64_t element = refused.element;
-    for (std::size_t axis = shape.size() - 2; axis-- > 0; element /= shape[axis]) which = fmt::format("{}{}", element % shape[axis], which.empty() ? "" : ", " + which);
-    trace::fail<LinAlgError>({site.called, site.where}, fmt::format("the matrix{} of shape {} {}", which.empty() ? "" : fmt::format(" [{}]", which), to_string(shape), refused.why));
+    for (std::size_t axis = shape.size() - 2; axis-- > 0; element /= shape[axis])
+      which = fmt::format("{}{}", element % shape[axis], which.empty() ? "" : ", " + which);
+    trace::fail<LinAlgError>({site.called, site.where},
+                             fmt::format("the matrix{} of shape {} {}", which.empty() ? "" : fmt::format(" [{}]", which), to_string(shape), refused.why));
   }
 }
 
@@ -418,7 +418,8 @@ void Engine::run(const Planned& planned, const Target& target, Workspace& work, 
     if (keep_all) return;
     for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
   };
-  run_steps(planned, target, work, {}, prepare, release, [&](std::size_t s) { return fuse::bound(plan.steps[s].call, work.numbers.data() + planned.steps[s].numbers); });
+  run_steps(planned, target, work, {}, prepare, release,
+            [&](std::size_t s) { return fuse::bound(plan.steps[s].call, work.numbers.data() + planned.steps[s].numbers); });
 }
 
 namespace {
@@ -456,7 +457,9 @@ void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
       here.data = here.buffer->data();
     }
   } else if (placed.arena.bytes > 0) {
-    arena = allocate(placed.arena.bytes, [&] { return fmt::format("the {} values on the way to {}{}", placed.places.size(), work.roots.front()->called, short_place(work.roots.front()->where)); });
+    arena = allocate(placed.arena.bytes, [&] {
+      return fmt::format("the {} values on the way to {}{}", placed.places.size(), work.roots.front()->called, short_place(work.roots.front()->where));
+    });
     for (const Placed::Place& place : placed.places) {
       Elements& here = work.elements[static_cast<std::size_t>(place.node)];
       // Nobody but the host, in the device's stead, asks for a buffer.
@@ -477,8 +480,9 @@ void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
   run_steps(*placed.planned, target, work, placed.repeated, in_place, in_place, [&](std::size_t s) -> const fuse::LibraryCall& { return placed.library[s]; });
 }
 
-template <class Prepare, class Release, class BoundCall>
-void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work, std::span<const Repeated> repeated, Prepare prepare, Release release, BoundCall bound_call) {
+template <class Prepare, class Release, class BoundCall> void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work,
+                                                                                std::span<const Repeated> repeated, Prepare prepare, Release release,
+                                                                                BoundCall bound_call) {
   const auto& plan = planned.plan;
   Profile::Times* const profile = Profile::Times::current();
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
@@ -627,7 +631,8 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
   work.elements.clear();
   work.elements.resize(graph.nodes.size());
   for (const int node : placed->data)
-    work.elements[static_cast<std::size_t>(node)] = elements_of(outline.leaves()[static_cast<std::size_t>(graph.nodes[static_cast<std::size_t>(node)].leaf)], target.device);
+    work.elements[static_cast<std::size_t>(node)] =
+        elements_of(outline.leaves()[static_cast<std::size_t>(graph.nodes[static_cast<std::size_t>(node)].leaf)], target.device);
   run(*placed, target, work);
   return known;
 }
@@ -730,8 +735,9 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     if (history && std::find(known.begin(), known.end(), history) == known.end()) known.push_back(std::move(history));
   }
   if (!target.empty() && (!known.empty() || pending.empty()))
-    throw ValueError("explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
-                     "is no data");
+    throw ValueError(
+        "explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
+        "is no data");
   std::vector<Told> told;
   for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {

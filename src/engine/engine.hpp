@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/per_thread.hpp"
 #include "engine/explain.hpp"
 #include "engine/frozen.hpp"
 #include "engine/kernels.hpp"
@@ -17,7 +18,6 @@
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
 #include "trace/outline.hpp"
-#include "base/per_thread.hpp"
 #include "trace/site.hpp"
 
 namespace sinter::engine {
@@ -80,9 +80,9 @@ class Engine {
   struct Setup {
     std::uint64_t version = 0;  // of the settings; 0: not made yet
     PlanOptions how;
-    std::string schedule;       // Options::schedule
+    std::string schedule;  // Options::schedule
     Target target;
-    Hash128 key;                // of everything that plans depend on
+    Hash128 key;  // of everything that plans depend on
     std::string device;
     Setup() = default;
     Setup(std::uint64_t of, const Options& options, Target where);
@@ -133,8 +133,9 @@ class Engine {
   void run(const Placed& placed, const Target& target, Workspace& work);
   // For each step in turn `prepare`, the step, `release`; `bound_call(s)` is step s, a library call, with its numbers. What is repeated, but while a
   // profile wants to know each step, is one step, with nothing before and after it.
-  template <class Prepare, class Release, class BoundCall>
-  void run_steps(const Planned& planned, const Target& target, Workspace& work, std::span<const Repeated> repeated, Prepare prepare, Release release, BoundCall bound_call);
+  template <class Prepare, class Release, class BoundCall> void run_steps(const Planned& planned, const Target& target, Workspace& work,
+                                                                          std::span<const Repeated> repeated, Prepare prepare, Release release,
+                                                                          BoundCall bound_call);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
@@ -153,7 +154,7 @@ class Engine {
   Kernels kernels_;
   mutable std::mutex mutex_;  // guards what follows
   Options options_;
-  std::atomic<std::uint64_t> version_{0};  // of options_; written under the mutex
+  std::atomic<std::uint64_t> version_{0};                                   // of options_; written under the mutex
   std::map<std::pair<std::string_view, int>, runtime::DevicePtr> devices_;  // by kind and ordinal
   // Plans of one structure, each for the sizes that meet its guards; the latest last.
   struct Member {

@@ -11,12 +11,10 @@
 namespace sinter::engine {
 namespace {
 
-using fuse::Step;
 using fuse::Graph;
+using fuse::Step;
 
-std::string describe(const Graph& graph, int node) {
-  return fmt::format("{} {}", name(graph.nodes[node].dtype), to_string(graph.nodes[node].shape));
-}
+std::string describe(const Graph& graph, int node) { return fmt::format("{} {}", name(graph.nodes[node].dtype), to_string(graph.nodes[node].shape)); }
 
 const char* origin_name(const Made& made, bool reused) {
   if (made.later) return "interpreted first";
@@ -92,7 +90,8 @@ const char* origin_text(const PlannedStep& step) {
 std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
   if (nest.persistent.empty()) return {};
   const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kernel.kept.size(), step.kernel.kept.size() == 1 ? "" : "s");
-  if (nest.schedule.row_steps > 0) return kept + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
+  if (nest.schedule.row_steps > 0)
+    return kept + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
   for (DType dtype : nest.persistent) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
@@ -124,7 +123,8 @@ std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
     for (const jit::Access& access : *accesses) {
       if (gathers && accesses == &nest.inputs) continue;
       const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
-      if (jit::walks_apart(nest, access) && !turned(access)) bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
+      if (jit::walks_apart(nest, access) && !turned(access))
+        bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
     }
   return bytes;
 }
@@ -162,9 +162,9 @@ std::string text_of(const Told& told) {
   const History& history = told.history;
   const int kernels = history.kernels, calls = history.calls;
   if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
-  std::string text = fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
-                                 calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device,
-                                 bytes_text(history.bytes_moved));
+  std::string text =
+      fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
+                  calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device, bytes_text(history.bytes_moved));
   if (history.bytes_unfused > history.bytes_moved)
     text += fmt::format("; one kernel per op would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
   text += "\n";
@@ -179,8 +179,8 @@ std::string text_of(const Told& told) {
     const std::string inputs = inputs_text(graph, step, writer);
     for (int node : step.writes()) writer[node] = s + 1;
     if (step.kind == Step::Kind::library) {
-      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs,
-                          listed(graph, step.writes()), bytes_text(step.bytes_moved));
+      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs, listed(graph, step.writes()),
+                          bytes_text(step.bytes_moved));
       const bool here = fuse::has_library(known->limits, step.call.op, step.call.dtype);
       if (const auto& library = runtime::kind_of(known->limits).library; library && here) text += fmt::format("   library {}\n", library(todays(step.call)));
       if (s + 1 < plan.steps.size() && known->steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
@@ -205,8 +205,8 @@ std::string text_of(const Told& told) {
     if (const std::string kept = kept_text(step, planned.nest, known->limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
     for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
-      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers,
-                          shared_bytes(planned, known->limits), std::max(made.report.spill_bytes, 0));
+      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers, shared_bytes(planned, known->limits),
+                          std::max(made.report.spill_bytes, 0));
     text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut()));
   }
   return text;

@@ -12,8 +12,7 @@ namespace sinter::engine {
 /// still use it.
 struct History {
   History() = default;
-  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on)
-      : planned(of), reused(was_reused), device(std::move(on)) {
+  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on) : planned(of), reused(was_reused), device(std::move(on)) {
     for (const auto& step : of->plan.steps) ++(step.kind == fuse::Step::Kind::kernel ? kernels : calls);
     bytes_moved = of->plan.bytes_moved;
     bytes_unfused = of->plan.bytes_unfused;

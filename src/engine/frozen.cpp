@@ -10,7 +10,8 @@
 
 namespace sinter::engine {
 
-std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values, const Target& target, Kernels& kernels) {
+std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values, const Target& target,
+                                       Kernels& kernels) {
   auto bound = std::make_shared<Bound>();
   bound->shapes = values.shapes;
   bound->constants = values.literals;

@@ -19,29 +19,30 @@ struct Frozen {
 struct Values {
   std::vector<std::int64_t> symbols;
   std::vector<std::uint64_t> literals;
-  std::vector<std::int64_t> gathered;         // sizes of the axes that gathers look up
-  std::vector<Shape> shapes;                  // of what is wanted
+  std::vector<std::int64_t> gathered;  // sizes of the axes that gathers look up
+  std::vector<Shape> shapes;           // of what is wanted
   friend bool operator==(const Values&, const Values&) = default;
 };
 
 /// What is the same for all calls of it.
 struct Leaves {
-  std::vector<int> inputs;                    // leaf -> the number of the input that it is, or -1
-  std::vector<StoragePtr> storages;    // leaf -> its contents; null for an input
+  std::vector<int> inputs;           // leaf -> the number of the input that it is, or -1
+  std::vector<StoragePtr> storages;  // leaf -> its contents; null for an input
   std::vector<trace::GatherSite> gathers;
   std::vector<trace::CallSite> calls;
-  std::vector<DType> results;                 // of what is wanted
+  std::vector<DType> results;  // of what is wanted
 };
 
 /// A plan at the sizes of a call.
 struct Bound : Placed {
   std::shared_ptr<const Leaves> leaves;
-  std::vector<std::uint64_t> constants;       // the literals, then those that rewriting put in
-  std::vector<trace::GatherSite> gathers;     // with today's sizes
-  std::vector<Shape> shapes;                  // of what is wanted
+  std::vector<std::uint64_t> constants;    // the literals, then those that rewriting put in
+  std::vector<trace::GatherSite> gathers;  // with today's sizes
+  std::vector<Shape> shapes;               // of what is wanted
 };
 
 /// Sizes of everything, places in memory, and the launches of a call.
-std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values, const Target& target, Kernels& kernels);
+std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values, const Target& target,
+                                       Kernels& kernels);
 
 }  // namespace sinter::engine

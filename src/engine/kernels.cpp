@@ -6,12 +6,12 @@
 #include <fstream>
 #include <set>
 
-#include "cache/entry.hpp"
-#include "engine/tuned.hpp"
-#include "sinter/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/own_fault.hpp"
+#include "cache/entry.hpp"
+#include "engine/tuned.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -23,8 +23,7 @@ void warn_of_no_compiler(const runtime::Kind& kind) {
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string_view>;
   const std::lock_guard lock(mutex);
-  if (said.insert(kind.name).second)
-    log().warn("no {} was found; kernels are interpreted, which is slow. {}", kind.compiler_name, kind.compiler_advice);
+  if (said.insert(kind.name).second) log().warn("no {} was found; kernels are interpreted, which is slow. {}", kind.compiler_name, kind.compiler_advice);
 }
 
 std::string note_of_compiler(const runtime::Kind& kind) { return fmt::format("compiler-{}", kind.name); }
@@ -34,8 +33,7 @@ std::string note_of_compiler(const runtime::Kind& kind) { return fmt::format("co
 void Kernels::configure(const cache::Settings& settings, const std::string& dump) {
   std::lock_guard lock(mutex_);
   dump_ = dump;
-  if (!disk_ || disk_->settings().directory != settings.directory || disk_->settings().max_bytes != settings.max_bytes)
-  {
+  if (!disk_ || disk_->settings().directory != settings.directory || disk_->settings().max_bytes != settings.max_bytes) {
     disk_ = std::make_shared<cache::DiskCache>(settings);
     any_tuned_.reset();
   }
@@ -111,8 +109,7 @@ void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime:
 }
 
 // The entry's lock is held. False when it cannot be left to the background.
-bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind,
-                            const std::string& cut) {
+bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
   entry->state = State::under_way;
   if (background_.add([this, entry, source, &kind, cut] {
         const std::lock_guard lock(entry->mutex);
@@ -127,8 +124,7 @@ bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::S
 }
 
 // The entry's lock is held. Null when the binary does not load, with the reason in the entry.
-runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target,
-                                const std::string& cut) {
+runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut) {
   auto& loaded = entry.loaded[target.device.get()];
   for (bool again = true; !loaded && entry.failure.empty(); again = false) {
     try {
@@ -264,8 +260,8 @@ void Kernels::after_fork(bool child) {
   else background_.after_fork_in_parent();
 }
 
-std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source,
-                                       const runtime::Kind& kind, bool assembly) {
+std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
+                                       bool assembly) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(directory, error);

@@ -9,11 +9,11 @@
 #include <unordered_map>
 
 #include "cache/disk_cache.hpp"
-#include "runtime/kind.hpp"
 #include "engine/background.hpp"
 #include "engine/lru.hpp"
 #include "fuse/limits.hpp"
 #include "jit/compiler.hpp"
+#include "runtime/kind.hpp"
 #include "sinter/engine.hpp"
 
 namespace sinter::engine {
@@ -21,8 +21,8 @@ namespace sinter::engine {
 /// Where kernels are made for.
 struct Target {
   fuse::Limits limits;
-  bool interpret = false;    // no code is generated
-  bool wait = true;          // for every compile
+  bool interpret = false;     // no code is generated
+  bool wait = true;           // for every compile
   runtime::DevicePtr device;  // null: compile only
   const runtime::Kind& kind() const { return runtime::kind_of(limits); }
 };
@@ -34,7 +34,7 @@ struct Compiled {
   std::atomic<State> state{State::unknown};
   // Guarded by the mutex, or by state == done:
   jit::Binary binary;
-  std::string failure;  // why there is none
+  std::string failure;                                              // why there is none
   std::unordered_map<runtime::Device*, runtime::KernelPtr> loaded;  // guarded by the mutex
 };
 
@@ -51,19 +51,19 @@ struct Ready {
 
 /// One kernel as the engine knows it.
 struct Made {
-  jit::Source source;         // empty text: interpreted
+  jit::Source source;  // empty text: interpreted
   jit::ResourceReport report;
   jit::Origin origin = jit::Origin::compiled;
   bool interpreted = false;
-  std::string why_interpreted;  // set when a compile failed or there is no compiler
-  runtime::KernelPtr kernel;   // null when the target has no device, or when the device runs no nest without machine code
+  std::string why_interpreted;      // set when a compile failed or there is no compiler
+  runtime::KernelPtr kernel;        // null when the target has no device, or when the device runs no nest without machine code
   std::shared_ptr<Compiled> later;  // set while `kernel` only stands in for it
-  mutable Ready ready;        // what `later` gave, which keeps it
+  mutable Ready ready;              // what `later` gave, which keeps it
 };
 
 struct Totals {
-  std::atomic<std::uint64_t> launched{0}, library_calls{0}, host_calls{0}, epilogues{0}, replays{0}, graph_launches{0}, compiled{0}, from_disk{0}, from_memory{0}, plans_made{0}, plans_reused{0}, guards_checked{0}, generated{0},
-      fallbacks{0};
+  std::atomic<std::uint64_t> launched{0}, library_calls{0}, host_calls{0}, epilogues{0}, replays{0}, graph_launches{0}, compiled{0}, from_disk{0},
+      from_memory{0}, plans_made{0}, plans_reused{0}, guards_checked{0}, generated{0}, fallbacks{0};
 };
 
 class Kernels {
@@ -113,7 +113,7 @@ class Kernels {
 };
 
 /// Writes one kernel's strings into a folder; returns the paths. NAME.cu, or NAME.nest and NAME.ll.
-std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source,
-                                       const runtime::Kind& kind, bool assembly);
+std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
+                                       bool assembly);
 
 }  // namespace sinter::engine

@@ -7,10 +7,10 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/log.hpp"
 #include "cache/disk_cache.hpp"
 #include "jit/schedule.hpp"
 #include "sinter/errors.hpp"
-#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {

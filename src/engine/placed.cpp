@@ -19,7 +19,8 @@ void share_blocks(Placed& placed, const Target& target) {
   std::size_t inside = 0, largest = 0;
   for (auto& result : results) {
     const std::size_t offset = placed.blocks.empty() ? 0 : (placed.blocks.back() + kResultAlign - 1) / kResultAlign * kResultAlign;
-    const bool joins = !target.device->reads_host() && inside > 0 && inside < kMostResults && 2 * result.bytes >= largest && offset + result.bytes <= kMostShared;
+    const bool joins =
+        !target.device->reads_host() && inside > 0 && inside < kMostResults && 2 * result.bytes >= largest && offset + result.bytes <= kMostShared;
     if (!joins) {
       placed.blocks.push_back(0);
       inside = 0;
@@ -67,7 +68,8 @@ void place(Placed& placed, std::shared_ptr<const Planned> planned, const std::ve
     if (planned->plan.graph.nodes[static_cast<std::size_t>(output)].op != trace::Op::data) wanted.insert(memory[static_cast<std::size_t>(output)]);
   placed.data.assign(read.begin(), read.end());
   for (const int node : wanted)
-    if (planned->bytes[static_cast<std::size_t>(node)] >= 0) placed.results.push_back({node, 0, 0, std::max<std::size_t>(planned->bytes_of(node, placed.numbers), 1)});
+    if (planned->bytes[static_cast<std::size_t>(node)] >= 0)
+      placed.results.push_back({node, 0, 0, std::max<std::size_t>(planned->bytes_of(node, placed.numbers), 1)});
   share_blocks(placed, target);
   std::vector<Lifetime> lives;
   for (std::size_t node = 0; node < nodes; ++node) {
@@ -175,7 +177,8 @@ void repeat(Placed& placed, const Target& target, Kernels& kernels) {
   }
 }
 
-std::shared_ptr<const Placed> Recurring::at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target, Kernels& kernels) {
+std::shared_ptr<const Placed> Recurring::at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
+                                            Kernels& kernels) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.symbols == symbols; });
   if (found == entries_.end()) {

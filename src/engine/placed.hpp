@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/replay.hpp"
 #include "engine/arena.hpp"
 #include "engine/planned.hpp"
+#include "runtime/replay.hpp"
 
 namespace sinter::engine {
 
@@ -18,26 +18,35 @@ namespace sinter::engine {
 struct Repeated {
   std::size_t first = 0, last = 0;  // of the steps, [first, last)
   std::size_t launches = 0;         // those that have something to write
-  struct Pointer { int node; std::ptrdiff_t offset; };
-  std::vector<Pointer> pointers;    // of all launches
-  std::vector<int> constants;       // likewise, as PlannedStep::constants
+  struct Pointer {
+    int node;
+    std::ptrdiff_t offset;
+  };
+  std::vector<Pointer> pointers;  // of all launches
+  std::vector<int> constants;     // likewise, as PlannedStep::constants
   runtime::ReplayPtr replay;
 };
 
 struct Placed {
   std::shared_ptr<const Planned> planned;
   std::vector<std::int64_t> numbers;
-  std::vector<fuse::LibraryCall> library;     // by step; empty for kernels
-  std::vector<int> data;                      // nodes of leaves that steps read
-  struct Place { int node; std::size_t offset, bytes; };
-  std::vector<Place> places;                  // of what lies in the arena
-  std::vector<std::pair<int, int>> shared;    // a node, and the node whose memory it takes
+  std::vector<fuse::LibraryCall> library;  // by step; empty for kernels
+  std::vector<int> data;                   // nodes of leaves that steps read
+  struct Place {
+    int node;
+    std::size_t offset, bytes;
+  };
+  std::vector<Place> places;                // of what lies in the arena
+  std::vector<std::pair<int, int>> shared;  // a node, and the node whose memory it takes
   Arena arena;
-  struct Result { int node; std::size_t block, offset, bytes; };
-  std::vector<Result> results;                // of what is wanted and has elements, each once, if it is no leaf
-  std::vector<std::size_t> blocks;            // bytes of the memory that results lie in
-  std::vector<Repeated> repeated;             // in the order of the steps
-  bool on_host = false;                       // the host computes some step in the device's stead
+  struct Result {
+    int node;
+    std::size_t block, offset, bytes;
+  };
+  std::vector<Result> results;      // of what is wanted and has elements, each once, if it is no leaf
+  std::vector<std::size_t> blocks;  // bytes of the memory that results lie in
+  std::vector<Repeated> repeated;   // in the order of the steps
+  bool on_host = false;             // the host computes some step in the device's stead
 };
 
 /// The plan at these values of its symbols. On a device whose memory the host does not read, results share blocks: up to four, none of
@@ -50,7 +59,8 @@ void repeat(Placed& placed, const Target& target, Kernels& kernels);
 class Recurring {
  public:
   /// Null at the first time.
-  std::shared_ptr<const Placed> at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target, Kernels& kernels);
+  std::shared_ptr<const Placed> at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
+                                   Kernels& kernels);
 
  private:
   static constexpr std::size_t kRemembered = 4;

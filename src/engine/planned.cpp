@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/tuned.hpp"
 #include "base/log.hpp"
+#include "engine/tuned.hpp"
 
 namespace sinter::engine {
 namespace {

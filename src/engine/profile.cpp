@@ -94,7 +94,8 @@ std::string to_string(const Profile& profile, int most) {
       continue;
     }
     told += step.seconds;
-    text += line(step.seconds, fmt::format("{}", step.runs), fmt::format("{:.1f}", 1e6 * step.fastest), step.bytes > 0 ? fmt::format("{:.1f}", step.bytes / step.seconds / 1e9) : "-", step.name);
+    text += line(step.seconds, fmt::format("{}", step.runs), fmt::format("{:.1f}", 1e6 * step.fastest),
+                 step.bytes > 0 ? fmt::format("{:.1f}", step.bytes / step.seconds / 1e9) : "-", step.name);
   }
   if (more > 0) text += line(rest, fmt::format("{}", runs), "", "", fmt::format("({} further steps)", more));
   return text + line(std::max(whole - told - rest, 0.0), "", "", "", "(beside the steps)");

@@ -23,9 +23,10 @@ bool first_time(const std::string& what) {
 
 void warn_of_failed_plan(const InternalError& error) {
   if (first_time(error.what()))
-    own_fault(fmt::format("a plan failed inside ({}) and is tried again with one kernel for each operation, which is slow. Please report this, "
-                          "with the formula",
-                          error.what()));
+    own_fault(
+        fmt::format("a plan failed inside ({}) and is tried again with one kernel for each operation, which is slow. Please report this, "
+                    "with the formula",
+                    error.what()));
 }
 
 fuse::Limits without_what_lacks(const fuse::Limits& limits, const runtime::NoAlgorithm& lacking) {

@@ -1,8 +1,8 @@
 // What sinter itself gets wrong in fusing must not stop a program: without fusion there is less to get wrong. Nor must what a library cannot do,
 // though it said that it multiplies: what it lacks is generated.
 #pragma once
-#include "runtime/executor.hpp"
 #include "engine/kernels.hpp"
+#include "runtime/executor.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::engine {

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/log.hpp"
 #include "engine/checks.hpp"
 #include "engine/engine.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
-#include "base/log.hpp"
 
 namespace sinter::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRoundSeconds = 1e-3;     // of one time taken, at least
-constexpr double kWorthKeeping = 0.97;     // of the chosen one's time: what is nearer is noise
+constexpr double kRoundSeconds = 1e-3;  // of one time taken, at least
+constexpr double kWorthKeeping = 0.97;  // of the chosen one's time: what is nearer is noise
 constexpr int kRounds = 9, kLastRounds = 25;
 
 struct Runner {
@@ -52,7 +52,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     if (!leaf) throw ValueError("tune: the value depends on a placeholder, which has a shape but no data");
   Setup now = setup();
   now.target.wait = true;
-  if (const std::string why = kernels_.disk()->disabled_reason(); !why.empty()) throw ValueError(fmt::format("tune: what is found cannot be kept, the disk cache is off: {}", why));
+  if (const std::string why = kernels_.disk()->disabled_reason(); !why.empty())
+    throw ValueError(fmt::format("tune: what is found cannot be kept, the disk cache is off: {}", why));
 
   // A plan of our own, for today's sizes alone, without what earlier tuning found.
   const PlanOptions how{now.how.lowering, false};
@@ -105,7 +106,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       } catch (const runtime::NoRoom&) {
         return;
       }
-      const bool as_base = runner.step.made.interpreted == base.made.interpreted && runner.step.made.report.spill_bytes <= std::max(base.made.report.spill_bytes, 0);
+      const bool as_base =
+          runner.step.made.interpreted == base.made.interpreted && runner.step.made.report.spill_bytes <= std::max(base.made.report.spill_bytes, 0);
       if (runner.step.made.kernel && as_base) runners.push_back(std::move(runner));
     };
     for (std::size_t k = 1; k < candidates.size(); ++k) {

@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "sinter/errors.hpp"
 #include "base/log.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -35,7 +35,8 @@ std::string size_class(const jit::Lowered& lowered) {
   };
   const jit::LoopNest& nest = lowered.nest;
   const int points = power(0, nest.parallel);
-  return nest.rows == 0 ? fmt::format("up to 2^{} points", points) : fmt::format("up to 2^{} points, rows up to 2^{}", points, power(nest.parallel, nest.axes()));
+  return nest.rows == 0 ? fmt::format("up to 2^{} points", points)
+                        : fmt::format("up to 2^{} points, rows up to 2^{}", points, power(nest.parallel, nest.axes()));
 }
 
 // Size class -> wish, one a line.

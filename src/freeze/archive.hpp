@@ -26,16 +26,46 @@ struct Damaged {
 
 /// The members of the structs that plans are made of. A member that is added to one of them does not compile before it is here.
 struct Members {
-  static auto of(jit::Index::Term& x) { auto& [a, b, c, d, e, f] = x; return std::tie(a, b, c, d, e, f); }
-  static auto of(jit::Index& x) { auto& [a, b] = x; return std::tie(a, b); }
-  static auto of(jit::Access& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
-  static auto of(jit::Instr& x) { auto& [a, b, c, d, e, f, g, h, i, j] = x; return std::tie(a, b, c, d, e, f, g, h, i, j); }
-  static auto of(jit::Reduction& x) { auto& [a, b, c] = x; return std::tie(a, b, c); }
-  static auto of(jit::PersistentStore& x) { auto& [a, b] = x; return std::tie(a, b); }
-  static auto of(jit::Store& x) { auto& [a, b, c] = x; return std::tie(a, b, c); }
-  static auto of(jit::Check& x) { auto& [a, b, c] = x; return std::tie(a, b, c); }
-  static auto of(jit::Stage& x) { auto& [a, b, c, d, e, f, g] = x; return std::tie(a, b, c, d, e, f, g); }
-  static auto of(jit::Scalar& x) { auto& [a, b] = x; return std::tie(a, b); }
+  static auto of(jit::Index::Term& x) {
+    auto& [a, b, c, d, e, f] = x;
+    return std::tie(a, b, c, d, e, f);
+  }
+  static auto of(jit::Index& x) {
+    auto& [a, b] = x;
+    return std::tie(a, b);
+  }
+  static auto of(jit::Access& x) {
+    auto& [a, b, c, d, e] = x;
+    return std::tie(a, b, c, d, e);
+  }
+  static auto of(jit::Instr& x) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = x;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  }
+  static auto of(jit::Reduction& x) {
+    auto& [a, b, c] = x;
+    return std::tie(a, b, c);
+  }
+  static auto of(jit::PersistentStore& x) {
+    auto& [a, b] = x;
+    return std::tie(a, b);
+  }
+  static auto of(jit::Store& x) {
+    auto& [a, b, c] = x;
+    return std::tie(a, b, c);
+  }
+  static auto of(jit::Check& x) {
+    auto& [a, b, c] = x;
+    return std::tie(a, b, c);
+  }
+  static auto of(jit::Stage& x) {
+    auto& [a, b, c, d, e, f, g] = x;
+    return std::tie(a, b, c, d, e, f, g);
+  }
+  static auto of(jit::Scalar& x) {
+    auto& [a, b] = x;
+    return std::tie(a, b);
+  }
   static auto of(jit::Schedule& x) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y, z] = x;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y, z);
@@ -44,10 +74,22 @@ struct Members {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = x;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
   }
-  static auto of(jit::ResourceReport& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
-  static auto of(trace::Scalar& x) { auto& [a, b, c] = x; return std::tie(a, b, c); }
-  static auto of(fuse::LibraryOperand& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
-  static auto of(fuse::LibraryCall& x) { auto& [a, b, c, d, e, f, g, h, i, j] = x; return std::tie(a, b, c, d, e, f, g, h, i, j); }
+  static auto of(jit::ResourceReport& x) {
+    auto& [a, b, c, d, e] = x;
+    return std::tie(a, b, c, d, e);
+  }
+  static auto of(trace::Scalar& x) {
+    auto& [a, b, c] = x;
+    return std::tie(a, b, c);
+  }
+  static auto of(fuse::LibraryOperand& x) {
+    auto& [a, b, c, d, e] = x;
+    return std::tie(a, b, c, d, e);
+  }
+  static auto of(fuse::LibraryCall& x) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = x;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  }
 };
 
 /// How many enumerators there are.
@@ -91,7 +133,9 @@ template <class Derived> class Archive {
       std::apply([this](auto&... members) { (one(members), ...); }, Members::of(x));
     }
   }
-  void one(std::string& x) { self().list(x, [this](std::string& text) { self().raw(text.data(), text.size()); }); }
+  void one(std::string& x) {
+    self().list(x, [this](std::string& text) { self().raw(text.data(), text.size()); });
+  }
   template <class T> void one(std::vector<T>& x) {
     self().list(x, [this](T& element) { one(element); });
   }

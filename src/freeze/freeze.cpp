@@ -39,7 +39,9 @@ Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, 
   return function;
 }
 
-void Function::save(std::string_view path, Location where) const { freezing::save_plans(std::string(path), State::of(state_, where), {"Function::save", where}); }
+void Function::save(std::string_view path, Location where) const {
+  freezing::save_plans(std::string(path), State::of(state_, where), {"Function::save", where});
+}
 Function Function::load(std::string_view path, Location where) {
   Function function;
   function.state_ = std::shared_ptr<State>(new State{freezing::FrozenFunction(freezing::load_plans(std::string(path), {"Function::load", where}))});

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "freeze/reach.hpp"
 #include "engine/retry.hpp"
+#include "freeze/reach.hpp"
 #include "freeze/served_sizes.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
@@ -23,7 +23,9 @@ using trace::Site;
 Site site_at(Location where) { return {"Function", where}; }
 
 /// "x: float32[n]", "input 2: float32[n]".
-std::string called(const InputSpec& spec, std::size_t number) { return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec); }
+std::string called(const InputSpec& spec, std::size_t number) {
+  return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec);
+}
 
 }  // namespace
 
@@ -44,7 +46,11 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
 }
 
 FrozenFunction::FrozenFunction(Loaded loaded)
-    : inputs_(std::move(loaded.specs)), outputs_(std::move(loaded.names)), at_(std::move(loaded.at)), plans_(std::move(loaded.plans)), plan_count_(static_cast<int>(plans_.size())) {
+    : inputs_(std::move(loaded.specs)),
+      outputs_(std::move(loaded.names)),
+      at_(std::move(loaded.at)),
+      plans_(std::move(loaded.plans)),
+      plan_count_(static_cast<int>(plans_.size())) {
   name_axes({});
 }
 
@@ -61,7 +67,9 @@ void FrozenFunction::name_axes(Location where) {
   }
 }
 
-std::size_t FrozenFunction::axis_number(const std::string& axis) const { return static_cast<std::size_t>(std::find(axes_.begin(), axes_.end(), axis) - axes_.begin()); }
+std::size_t FrozenFunction::axis_number(const std::string& axis) const {
+  return static_cast<std::size_t>(std::find(axes_.begin(), axes_.end(), axis) - axes_.begin());
+}
 
 /// The sizes of the named axes, by inputs that have to fit.
 void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const {
@@ -81,7 +89,8 @@ void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, 
       }
       std::int64_t& size = sizes[numbers_[k][axis]];
       if (size >= 0 && size != shape[axis])
-        fail<ShapeError>(site_at(where), fmt::format("{} is given the shape {}, where {} is {} already", called(spec, k), to_string(shape), spec.shape[axis].name, size));
+        fail<ShapeError>(site_at(where),
+                         fmt::format("{} is given the shape {}, where {} is {} already", called(spec, k), to_string(shape), spec.shape[axis].name, size));
       size = shape[axis];
     }
     if (!fits) fail<ShapeError>(site_at(where), fmt::format("{} is given the shape {}", called(spec, k), to_string(shape)));
@@ -138,7 +147,8 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
   for (std::size_t k = 0; k < leaves->storages.size(); ++k) {
     int input = -1;
     if (!leaves->storages[k]) {
-      const auto found = std::find_if(recording.placeholders.begin(), recording.placeholders.end(), [&](const auto& node) { return node.get() == walked.identities()[k]; });
+      const auto found =
+          std::find_if(recording.placeholders.begin(), recording.placeholders.end(), [&](const auto& node) { return node.get() == walked.identities()[k]; });
       if (found == recording.placeholders.end()) fail<ValueError>(site_at(where), "the formula reads a placeholder that is none of its inputs");
       input = static_cast<int>(found - recording.placeholders.begin());
     }
@@ -192,7 +202,8 @@ std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan
   std::vector<std::int64_t> input_bytes;
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     std::int64_t bytes = static_cast<std::int64_t>(itemsize(inputs_[k].dtype));
-    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis) bytes *= inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]];
+    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis)
+      bytes *= inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]];
     input_bytes.push_back(bytes);
   }
   try {
@@ -234,14 +245,17 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
   for (const FrozenPlan* plan : nearest)
     if (auto bound = bind(*plan, false)) return bound;
   if (!lacking.empty())
-    fail<DeviceError>(site_at(where), fmt::format("the file's plan was made with a library that multiplies what none does on {}: {}. Freeze the formula and save it again on this device, or "
-                                                  "anywhere with SINTER_CUBLASLT=off: then generated kernels multiply", at_.target.device->name(), lacking));
+    fail<DeviceError>(
+        site_at(where),
+        fmt::format("the file's plan was made with a library that multiplies what none does on {}: {}. Freeze the formula and save it again on this device, or "
+                    "anywhere with SINTER_CUBLASLT=off: then generated kernels multiply",
+                    at_.target.device->name(), lacking));
   std::vector<std::string> asked;
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
   std::string reason;
   (void)served(*nearest[0], sizes, false, &reason);
-  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared", fmt::join(asked, ", "),
-                                               fmt::join(serves(), "; "), reason));
+  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared",
+                                               fmt::join(asked, ", "), fmt::join(serves(), "; "), reason));
 }
 
 namespace {
@@ -317,10 +331,13 @@ std::vector<std::string> FrozenFunction::ends() const {
       };
       const std::int64_t step = plan.rules->steps[k];
       const std::int64_t end = plan.rules->last[k];
-      const auto any = served_around(plan.sizes[k], step, end, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
-      const auto best = served_around(plan.sizes[k], step, end, [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
+      const auto any = served_around(plan.sizes[k], step, end,
+                                     [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
+      const auto best = served_around(plan.sizes[k], step, end,
+                                      [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
       text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
-      if (best.first < best.last && (best.first != any.first || best.last != any.last)) text += fmt::format(", {} to {} would be planned so", best.first, best.last);
+      if (best.first < best.last && (best.first != any.first || best.last != any.last))
+        text += fmt::format(", {} to {} would be planned so", best.first, best.last);
       if (any.first >= step) text += fmt::format("; not {}", any.first - step);
       if (any.first >= step && any.below != any.above) text += fmt::format(": {}", any.below);
       text += fmt::format("{} {}: {}", any.first >= step && any.below == any.above ? " and not" : "; not", any.last + step, any.above);
@@ -368,7 +385,8 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
   for (const auto& [axis, size] : given) {
     const std::size_t number = axis_number(axis);
     if (number == axes_.size())
-      fail<ValueError>(site_at(where), fmt::format("there is no axis '{}' among the inputs' ({})", axis, axes_.empty() ? "none has a name" : fmt::format("{}", fmt::join(axes_, ", "))));
+      fail<ValueError>(site_at(where), fmt::format("there is no axis '{}' among the inputs' ({})", axis,
+                                                   axes_.empty() ? "none has a name" : fmt::format("{}", fmt::join(axes_, ", "))));
     if (size < 0) fail<ValueError>(site_at(where), fmt::format("the size {} of '{}' is negative", size, axis));
     sizes[number] = size;
   }
@@ -448,7 +466,9 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
 namespace {
 
 /// How many sizes are looked at for each question: so many as together record about 32,768 nodes, but some, and no more than finds what there is.
-std::size_t effort_for(const trace::Graph& graph) { return std::clamp<std::size_t>((std::size_t{1} << 15) / std::max<std::size_t>(graph.nodes.size(), 1), 24, 512); }
+std::size_t effort_for(const trace::Graph& graph) {
+  return std::clamp<std::size_t>((std::size_t{1} << 15) / std::max<std::size_t>(graph.nodes.size(), 1), 24, 512);
+}
 
 /// What symbols are at least: sizes 2, starts of slices 1.
 std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
@@ -460,7 +480,8 @@ std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
 }  // namespace
 
 /// How the numbers follow from the sizes, as far as a few recordings tell; nothing where the formula does not record this structure again.
-std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const Site& site) const {
+std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked,
+                                                  const Site& site) const {
   const Looked* again = look_at(sizes, looked, site);
   if (!again || again->structure != structure) return {};
   return find_rules(sizes, axes_, std::move(lows), [&](const AxisSizes& other, bool& taken) -> std::optional<Sample> {
@@ -484,7 +505,8 @@ FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& re
     const Looked* made = look_at(sizes, looked, site);
     return made && made->whole == predicted.at(*values) ? Look::same : Look::other;
   };
-  if (!to.rules || look(plan.sizes) != Look::same) fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+  if (!to.rules || look(plan.sizes) != Look::same)
+    fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
   narrow(*to.rules, plan.sizes, axes_, effort_for(recorded.graph), look);
   return to;
 }
@@ -549,7 +571,8 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
   for (const AxisSizes& sizes : sizes_near(plan.sizes)) {
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
-      const auto rules = rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
+      const auto rules =
+          rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
       if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
       const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, made, looked, site);
       if (!served(other, plan.sizes, false) || !holds_fewer(*other.rules)) continue;

@@ -98,7 +98,8 @@ class FrozenFunction {
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
   const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
-  std::optional<SizeRules> rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked, const trace::Site& site) const;
+  std::optional<SizeRules> rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked,
+                                    const trace::Site& site) const;
   FrozenPlan with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const trace::Site& site) const;
   std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
@@ -115,14 +116,14 @@ class FrozenFunction {
   AxisSizes usual_;                                // as the specs have them
   Frozen at_;
   ConstantParts parts_{at_.target.limits.products};
-  std::mutex making_;               // held while a plan is made; guards plans_
+  std::mutex making_;  // held while a plan is made; guards plans_
   std::vector<FrozenPlan> plans_;
   std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was there: a file's must serve them too
   std::atomic<int> plan_count_{0};
-  mutable std::once_flag told_;     // a file's plans stay as they are: serves_ is made when it is first asked for
+  mutable std::once_flag told_;  // a file's plans stay as they are: serves_ is made when it is first asked for
   mutable std::vector<std::string> serves_;
-  mutable std::mutex mutex_;        // guards bound_
-  std::vector<BoundAt> bound_;      // the one called last first
+  mutable std::mutex mutex_;    // guards bound_
+  std::vector<BoundAt> bound_;  // the one called last first
 };
 
 }  // namespace sinter::freezing

@@ -11,8 +11,8 @@
 
 #include "cache/entry.hpp"
 #include "freeze/archive.hpp"
-#include "sinter/errors.hpp"
 #include "io/file.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::freezing {
 namespace {
@@ -59,17 +59,20 @@ struct GraphNode {
 
 struct FileStep {
   bool library = false;
-  fuse::LibraryCall call;    // library
-  jit::LoopNest nest;        // kernel
+  fuse::LibraryCall call;  // library
+  jit::LoopNest nest;      // kernel
   jit::ResourceReport report;
-  int kernel = -1;           // number of its entry; -1: it is interpreted
+  int kernel = -1;  // number of its entry; -1: it is interpreted
   std::string cut;
   std::vector<int> constants, gathers, reads, writes, last_reads;
   std::uint64_t numbers = 0;
   bool follows = false;
   int in_place = -1;
   double bytes_moved = 0, bytes_unfused = 0;
-  auto tied() { return std::tie(library, call, nest, report, kernel, cut, constants, gathers, reads, writes, last_reads, numbers, follows, in_place, bytes_moved, bytes_unfused); }
+  auto tied() {
+    return std::tie(library, call, nest, report, kernel, cut, constants, gathers, reads, writes, last_reads, numbers, follows, in_place, bytes_moved,
+                    bytes_unfused);
+  }
 };
 
 struct Literal {
@@ -104,8 +107,8 @@ struct FilePlan {
   fuse::SizeProgram program;
   std::string explanation;
   auto tied() {
-    return std::tie(sizes, held, by, rests, first, last, lows, why, alike, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes, steps, made, bytes, outputs, bytes_moved, bytes_unfused, program,
-                    explanation);
+    return std::tie(sizes, held, by, rests, first, last, lows, why, alike, symbols, gathered, literals, shapes, room, leaves, gathers, calls, results, nodes,
+                    steps, made, bytes, outputs, bytes_moved, bytes_unfused, program, explanation);
   }
 };
 
@@ -233,13 +236,17 @@ bool all_below_or_none(const std::vector<int>& list, std::size_t count) {
 void check(const FilePlan& plan, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
   const std::size_t nodes = plan.nodes.size(), symbols = plan.symbols.size();
   std::size_t free = 0;
-  require(plan.sizes.size() == axes && plan.held.size() == axes && plan.first.size() == axes && plan.last.size() == axes && plan.why.size() == axes, "the axes of a plan");
-  require(plan.by.size() == axes && plan.rests.size() == axes && std::all_of(plan.by.begin(), plan.by.end(), [](std::int64_t step) { return step > 0 && step <= kMaxStep; }), "the axes of a plan");
+  require(plan.sizes.size() == axes && plan.held.size() == axes && plan.first.size() == axes && plan.last.size() == axes && plan.why.size() == axes,
+          "the axes of a plan");
+  require(plan.by.size() == axes && plan.rests.size() == axes &&
+              std::all_of(plan.by.begin(), plan.by.end(), [](std::int64_t step) { return step > 0 && step <= kMaxStep; }),
+          "the axes of a plan");
   for (const std::int64_t size : plan.held) free += size < 0;
   require(free <= kMaxFreeAxes, "the axes of a plan");
   const auto rule = [&](const auto& one) { return one.size() == std::size_t{1} << free; };
   const auto all_rules = [&](const auto& list) { return std::all_of(list.begin(), list.end(), rule); };
-  require(plan.lows.size() == symbols && all_rules(plan.symbols) && all_rules(plan.gathered) && plan.gathered.size() == plan.gathers.size(), "the rules of the sizes");
+  require(plan.lows.size() == symbols && all_rules(plan.symbols) && all_rules(plan.gathered) && plan.gathered.size() == plan.gathers.size(),
+          "the rules of the sizes");
   for (const auto& shape : plan.shapes) require(all_rules(shape), "the rules of the sizes");
   for (const auto& [a, b] : plan.alike) require(a >= 0 && a < b && static_cast<std::size_t>(b) < symbols, "the rules of the sizes");
   for (const Room& room : plan.room) require(rule(room.left), "the rules of the sizes");
@@ -247,7 +254,8 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   require(plan.shapes.size() == all.outputs.size() && plan.results.size() == all.outputs.size() && plan.outputs.size() == all.outputs.size(), "the results");
   require(all_below(plan.outputs, nodes) && plan.bytes.size() == nodes, "the results");
   for (const Leaf& leaf : plan.leaves)
-    require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size() : leaf.at <= contents_bytes && leaf.bytes <= contents_bytes - leaf.at && leaf.at % kArenaAlign == 0,
+    require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size()
+                            : leaf.at <= contents_bytes && leaf.bytes <= contents_bytes - leaf.at && leaf.at % kArenaAlign == 0,
             "the contents");
   for (const GraphNode& node : plan.nodes)
     require(node.op != trace::Op::data || (node.leaf >= 0 && static_cast<std::size_t>(node.leaf) < plan.leaves.size()), "a node");
@@ -257,14 +265,17 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   const auto lists = [](const std::vector<int>& list, int node) { return std::find(list.begin(), list.end(), node) != list.end(); };
   for (const FileStep& step : plan.steps) {
     require(step.numbers == numbers, "the numbers of a step");
-    require(all_below(step.reads, nodes) && all_below(step.writes, nodes) && all_below(step.last_reads, nodes) && step.in_place < static_cast<int>(nodes), "what a step reads");
+    require(all_below(step.reads, nodes) && all_below(step.writes, nodes) && all_below(step.last_reads, nodes) && step.in_place < static_cast<int>(nodes),
+            "what a step reads");
     require(all_below(step.constants, plan.literals.size() + plan.made.size()) && all_below(step.gathers, plan.gathers.size()), "what a step takes");
     if (step.library) {
       require(!step.follows && trace::is_library(step.call.op), "a library call");
       numbers += step.call.shape.size();
-      require(step.call.node >= 0 && static_cast<std::size_t>(step.call.node) < nodes && step.call.call < static_cast<int>(plan.calls.size()) && !step.call.operands.empty(),
+      require(step.call.node >= 0 && static_cast<std::size_t>(step.call.node) < nodes && step.call.call < static_cast<int>(plan.calls.size()) &&
+                  !step.call.operands.empty(),
               "a library call");
-      require(lists(step.writes, step.call.node) && step.call.operands.size() == static_cast<std::size_t>(trace::primitive(step.call.op).arity) + step.call.row, "a library call");
+      require(lists(step.writes, step.call.node) && step.call.operands.size() == static_cast<std::size_t>(trace::primitive(step.call.op).arity) + step.call.row,
+              "a library call");
       require(!step.call.row || step.call.op == trace::Op::matmul, "a library call");
       require(plan.nodes[static_cast<std::size_t>(step.call.node)].dtype == step.call.stored, "a library call");
       for (const auto& operand : step.call.operands) {
@@ -280,7 +291,9 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
       for (const auto* accesses : {&nest.inputs, &nest.outputs})
         for (const auto& access : *accesses) {
           require(access.buffer >= 0 && static_cast<std::size_t>(access.buffer) < nodes, "what a step reads");
-          require(lists(accesses == &nest.inputs ? step.reads : step.writes, access.buffer) && plan.nodes[static_cast<std::size_t>(access.buffer)].dtype == access.dtype, "what a step reads");
+          require(lists(accesses == &nest.inputs ? step.reads : step.writes, access.buffer) &&
+                      plan.nodes[static_cast<std::size_t>(access.buffer)].dtype == access.dtype,
+                  "what a step reads");
         }
       require(!step.follows || (nest.rows == 0 && nest.checks == 0 && nest.schedule.form == jit::Form::pointwise), "a step that follows another");
       numbers += nest.ints.size() + nest.inputs.size() + nest.outputs.size();
@@ -292,7 +305,8 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
       there[static_cast<std::size_t>(node)] = 1;
     }
   }
-  for (const int output : plan.outputs) require(there[static_cast<std::size_t>(output)] || plan.bytes[static_cast<std::size_t>(output)] < 0, "a result that no step writes");
+  for (const int output : plan.outputs)
+    require(there[static_cast<std::size_t>(output)] || plan.bytes[static_cast<std::size_t>(output)] < 0, "a result that no step writes");
   std::size_t sized = 0;
   for (const int number : plan.bytes) {
     require(number < 0 || (static_cast<std::size_t>(number) >= numbers), "the sizes of the values");
@@ -358,8 +372,8 @@ class KernelsOfFile {
       return made;
     }
     if (!kind.compiler())
-      throw DeviceError(fmt::format("its kernels were compiled for {}, this is {}, and there is no {} to compile them again. {}", made_for_[number], target_name_, kind.compiler_name,
-                                    kind.compiler_advice));
+      throw DeviceError(fmt::format("its kernels were compiled for {}, this is {}, and there is no {} to compile them again. {}", made_for_[number],
+                                    target_name_, kind.compiler_name, kind.compiler_advice));
     return Engine::get().kernels().make(step.nest, target_, step.cut);
   }
 

@@ -3,7 +3,8 @@
 //   Header | description (archive.hpp) | contents of the leaves, from a multiple of 4096 bytes on | checksum (XXH3-128 of everything before it)
 //
 // The description holds the plans as they run: loop nests, library calls, the program of the sizes, and each kernel as the entry of the disk cache that it is
-// (key, report, machine code, checksum). The checksum finds damage, not forgery: a plan is machine code, to be trusted as a program is. Reading maps the file: the leaves' contents are where the file has them.
+// (key, report, machine code, checksum). The checksum finds damage, not forgery: a plan is machine code, to be trusted as a program is. Reading maps the file:
+// the leaves' contents are where the file has them.
 #pragma once
 #include <string>
 

@@ -106,7 +106,8 @@ class Walk {
 
 class Checker {
  public:
-  Checker(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes) : bound_(bound), input_bytes_(input_bytes), planned_(*bound.planned) {
+  Checker(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes)
+      : bound_(bound), input_bytes_(input_bytes), planned_(*bound.planned) {
     const auto& nodes = planned_.plan.graph.nodes;
     for (const fuse::Node& node : nodes) bytes_.push_back(node.op == trace::Op::data ? leaf_bytes(node) : -1);
     for (std::size_t node = 0; node < nodes.size(); ++node)
@@ -201,10 +202,12 @@ class Checker {
       shapes.pop_back();
     }
     const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
-    if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || of_bytes) && !convolves(call.op, shapes, call.ints)) refuse("has the attributes of no convolution");
+    if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || of_bytes) && !convolves(call.op, shapes, call.ints))
+      refuse("has the attributes of no convolution");
     if (of_bytes && !are_bytes(call)) refuse("convolves what are no bytes");
     if (call.op == trace::Op::matmul_panels) {
-      const bool fits = shapes.size() == 2 && shapes[0].size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMost && shapes[0].back() < kMost && trace::panels_hold(shapes[1], shapes[0].back(), call.ints[0]);
+      const bool fits = shapes.size() == 2 && shapes[0].size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMost &&
+                        shapes[0].back() < kMost && trace::panels_hold(shapes[1], shapes[0].back(), call.ints[0]);
       if (!fits || call.operands[0].dtype != DType::uint8 || call.operands[1].dtype != DType::int8 || call.dtype != DType::int32 || call.stored != call.dtype)
         refuse("multiplies by what are no panels of bytes");
     }
@@ -236,9 +239,12 @@ class Checker {
     const Shape &x = shapes[0], &filters = shapes[1];
     if (op == trace::Op::conv_bytes || op == trace::Op::conv_bytes_scaled) {
       const std::size_t operands = op == trace::Op::conv_bytes ? 3 : 4;
-      if (shapes.size() != operands || how.axes() != 2 || how.groups != 1 || x.size() != 5 || std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
+      if (shapes.size() != operands || how.axes() != 2 || how.groups != 1 || x.size() != 5 ||
+          std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0)
+        return false;
       const bool reads = filters.size() == 4 ? filters[0] == x[1] && filters[3] == 16 && x[4] == 16
-                                             : filters.size() == 7 && filters[1] == x[1] && (x[4] == 4 || x[4] == 16) && filters[4] * 4 == x[4] && filters[5] == 16 && filters[6] == 4;
+                                             : filters.size() == 7 && filters[1] == x[1] && (x[4] == 4 || x[4] == 16) && filters[4] * 4 == x[4] &&
+                                                   filters[5] == 16 && filters[6] == 4;
       const std::int64_t all = filters[0] * 16;
       return reads && shapes[2] == Shape{all + 1} && (operands == 3 || shapes[3] == Shape{2, all});
     }
@@ -250,7 +256,8 @@ class Checker {
       if (shapes.size() != 3 || shapes[2] != Shape{blocks * filters.back()}) return false;  // where sums begin
       return !transformed || (how.stride == Shape{1, 1} && how.dilation == Shape{1, 1});
     }
-    return x.size() == how.axes() + 2 && filters.size() == x.size() && how.groups >= 1 && filters[0] % how.groups == 0 && filters[0] >= how.groups && x[1] == filters[1] * how.groups;
+    return x.size() == how.axes() + 2 && filters.size() == x.size() && how.groups >= 1 && filters[0] % how.groups == 0 && filters[0] >= how.groups &&
+           x[1] == filters[1] * how.groups;
   }
 
   const Bound& bound_;
@@ -265,7 +272,8 @@ void check_bytes(const Planned& planned, const Values& values) {
   std::vector<std::int64_t> numbers;
   planned.program.evaluate(values.symbols, numbers);
   for (const int number : planned.bytes)
-    if (number >= 0 && (numbers[static_cast<std::size_t>(number)] < 0 || numbers[static_cast<std::size_t>(number)] > kMost)) refuse("writes a value of no size");
+    if (number >= 0 && (numbers[static_cast<std::size_t>(number)] < 0 || numbers[static_cast<std::size_t>(number)] > kMost))
+      refuse("writes a value of no size");
 }
 
 void check_reach(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes) { Checker(bound, values, input_bytes).run(); }

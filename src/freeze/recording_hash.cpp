@@ -31,7 +31,8 @@ std::vector<Hash128> ContentHashes::of(const Leaves& leaves) {
 namespace {
 
 /// `numbers`: of each node the shape, then the ints.
-Hash128 hash_with(const std::vector<std::int64_t>& numbers, const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves) {
+Hash128 hash_with(const std::vector<std::int64_t>& numbers, const trace::Graph& graph, const std::vector<std::uint64_t>& literals,
+                  const std::vector<Hash128>& leaves) {
   std::vector<Hash128> nodes;
   nodes.reserve(graph.nodes.size());
   auto number = numbers.begin();

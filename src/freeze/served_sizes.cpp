@@ -69,7 +69,7 @@ class Narrowing {
   }
 
  private:
-  using Counts = std::vector<std::int64_t>;                 // by free name
+  using Counts = std::vector<std::int64_t>;                           // by free name
   enum class Found : std::uint8_t { same, other, refused, unclear };  // unclear: two numbers meet, and the plan is not run there
   using Visit = std::function<void(const Counts&)>;
 
@@ -265,7 +265,8 @@ class Narrowing {
         const std::int64_t many = std::max<std::int64_t>(effort_ / 16, 2);
         for (std::int64_t part = 0; part <= many; ++part) {
           const std::int64_t size = between(first, last, static_cast<double>(part) / static_cast<double>(many));
-          for (const auto& [a, b] : {std::pair{size, size}, {size, size + 1}, {size + 1, size}, {size, 2 * size}, {2 * size, size}}) visit_both(one.count(a), two.count(b));
+          for (const auto& [a, b] : {std::pair{size, size}, {size, size + 1}, {size + 1, size}, {size, 2 * size}, {2 * size, size}})
+            visit_both(one.count(a), two.count(b));
         }
       }
   }
@@ -328,8 +329,8 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
   Narrowing(rules, sizes, effort, look).run();
   for (std::size_t axis = 0; axis < sizes.size(); ++axis)
     if (rules.held[axis] < 0)
-      rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}{}; beyond it decides otherwise, refuses, or was not looked at", axes[axis], rules.first[axis],
-                                    rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
+      rules.why[axis] = fmt::format("the formula is known to do the same for {} from {} to {}{}; beyond it decides otherwise, refuses, or was not looked at",
+                                    axes[axis], rules.first[axis], rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
 }
 
 }  // namespace sinter::freezing

@@ -11,7 +11,8 @@
 
 namespace sinter::freezing {
 
-/// The result of a look at some sizes: the recording is the one that the rules predict, it is another (or the formula refuses the sizes), or the rules allow none.
+/// The result of a look at some sizes: the recording is the one that the rules predict, it is another (or the formula refuses the sizes), or the rules allow
+/// none.
 enum class Look : std::uint8_t { same, other, refused };
 
 /// Narrows the ranges that free names serve, until the formula is the same at all sizes within that are looked at:
@@ -19,8 +20,8 @@ enum class Look : std::uint8_t { same, other, refused };
 /// - all names together: all corners, then along the edges, all small sizes of each two names, sizes that are equal, neighbours or double, and others at
 ///   random. `effort` is about the number of sizes of each of these kinds. Where there are few sizes, all are looked at.
 /// A decision by a number that only grows, or only falls, with each name (a sum, a product, a difference, a quotient, the smaller of two) is at its extremes at
-/// the corners: a threshold of one is always found, and the plan ends there. A difference that comes and goes between the sizes that are looked at is not found.
-/// Two numbers that are apart where the plan was made may meet: the rules then allow those pairs that were seen to meet with nothing else changed.
+/// the corners: a threshold of one is always found, and the plan ends there. A difference that comes and goes between the sizes that are looked at is not
+/// found. Two numbers that are apart where the plan was made may meet: the rules then allow those pairs that were seen to meet with nothing else changed.
 void narrow(SizeRules& rules, const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::size_t effort,
             const std::function<Look(const std::vector<std::int64_t>& sizes)>& look);
 

@@ -57,12 +57,14 @@ std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes,
   for (std::size_t k = 0; k < symbols.size(); ++k) {
     values.symbols.push_back(value(symbols[k], whole));
     if (values.symbols.back() < lows[k])
-      return refuse([&] { return fmt::format("a {} of the recording would be {}: another plan", lows[k] == 1 ? "slice's start" : "size", values.symbols.back()); });
+      return refuse(
+          [&] { return fmt::format("a {} of the recording would be {}: another plan", lows[k] == 1 ? "slice's start" : "size", values.symbols.back()); });
   }
   for (const Room& one : room)
     if (value(one.left, whole) < 0) return refuse([&] { return fmt::format("{} would read beyond the end of its operand", one.of); });
   for (const auto& rule : gathered) values.gathered.push_back(value(rule, whole));
-  for (const Literal& literal : literals) values.literals.push_back(literal.value.empty() ? literal.bits : trace::make_scalar(literal.dtype, value(literal.value, real)).bits());
+  for (const Literal& literal : literals)
+    values.literals.push_back(literal.value.empty() ? literal.bits : trace::make_scalar(literal.dtype, value(literal.value, real)).bits());
   for (const auto& shape : shapes) {
     Shape& result = values.shapes.emplace_back();
     for (const auto& rule : shape) {
@@ -279,12 +281,13 @@ class RuleFinder {
   }
 
   /// A number that is not on the line through two others, in words.
-  std::string off_the_line(std::size_t axis, std::int64_t step, std::int64_t first, const Numbers& a, const Numbers& b, std::int64_t other, const Numbers& there) const {
+  std::string off_the_line(std::size_t axis, std::int64_t step, std::int64_t first, const Numbers& a, const Numbers& b, std::int64_t other,
+                           const Numbers& there) const {
     const Numbers expected = on_line(a, b, (other - first) / step);
     for (std::size_t k = 0; k < there.whole.size(); ++k)
       if (expected.whole[k] != there.whole[k])
-        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}: no sum of products of sizes", a.whole[k], axes_[axis], first, b.whole[k], first + step,
-                           there.whole[k], other);
+        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}: no sum of products of sizes", a.whole[k], axes_[axis], first,
+                           b.whole[k], first + step, there.whole[k], other);
     return fmt::format("a literal of the recording follows from {} otherwise than as a sum of products of sizes", axes_[axis]);
   }
 
@@ -297,7 +300,8 @@ class RuleFinder {
       why = fmt::format("planned for {} = {}: a size of 0 or 1 broadcasts, or holds nothing, and is a plan by itself", axes_[axis], size);
       return {};
     }
-    why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another", axes_[axis], size);
+    why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another",
+                      axes_[axis], size);
     for (const std::int64_t way : {step, -step}) {  // there may be no larger ones: a table of positions has an end
       std::int64_t first = way > 0 ? size + step : size - 2 * step;
       while (first > 1 && (is_number(first) || is_number(first + step))) first += way;
@@ -310,7 +314,8 @@ class RuleFinder {
       }
       std::int64_t others_at = 0;  // a larger size where the operations are others: two numbers that meet there make it so too, but not at all of them
       bool same_beyond = false;
-      for (const std::int64_t wished : {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
+      for (const std::int64_t wished :
+           {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
         const std::int64_t other = wished - wished % step + size % step;
         if (other < 2) continue;
         bool structure_differs = false;
@@ -368,7 +373,8 @@ class RuleFinder {
       auto left = whole(next++);
       const bool fixed = std::all_of(left.begin() + 1, left.end(), [](std::int64_t coeff) { return coeff == 0; });
       if (fixed || std::any_of(rules.room.begin(), rules.room.end(), [&](const SizeRules::Room& known) { return known.left == left; })) continue;
-      rules.room.push_back({std::move(left), room.of.where.line ? fmt::format("{} ({}:{})", room.of.op, room.of.where.file, room.of.where.line) : std::string(room.of.op)});
+      rules.room.push_back(
+          {std::move(left), room.of.where.line ? fmt::format("{} ({}:{})", room.of.op, room.of.where.file, room.of.where.line) : std::string(room.of.op)});
     }
     for (std::size_t k = 0; k < base_.real.size(); ++k) {
       const trace::Scalar& scalar = base_sample_.literals[k];
@@ -405,7 +411,8 @@ class RuleFinder {
 
 }  // namespace
 
-SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows, const RuleFinder::Record& record) {
+SizeRules find_rules(const std::vector<std::int64_t>& sizes, const std::vector<std::string>& axes, std::vector<std::int64_t> lows,
+                     const RuleFinder::Record& record) {
   return RuleFinder(sizes, axes, record).find(std::move(lows));
 }
 

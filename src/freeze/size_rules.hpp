@@ -1,7 +1,7 @@
 // How the numbers of a recording follow from the sizes of its named axes, where the recording itself cannot be asked again. The rules are found by
 // recording at several sizes: they are sums of products of the sizes (3 * batch * seq, seq - 1), which every further recording has to agree
-// with. Where they are no such sums (a half, rounded), they may be for every second size, or every 32nd: an axis has a step, and its size counts in steps. An axis
-// whose size gives another structure, or no such numbers, is held at the size that it has. A free one serves a range (served_sizes.hpp).
+// with. Where they are no such sums (a half, rounded), they may be for every second size, or every 32nd: an axis has a step, and its size counts in steps. An
+// axis whose size gives another structure, or no such numbers, is held at the size that it has. A free one serves a range (served_sizes.hpp).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -24,17 +24,17 @@ inline constexpr std::size_t kMaxFreeAxes = 6;
 inline constexpr std::int64_t kMaxStep = 64;
 
 struct SizeRules {
-  std::vector<std::int64_t> held;  // by named axis: the only size it may have; -1: it is free, and at least 2
+  std::vector<std::int64_t> held;   // by named axis: the only size it may have; -1: it is free, and at least 2
   std::vector<std::int64_t> steps;  // by named axis: a free one has the plan's own size or is whole steps from it; 32, say, where halves are rounded five times
   std::vector<std::int64_t> rests;  // by named axis: what whole steps leave of its size
-  std::vector<std::string> why;    // by named axis: why it is held, or serves no more sizes
+  std::vector<std::string> why;     // by named axis: why it is held, or serves no more sizes
   std::vector<std::int64_t> first, last;  // by named axis: what a free one serves
-  std::vector<std::int64_t> lows;  // of the symbols: sizes are at least 2, starts of slices 1
+  std::vector<std::int64_t> lows;         // of the symbols: sizes are at least 2, starts of slices 1
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   struct Literal {
     DType dtype{};
-    std::uint64_t bits = 0;        // where it is the same for all sizes
-    Multilinear<double> value;     // else
+    std::uint64_t bits = 0;     // where it is the same for all sizes
+    Multilinear<double> value;  // else
   };
   std::vector<Literal> literals;
   std::vector<std::vector<Multilinear<std::int64_t>>> shapes;

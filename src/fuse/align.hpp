@@ -13,7 +13,7 @@ struct Aligned {
   int parallel = 0;
   std::optional<std::vector<Request>> host;  // its requests, where its axes had to be split
   std::vector<Request> guest;
-  std::vector<IndexExpr> axes;               // the guest's over these
+  std::vector<IndexExpr> axes;  // the guest's over these
   Chunks chunks{};
 };
 /// Finds the guest's points among the host's by something that both read or write: where they touch the same element of it, they are

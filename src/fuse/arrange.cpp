@@ -133,7 +133,7 @@ void reorder(Kernel& kernel, const std::vector<int>& order) {
 void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
-    if (kernel.chunks.length > 0 && axis == 0) continue;          // the chunk axis stays itself
+    if (kernel.chunks.length > 0 && axis == 0) continue;  // the chunk axis stays itself
     const Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });

@@ -10,15 +10,15 @@
 namespace sinter::fuse {
 namespace {
 
-constexpr int kLookedThrough = 64;            // nodes between a reduction and what lies in memory
-constexpr std::int64_t kLeastWork = 65536;    // elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us
-constexpr std::int64_t kLeastPiece = 2048;    // of a row: two vectors for each of a block's threads
-constexpr std::int64_t kLeastRows = 64;       // of a column: eight for each of a block's eight rows of threads
-constexpr std::int64_t kWholeRows = 256;      // a row along which lanes may walk first, whatever else is reduced
-constexpr std::int64_t kSide = 64, kLeastSide = 16;   // points each way of a block's square of a product of matrices, and of what is worth one
-constexpr std::int64_t kLeastProducts = 256;  // that are added up before a partial sum goes to memory
+constexpr int kLookedThrough = 64;                   // nodes between a reduction and what lies in memory
+constexpr std::int64_t kLeastWork = 65536;           // elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us
+constexpr std::int64_t kLeastPiece = 2048;           // of a row: two vectors for each of a block's threads
+constexpr std::int64_t kLeastRows = 64;              // of a column: eight for each of a block's eight rows of threads
+constexpr std::int64_t kWholeRows = 256;             // a row along which lanes may walk first, whatever else is reduced
+constexpr std::int64_t kSide = 64, kLeastSide = 16;  // points each way of a block's square of a product of matrices, and of what is worth one
+constexpr std::int64_t kLeastProducts = 256;         // that are added up before a partial sum goes to memory
 constexpr int kMaxPieces = 1024;
-constexpr std::int64_t kShortColumn = 1024;   // that registers may keep
+constexpr std::int64_t kShortColumn = 1024;  // that registers may keep
 
 /// Neighbouring axes that a reduction runs over: the first, and how many.
 struct Run {

@@ -18,10 +18,10 @@ struct PlaceHash {
 
 // Axes in which a root would meet one reduction: the root's own, rows marked, with more of them behind.
 struct Candidate {
-  std::uint64_t rows = 0;                // the root's axes that are row axes
-  Sizes more;        // row axes that the root does not have
-  double work = 0;                       // elements reduced
-  Chunks chunks;                         // of the root's axis `rows`
+  std::uint64_t rows = 0;  // the root's axes that are row axes
+  Sizes more;              // row axes that the root does not have
+  double work = 0;         // elements reduced
+  Chunks chunks;           // of the root's axis `rows`
 };
 
 class Explorer {
@@ -134,8 +134,7 @@ class Explorer {
         dims.push_back(IndexExpr::of_axis(axis));
         shape.push_back(sizes_[axis]);
       }
-    if (dims.empty() || !(along == linear(dims, shape)) || element_count(shape) != scan.shape[static_cast<std::size_t>(scan.axis(0))])
-      return std::nullopt;
+    if (dims.empty() || !(along == linear(dims, shape)) || element_count(shape) != scan.shape[static_cast<std::size_t>(scan.axis(0))]) return std::nullopt;
     return candidate;
   }
 
@@ -185,8 +184,7 @@ Domain own_domain(const Graph& graph, const Node& reduction) {
     // Chunks outermost: neighbours in memory stay neighbours along the last parallel axis.
     const auto among = static_cast<int>(reduction.chunks_axis());
     const IndexExpr chunks = parallel_axis(reduction.shape[static_cast<std::size_t>(among)]);
-    for (int k = 0; k < rank; ++k)
-      domain.dims.push_back(k == among ? chunks : reduction.shape[k] == 1 ? IndexExpr::of(0) : parallel_axis(reduction.shape[k]));
+    for (int k = 0; k < rank; ++k) domain.dims.push_back(k == among ? chunks : reduction.shape[k] == 1 ? IndexExpr::of(0) : parallel_axis(reduction.shape[k]));
     domain.parallel = static_cast<int>(domain.sizes.size());
     domain.sizes.push_back(reduction.chunk);
     domain.chunks = {reduction.chunk, input[static_cast<std::size_t>(reduction.axis(0))]};
@@ -212,7 +210,10 @@ Domain choose_domain(const BuildContext& context, int root) {
 std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes) {
   std::uint64_t walked = 0;
   for (const auto& expr : map) {
-    struct Digit { Size weight; int axis; };
+    struct Digit {
+      Size weight;
+      int axis;
+    };
     std::vector<Digit> digits;
     for (const auto& term : expr.terms()) {
       if (term.axis < 0) return std::nullopt;

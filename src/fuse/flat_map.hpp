@@ -43,7 +43,7 @@ template <class Key, class Value, class Hash = HashNumber> class FlatMap {
  private:
   std::size_t place_of(const Key& key) const {
     const std::size_t last = places_.size() - 1;
-    std::size_t place = Hash{}(key) & last;
+    std::size_t place = Hash{}(key)&last;
     while (places_[place] >= 0 && !(entries_[static_cast<std::size_t>(places_[place])].first == key)) place = (place + 1) & last;
     return place;
   }

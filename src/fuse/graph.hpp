@@ -24,8 +24,8 @@ struct Node {
   trace::Scalar scalar;
   bool made = false;  // constant: put in by a rewrite; its value is part of the plan
   int leaf = -1;
-  int call = -1;  // library ops: number among the recorded graph's, by which a refusal finds the line that recorded it
-  Size chunk;  // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage; scan: of those scanned by themselves
+  int call = -1;              // library ops: number among the recorded graph's, by which a refusal finds the line that recorded it
+  Size chunk;                 // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage; scan: of those scanned by themselves
   bool chunks_first = false;  // reduce_* in chunks: their number is the result's first axis, not its last
   std::size_t chunks_axis() const { return chunks_first ? 0 : shape.size() - 1; }
   Location where;

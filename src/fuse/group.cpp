@@ -10,10 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "fuse/arrange.hpp"
 #include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
-#include "base/hash.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -172,8 +172,7 @@ class Builder {
       const int below = intern(through(view, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_));
       if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
         reasons_.try_emplace(id, Cut{CutReason::index_expression,
-                                     fmt::format("reading through it would take {} divisions for each element against a limit of {}", count,
-                                                 kMaxDivisions)});
+                                     fmt::format("reading through it would take {} divisions for each element against a limit of {}", count, kMaxDivisions)});
         break;
       }
       spread |= view.op == Op::broadcast || view.op == Op::windows;
@@ -433,8 +432,8 @@ class Builder {
   }
 
   Cut growth(int id) const {
-    return {CutReason::recompute_cost, fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op),
-                                                   context_.max_ops)};
+    return {CutReason::recompute_cost,
+            fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op), context_.max_ops)};
   }
 
   // The nodes to read from memory so that the kernel holds no more ops than it may: where the fewest are open at once, as far below
@@ -524,8 +523,7 @@ class Builder {
     if (node.chunk > 0) {
       if (!chunk_here(node, map)) return std::nullopt;
       std::size_t kept = node.chunks_first;
-      for (std::size_t k = 0; k < input.size(); ++k)
-        inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
+      for (std::size_t k = 0; k < input.size(); ++k) inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
       return inner;
     }
     if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points()) return std::nullopt;
@@ -553,15 +551,15 @@ class Builder {
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, CutReason::reduction_dependency,
-                    fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times",
-                                trace::name(node.op), reduced(), kernel_.row_points()));
+                    fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times", trace::name(node.op),
+                                reduced(), kernel_.row_points()));
       // Each parallel point computes one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
       if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
         return need(id, map, CutReason::reduction_dependency,
-                    fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op),
-                                reduced(), element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
+                    fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op), reduced(),
+                                element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
     }
     Map inner = *reduced_at(id, map);
     const int source = eval(node.inputs[0], intern(std::move(inner)));
@@ -579,9 +577,7 @@ class Builder {
     while (read_what_is_dear() || !choose_persistent() || !within_limits()) drop_unused();
   }
 
-  static bool computed(const Value& value) {
-    return value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan;
-  }
+  static bool computed(const Value& value) { return value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan; }
 
   void read(int node, Cut cut) {
     reasons_.try_emplace(node, std::move(cut));
@@ -747,8 +743,7 @@ class Builder {
     });
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());
-    for (int node : read)
-      work.bytes += std::min(elements_of(node), elements_of(here.node)) * static_cast<double>(itemsize(graph_.nodes[node].dtype));
+    for (int node : read) work.bytes += std::min(elements_of(node), elements_of(here.node)) * static_cast<double>(itemsize(graph_.nodes[node].dtype));
     return limits_.launch_seconds + work.seconds(limits_);
   }
 
@@ -796,11 +791,12 @@ class Builder {
     const Value& value = kernel_.values[best];
     const int times = places[value.node];
     const double cost = cone_cost(best), own = own_seconds(best);
-    read(value.node, {CutReason::recompute_cost,
-                      times > 1 ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory",
-                                              trace::name(value.op), times, cost, (most + own) * 1e6, own * 1e6)
-                                : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are spread: {:.1f} us against {:.1f} us through memory",
-                                              elements_of(value.node), cost, (most + own) * 1e6, own * 1e6)});
+    read(value.node,
+         {CutReason::recompute_cost,
+          times > 1 ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory",
+                                  trace::name(value.op), times, cost, (most + own) * 1e6, own * 1e6)
+                    : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are spread: {:.1f} us against {:.1f} us through memory",
+                                  elements_of(value.node), cost, (most + own) * 1e6, own * 1e6)});
     return true;
   }
 
@@ -857,7 +853,7 @@ class Builder {
     Size bytes = 0;
     for (auto dtype : kernel_.persistent) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
-    const Estimating estimate(!limits_.is_cuda());  // a GPU has no more of it, a CPU has memory behind its cache
+    const Estimating estimate(!limits_.is_cuda());                                // a GPU has no more of it, a CPU has memory behind its cache
     const int most_blocks = has_scan(kernel_) || chunked_ ? 1 : limits_.cluster;  // what is scanned goes through one block, and so does a chunk
     if (has_place && blocks_of_row(limits_, bytes, static_cast<int>(kernel_.persistent.size()), most_blocks) > 0) return true;
     const std::string places = fmt::format("{}{}", limits_.row_bytes, most_blocks > 1 ? fmt::format(" in each of {} blocks", most_blocks) : "");
@@ -900,8 +896,7 @@ class Builder {
       read(node, {reason, std::move(detail)});
       return false;
     };
-    if (kernel_.ops() > context_.max_ops)
-      return halve(CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
+    if (kernel_.ops() > context_.max_ops) return halve(CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
       return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters against {}", bytes, limits_.parameter_bytes));
     if (limits_.is_cuda())
@@ -936,17 +931,19 @@ class Builder {
   const Graph& graph_;
   const Limits& limits_;
   std::vector<Request> requests_;
-  Map row_dims_;      // the rows as they were asked for, over the kernel's axes (which splits refine)
+  Map row_dims_;  // the rows as they were asked for, over the kernel's axes (which splits refine)
   Sizes row_shape_;
   Kernel kernel_;
   bool chunked_ = false, may_split_ = true;
-  struct At { int map, guard; };
-  std::vector<At> places_;           // value -> the map it is computed at, and under which guard
-  std::vector<int> now_;             // value as numbered when the kernel was built -> where it is, -1: nowhere
-  std::vector<int> gathered_values_;  // check -> what was found there
+  struct At {
+    int map, guard;
+  };
+  std::vector<At> places_;                             // value -> the map it is computed at, and under which guard
+  std::vector<int> now_;                               // value as numbered when the kernel was built -> where it is, -1: nowhere
+  std::vector<int> gathered_values_;                   // check -> what was found there
   std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
-  int guard_ = -1;                   // what is met is read where this value holds
-  bool gathered_ = false;            // what is met is wanted at computed places
+  int guard_ = -1;                                     // what is met is read where this value holds
+  bool gathered_ = false;                              // what is met is wanted at computed places
   std::vector<MapInfo> maps_;
   FlatMap<Map, int, MapHash> map_ids_;
   FlatMap<Place, int, PlaceHash> memo_;
@@ -963,8 +960,8 @@ class Builder {
 
 std::string two_stage_detail(const Graph& graph, const Node& node) {
   const Node& input = graph.nodes[node.inputs[0]];
-  return fmt::format("{} elements to {} results would keep few workers busy; partial results of {} elements first",
-                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
+  return fmt::format("{} elements to {} results would keep few workers busy; partial results of {} elements first", element_count(input.shape),
+                     element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
 }
 
 struct GroupBuilder::Tables : Builder {

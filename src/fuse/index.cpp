@@ -8,9 +8,9 @@
 #include <set>
 #include <tuple>
 
-#include "sinter/errors.hpp"
 #include "base/hash.hpp"
 #include "base/per_thread.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -33,9 +33,7 @@ bool before(const IndexTerm& a, const IndexTerm& b) {
   return a.mod.before(b.mod);
 }
 
-bool same_factor(const IndexTerm& a, const IndexTerm& b) {
-  return kind_of(a) == kind_of(b) && a.div.same(b.div) && a.mod.same(b.mod);
-}
+bool same_factor(const IndexTerm& a, const IndexTerm& b) { return kind_of(a) == kind_of(b) && a.div.same(b.div) && a.mod.same(b.mod); }
 
 // Whether the two differ by a multiple of d at every point.
 bool equal_modulo(const IndexExpr& a, const IndexExpr& b, const Size& d) {
@@ -128,7 +126,9 @@ bool same_period(const Range& r, const Size& d) {
 }
 
 // expr = d * quotient + rest, where rest collects the terms that d does not divide.
-struct Divided { IndexExpr quotient, rest; };
+struct Divided {
+  IndexExpr quotient, rest;
+};
 Divided divided(const IndexExpr& expr, const Size& d) {
   std::vector<IndexTerm> quotient, rest;
   for (auto term : expr.terms()) {
@@ -198,7 +198,10 @@ IndexExpr not_negative(const IndexExpr& expr, const Size& d, const Sizes& sizes)
 }
 
 // more + x / d as (d * more + x) / d: one division, so that the digits of one number keep one inner expression.
-struct Flattened { IndexExpr inner; Size div; };
+struct Flattened {
+  IndexExpr inner;
+  Size div;
+};
 std::optional<Flattened> flattened(const IndexExpr& expr) {
   for (const auto& term : expr.terms()) {
     if (!term.divides() || !term.whole() || !term.coeff.same(1)) continue;
@@ -250,8 +253,7 @@ IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, 
   if (auto flat = flattened(rest)) return division(not_negative(divided(flat->inner, flat->div * mod).rest, flat->div * mod, sizes), flat->div, mod);
   if (const IndexTerm* only = lone_division(rest); only && only->mod % mod == 0)  // ((x / d) % m) % mod
     return remainder(quotient(only->inner, only->div, sizes, false), mod, sizes, false);
-  if (auto low = low_digits(rest, mod, sizes))
-    return remainder(low->second.quotient, mod / low->first, sizes, may_split) * low->first + low->second.rest;
+  if (auto low = low_digits(rest, mod, sizes)) return remainder(low->second.quotient, mod / low->first, sizes, may_split) * low->first + low->second.rest;
   return division(rest, 1, mod);
 }
 
@@ -278,7 +280,7 @@ IndexExpr tidied(IndexExpr expr, const Sizes& sizes) {
 
 namespace {
 std::shared_ptr<IndexSpace>& current_space() { return per_thread<std::shared_ptr<IndexSpace>>(); }
-}
+}  // namespace
 
 IndexSpace::IndexSpace() { nodes_.emplace_back(); }  // order 0 is that of 0
 
@@ -522,21 +524,18 @@ Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes&
   return result;
 }
 
-Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes,
-            bool may_split) {
+Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split) {
   Map result(input_shape.size());
   switch (view.op) {
     case Op::permute:
       for (std::size_t k = 0; k < map.size(); ++k) result[static_cast<std::size_t>(view.ints[k].hint())] = map[k];
       return result;
     case Op::slice:
-      for (std::size_t k = 0; k < map.size(); ++k)
-        result[k] = map[k] * view.ints[2 * k + 1] + IndexExpr::of(view.ints[2 * k]);
+      for (std::size_t k = 0; k < map.size(); ++k) result[k] = map[k] * view.ints[2 * k + 1] + IndexExpr::of(view.ints[2 * k]);
       return result;
     case Op::broadcast: {
       const std::size_t lead = view.shape.size() - input_shape.size();
-      for (std::size_t k = 0; k < input_shape.size(); ++k)
-        result[k] = input_shape[k] == 1 && view.shape[lead + k] != 1 ? IndexExpr::of(0) : map[lead + k];
+      for (std::size_t k = 0; k < input_shape.size(); ++k) result[k] = input_shape[k] == 1 && view.shape[lead + k] != 1 ? IndexExpr::of(0) : map[lead + k];
       return result;
     }
     case Op::windows: {
@@ -592,9 +591,7 @@ IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers) {
 
 bool walks_as_one(const IndexExpr& expr, int axis, const Size& inner_size) {
   bool all = true;
-  each_inner(expr, [&](const IndexExpr& at) {
-    all = all && direct_coefficient(at, axis) == direct_coefficient(at, axis + 1) * inner_size;
-  });
+  each_inner(expr, [&](const IndexExpr& at) { all = all && direct_coefficient(at, axis) == direct_coefficient(at, axis + 1) * inner_size; });
   return all;
 }
 

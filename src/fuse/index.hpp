@@ -52,9 +52,9 @@ class IndexExpr {
 
 struct IndexTerm {
   Size coeff = 1;
-  int axis = -1;   // >= 0: the factor is this axis
-  int value = -1;  // >= 0: the factor is this computed value
-  IndexExpr inner; // otherwise (inner / div) % mod; the inner expression is never negative
+  int axis = -1;          // >= 0: the factor is this axis
+  int value = -1;         // >= 0: the factor is this computed value
+  IndexExpr inner;        // otherwise (inner / div) % mod; the inner expression is never negative
   Size div = 1, mod = 0;  // mod: the constant 0 for no remainder
   bool divides() const { return axis < 0 && value < 0; }
   bool whole() const { return mod.same(0); }  // no remainder
@@ -66,7 +66,7 @@ struct IndexNode {
   std::uint64_t axes = 0;  // a bit for each axis it depends on
   int divisions = 0;
   int order = 0;
-  bool values = false;     // there are computed values in it
+  bool values = false;  // there are computed values in it
 };
 
 /// Owns the expressions of one plan. New expressions go to the space of the innermost Scope of the thread.
@@ -108,7 +108,9 @@ int pure_axis(const IndexExpr& expr);
 /// The axis' coefficient outside of any division.
 Size direct_coefficient(const IndexExpr& expr, int axis);
 /// The least and the greatest value that it may have.
-struct IndexRange { Size low, high; };
+struct IndexRange {
+  Size low, high;
+};
 IndexRange range(const IndexExpr& expr, const Sizes& sizes);
 /// The computed values under new numbers: value v becomes numbers[v].
 IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers);
@@ -133,8 +135,7 @@ struct SplitAxis {
 
 /// The map of a view's input, given the map of the view (op reshape, permute, slice or broadcast).
 /// `sizes` are the axis sizes. Throws SplitAxis when that helps and `may_split`.
-Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes,
-            bool may_split);
+Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split);
 /// Re-expresses coordinates over shape `from` as coordinates over shape `to` of as many elements.
 Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
 /// Row-major element number.

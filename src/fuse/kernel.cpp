@@ -11,9 +11,7 @@ bool is_root(const Kernel& kernel, int value) {
 }
 
 double node_elements(const Graph& graph, int node) { return as_double(graph.nodes[node].elements); }
-double node_bytes(const Graph& graph, int node) {
-  return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype));
-}
+double node_bytes(const Graph& graph, int node) { return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype)); }
 
 // One entry a node, sorted.
 void sum_by_node(std::vector<KernelWork::Reads>& reads) {
@@ -67,9 +65,8 @@ int Kernel::passes() const {
 }
 
 int Kernel::ops() const {
-  return static_cast<int>(std::count_if(values.begin(), values.end(), [](const Value& v) {
-    return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan;
-  }));
+  return static_cast<int>(std::count_if(
+      values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan; }));
 }
 
 bool computes_node(const Value& value) {
@@ -182,7 +179,10 @@ int halving_node(const Kernel& kernel) {
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
   // A pass over the rows reads an element once, however many of its values need it; what is not of the rows is read once.
   Points points(kernel);
-  struct Reading { int node, pass; double elements; };
+  struct Reading {
+    int node, pass;
+    double elements;
+  };
   std::vector<Reading> readings;
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
   const auto reads = [&](const Value& value, int pass) {

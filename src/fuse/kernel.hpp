@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "fuse/cuts.hpp"
+#include "fuse/graph.hpp"
 #include "fuse/index.hpp"
 #include "fuse/limits.hpp"
-#include "fuse/graph.hpp"
 
 namespace sinter::fuse {
 
@@ -28,17 +28,17 @@ struct Value {
   // Places of a load's operands (see `args`); from kIndexed on also of an index'.
   static constexpr int kGuard = 0, kFill = 1, kIndexed = 2, kMaxIndexed = 4;
   Kind kind{};
-  trace::Op op{};       // op; reduced, scan: the reduction
-  DType dtype{};        // of the value
-  DType operand{};      // op: of the operands
-  // op: operands. reduced, scan: args[0] is what is combined; scan: args[1] what it starts from. load: the guard where it is read and what it is elsewhere (-1: always
-  // read; zero); load and index: from kIndexed on the computed values among the index' terms.
+  trace::Op op{};   // op; reduced, scan: the reduction
+  DType dtype{};    // of the value
+  DType operand{};  // op: of the operands
+  // op: operands. reduced, scan: args[0] is what is combined; scan: args[1] what it starts from. load: the guard where it is read and what it is elsewhere (-1:
+  // always read; zero); load and index: from kIndexed on the computed values among the index' terms.
   Operands args;
-  int node = -1;        // the graph node it came from (load: the node whose buffer is read); -1: it serves to find others
-  IndexExpr index;      // load: element of the buffer; index: the expression
-  bool row = false;     // has a value at every row point
-  int ready = 0;        // number of row passes that must be over before it can be computed
-  double cost = 0;      // of computing it alone
+  int node = -1;     // the graph node it came from (load: the node whose buffer is read); -1: it serves to find others
+  IndexExpr index;   // load: element of the buffer; index: the expression
+  bool row = false;  // has a value at every row point
+  int ready = 0;     // number of row passes that must be over before it can be computed
+  double cost = 0;   // of computing it alone
 };
 
 /// A node whose value this kernel writes.
@@ -67,21 +67,21 @@ struct Chunks {
 
 struct Kernel {
   std::shared_ptr<IndexSpace> space = IndexSpace::current();  // owns the expressions below
-  Sizes sizes;  // of the axes: parallel first, then row
+  Sizes sizes;                                                // of the axes: parallel first, then row
   int parallel = 0;
-  std::vector<Value> values;        // operands before users
+  std::vector<Value> values;  // operands before users
   std::vector<Root> roots;
-  std::vector<Kept> kept;           // values that a later pass reads from a persistent buffer instead of computing them again
-  std::vector<DType> persistent;    // what each persistent buffer holds, one element per row point
+  std::vector<Kept> kept;         // values that a later pass reads from a persistent buffer instead of computing them again
+  std::vector<DType> persistent;  // what each persistent buffer holds, one element per row point
   std::vector<Check> checks;
   Chunks chunks;
-  Cut cut;                          // why it ends where it does
-  std::vector<std::string> notes;   // decisions inside: what is kept in persistent buffers, what is read again
+  Cut cut;                         // why it ends where it does
+  std::vector<std::string> notes;  // decisions inside: what is kept in persistent buffers, what is read again
   int row_axes() const { return static_cast<int>(sizes.size()) - parallel; }
   Size parallel_points() const;
   Size row_points() const;
-  int passes() const;               // row passes: 1 + the largest `ready` of any value reduced or stored per row point
-  int ops() const;                  // elementwise ops and reductions
+  int passes() const;  // row passes: 1 + the largest `ready` of any value reduced or stored per row point
+  int ops() const;     // elementwise ops and reductions
 };
 
 /// Whether its node is computed here, with everything that it needs to be found.
@@ -123,7 +123,10 @@ class Points {
 /// What a kernel costs as it is, and as it would be. The kernel must not change meanwhile.
 class KernelWork {
  public:
-  struct Reads { int node; double elements; };
+  struct Reads {
+    int node;
+    double elements;
+  };
   KernelWork(const Graph& graph, const Kernel& kernel, const Limits& limits);
   const Work& all() const { return all_; }
   /// As if the node were read from memory: what nobody else needs is not computed.
@@ -134,10 +137,10 @@ class KernelWork {
   const Graph& graph_;
   const Kernel& kernel_;
   Points points_;
-  std::vector<int> uses_;             // of a value
-  std::vector<std::uint64_t> axes_;   // that a value changes along
-  std::vector<double> share_;         // of a value: elements read, or operations
-  std::vector<Reads> reads_;          // sorted by node, each once
+  std::vector<int> uses_;            // of a value
+  std::vector<std::uint64_t> axes_;  // that a value changes along
+  std::vector<double> share_;        // of a value: elements read, or operations
+  std::vector<Reads> reads_;         // sorted by node, each once
   Work all_;
 };
 Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits);

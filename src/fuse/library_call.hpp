@@ -21,11 +21,11 @@ template <class Number> struct LibraryOperandOf {
 
 template <class Number> struct LibraryCallOf {
   trace::Op op{};
-  DType dtype{};   // that it computes in
-  DType stored{};  // of the result: the same, or a shorter float that the library rounds to
+  DType dtype{};     // that it computes in
+  DType stored{};    // of the result: the same, or a shorter float that the library rounds to
   bool row = false;  // matmul: the last operand is a row that is added to each of the product's
-  int node = -1;  // the result: contiguous, of this shape
-  int call = -1;  // number among the recorded graph's calls
+  int node = -1;     // the result: contiguous, of this shape
+  int call = -1;     // number among the recorded graph's calls
   std::vector<Number> shape;
   std::vector<LibraryOperandOf<Number>> operands;
   std::vector<std::int64_t> ints;  // the op's attributes
@@ -35,7 +35,7 @@ template <class Number> struct LibraryCallOf {
 using LibraryOperand = LibraryOperandOf<std::int64_t>;
 using LibraryCall = LibraryCallOf<std::int64_t>;  // as a device runs it
 using PlannedOperand = LibraryOperandOf<Size>;
-using PlannedCall = LibraryCallOf<Size>;          // as a plan holds it, for other sizes too
+using PlannedCall = LibraryCallOf<Size>;  // as a plan holds it, for other sizes too
 
 /// Every number of the call, and the call with these numbers in the same order.
 Sizes numbers_of(const PlannedCall& call);

@@ -20,17 +20,20 @@ Limits cpu_limits() {
 
 namespace {
 
-struct Row { int sm, units, shared; double bandwidth, throughput; };
+struct Row {
+  int sm, units, shared;
+  double bandwidth, throughput;
+};
 // SMs, shared memory a block may opt in to (CUDA C++ Programming Guide, table of technical specifications), memory bandwidth and
 // float32 rate of the architecture's common data-centre or desktop part.
 constexpr Row kRows[] = {
-    {75, 40, 64 << 10, 320e9, 8e12},        // T4
-    {80, 108, 163 << 10, 1555e9, 19e12},    // A100
-    {86, 84, 99 << 10, 936e9, 35e12},       // RTX 3090
-    {89, 128, 99 << 10, 1008e9, 82e12},     // RTX 4090
-    {90, 132, 227 << 10, 3350e9, 67e12},    // H100 SXM
-    {100, 148, 227 << 10, 8000e9, 75e12},   // B200
-    {120, 170, 99 << 10, 1792e9, 105e12},   // RTX 5090
+    {75, 40, 64 << 10, 320e9, 8e12},       // T4
+    {80, 108, 163 << 10, 1555e9, 19e12},   // A100
+    {86, 84, 99 << 10, 936e9, 35e12},      // RTX 3090
+    {89, 128, 99 << 10, 1008e9, 82e12},    // RTX 4090
+    {90, 132, 227 << 10, 3350e9, 67e12},   // H100 SXM
+    {100, 148, 227 << 10, 8000e9, 75e12},  // B200
+    {120, 170, 99 << 10, 1792e9, 105e12},  // RTX 5090
 };
 
 }  // namespace
@@ -64,8 +67,7 @@ Limits cuda_limits(int sm) {
 
 Limits limits_of(const std::string& target) {
   if (target == "cpu") return cpu_limits();
-  if (target.rfind("sm_", 0) == 0 && target.size() > 3 &&
-      target.find_first_not_of("0123456789", 3) == std::string::npos && target.size() < 8)
+  if (target.rfind("sm_", 0) == 0 && target.size() > 3 && target.find_first_not_of("0123456789", 3) == std::string::npos && target.size() < 8)
     return cuda_limits(std::stoi(target.substr(3)));
   throw ValueError(fmt::format("unknown target '{}'; known are cpu, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
 }

@@ -43,8 +43,13 @@ struct Latest : std::array<int, kMaxReaders> {
 class Merger {
  public:
   Merger(const MergeContext& context, std::vector<Group>& groups)
-      : context_(context), graph_(*context.builder->context().graph), limits_(*context.builder->context().limits), groups_(groups),
-        writer_(graph_.nodes.size(), -1), first_reader_(graph_.nodes.size(), -1), latest_(graph_.nodes.size()) {
+      : context_(context),
+        graph_(*context.builder->context().graph),
+        limits_(*context.builder->context().limits),
+        groups_(groups),
+        writer_(graph_.nodes.size(), -1),
+        first_reader_(graph_.nodes.size(), -1),
+        latest_(graph_.nodes.size()) {
     const int count = static_cast<int>(groups.size() + context.calls->size());
     units_.resize(count);
     for (int u = 0; u < count; ++u) {
@@ -344,14 +349,16 @@ class Merger {
   const Graph& graph_;
   const Limits& limits_;
   std::vector<Group>& groups_;
-  std::vector<Unit> units_;                      // groups, then library calls
-  std::vector<int> writer_;                      // node -> unit
-  struct Reader { int unit, next; };             // some of them merged since; -1: no further one
-  std::vector<int> first_reader_;                // of a node
+  std::vector<Unit> units_;  // groups, then library calls
+  std::vector<int> writer_;  // node -> unit
+  struct Reader {
+    int unit, next;
+  };                               // some of them merged since; -1: no further one
+  std::vector<int> first_reader_;  // of a node
   std::vector<Reader> readers_;
-  std::vector<Latest> latest_;                   // of a node
-  std::map<std::int64_t, int> order_;            // label -> unit
-  FlatMap<std::uint64_t, char> tried_;           // pairs
+  std::vector<Latest> latest_;          // of a node
+  std::map<std::int64_t, int> order_;   // label -> unit
+  FlatMap<std::uint64_t, char> tried_;  // pairs
 };
 
 }  // namespace

@@ -16,12 +16,12 @@
 namespace sinter::fuse {
 namespace {
 
-constexpr std::int64_t kShortPiece = 256;    // pieces shorter than this leave more to merge than they save
-constexpr std::size_t kMaxLookedAt = 32;     // nodes between a centre and the reduction that it comes from
+constexpr std::int64_t kShortPiece = 256;       // pieces shorter than this leave more to merge than they save
+constexpr std::size_t kMaxLookedAt = 32;        // nodes between a centre and the reduction that it comes from
 constexpr std::int64_t kInGpuCache = 16 << 20;  // bytes that a second pass still finds in a GPU's L2
-constexpr std::int64_t kColumnPiece = 256;     // of a column: what the registers of a block of 256 threads keep, a column beside the other
-constexpr std::int64_t kColumnOnChip = 1024;   // a column that registers keep whole (columns_keep), and
-constexpr std::int64_t kStoredOnChip = 512;    // one whose points are stored, after a last pass over it
+constexpr std::int64_t kColumnPiece = 256;      // of a column: what the registers of a block of 256 threads keep, a column beside the other
+constexpr std::int64_t kColumnOnChip = 1024;    // a column that registers keep whole (columns_keep), and
+constexpr std::int64_t kStoredOnChip = 512;     // one whose points are stored, after a last pass over it
 
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {
@@ -75,9 +75,7 @@ class Maker {
     node.ints.assign(axes.begin(), axes.end());
     return push(graph_, std::move(node));
   }
-  int reduce_chunks(Op op, int id, int axis, const Size& chunk, bool first) {
-    return push(graph_, in_chunks(graph_, like(op, id), id, axis, chunk, first));
-  }
+  int reduce_chunks(Op op, int id, int axis, const Size& chunk, bool first) { return push(graph_, in_chunks(graph_, like(op, id), id, axis, chunk, first)); }
   /// The first axis moved to place `to`.
   int first_to(int id, std::size_t to) {
     if (to == 0) return id;
@@ -108,9 +106,9 @@ class Maker {
 /// A reduction of f(x, b), b one value a row that comes from another reduction of x.
 struct Found {
   const struct Combiner* combiner = nullptr;
-  int x = -1, spread = -1;         // spread: b at each element
-  int place = -1, nowhere = -1;    // of a place: each element's, and what stands for none
-  int statistic = -1;              // the reduction of x that b waits for
+  int x = -1, spread = -1;       // spread: b at each element
+  int place = -1, nowhere = -1;  // of a place: each element's, and what stands for none
+  int statistic = -1;            // the reduction of x that b waits for
 };
 
 /// What is known of each piece of a row; all of one shape.
@@ -180,9 +178,7 @@ const Combiner kCombiners[] = {
     {Op::reduce_sum, Op::reduce_max, false,
      [](const Graph& graph, const Node& f, Found& found) { return f.op == Op::exp && is_difference(graph, f.inputs[0], found); },
      [](Maker& m, const Found&, int x, int b) { return m.op(Op::exp, {m.op(Op::subtract, {x, b})}); },
-     [](Maker& m, const Piece& piece) {
-       return m.op(Op::where, {m.op(Op::isfinite, {piece.statistic}), piece.statistic, m.real(0, piece.statistic)});
-     },
+     [](Maker& m, const Piece& piece) { return m.op(Op::where, {m.op(Op::isfinite, {piece.statistic}), piece.statistic, m.real(0, piece.statistic)}); },
      [](Maker& m, const Found&, const Piece& piece, int b) {
        const int nothing = m.op(Op::equal, {piece.statistic, m.real(-std::numeric_limits<double>::infinity(), b)});
        const int moved = m.op(Op::multiply, {piece.result, m.op(Op::exp, {m.op(Op::subtract, {piece.centre, b})})});
@@ -234,9 +230,8 @@ std::optional<Found> find(const Graph& graph, const Node& node) {
     const Sizes& narrow = graph.nodes[spread.inputs[0]].shape;
     const auto missing = spread.shape.size() - narrow.size();
     const auto axes = node.axes();
-    const bool one_a_row = std::all_of(axes.begin(), axes.end(), [&](int axis) {
-      return static_cast<std::size_t>(axis) < missing || narrow[static_cast<std::size_t>(axis) - missing] == 1;
-    });
+    const bool one_a_row = std::all_of(
+        axes.begin(), axes.end(), [&](int axis) { return static_cast<std::size_t>(axis) < missing || narrow[static_cast<std::size_t>(axis) - missing] == 1; });
     if (!one_a_row) continue;
     found.combiner = &combiner;
     found.statistic = statistic_of(graph, spread.inputs[0], combiner, found.x, axes);
@@ -253,7 +248,7 @@ std::optional<Found> find(const Graph& graph, const Node& node) {
 struct Split {
   std::size_t lead = 0;  // axes before those
   std::size_t axes = 0;
-  Size inner = 1;        // their elements
+  Size inner = 1;  // their elements
   Size chunk = 0;
   bool columns = false;
   bool has(int axis) const { return static_cast<std::size_t>(axis) >= lead && static_cast<std::size_t>(axis) < lead + axes; }
@@ -327,22 +322,25 @@ class Rewriter {
 
   Graph run() {
     std::size_t id = 0;
-    return rebuild(graph_, [](const Node&) { return true; }, [&](Graph& out, Node node) {
-      const std::size_t here = id++;
-      now_.push_back(-1);
-      const auto cut = cuts_.find(here);
-      if (cut == cuts_.end()) return now_[here] = push(out, std::move(node));
-      Maker make(out, node.where);
-      const auto met = found_.find(here);
-      const int pieces = met == found_.end() ? statistic(make, node.op, node.inputs[0], cut->second) : moved(make, met->second, cut->second);
-      const Split& split = cut->second;
-      std::vector<int> left;  // axes to merge along
-      if (split.columns) left.push_back(0);
-      for (int axis : node.axes())
-        if (!split.has(axis)) left.push_back(split.columns ? axis + 1 - (static_cast<std::size_t>(axis) < split.lead ? 0 : static_cast<int>(split.axes)) : axis);
-      if (split.chunk > 0 && !split.columns) left.push_back(static_cast<int>(split.lead));
-      return now_[here] = make.reduce(node.op, pieces, left);
-    });
+    return rebuild(
+        graph_, [](const Node&) { return true; },
+        [&](Graph& out, Node node) {
+          const std::size_t here = id++;
+          now_.push_back(-1);
+          const auto cut = cuts_.find(here);
+          if (cut == cuts_.end()) return now_[here] = push(out, std::move(node));
+          Maker make(out, node.where);
+          const auto met = found_.find(here);
+          const int pieces = met == found_.end() ? statistic(make, node.op, node.inputs[0], cut->second) : moved(make, met->second, cut->second);
+          const Split& split = cut->second;
+          std::vector<int> left;  // axes to merge along
+          if (split.columns) left.push_back(0);
+          for (int axis : node.axes())
+            if (!split.has(axis))
+              left.push_back(split.columns ? axis + 1 - (static_cast<std::size_t>(axis) < split.lead ? 0 : static_cast<int>(split.axes)) : axis);
+          if (split.chunk > 0 && !split.columns) left.push_back(static_cast<int>(split.lead));
+          return now_[here] = make.reduce(node.op, pieces, left);
+        });
   }
 
  private:
@@ -438,8 +436,8 @@ class Rewriter {
 
   const Graph& graph_;
   std::map<std::size_t, Found> found_;  // by the reduction
-  std::map<std::size_t, Split> cuts_;  // of these and of what they wait for
-  std::vector<int> now_;             // the new number of each node
+  std::map<std::size_t, Split> cuts_;   // of these and of what they wait for
+  std::vector<int> now_;                // the new number of each node
   std::map<std::pair<int, std::size_t>, int> rows_;
   std::map<std::tuple<Op, int, std::size_t>, int> statistics_;
 };

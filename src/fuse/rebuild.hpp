@@ -16,8 +16,7 @@ inline constexpr std::int64_t kMinChunk = 16384;
 
 /// Rebuilds a graph node by node, if one of them is to be `changed`; `emit` may add further nodes and returns the number that stands
 /// for the old one.
-template <class Changed, class Emit>
-Graph rebuild(Graph graph, Changed changed, Emit emit) {
+template <class Changed, class Emit> Graph rebuild(Graph graph, Changed changed, Emit emit) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), changed)) return graph;
   Graph result;
   result.nodes.reserve(graph.nodes.size());

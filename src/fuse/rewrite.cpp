@@ -228,9 +228,7 @@ class Pairs {
   Pairs(Graph& out, const Node& node, Sizes shape) : out_(out), node_(node), shape_(std::move(shape)) {}
 
   /// A value over all pairs: `as` is its shape with 1 where it does not change.
-  int spread(int input, const Sizes& as) {
-    return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.where), shape_, node_.where);
-  }
+  int spread(int input, const Sizes& as) { return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.where), shape_, node_.where); }
   /// 0, 1, 2, ... along an axis.
   int count(std::size_t axis) {
     Node numbers;
@@ -318,7 +316,9 @@ int places_by_rank(Graph& out, const Node& node) { return ranked(out, node, true
 /// Each element of the result asks all k indices whether they are its row: n * m * k comparisons.
 struct Matches {
   Matches(Graph& out, const Node& node)
-      : shape(node.shape), k(out.nodes[node.inputs[1]].shape[0]), pairs(out, node, {shape[0], shape[1], k}),
+      : shape(node.shape),
+        k(out.nodes[node.inputs[1]].shape[0]),
+        pairs(out, node, {shape[0], shape[1], k}),
         hit(pairs.compute(Op::equal, DType::bool_, {pairs.spread(node.inputs[1], {1, 1, k}), pairs.count(0)})) {}
   /// The third operand: rows of k, turned so that k is last.
   int values(Graph& out, const Node& node) {

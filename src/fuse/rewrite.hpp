@@ -1,7 +1,7 @@
 // Graph rewrites before scheduling.
 #pragma once
-#include "fuse/limits.hpp"
 #include "fuse/graph.hpp"
+#include "fuse/limits.hpp"
 
 namespace sinter::fuse {
 

@@ -135,7 +135,8 @@ class Scheduler {
       }
       // Rows were chosen for a reduction; where it is read from memory after all, other axes may be better.
       const auto& values = built.group.kernel.values;
-      const bool reduces = std::any_of(values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan; });
+      const bool reduces =
+          std::any_of(values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan; });
       if (!rows || reduces || built.needed.empty()) return std::move(built.group);
     }
   }
@@ -194,7 +195,8 @@ class Scheduler {
   }
   // Of a CPU's products: whether both operands are bytes before they are converted, each of either kind.
   bool reads_bytes(const Node& product) const {
-    return limits_.library_calls && product.op == Op::matmul && before_conversion(product, 0) != product.dtype && before_conversion(product, 1) != product.dtype;
+    return limits_.library_calls && product.op == Op::matmul && before_conversion(product, 0) != product.dtype &&
+           before_conversion(product, 1) != product.dtype;
   }
   // Of an operand that the library takes as it was before it was converted, its type; else the product's.
   DType before_conversion(const Node& product, std::size_t k) const {
@@ -210,7 +212,9 @@ class Scheduler {
         cuts_.try_emplace(id, Cut{CutReason::library_call, fmt::format("the library rounds the product to {}", name(node(id).dtype))});
       }
   }
-  bool is_products_own(int id) const { return node(id).op == Op::matmul && uses_[id] == 1 && !in_memory_[id] && has_library(limits_, Op::matmul, node(id).dtype); }
+  bool is_products_own(int id) const {
+    return node(id).op == Op::matmul && uses_[id] == 1 && !in_memory_[id] && has_library(limits_, Op::matmul, node(id).dtype);
+  }
   bool rounds_product(int id) const {
     const int product = node(id).inputs[0];
     return is_products_own(product) && multiplies_into(node(id).dtype, node(product).dtype) && reads_as_stored(node(product)) == node(id).dtype;
@@ -299,8 +303,7 @@ class Scheduler {
 
   void need_for_library(Op op, int id, std::set<int>& work) {
     if (node(id).op == Op::data) return;
-    if (!in_memory_[id])
-      put_in_memory(id, {CutReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
+    if (!in_memory_[id]) put_in_memory(id, {CutReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
     work.insert(id);  // it may have been cut already without anybody needing it so far
   }
 
@@ -336,8 +339,11 @@ class Scheduler {
   // is looked at: those below it are then computed once. The kernels that computed it are taken apart, all others are settled; returns
   // what those wrote.
   std::set<int> cut_repeated_work() {
-    struct Computed { int node; std::size_t group; };
-    std::vector<Computed> computed;  // what a group computes and does not write
+    struct Computed {
+      int node;
+      std::size_t group;
+    };
+    std::vector<Computed> computed;                          // what a group computes and does not write
     std::vector<std::size_t> written(graph().nodes.size());  // by which group, last; from 1
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (const auto& root : groups_[g].kernel.roots) written[root.node] = g + 1;
@@ -394,8 +400,8 @@ class Scheduler {
       // One kernel goes on computing it, and a kernel may be more.
       saved -= least;
       if (saved <= trip) continue;
-      cuts_[id] = {CutReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
-                                                           users.size(), saved * 1e6, trip * 1e6)};
+      cuts_[id] = {CutReason::recompute_cost,
+                   fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory", users.size(), saved * 1e6, trip * 1e6)};
       for (const auto& user : users) apart[user.group] = 1;
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].settled = !apart[g];
@@ -455,7 +461,8 @@ class Scheduler {
       step.kernel = std::move(group.kernel);
       for (const auto& root : step.kernel.roots)  // each value in memory has a reason
         if (const auto cut = cuts_.find(root.node); cut != cuts_.end() && step.kernel.roots.size() > 1)
-          step.kernel.notes.push_back(fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(cut->second)));
+          step.kernel.notes.push_back(
+              fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(cut->second)));
       plan_.steps.push_back(std::move(step));
     }
     for (auto& call : calls_) {
@@ -549,7 +556,10 @@ class Scheduler {
   double bytes_of(int id) const { return as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype)); }
 
   // What one op alone would read: the memory behind the views, at most once per element.
-  struct Behind { int base = -1; double bytes = 0; };
+  struct Behind {
+    int base = -1;
+    double bytes = 0;
+  };
   Behind behind(int id) {
     std::vector<int> views;
     while (behind_[id].base < 0 && trace::is_view(node(id).op)) {

@@ -25,8 +25,17 @@ using Ops = std::shared_ptr<const std::vector<int>>;  // sorted; what a node's k
 class Segmenter {
  public:
   Segmenter(const Graph& graph, int max_ops, std::map<int, Cut>& cuts)
-      : graph_(graph), max_ops_(max_ops), cuts_(cuts), cut_(graph.nodes.size()), ends_(graph.nodes.size()), base_(graph.nodes.size()), segment_(graph.nodes.size()),
-        users_(graph.nodes.size()), pending_(graph.nodes.size()), length_(graph.nodes.size()), ops_(graph.nodes.size()) {
+      : graph_(graph),
+        max_ops_(max_ops),
+        cuts_(cuts),
+        cut_(graph.nodes.size()),
+        ends_(graph.nodes.size()),
+        base_(graph.nodes.size()),
+        segment_(graph.nodes.size()),
+        users_(graph.nodes.size()),
+        pending_(graph.nodes.size()),
+        length_(graph.nodes.size()),
+        ops_(graph.nodes.size()) {
     for (const auto& [id, cut] : cuts) cut_[id] = 1;
     for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
       const auto& node = graph.nodes[id];
@@ -111,9 +120,9 @@ class Segmenter {
     for (int input : inputs) {
       if (segment_[input] == segment || light(input)) continue;
       cut_[input] = ends_[input] = 1;
-      cuts_.try_emplace(input, Cut{CutReason::kernel_size,
-                                   count > max_ops_ ? fmt::format("{} ops with the next one against a limit of {}", count, max_ops_)
-                                                    : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
+      cuts_.try_emplace(input,
+                        Cut{CutReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one against a limit of {}", count, max_ops_)
+                                                                     : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
     }
     ops.push_back(id);  // the largest number so far: stays sorted
     length_[id] = static_cast<int>(ops.size());
@@ -149,12 +158,12 @@ class Segmenter {
   const int max_ops_;
   std::map<int, Cut>& cuts_;
   std::vector<char> cut_;
-  std::vector<char> ends_;    // cut at the end of its segment
-  std::vector<int> base_;     // the node below the views
+  std::vector<char> ends_;  // cut at the end of its segment
+  std::vector<int> base_;   // the node below the views
   std::vector<int> segment_;
   std::vector<int> users_, pending_;  // of a base: nodes that compute with it; nodes not looked at yet
-  std::vector<int> length_;   // ops that a node's kernel would hold
-  std::vector<Ops> ops_;      // of a base
+  std::vector<int> length_;           // ops that a node's kernel would hold
+  std::vector<Ops> ops_;              // of a base
 };
 
 }  // namespace

@@ -18,7 +18,13 @@ constexpr int kMaxTries = 3;
 class Siblings {
  public:
   Siblings(GroupBuilder& builder, std::vector<Group>& groups)
-      : builder_(builder), context_(builder.context()), graph_(*context_.graph), groups_(groups), tries_(groups.size()), level_(graph_.nodes.size()), joined_(graph_.nodes.size(), -1) {}
+      : builder_(builder),
+        context_(builder.context()),
+        graph_(*context_.graph),
+        groups_(groups),
+        tries_(groups.size()),
+        level_(graph_.nodes.size()),
+        joined_(graph_.nodes.size(), -1) {}
 
   void run(const std::vector<FixedStep>& calls) {
     if (groups_.size() < kMany) return;
@@ -119,11 +125,13 @@ class Siblings {
 
   // A place for each node is enough to find the points of those that touch it too.
   void touched(Group& host, int node, Map at) const {
-    if (std::none_of(host.touches.begin(), host.touches.end(), [&](const Touch& touch) { return touch.node == node; })) host.touches.push_back({node, std::move(at)});
+    if (std::none_of(host.touches.begin(), host.touches.end(), [&](const Touch& touch) { return touch.node == node; }))
+      host.touches.push_back({node, std::move(at)});
   }
 
   // One kernel of the members in [first, last); if it would be cut or cost more than they do, one of each half.
-  void build(const Group& host, const std::vector<std::size_t>& members, const std::vector<std::vector<Request>>& requests, std::size_t first, std::size_t last) {
+  void build(const Group& host, const std::vector<std::size_t>& members, const std::vector<std::vector<Request>>& requests, std::size_t first,
+             std::size_t last) {
     if (last - first < 2) return;
     std::vector<Request> all;
     double seconds = 0;

@@ -6,9 +6,9 @@
 #include <optional>
 #include <tuple>
 
-#include "sinter/errors.hpp"
 #include "base/hash.hpp"
 #include "base/per_thread.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -241,7 +241,9 @@ std::string sum_of(const std::vector<Summand>& summands) {
 }
 
 std::string in_parentheses(const std::string& sum) { return sum.find(' ') == std::string::npos ? sum : "(" + sum + ")"; }
-std::string division_of(const std::string& a, bool remainder, const std::string& b) { return fmt::format("({} {} {})", in_parentheses(a), remainder ? '%' : '/', in_parentheses(b)); }
+std::string division_of(const std::string& a, bool remainder, const std::string& b) {
+  return fmt::format("({} {} {})", in_parentheses(a), remainder ? '%' : '/', in_parentheses(b));
+}
 
 std::string condition_of(std::vector<Summand> summands, Guard::Kind kind) {
   // A constant goes to the other side: "n0 > 4", not "n0 - 4 > 0".
@@ -484,7 +486,9 @@ void SizeProgram::divide(std::size_t count, std::int64_t* atoms) const {
 }
 
 namespace {
-struct Atoms { std::vector<std::int64_t> values; };
+struct Atoms {
+  std::vector<std::int64_t> values;
+};
 std::int64_t* workspace(int places) {
   auto& values = per_thread<Atoms>().values;
   if (static_cast<int>(values.size()) < places) values.resize(static_cast<std::size_t>(places));
@@ -500,10 +504,18 @@ const SizeProgram::Check* SizeProgram::first_unmet(const std::vector<std::int64_
     if (check.estimate && !estimates) continue;
     const std::int64_t sign = value(check.polynomial, atoms);
     switch (check.kind) {
-      case Guard::Kind::zero: if (sign != 0) return &check; break;
-      case Guard::Kind::not_zero: if (sign == 0) return &check; break;
-      case Guard::Kind::positive: if (sign <= 0) return &check; break;
-      case Guard::Kind::not_positive: if (sign > 0) return &check; break;
+      case Guard::Kind::zero:
+        if (sign != 0) return &check;
+        break;
+      case Guard::Kind::not_zero:
+        if (sign == 0) return &check;
+        break;
+      case Guard::Kind::positive:
+        if (sign <= 0) return &check;
+        break;
+      case Guard::Kind::not_positive:
+        if (sign > 0) return &check;
+        break;
     }
   }
   return nullptr;
@@ -521,7 +533,8 @@ std::vector<Summand> SizeProgram::summands_of(const Polynomial& polynomial, cons
   for (int k = polynomial.first; k < polynomial.first + polynomial.count; ++k) {
     const Monomial& monomial = monomials_[static_cast<std::size_t>(k)];
     std::string product;
-    for (int f = monomial.first; f < monomial.first + monomial.count; ++f) product += (product.empty() ? "" : "*") + text_of(factors_[static_cast<std::size_t>(f)]);
+    for (int f = monomial.first; f < monomial.first + monomial.count; ++f)
+      product += (product.empty() ? "" : "*") + text_of(factors_[static_cast<std::size_t>(f)]);
     summands.push_back({std::move(product), monomial.coeff});
   }
   return summands;
@@ -543,11 +556,14 @@ void SizeProgram::evaluate(const std::vector<std::int64_t>& symbols, std::vector
 }
 
 bool SizeProgram::sound(std::size_t symbols, std::size_t outputs) const {
-  const auto within = [](int first, int count, std::size_t size) { return first >= 0 && count >= 0 && static_cast<std::size_t>(first) + static_cast<std::size_t>(count) <= size; };
+  const auto within = [](int first, int count, std::size_t size) {
+    return first >= 0 && count >= 0 && static_cast<std::size_t>(first) + static_cast<std::size_t>(count) <= size;
+  };
   const auto place = [&](int at) { return at >= 0 && at < places_; };
   const auto polynomial = [&](const Polynomial& p) { return within(p.first, p.count, monomials_.size()); };
   const auto all = [](const auto& list, auto good) { return std::all_of(list.begin(), list.end(), good); };
-  return outputs_.size() == outputs && guard_divisions_ <= divisions_.size() && places_ >= 0 && static_cast<std::size_t>(places_) <= symbols_.size() + divisions_.size() &&
+  return outputs_.size() == outputs && guard_divisions_ <= divisions_.size() && places_ >= 0 &&
+         static_cast<std::size_t>(places_) <= symbols_.size() + divisions_.size() &&
          all(monomials_, [&](const Monomial& m) { return within(m.first, m.count, factors_.size()); }) && all(factors_, place) &&
          all(divisions_, [&](const Division& d) { return place(d.atom) && polynomial(d.a) && polynomial(d.b); }) &&
          all(symbols_, [&](const auto& s) { return place(s.first) && s.second >= 0 && static_cast<std::size_t>(s.second) < symbols; }) &&

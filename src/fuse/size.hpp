@@ -100,10 +100,10 @@ struct SizeNode {
 struct SizeAtom {
   enum class Kind : std::uint8_t { symbol, quotient, remainder };
   Kind kind = Kind::symbol;
-  Size a, b;                // quotient, remainder
-  bool exact = false;       // quotient: a is a multiple of b, by a guard
-  int symbol = -1;          // symbol: its number
-  std::string name;         // symbol: "n0"
+  Size a, b;                        // quotient, remainder
+  bool exact = false;               // quotient: a is a multiple of b, by a guard
+  int symbol = -1;                  // symbol: its number
+  std::string name;                 // symbol: "n0"
   std::optional<std::int64_t> low;  // a lower bound, not negative; none where the value may be
   std::int64_t hint = 0;
 };
@@ -142,8 +142,8 @@ class SizeSpace {
   /// What an operation gave for the same operands before: planning asks the same few things over and over.
   struct Asked {
     char operation;
-    int a, b;              // ids of polynomials, -1 for constants
-    std::int64_t x, y;     // the constants
+    int a, b;           // ids of polynomials, -1 for constants
+    std::int64_t x, y;  // the constants
     friend bool operator==(const Asked&, const Asked&) = default;
   };
   const Size* answered(const Asked& asked) const;
@@ -216,11 +216,11 @@ class SizeProgram {
   void need(const Size& size);
   std::int64_t value(const Polynomial& polynomial, const std::int64_t* atoms) const;
   void divide(std::size_t count, std::int64_t* atoms) const;
-  const SizeSpace* space_ = nullptr;      // while compiling
-  std::vector<int> place_;                // while compiling: atom -> its place
+  const SizeSpace* space_ = nullptr;  // while compiling
+  std::vector<int> place_;            // while compiling: atom -> its place
   std::vector<Monomial> monomials_;
   std::vector<int> factors_;
-  std::vector<Division> divisions_;       // in an order in which they can be computed; those that guards need first
+  std::vector<Division> divisions_;  // in an order in which they can be computed; those that guards need first
   std::size_t guard_divisions_ = 0;
   std::vector<std::pair<int, int>> symbols_;  // (place, symbol)
   std::vector<Check> checks_;

@@ -31,7 +31,8 @@ std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups
       ++steps[s].waits;
     };
     if (const int step = steps[s].step; step >= 0) each_read(groups[static_cast<std::size_t>(step)], reads);
-    else for (const int node : calls[static_cast<std::size_t>(-1 - step)].reads) reads(node);
+    else
+      for (const int node : calls[static_cast<std::size_t>(-1 - step)].reads) reads(node);
   }
 
   std::vector<int> order;

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "io/file.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
-#include "io/file.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -149,7 +149,8 @@ template <class T> Csv parsed(const Site& site, const Reader& reader, std::strin
         continue;
       }
       const std::optional<T> value = number<T>(field);
-      if (!value) reader.refuse(fmt::format("line {}: '{}' is no {}", lines.number(), printable(field), std::is_integral_v<T> ? "integer of 64 bits" : "number"));
+      if (!value)
+        reader.refuse(fmt::format("line {}: '{}' is no {}", lines.number(), printable(field), std::is_integral_v<T> ? "integer of 64 bits" : "number"));
       values.push_back(*value);
     }
     ++rows;
@@ -164,7 +165,8 @@ Tensor Csv::column(const std::string& name, Location where) const {
   const Site site = site_of("column", where);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
-    fail<ValueError>(site, fmt::format("there is no '{}'{}", printable(name), names.empty() ? ": the file has no header line" : fmt::format("; there are {}", fmt::join(names, ", "))));
+    fail<ValueError>(site, fmt::format("there is no '{}'{}", printable(name),
+                                       names.empty() ? ": the file has no header line" : fmt::format("; there are {}", fmt::join(names, ", "))));
   return values.at({Index(Slice{}, where), Index(found - names.begin(), where)}, where);
 }
 
@@ -198,7 +200,9 @@ void save_csv(const std::string& path, const Tensor& tensor, const std::vector<s
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t j = 0; j < columns; ++j) {
         const char after = j + 1 < columns ? delimiter : '\n';
-        if constexpr (std::is_integral_v<T>) fmt::format_to(std::back_inserter(text), "{}{}", static_cast<std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>>(*element++), after);
+        if constexpr (std::is_integral_v<T>)
+          fmt::format_to(std::back_inserter(text), "{}{}", static_cast<std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>>(*element++),
+                         after);
         else fmt::format_to(std::back_inserter(text), "{}{}", static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(*element++), after);
       }
       if (text.size() < 1 << 20) continue;

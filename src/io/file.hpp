@@ -17,9 +17,9 @@
 
 #include <fmt/format.h>
 
+#include "base/storage.hpp"
 #include "sinter/errors.hpp"
 #include "trace/site.hpp"
-#include "base/storage.hpp"
 
 namespace sinter::io {
 

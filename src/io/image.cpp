@@ -13,8 +13,8 @@
 #include <png.h>
 #endif
 
-#include "trace/build.hpp"
 #include "io/file.hpp"
+#include "trace/build.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -89,7 +89,8 @@ class Netpbm {
 };
 
 std::string netpbm(const Geometry& geometry, const unsigned char* samples) {
-  std::string bytes = fmt::format("P{}\n{} {}\n{}\n", geometry.channels == 3 ? 6 : 5, geometry.width, geometry.height, geometry.dtype == DType::uint8 ? 255 : 65535);
+  std::string bytes =
+      fmt::format("P{}\n{} {}\n{}\n", geometry.channels == 3 ? 6 : 5, geometry.width, geometry.height, geometry.dtype == DType::uint8 ? 255 : 65535);
   const std::size_t header = bytes.size();
   bytes.append(reinterpret_cast<const char*>(samples), geometry.bytes());
   if (geometry.dtype == DType::uint16) swap_samples(reinterpret_cast<unsigned char*>(bytes.data() + header), geometry.bytes());
@@ -169,8 +170,9 @@ bool write_png(Png& file, const Geometry& geometry) {
   constexpr int kinds[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
   png_set_write_fn(file.png, &file, Png::give, nullptr);
   png_set_user_limits(file.png, 1000000, 1000000);
-  png_set_IHDR(file.png, file.info, static_cast<png_uint_32>(geometry.width), static_cast<png_uint_32>(geometry.height), 8 * static_cast<int>(itemsize(geometry.dtype)),
-               kinds[geometry.channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(file.png, file.info, static_cast<png_uint_32>(geometry.width), static_cast<png_uint_32>(geometry.height),
+               8 * static_cast<int>(itemsize(geometry.dtype)), kinds[geometry.channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
   png_write_info(file.png, file.info);
   if constexpr (std::endian::native == std::endian::little) png_set_swap(file.png);
   png_write_image(file.png, file.rows.data());

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "trace/build.hpp"
 #include "io/file.hpp"
-#include "trace/host_access.hpp"
 #include "io/npy_header.hpp"
 #include "io/npy_stream.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/host_access.hpp"
 
 namespace sinter {
 namespace {
@@ -58,8 +58,8 @@ std::uint64_t count_of(const Input& reader, const NpyHeader& header) {
     count *= static_cast<std::uint64_t>(size);
   }
   if (count * item > reader.left()) {
-    reader.refuse(fmt::format("truncated: shape {} of {} takes {} bytes, {} are left", to_string(header.shape),
-                              name(header.dtype), count * item, reader.left()));
+    reader.refuse(
+        fmt::format("truncated: shape {} of {} takes {} bytes, {} are left", to_string(header.shape), name(header.dtype), count * item, reader.left()));
   }
   return count;
 }
@@ -97,8 +97,9 @@ Tensor map_npy(const std::string& path, Location where) {
   const Site site = site_of("map_npy", where);
   Reader reader(site, path);
   const NpyHeader header = read_header(reader);
-  if (header.swap || is_bool(header.dtype)) reader.refuse(header.swap ? "elements in the other byte order are not used in place; load_npy() converts them"
-                                                                      : "bool elements are not used in place; load_npy() makes sure that each is 0 or 1");
+  if (header.swap || is_bool(header.dtype))
+    reader.refuse(header.swap ? "elements in the other byte order are not used in place; load_npy() converts them"
+                              : "bool elements are not used in place; load_npy() makes sure that each is 0 or 1");
   auto storage = std::make_shared<Storage>();
   storage->bytes = count_of(reader, header) * itemsize(header.dtype);
   if (storage->bytes == 0) return load_npy(path, where);

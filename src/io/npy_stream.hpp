@@ -12,9 +12,9 @@ namespace sinter::io {
 Tensor read_npy(const Site& site, Input& input);
 
 struct NpyBytes {
-  std::string header;      // all that stands before the elements
-  const void* elements;    // valid while the node lives; null where there are none
-  std::size_t size;        // of the elements
+  std::string header;    // all that stands before the elements
+  const void* elements;  // valid while the node lives; null where there are none
+  std::size_t size;      // of the elements
 };
 /// Evaluates. Throws DTypeError for a type that the format has not.
 NpyBytes npy_bytes(const Site& site, const RecordedPtr& node);

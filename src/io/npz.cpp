@@ -11,8 +11,8 @@
 #include <zip.h>
 #endif
 
-#include "trace/build.hpp"
 #include "io/npy_stream.hpp"
+#include "trace/build.hpp"
 
 namespace sinter {
 namespace {
@@ -64,7 +64,8 @@ class Archive {
 /// One file of an archive.
 class Member final : public Input {
  public:
-  Member(const Site& site, const std::string& path, const std::string& name, unzFile zip) : Input(site, fmt::format("{}:{}", path, printable(without_ending(name)))), zip_(zip) {
+  Member(const Site& site, const std::string& path, const std::string& name, unzFile zip)
+      : Input(site, fmt::format("{}:{}", path, printable(without_ending(name)))), zip_(zip) {
     unz_file_info64 info{};
     if (unzLocateFile(zip, name.c_str(), 1) != UNZ_OK || unzGetCurrentFileInfo64(zip, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
       refuse("a damaged archive");
@@ -104,8 +105,9 @@ Tensor Archive::read(const std::string& name) const {
 #else
 
 [[noreturn]] void no_archives(const Site& site) {
-  fail<ValueError>(site, "sinter was built without minizip (Debian's libminizip-dev), which reads and writes .npz archives; .npy files and "
-                         "safetensors need nothing");
+  fail<ValueError>(site,
+                   "sinter was built without minizip (Debian's libminizip-dev), which reads and writes .npz archives; .npy files and "
+                   "safetensors need nothing");
 }
 
 #endif
@@ -130,7 +132,8 @@ Tensor load_npz(const std::string& path, const std::string& name, Location where
     if (file == name || without_ending(file) == name) return archive.read(file);
     known.push_back(printable(without_ending(file)));
   }
-  fail<IoError>(site, fmt::format("{}: there is no '{}' in it{}", path, printable(name), known.empty() ? ", it is empty" : fmt::format("; it has {}", fmt::join(known, ", "))));
+  fail<IoError>(site, fmt::format("{}: there is no '{}' in it{}", path, printable(name),
+                                  known.empty() ? ", it is empty" : fmt::format("; it has {}", fmt::join(known, ", "))));
 }
 
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed, Location where) {
@@ -139,7 +142,8 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
   std::vector<NpyBytes> bytes;  // all of them are there before the file is touched
   for (const auto& [name, tensor] : tensors) {
     if (name.empty() || name.size() > 60000 || !names.insert(name).second)
-      fail<ValueError>(site, name.empty() ? "a name is empty" : fmt::format("the name '{}' is {}", printable(name), name.size() > 60000 ? "too long" : "given twice"));
+      fail<ValueError>(
+          site, name.empty() ? "a name is empty" : fmt::format("the name '{}' is {}", printable(name), name.size() > 60000 ? "too long" : "given twice"));
     bytes.push_back(npy_bytes(site, node_of(site, tensor)));
   }
   Writer writer(site, path);
@@ -157,7 +161,8 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
   for (std::size_t k = 0; good && k < tensors.size(); ++k) {
     zip_fileinfo info{};
     info.tmz_date = {0, 0, 0, 1, 0, 1980};  // the same bytes from run to run
-    good = zipOpenNewFileInZip64(zip, (tensors[k].first + ".npy").c_str(), &info, nullptr, 0, nullptr, 0, nullptr, compressed ? Z_DEFLATED : 0, Z_DEFAULT_COMPRESSION, 1) == ZIP_OK;
+    good = zipOpenNewFileInZip64(zip, (tensors[k].first + ".npy").c_str(), &info, nullptr, 0, nullptr, 0, nullptr, compressed ? Z_DEFLATED : 0,
+                                 Z_DEFAULT_COMPRESSION, 1) == ZIP_OK;
     put(bytes[k].header.data(), bytes[k].header.size());
     put(bytes[k].elements, bytes[k].size);
     good = good && zipCloseFileInZip(zip) == ZIP_OK;

@@ -146,9 +146,7 @@ class Format {
   }
 
  private:
-  static std::string right(const std::string& text, std::size_t width) {
-    return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
-  }
+  static std::string right(const std::string& text, std::size_t width) { return text.size() < width ? std::string(width - text.size(), ' ') + text : text; }
 
   void fit_floats(const std::vector<std::int64_t>& shown) {
     double low = std::numeric_limits<double>::infinity(), high = 0;
@@ -158,9 +156,7 @@ class Format {
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    const double ratio = visit_storage(contents_.dtype, [&]<class T>() {
-      return static_cast<double>(static_cast<T>(high / low));
-    });
+    const double ratio = visit_storage(contents_.dtype, [&]<class T>() { return static_cast<double>(static_cast<T>(high / low)); });
     const bool small = !options_.suppress && (low < 0.0001 || ratio > 1000);
     scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || small);
     const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
@@ -211,8 +207,7 @@ void collect(const Shape& shape, std::size_t axis, std::int64_t base, std::optio
 class Layout {
  public:
   /// `edge`: how many elements are shown at each end of an axis; none: all of them.
-  Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge)
-      : shape_(contents.shape), format_(format), edge_(edge) {}
+  Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge) : shape_(contents.shape), format_(format), edge_(edge) {}
 
   std::string nested(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     if (axis == shape_.size()) return format_(base);

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "trace/build.hpp"
 #include "io/file.hpp"
+#include "trace/build.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -42,7 +42,8 @@ struct Entry {
 /// What the header says of one tensor; `bytes` of elements are in the file.
 Entry entry_of(const Reader& reader, const std::string& name, const ordered_json& value, std::uint64_t bytes) {
   const auto refuse = [&](const std::string& why) { reader.refuse(fmt::format("tensor '{}': {}", printable(name), why)); };
-  if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets")) refuse("dtype, shape or data_offsets is missing");
+  if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets"))
+    refuse("dtype, shape or data_offsets is missing");
   const ordered_json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
   const auto natural = [](const ordered_json& number) { return number.is_number_unsigned() && number.get<std::uint64_t>() < std::uint64_t{1} << 62; };
   if (!dtype.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2 || !std::all_of(shape.begin(), shape.end(), natural) ||
@@ -61,7 +62,8 @@ Entry entry_of(const Reader& reader, const std::string& name, const ordered_json
   }
   if (entry.begin > entry.end || entry.end > bytes) refuse(fmt::format("its elements are at {} to {} of {} bytes", entry.begin, entry.end, bytes));
   if (entry.end - entry.begin != count * itemsize(entry.dtype))
-    refuse(fmt::format("shape {} of {} takes {} bytes, not {}", to_string(entry.shape), sinter::name(entry.dtype), count * itemsize(entry.dtype), entry.end - entry.begin));
+    refuse(fmt::format("shape {} of {} takes {} bytes, not {}", to_string(entry.shape), sinter::name(entry.dtype), count * itemsize(entry.dtype),
+                       entry.end - entry.begin));
   return entry;
 }
 

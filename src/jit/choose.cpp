@@ -186,20 +186,20 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   if (!take(most) && most > 4) take(4);
 }
 
-constexpr int kLeastLanes = 8;       // that share a row
-constexpr int kMostSteps = 32;       // of a row that is kept in registers
-constexpr int kFewestOfRow = 64;     // threads that share a row, where a warp is not enough
-constexpr int kManyRows = 32;        // for each multiprocessor, at 64 threads each
-using fuse::kKeptRegisters;          // of a row's kept values, and with what else lives at once:
-constexpr int kRowRegisters = 96;    // two blocks of 256 threads a multiprocessor
+constexpr int kLeastLanes = 8;     // that share a row
+constexpr int kMostSteps = 32;     // of a row that is kept in registers
+constexpr int kFewestOfRow = 64;   // threads that share a row, where a warp is not enough
+constexpr int kManyRows = 32;      // for each multiprocessor, at 64 threads each
+using fuse::kKeptRegisters;        // of a row's kept values, and with what else lives at once:
+constexpr int kRowRegisters = 96;  // two blocks of 256 threads a multiprocessor
 
 constexpr std::int64_t kLeastPart = 4096;  // of a row that few multiprocessors would share otherwise: points of a cluster's block
 
 constexpr int kWarpOfColumns = 32;
-constexpr int kStepsOfWarp = 4;            // down a column: fewer are not worth sharing with further warps
-constexpr int kRegistersOfColumn = 64;     // of a thread that keeps its part of one
-constexpr int kMostRegisters = 255;        // of a thread
-constexpr int kRegistersOfBlock = 65536;   // of a multiprocessor, all of which one block may take
+constexpr int kStepsOfWarp = 4;           // down a column: fewer are not worth sharing with further warps
+constexpr int kRegistersOfColumn = 64;    // of a thread that keeps its part of one
+constexpr int kMostRegisters = 255;       // of a thread
+constexpr int kRegistersOfBlock = 65536;  // of a multiprocessor, all of which one block may take
 
 constexpr int kSquare = 32;  // points of a tile, both ways
 
@@ -387,12 +387,14 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
   // What one block does not hold is kept by the blocks of a cluster. (Other rows go through clusters where that is asked for.)
   const bool shareable = !scans && nest.chunk_axis < 0 && limits.cluster > 1 && row > 1024;
-  if (!nest.persistent.empty() && shareable) schedule.cluster = fuse::blocks_of_row(limits, persistent_bytes, static_cast<int>(nest.persistent.size()), limits.cluster);
+  if (!nest.persistent.empty() && shareable)
+    schedule.cluster = fuse::blocks_of_row(limits, persistent_bytes, static_cast<int>(nest.persistent.size()), limits.cluster);
   if (schedule.cluster == 0) throw InternalError(fmt::format("rows of {} bytes are kept and do not fit", persistent_bytes.hint()));
   // Of few long rows, more blocks each: while that gives half as many multiprocessors again something to do.
   if (!nest.persistent.empty() && shareable) {
     const fuse::Estimating estimate;
-    while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units) schedule.cluster *= 2;
+    while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units)
+      schedule.cluster *= 2;
   }
   if (const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster); shareable && wished != schedule.cluster) {
     const std::int64_t each = limits.row_bytes - (wished > 1 ? 256 * static_cast<std::int64_t>(nest.persistent.size()) : 0);
@@ -416,7 +418,8 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     const auto fits = [&](int steps) {
       const int registers = fuse::live_registers(kernel, schedule.vector) + steps * each;
       if (pairs && !wish.has("row_steps") && threads > 256) return false;
-      return wish.has("row_steps") ? registers <= limits.registers : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
+      return wish.has("row_steps") ? registers <= limits.registers
+                                   : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
     // A row that ends with a step is not asked at each whether there is more of it. Of others a kernel serves all lengths up to a power of two.
     // (Without the questions ptxas computes several steps at once: of doubles in too many registers.)
@@ -433,8 +436,8 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
-  while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes && row >= cluster * 4 * shared_by * schedule.vector &&
-         !keep_in_registers(shared_by, shared_by))
+  while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&
+         row >= cluster * 4 * shared_by * schedule.vector && !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
   // What a row's threads do together (shuffles, barriers, its quotients and roots) each does: of many rows that are kept as few threads as keep one.
   const auto many = [&] {
@@ -476,8 +479,8 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
 
   if (kernel.row_axes() > 0) {
     schedule.form = fuse::lanes_along_rows(graph, kernel, limits) ? Form::rows : Form::columns;
-    if (Form wished{}; wish.form(wished) && (wished == Form::rows || wished == Form::columns) &&
-                       (limits.is_cuda() ? !fuse::has_scan(kernel) : combines_in_any_order(kernel)))
+    if (Form wished{};
+        wish.form(wished) && (wished == Form::rows || wished == Form::columns) && (limits.is_cuda() ? !fuse::has_scan(kernel) : combines_in_any_order(kernel)))
       schedule.form = wished;
   }
   const bool nothing_kept = limits.is_cuda() && schedule.form == Form::columns && !fuse::columns_keep(kernel);

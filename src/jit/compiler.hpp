@@ -11,7 +11,9 @@
 namespace sinter::jit {
 
 /// The compiler read a kernel's text and refused it: a fault of the generator.
-struct RefusedSource : CompileError { using CompileError::CompileError; };
+struct RefusedSource : CompileError {
+  using CompileError::CompileError;
+};
 
 class Compiler {
  public:
@@ -34,9 +36,9 @@ CompilerPtr find_nvrtc(int driver_major = 0);
 /// The processor as LLVM sees it: "x86_64-…" triple, cpu name "generic-by-features" and the explicit feature list, found
 /// with no LLVM loaded (cpuid).
 struct CpuTarget {
-  std::string arch;      // "x86-64"
-  std::string features;  // "+avx2,+fma,..."
-  int vector_bytes = 16; // 64 with AVX-512, 32 with AVX2
+  std::string arch;       // "x86-64"
+  std::string features;   // "+avx2,+fma,..."
+  int vector_bytes = 16;  // 64 with AVX-512, 32 with AVX2
 };
 CpuTarget host_cpu();
 
@@ -48,14 +50,13 @@ Source generate_cuda(const LoopNest& nest, int sm);
 std::string llvm_assembly(Compiler& llvm, const Source& source);
 
 /// The CPU kernels' calling convention, of generated machine code:
-///   pointers: inputs, outputs, then the flags of checks where there are any; scalars: 8 bytes each (float32 in the low 4); scratch: the nest's persistent buffers, see below.
-///   [outer_begin, outer_end): range of the flattened parallel axes, the vector axis excluded when it is a parallel axis;
-///   [inner_begin, inner_end): range of that axis (0..1 when the vector axis is a row axis).
+///   pointers: inputs, outputs, then the flags of checks where there are any; scalars: 8 bytes each (float32 in the low 4); scratch: the nest's persistent
+///   buffers, see below. [outer_begin, outer_end): range of the flattened parallel axes, the vector axis excluded when it is a parallel axis; [inner_begin,
+///   inner_end): range of that axis (0..1 when the vector axis is a row axis).
 /// scratch: when the vector axis is a row axis, each persistent buffer takes row_points elements of 8 bytes, rounded up to 64 bytes;
 /// when it is a parallel axis, row_points * 64 elements of 8 bytes per persistent buffer.
-using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch,
-                          std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
-                          std::int64_t inner_end);
+using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch, std::int64_t outer_begin,
+                          std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end);
 
 /// Machine code of a relocatable object, made executable in this process with no compiler. Functions it calls are
 /// resolved from a fixed table of math functions (jit/llvm/…); anything else throws CompileError.

@@ -31,46 +31,39 @@ constexpr std::int64_t kRound32Bits = 0x4b400000;
 // ---- exponentials
 
 /// p * 2^n in two steps, so that a subnormal result is rounded once and one above the range becomes infinite.
-template <class X, class N>
-auto scale32(const X& p, const N& n) {
+template <class X, class N> auto scale32(const X& p, const N& n) {
   const auto half = shift_right(n, 1);
   return p * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(n - half + 127, 23));
 }
 
-template <class X, class N>
-struct Reduced {
+template <class X, class N> struct Reduced {
   X r;  // the remainder
   N n;  // the integer, as bits of the working width
 };
 
 /// x = n ln(2) + r. The high part of ln(2) has few bits, so that its product with n is exact without a fused multiply-add.
-template <class X>
-auto reduce_exp32(const X& x) {
+template <class X> auto reduce_exp32(const X& x) {
   const auto t = fma(x, kLog2e, kRound32);
   const auto n = t - kRound32;
   const auto r = fma(n, -(kLn2 - 0.693359375), fma(n, -0.693359375, x));
   return Reduced{r, bits(t) - kRound32Bits};
 }
 
-template <class X>
-auto exp_polynomial32(const X& r) { return fma(r * r, polynomial(r, kExp32), r) + 1.0; }
+template <class X> auto exp_polynomial32(const X& r) { return fma(r * r, polynomial(r, kExp32), r) + 1.0; }
 
-template <class X>
-auto exp_32(const X& x) {
+template <class X> auto exp_32(const X& x) {
   const auto clamped = select(x > 89.0, 89.0, select(x < -104.0, -104.0, x));  // a NaN passes
   const auto e = reduce_exp32(clamped);
   return scale32(exp_polynomial32(e.r), e.n);
 }
 
 /// exp for arguments between -80 and 80.
-template <class X>
-auto exp32_moderate(const X& x) {
+template <class X> auto exp32_moderate(const X& x) {
   const auto e = reduce_exp32(x);
   return exp_polynomial32(e.r) * from_bits(shift_left(e.n + 127, 23));
 }
 
-template <class X>
-auto exp2_32(const X& x) {
+template <class X> auto exp2_32(const X& x) {
   const auto clamped = select(x > 129.0, 129.0, select(x < -151.0, -151.0, x));
   const auto t = clamped + kRound32;
   const auto r = clamped - (t - kRound32);
@@ -78,58 +71,48 @@ auto exp2_32(const X& x) {
 }
 
 /// 2^x for arguments between -100 and 100; what comes of a NaN is not defined. The shift drops all but the integer's bits.
-template <class X>
-auto exp2_32_normal(const X& x) {
+template <class X> auto exp2_32_normal(const X& x) {
   const auto t = x + kRound32;
   const auto r = x - (t - kRound32);
   return from_bits(bits(fma(r, polynomial(r, kExp2_32), 1.0)) + shift_left(bits(t), 23));
 }
 
-template <class X>
-struct Exp64 {
+template <class X> struct Exp64 {
   X p;      // e^r - 1
   X scale;  // 2^n
 };
 
 /// In double lanes, for arguments between -700 and 700.
-template <class X>
-auto exp64(const X& x) {
+template <class X> auto exp64(const X& x) {
   const auto t = fma(x, kLog2e, kRound64);
   const auto n = t - kRound64;
   const auto r = fma(n, -1.90821492927058770002e-10, fma(n, -6.93147180369123816490e-01, x));  // ln(2) in 33 + 53 bits
   return Exp64<X>{fma(r * r, polynomial(r, kExp64), r), from_bits(shift_left(bits(t) - kRound64Bits + 1023, 52))};
 }
 
-template <class X>
-auto clamp(const X& x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
-template <class X>
-auto exp_double(const X& x) {
+template <class X> auto clamp(const X& x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
+template <class X> auto exp_double(const X& x) {
   const auto e = exp64(x);
   return fma(e.p, e.scale, e.scale);
 }
-template <class X>
-auto expm1_double(const X& x) {
+template <class X> auto expm1_double(const X& x) {
   const auto e = exp64(x);
   return fma(e.p, e.scale, e.scale - 1.0);
 }
 
-template <class X>
-auto expm1_32(const X& x) { return select(x == 0.0, x, to_float(expm1_double(clamp(to_double(x), 200)))); }
+template <class X> auto expm1_32(const X& x) { return select(x == 0.0, x, to_float(expm1_double(clamp(to_double(x), 200)))); }
 
-template <class X>
-auto sinh_32(const X& x) {
+template <class X> auto sinh_32(const X& x) {
   const auto e = expm1_double(clamp(abs(to_double(x)), 200));
   return copysign(to_float((e + e / (e + 1.0)) * 0.5), x);
 }
 
-template <class X>
-auto cosh_32(const X& x) {
+template <class X> auto cosh_32(const X& x) {
   const auto e = exp_double(clamp(abs(to_double(x)), 200));
   return to_float((e + 1.0 / e) * 0.5);
 }
 
-template <class X>
-auto tanh_32(const X& x) {
+template <class X> auto tanh_32(const X& x) {
   const auto a = abs(x), z = a * a;
   const auto small = fma(a * z, polynomial(z, kTanh32), a);
   const auto e = exp32_moderate(select(a > 10.0, 20.0, a + a));
@@ -137,8 +120,7 @@ auto tanh_32(const X& x) {
   return copysign(select(a < 0.625, small, large), x);
 }
 
-template <class X>
-auto erf_32(const X& x) {
+template <class X> auto erf_32(const X& x) {
   // Both ways have polynomials of one length, so that each lane evaluates its own: a choice is cheaper than a multiplication.
   static_assert(std::size(kErfSmall32) == std::size(kErfLarge32));
   const auto a = abs(x), large = a >= 0.925;  // a NaN takes the small way, which keeps it
@@ -149,8 +131,7 @@ auto erf_32(const X& x) {
 }
 
 /// The normal distribution up to x. Its tail is carried in two parts, since four roundings would add up.
-template <class X>
-auto ndtr_32(const X& x) {
+template <class X> auto ndtr_32(const X& x) {
   const auto whole = abs(x), a = select(whole > 15.0, 15.0, whole), one = a.like(1.0);
   const auto square = exact_product(a, a * -0.5);
   const auto n = fma(square.hi, kLog2e, kRound32) - kRound32;
@@ -165,8 +146,7 @@ auto ndtr_32(const X& x) {
 
 /// 1 / (1 + e^-x), numerator and denominator times 2^-32: what e^-x is where the quotient is subnormal is no more than 2^118 then. The denominator is
 /// rounded once: 1 and 2^n are added exactly while they are less than 24 bits apart, and what their sum loses beyond goes in with the rest.
-template <class X>
-auto sigmoid_32(const X& x) {
+template <class X> auto sigmoid_32(const X& x) {
   constexpr int kDown = 32;
   const auto a = select(x > 20.0, 20.0, select(x < -104.0, -104.0, x));  // a NaN passes; above 20 it is 1
   const auto e = reduce_exp32(-a);
@@ -178,14 +158,12 @@ auto sigmoid_32(const X& x) {
 // ---- logarithms
 
 /// The logarithm where it is finite, and its limits and NaN elsewhere; `argument` is zero or infinite with x's logarithm.
-template <class X>
-auto log_specials(const X& result, const X& argument) {
+template <class X> auto log_specials(const X& result, const X& argument) {
   const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
   return select((argument > 0.0) & (argument < kInf), result, special);
 }
 
-template <class X>
-auto log_32(const X& x) {
+template <class X> auto log_32(const X& x) {
   const auto tiny = x < 0x1p-126;
   const auto b = bits(select(tiny, x * 0x1p23, x));
   const auto n = shift_right(b - 0x3f3504f3, 23);  // so that the rest is in [sqrt(1/2), sqrt(2))
@@ -197,15 +175,13 @@ auto log_32(const X& x) {
   return log_specials(fma(e, 0.693359375, f + y), x);
 }
 
-template <class X>
-struct Log64 {
+template <class X> struct Log64 {
   X exponent;
   X log;  // of the mantissa, in [sqrt(1/2), sqrt(2))
 };
 
 /// Of a positive normal double; `near_one`, where given, is x - 1 known more exactly than x.
-template <class X>
-auto log64(const X& x, const X* near_one = nullptr) {
+template <class X> auto log64(const X& x, const X* near_one = nullptr) {
   const auto b = bits(x);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
   auto f = from_bits(b - shift_left(n, 52)) - 1.0;
@@ -215,21 +191,18 @@ auto log64(const X& x, const X* near_one = nullptr) {
   return Log64<X>{exponent, fma(s * z, polynomial(z, kLog64), s + s)};
 }
 
-template <class X>
-auto log2_32(const X& x) {
+template <class X> auto log2_32(const X& x) {
   const auto l = log64(to_double(x));
   return log_specials(to_float(fma(l.log, kLog2e, l.exponent)), x);
 }
 
-template <class X>
-auto log10_32(const X& x) {
+template <class X> auto log10_32(const X& x) {
   const auto l = log64(to_double(x));
   constexpr double kLog10of2 = 0x1.34413509f79ffp-2, kLog10e = 0x1.bcb7b1526e50ep-2;
   return log_specials(to_float(fma(l.exponent, kLog10of2, l.log * kLog10e)), x);
 }
 
-template <class X>
-auto log1p_32(const X& x) {
+template <class X> auto log1p_32(const X& x) {
   const auto d = to_double(x), u = d + 1.0;
   const auto l = log64(u, &d);
   const auto result = log_specials(to_float(fma(l.exponent, kLn2, l.log)), to_float(u));
@@ -238,8 +211,7 @@ auto log1p_32(const X& x) {
 
 // ---- circular functions
 
-template <class X, class N>
-struct Circular {
+template <class X, class N> struct Circular {
   X sin, cos;  // of the remainder in [-pi/4, pi/4]
   N quadrant;  // its low two bits count
 };
@@ -248,8 +220,7 @@ struct Circular {
 /// first two parts of pi/2 (31 bits each) are exact.
 constexpr double kCircularLimit = 4e6;
 
-template <class X>
-auto circular(const X& x) {
+template <class X> auto circular(const X& x) {
   const auto t = fma(x, 2 / kPi, kRound64);
   const auto n = t - kRound64;
   constexpr double kFirst = 0x1.921fb544p+0, kSecond = 0x1.0b4611a4p-34, kThird = 0x1.13198a2e03707p-65;
@@ -259,15 +230,13 @@ auto circular(const X& x) {
 }
 
 /// Where the library computes sin, cos and tan instead.
-template <class X>
-auto beyond_circular(const X& x) {
+template <class X> auto beyond_circular(const X& x) {
   const auto a = abs(x);
   return (a >= kCircularLimit) & (a < kInf);
 }
 
 /// The sine, a quarter turn later for each `shift`.
-template <class X>
-auto sine(const X& x, int shift, const char* name) {
+template <class X> auto sine(const X& x, int shift, const char* name) {
   const auto c = circular(to_double(x));
   const auto q = c.quadrant + shift;
   const auto value = select((q & 1) != 0, c.cos, c.sin);
@@ -275,26 +244,21 @@ auto sine(const X& x, int shift, const char* name) {
   return or_libm(to_float(from_bits(bits(value) ^ sign)), beyond_circular(x), name, x);
 }
 
-template <class X>
-auto sin_32(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
-template <class X>
-auto cos_32(const X& x) { return sine(x, 1, "cos"); }
+template <class X> auto sin_32(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
+template <class X> auto cos_32(const X& x) { return sine(x, 1, "cos"); }
 
-template <class X>
-auto tan_32(const X& x) {
+template <class X> auto tan_32(const X& x) {
   const auto c = circular(to_double(x));
   const auto odd = (c.quadrant & 1) != 0;
   const auto t = select(odd, -c.cos, c.sin) / select(odd, c.sin, c.cos);
   return select(x == 0.0, x, or_libm(to_float(t), beyond_circular(x), "tan", x));
 }
 
-template <class M, class X>
-struct HalfArc {
+template <class M, class X> struct HalfArc {
   M big;  // |x| > 1/2
   X arc;  // asin(|x|), or where big: asin(sqrt((1 - |x|) / 2))
 };
-template <class X>
-auto half_arc(const X& x) {
+template <class X> auto half_arc(const X& x) {
   const auto a = abs(to_double(x));
   const auto big = a > 0.5;
   const auto z = select(big, (1.0 - a) * 0.5, a * a);
@@ -302,14 +266,12 @@ auto half_arc(const X& x) {
   return HalfArc{big, fma(s * z, polynomial(z, kAsin64), s)};
 }
 
-template <class X>
-auto asin_32(const X& x) {
+template <class X> auto asin_32(const X& x) {
   const auto h = half_arc(x);
   return copysign(to_float(select(h.big, kHalfPi - (h.arc + h.arc), h.arc)), x);
 }
 
-template <class X>
-auto acos_32(const X& x) {
+template <class X> auto acos_32(const X& x) {
   const auto h = half_arc(x);
   const auto twice = h.arc + h.arc;
   const auto small = kHalfPi - copysign(h.arc, to_double(x));
@@ -317,14 +279,12 @@ auto acos_32(const X& x) {
 }
 
 constexpr double kTanEighth = 0x1.a827999fcef32p-2;  // tan(pi/8)
-template <class X>
-auto atan_polynomial(const X& t) {
+template <class X> auto atan_polynomial(const X& t) {
   const auto z = t * t;
   return fma(t * z, polynomial(z, kAtan64), t);
 }
 
-template <class X>
-auto atan_32(const X& x) {
+template <class X> auto atan_32(const X& x) {
   const auto a = abs(to_double(x));
   const auto steep = a > 1 / kTanEighth, middle = a > kTanEighth;
   const auto above = select(steep, a.like(-1.0), select(middle, a - 1.0, a));
@@ -333,8 +293,7 @@ auto atan_32(const X& x) {
   return copysign(to_float(turn + atan_polynomial(above / below)), x);
 }
 
-template <class Y, class X>
-auto atan2_32(const Y& y, const X& x) {
+template <class Y, class X> auto atan2_32(const Y& y, const X& x) {
   const auto ay = abs(to_double(y)), ax = abs(to_double(x));
   const auto steep = ax < ay;
   const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
@@ -350,8 +309,7 @@ auto atan2_32(const Y& y, const X& x) {
 
 // ---- powers
 
-template <class X, class Y>
-auto power_32(const X& x, const Y& y) {
+template <class X, class Y> auto power_32(const X& x, const Y& y) {
   const auto a = abs(x), dx = to_double(a);
   const auto l = log64(dx);
   const auto log = select(a == 0.0, -kInf, select(a < kInf, fma(l.exponent, kLn2, l.log), dx));
@@ -368,8 +326,7 @@ auto power_32(const X& x, const Y& y) {
   return select((y == 0.0) | (x == 1.0), 1.0, result);
 }
 
-template <class X, class Y>
-auto hypot_32(const X& x, const Y& y) {
+template <class X, class Y> auto hypot_32(const X& x, const Y& y) {
   const auto wide_x = to_double(x), wide_y = to_double(y);
   const auto length = to_float(sqrt(fma(wide_x, wide_x, wide_y * wide_y)));
   return select((abs(x) == kInf) | (abs(y) == kInf), kInf, length);
@@ -378,8 +335,7 @@ auto hypot_32(const X& x, const Y& y) {
 // ---- by float64's functions
 
 #define SINTER_ROUNDED(name) \
-  template <class X>         \
-  auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }
+  template <class X> auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }
 SINTER_ROUNDED(asinh)
 SINTER_ROUNDED(acosh)
 SINTER_ROUNDED(atanh)
@@ -389,10 +345,8 @@ SINTER_ROUNDED(erfinv)
 SINTER_ROUNDED(lgamma)
 SINTER_ROUNDED(digamma)
 #undef SINTER_ROUNDED
-template <class X, class Y>
-auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }
-template <class X, class Y>
-auto ldexp_32(const X& x, const Y& n) {
+template <class X, class Y> auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }
+template <class X, class Y> auto ldexp_32(const X& x, const Y& n) {
   const auto rest = select(n > 600.0, 600.0, select(n < -600.0, -600.0, trunc(n)));
   return select(isnan(n), n, to_float(to_double(x) * float64_math::power_of_two(float64_math::to_integer(to_double(rest)))));
 }

@@ -19,39 +19,32 @@ constexpr Long kLn2Long{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}, kLog2eLong
 // ln(2) in 32 + 53 bits: an exponent times the first is exact.
 constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
 
-template <class N>
-auto to_number(const N& n) { return from_bits(n + kRound64Bits) - kRound64; }
-template <class X>
-auto to_integer(const X& n) { return bits(n + kRound64) - kRound64Bits; }
+template <class N> auto to_number(const N& n) { return from_bits(n + kRound64Bits) - kRound64; }
+template <class X> auto to_integer(const X& n) { return bits(n + kRound64) - kRound64Bits; }
 
 // ---- exponentials
 
 /// 2^n for an exponent of normal numbers.
-template <class N>
-auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
+template <class N> auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
 /// p * 2^n in two steps, so that a subnormal result is rounded once and one above the range becomes infinite.
-template <class X, class N>
-auto scale(const X& p, const N& n) {
+template <class X, class N> auto scale(const X& p, const N& n) {
   const auto half = shift_right(n, 1);
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-template <class X>
-struct Reduced {
+template <class X> struct Reduced {
   Pair<X> r;  // in [-ln(2)/2, ln(2)/2]
   X n;
 };
 /// x + low = n ln(2) + r, for |x| < 1100.
-template <class X>
-Reduced<X> reduce_exp(const X& x, const X& low) {
+template <class X> Reduced<X> reduce_exp(const X& x, const X& low) {
   const auto n = fma(x, kLog2eLong.hi, kRound64) - kRound64;
   const auto r = exact_sum(fma(n, -kLn2High, x), n * -kLn2Low);
   return {{r.hi, r.lo + low}, n};
 }
 
 /// e^r, where r's low part is small beside 1.
-template <class X>
-Pair<X> exp_pair(const Pair<X>& r) {
+template <class X> Pair<X> exp_pair(const Pair<X>& r) {
   const auto z = r.hi * r.hi;
   const auto even = fma(z * z, polynomial(z, kCosh), z * 0.5);
   const auto tail = fma(r.hi * z, polynomial(z, kSinh), even) + fma(r.lo, r.hi, r.lo);
@@ -60,17 +53,14 @@ Pair<X> exp_pair(const Pair<X>& r) {
 }
 
 /// Below and above these every result is 0 or infinite; the exponents of what lies between fit.
-template <class X>
-auto clamp_exp(const X& x) { return select(x > 710.0, 710.0, select(x < -746.0, -746.0, x)); }
+template <class X> auto clamp_exp(const X& x) { return select(x > 710.0, 710.0, select(x < -746.0, -746.0, x)); }
 
-template <class X>
-auto exp_64(const X& x) {
+template <class X> auto exp_64(const X& x) {
   const auto e = reduce_exp(clamp_exp(x), x.like(0.0));
   return scale(rounded(exp_pair(e.r)), to_integer(e.n));
 }
 
-template <class X>
-auto exp2_64(const X& x) {
+template <class X> auto exp2_64(const X& x) {
   const auto clamped = select(x > 1025.0, 1025.0, select(x < -1076.0, -1076.0, x));
   const auto n = (clamped + kRound64) - kRound64, r = clamped - n;
   const auto product = exact_product(r, r.like(kLn2Long.hi));
@@ -78,20 +68,17 @@ auto exp2_64(const X& x) {
 }
 
 /// sinh(r) and cosh(r) - 1, accurate beside themselves.
-template <class X>
-struct Hyperbolic {
+template <class X> struct Hyperbolic {
   Pair<X> sinh, versine;
 };
-template <class X>
-Hyperbolic<X> hyperbolic(const Pair<X>& r) {
+template <class X> Hyperbolic<X> hyperbolic(const Pair<X>& r) {
   const auto z = exact_product(r.hi, r.hi);
   const auto cosh_tail = fma(z.hi * z.hi, polynomial(z.hi, kCosh), fma(z.lo, 0.5, r.hi * r.lo));
   const auto sinh_tail = fma(r.hi * z.hi, polynomial(z.hi, kSinh), fma(r.lo * 0.5, z.hi, r.lo));
   return {{r.hi, sinh_tail}, {z.hi * 0.5, cosh_tail}};
 }
 
-template <class X>
-auto expm1_64(const X& x) {
+template <class X> auto expm1_64(const X& x) {
   const auto e = reduce_exp(select(x < -40.0, -40.0, select(x > 710.0, 710.0, x)), x.like(0.0));
   const auto h = hyperbolic(e.r);
   const auto n = to_integer(e.n), less = to_integer(select(e.n > 1000.0, 1000.0, e.n));
@@ -100,8 +87,7 @@ auto expm1_64(const X& x) {
 }
 
 /// e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither it nor the sum nor the quotient is rounded before the end.
-template <class X>
-auto sigmoid_64(const X& x) {
+template <class X> auto sigmoid_64(const X& x) {
   const auto negative = x < 0.0;
   const auto zero = x.like(0.0), one = x.like(1.0), least = select(negative, x.like(-746.0), x.like(-60.0)), below = -abs(x);
   const auto a = select(below < least, least, below);
@@ -116,37 +102,31 @@ auto sigmoid_64(const X& x) {
 }
 
 /// 2^(1-n) sinh(|x|) and cosh(|x|), where |x| = n ln(2) + r and |x| < 711.
-template <class X>
-struct Hyperbola {
+template <class X> struct Hyperbola {
   Pair<X> sinh, cosh;
   X n;
 };
-template <class X>
-Hyperbola<X> hyperbola(const X& a) {
+template <class X> Hyperbola<X> hyperbola(const X& a) {
   const auto e = reduce_exp(a, a.like(0.0));
   const auto h = hyperbolic(e.r);
   const auto n = select(e.n > 500.0, 500.0, e.n);
   const auto q = power_of_two(to_integer(-(n + n)));
   const auto one = a.like(1.0);
   const auto falling = h.sinh - scaled(h.sinh, q), rising = h.sinh + scaled(h.sinh, q);
-  return {normal(fast_sum(one, -q) + rising + (h.versine - scaled(h.versine, q))),
-          normal(fast_sum(one, q) + falling + (h.versine + scaled(h.versine, q))), e.n};
+  return {normal(fast_sum(one, -q) + rising + (h.versine - scaled(h.versine, q))), normal(fast_sum(one, q) + falling + (h.versine + scaled(h.versine, q))),
+          e.n};
 }
 
-template <class X>
-auto clamp_hyperbola(const X& a) { return select(a > 711.0, 711.0, a); }
-template <class X>
-auto sinh_64(const X& x) {
+template <class X> auto clamp_hyperbola(const X& a) { return select(a > 711.0, 711.0, a); }
+template <class X> auto sinh_64(const X& x) {
   const auto h = hyperbola(clamp_hyperbola(abs(x)));
   return copysign(scale(rounded(h.sinh), to_integer(h.n - 1.0)), x);
 }
-template <class X>
-auto cosh_64(const X& x) {
+template <class X> auto cosh_64(const X& x) {
   const auto h = hyperbola(clamp_hyperbola(abs(x)));
   return scale(rounded(h.cosh), to_integer(h.n - 1.0));
 }
-template <class X>
-auto tanh_64(const X& x) {
+template <class X> auto tanh_64(const X& x) {
   const auto a = abs(x);
   const auto h = hyperbola(select(a > 22.0, 22.0, a));
   return copysign(select(a < 0x1p-30, a, rounded(h.sinh / h.cosh)), x);
@@ -154,15 +134,13 @@ auto tanh_64(const X& x) {
 
 // ---- logarithms
 
-template <class X>
-struct Log {
+template <class X> struct Log {
   X exponent;
   Pair<X> mantissa;  // the natural logarithm of a number in [sqrt(1/2), sqrt(2)]
 };
 
 /// log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1].
-template <class X>
-Pair<X> log_near_one(const Pair<X>& f) {
+template <class X> Pair<X> log_near_one(const Pair<X>& f) {
   const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
   const auto s = f / Pair<X>{two_more.hi, two_more.lo + f.lo};
   const auto z = s.hi * s.hi;
@@ -171,8 +149,7 @@ Pair<X> log_near_one(const Pair<X>& f) {
   return {sum.hi, sum.lo + (s.lo + s.lo)};
 }
 /// The same to 2^-70.
-template <class X>
-Pair<X> long_log_near_one(const Pair<X>& f) {
+template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
   const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
   const auto s = normal(f / Pair<X>{two_more.hi, two_more.lo + f.lo});
   const auto z = s * s;
@@ -181,14 +158,12 @@ Pair<X> long_log_near_one(const Pair<X>& f) {
   return normal(Pair<X>{s.hi + s.hi, s.lo + s.lo} + normal(normal(z * outer) * s));
 }
 
-template <class X>
-struct Parts {
+template <class X> struct Parts {
   Pair<X> f;  // mantissa - 1
   X n;
 };
 /// Of a positive number: mantissa times 2^n.
-template <class X>
-Parts<X> parts(const X& x) {
+template <class X> Parts<X> parts(const X& x) {
   const auto tiny = x < 0x1p-1022;
   const auto b = bits(select(tiny, x * 0x1p54, x));
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
@@ -196,40 +171,34 @@ Parts<X> parts(const X& x) {
   return {{f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
 }
 /// exponent * ln(2) + mantissa
-template <class X>
-Pair<X> natural(const Log<X>& l) {
+template <class X> Pair<X> natural(const Log<X>& l) {
   const auto sum = fast_sum(l.exponent * kLn2High, l.mantissa.hi);
   const auto more = fast_sum(sum.hi, l.exponent * kLn2Low);
   return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
 }
 
 /// The logarithm where it is finite, and its limits and NaN elsewhere.
-template <class X>
-auto log_specials(const X& result, const X& x) {
+template <class X> auto log_specials(const X& result, const X& x) {
   const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
   return select((x > 0.0) & (x < kInf), result, special);
 }
 
-template <class X>
-auto log_64(const X& x) {
+template <class X> auto log_64(const X& x) {
   const auto p = parts(x);
   return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)})), x);
 }
-template <class X>
-auto log2_64(const X& x) {
+template <class X> auto log2_64(const X& x) {
   const auto p = parts(x);
   const auto product = log_near_one(p.f) * like(x, kLog2eLong);
   return log_specials(rounded(Pair<X>{p.n, x.like(0.0)} + product), x);
 }
-template <class X>
-auto log10_64(const X& x) {
+template <class X> auto log10_64(const X& x) {
   const auto p = parts(x);
   return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)}) * like(x, kLog10eLong)), x);
 }
 
 /// log(1 + x.hi + x.lo) of finite arguments above -1.
-template <class X>
-Log<X> log1p_pair(const Pair<X>& x) {
+template <class X> Log<X> log1p_pair(const Pair<X>& x) {
   const auto sum = exact_sum(x.hi.like(1.0), x.hi);
   const auto u = fast_sum(sum.hi, sum.lo + x.lo);
   const auto b = bits(u.hi);
@@ -238,8 +207,7 @@ Log<X> log1p_pair(const Pair<X>& x) {
   const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, u.lo * power_of_two(-less));
   return {to_number(n), log_near_one(select(n == 0, x, f))};
 }
-template <class X>
-auto log1p_64(const X& x) {
+template <class X> auto log1p_64(const X& x) {
   const auto moderate = select((x > -1.0) & (x < kInf), x, 1.0);
   const auto result = rounded(natural(log1p_pair(Pair<X>{moderate, x.like(0.0)})));
   const auto special = select(x == -1.0, -kInf, select(x < -1.0, kNaN, x));
@@ -248,22 +216,19 @@ auto log1p_64(const X& x) {
 
 // ---- inverse hyperbolic functions: logarithms of 1 + something
 
-template <class X>
-Pair<X> root(const Pair<X>& a) {
+template <class X> Pair<X> root(const Pair<X>& a) {
   const auto s = sqrt(a.hi);
   const auto square = exact_product(s, s);
   return {s, (((a.hi - square.hi) - square.lo) + a.lo) / select(s == 0.0, 1.0, s + s)};
 }
 /// log(1 + t), or far out the logarithm of twice `a`.
-template <class M, class X>
-auto log_of_sum(const M& far, const X& a, const Pair<X>& t) {
+template <class M, class X> auto log_of_sum(const M& far, const X& a, const Pair<X>& t) {
   auto l = log1p_pair(select(far, Pair<X>{a, a.like(-1.0)}, t));
   l.exponent = select(far, l.exponent + 1.0, l.exponent);
   return rounded(natural(l));
 }
 
-template <class X>
-auto asinh_64(const X& x) {
+template <class X> auto asinh_64(const X& x) {
   const auto a = abs(x), one = a.like(1.0), zero = a.like(0.0);
   const auto far = a > 0x1p40;
   const auto b = select(far, 1.0, a);
@@ -274,8 +239,7 @@ auto asinh_64(const X& x) {
   const auto result = log_of_sum(far, select(a < kInf, a, 1.0), normal(Pair<X>{t.hi, t.lo + more.lo}));
   return copysign(select((a < 0x1p-28) | (a == kInf), a, select(a < kInf, result, a)), x);
 }
-template <class X>
-auto acosh_64(const X& x) {
+template <class X> auto acosh_64(const X& x) {
   const auto far = x > 0x1p40, within = (x >= 1.0) & (x < kInf);
   const auto b = select(far, 2.0, x);
   const auto d = exact_sum(b, b.like(-1.0)), e = exact_sum(b, b.like(1.0));
@@ -284,8 +248,7 @@ auto acosh_64(const X& x) {
   const auto result = log_of_sum(far, select(within, x, 1.0), normal(Pair<X>{sum.hi, sum.lo + (d.lo + t.lo)}));
   return select(x == 1.0, 0.0, select(within, result, select(x < 1.0, kNaN, x)));
 }
-template <class X>
-auto atanh_64(const X& x) {
+template <class X> auto atanh_64(const X& x) {
   const auto a = abs(x);
   const auto b = select(a < 1.0, a, 0.5);
   const auto below = fast_sum(b.like(1.0), -b);
@@ -300,13 +263,11 @@ auto atanh_64(const X& x) {
 /// first three parts of pi/2 (33 bits each) are exact.
 constexpr double kCircularLimit = 1.6e6;
 
-template <class X>
-struct Circular {
+template <class X> struct Circular {
   Pair<X> sin, cos;  // of the remainder in [-pi/4, pi/4]
   X quarters;        // turned by
 };
-template <class X>
-Circular<X> circular(const X& x) {
+template <class X> Circular<X> circular(const X& x) {
   const auto n = fma(x, 0x1.45f306dc9c883p-1, kRound64) - kRound64;
   const auto first = exact_sum(fma(n, -1.57079632673412561417e+00, x), n * -6.07710050630396597660e-11);
   const auto second = exact_sum(first.hi, n * -2.02226624871116645580e-21);
@@ -320,28 +281,23 @@ Circular<X> circular(const X& x) {
 }
 
 /// Where the library computes sin, cos and tan instead.
-template <class X>
-auto beyond_circular(const X& x) {
+template <class X> auto beyond_circular(const X& x) {
   const auto a = abs(x);
   return (a >= kCircularLimit) & (a < kInf);
 }
 
 /// The sine, a quarter turn later for each `shift`.
-template <class X>
-auto sine(const X& x, int shift, const char* name) {
+template <class X> auto sine(const X& x, int shift, const char* name) {
   const auto c = circular(x);
   const auto q = to_integer(c.quarters) + shift;
   const auto value = rounded(select((q & 1) != 0, c.cos, c.sin));
   return or_libm(from_bits(bits(value) ^ shift_left(q & 2, 62)), beyond_circular(x), name, x);
 }
 
-template <class X>
-auto sin_64(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
-template <class X>
-auto cos_64(const X& x) { return sine(x, 1, "cos"); }
+template <class X> auto sin_64(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
+template <class X> auto cos_64(const X& x) { return sine(x, 1, "cos"); }
 
-template <class X>
-auto tan_64(const X& x) {
+template <class X> auto tan_64(const X& x) {
   const auto c = circular(x);
   const auto odd = (to_integer(c.quarters) & 1) != 0;
   const auto t = rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
@@ -349,10 +305,8 @@ auto tan_64(const X& x) {
 }
 
 /// asin(|x|), or of a large |x| asin(sqrt((1 - |x|) / 2)).
-template <class X>
-auto large_arc(const X& x) { return abs(x) > 0.5; }
-template <class X>
-Pair<X> half_arc(const X& x) {
+template <class X> auto large_arc(const X& x) { return abs(x) > 0.5; }
+template <class X> Pair<X> half_arc(const X& x) {
   const auto a = abs(x);
   const auto big = large_arc(x);
   const auto z = select(big, (1.0 - a) * 0.5, a * a);
@@ -361,13 +315,11 @@ Pair<X> half_arc(const X& x) {
   return {hi, fma(hi * z, polynomial(z, kAsin), select(big, s.lo, 0.0))};
 }
 
-template <class X>
-auto asin_64(const X& x) {
+template <class X> auto asin_64(const X& x) {
   const auto arc = half_arc(x);
   return copysign(rounded(select(large_arc(x), like(x, kHalfPiLong) - scaled(arc, x.like(2.0)), arc)), x);
 }
-template <class X>
-auto acos_64(const X& x) {
+template <class X> auto acos_64(const X& x) {
   const auto arc = half_arc(x), twice = scaled(arc, x.like(2.0));
   const auto far = select(x < 0.0, like(x, kPiLong) - twice, twice);
   const auto near = like(x, kHalfPiLong) - Pair<X>{copysign(arc.hi, x), select(x < 0.0, -arc.lo, arc.lo)};
@@ -376,14 +328,12 @@ auto acos_64(const X& x) {
 
 constexpr double kTanEighth = 0x1.a827999fcef32p-2;  // tan(pi/8)
 /// turn + atan(t) for |t| <= tan(pi/8).
-template <class X>
-Pair<X> turned(const Pair<X>& turn, const Pair<X>& t) {
+template <class X> Pair<X> turned(const Pair<X>& turn, const Pair<X>& t) {
   const auto z = t.hi * t.hi;
   return turn + Pair<X>{t.hi, fma(t.hi * z, polynomial(z, kAtan), fma(-z, t.lo, t.lo))};
 }
 
-template <class X>
-auto atan_64(const X& x) {
+template <class X> auto atan_64(const X& x) {
   const auto whole = abs(x), a = select(whole > 0x1p60, 0x1p60, whole), zero = a.like(0.0), one = a.like(1.0);
   const auto steep = a > 1 / kTanEighth, middle = a > kTanEighth;
   const auto above = select(steep, Pair<X>{-one, zero}, select(middle, exact_sum(a, -one), Pair<X>{a, zero}));
@@ -392,8 +342,7 @@ auto atan_64(const X& x) {
   return copysign(rounded(turned(turn, above / below)), x);
 }
 
-template <class Y, class X>
-auto atan2_64(const Y& y, const X& x) {
+template <class Y, class X> auto atan2_64(const Y& y, const X& x) {
   // Scaled alike, so that no product underflows that matters and none overflows.
   const auto wide_y = abs(y), wide_x = abs(x);
   const auto largest = select(wide_x < wide_y, wide_y, wide_x);
@@ -418,8 +367,7 @@ auto atan2_64(const Y& y, const X& x) {
 
 // ---- powers and roots
 
-template <class X, class Y>
-auto power_64(const X& x, const Y& y) {
+template <class X, class Y> auto power_64(const X& x, const Y& y) {
   const auto a = abs(x);
   const auto p = parts(a);
   const auto log = natural(Log<X>{p.n, long_log_near_one(p.f)});
@@ -439,8 +387,7 @@ auto power_64(const X& x, const Y& y) {
   return select((y == 0.0) | (x == 1.0), 1.0, result);
 }
 
-template <class X>
-auto cbrt_64(const X& x) {
+template <class X> auto cbrt_64(const X& x) {
   const auto a = abs(x);
   const auto p = parts(a);
   const auto n = fma(p.n, 1.0 / 3, kRound64) - kRound64, rest = p.n - n * 3.0;  // -1, 0 or 1
@@ -454,8 +401,7 @@ auto cbrt_64(const X& x) {
   return select((a == 0.0) | (a == kInf) | isnan(x), x, copysign(result, x));
 }
 
-template <class X, class Y>
-auto hypot_64(const X& x, const Y& y) {
+template <class X, class Y> auto hypot_64(const X& x, const Y& y) {
   const auto ax = abs(x), ay = abs(y);
   const auto steep = ax < ay;
   const auto more = select(steep, ay, ax), less = select(steep, ax, ay);
@@ -473,8 +419,7 @@ auto hypot_64(const X& x, const Y& y) {
 // ---- parts of a number
 
 /// The next number after x towards y; of float32 too.
-template <class X, class Y>
-auto nextafter_64(const X& x, const Y& y) {
+template <class X, class Y> auto nextafter_64(const X& x, const Y& y) {
   const auto b = bits(x);
   const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0 or towards it
   const auto least = copysign(from_bits(b.like(1)), y);
@@ -483,8 +428,7 @@ auto nextafter_64(const X& x, const Y& y) {
 }
 
 /// x * 2^n for the whole part of n, rounded once: what is taken off before the last step leaves no subnormal number that matters.
-template <class X, class Y>
-auto ldexp_64(const X& x, const Y& n) {
+template <class X, class Y> auto ldexp_64(const X& x, const Y& n) {
   auto rest = select(n > 2200.0, 2200.0, select(n < -2200.0, -2200.0, trunc(n)));
   auto result = x;
   for (int k = 0; k < 2; ++k) {
@@ -499,22 +443,19 @@ auto ldexp_64(const X& x, const Y& n) {
 // ---- the error function
 
 /// erf(x) for |x| <= 3/4.
-template <class X>
-Pair<X> erf_near(const Pair<X>& x) {
+template <class X> Pair<X> erf_near(const Pair<X>& x) {
   const auto z = x * x;
   const auto p = polynomial(z.hi, kErf);
   const auto product = exact_product(z.hi, p);
   const auto factor = like(z.hi, kTwoOverRootPi) + Pair<X>{product.hi, fma(z.lo, p, product.lo)};
   return normal(factor) * x;
 }
-template <class X>
-struct Far {
+template <class X> struct Far {
   Pair<X> value;
   X n;
 };
 /// erfc(x) = value * 2^n for x from 3/4 to 28, given x^2 too: exp(-x^2) / (1 + 2x) times a polynomial in (x - 3) / (x + 3).
-template <class X>
-Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
+template <class X> Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
   const auto e = reduce_exp(-square.hi, -square.lo);
   const auto t = (x.hi - 3.0) / (x.hi + 3.0);
   const auto p = normal(like(t, Long{kErfc[0], kErfcFirstRest}) + Pair<X>{t * polynomial_after(t, kErfc), t.like(0.0)});
@@ -522,22 +463,18 @@ Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
   const auto below = fast_sum(x.hi + x.hi, t.like(1.0));
   return {normal(p * exponential / Pair<X>{below.hi, below.lo + (x.lo + x.lo)}), e.n};
 }
-template <class X>
-Far<X> erfc_far(const X& x) { return erfc_far(Pair<X>{x, x.like(0.0)}, exact_product(x, x)); }
+template <class X> Far<X> erfc_far(const X& x) { return erfc_far(Pair<X>{x, x.like(0.0)}, exact_product(x, x)); }
 /// value * 2^n where 2^n is normal.
-template <class X>
-Pair<X> placed(const Far<X>& f) { return scaled(f.value, power_of_two(to_integer(select(f.n < -1000.0, -1000.0, f.n)))); }
+template <class X> Pair<X> placed(const Far<X>& f) { return scaled(f.value, power_of_two(to_integer(select(f.n < -1000.0, -1000.0, f.n)))); }
 
-template <class X>
-auto erf_64(const X& x) {
+template <class X> auto erf_64(const X& x) {
   const auto a = abs(x), far = a >= 0.75;
   const auto f = erfc_far(select(far, select(a > 6.0, 6.0, a), 1.0));
   const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
   const auto near = select(a < 0x1p-60, fma(a, 0x1.06eba8214db69p-3, a), rounded(erf_near(Pair<X>{select(far, 0.0, a), x.like(0.0)})));
   return copysign(select(far, rounded(one - placed(f)), near), x);
 }
-template <class X>
-auto erfc_64(const X& x) {
+template <class X> auto erfc_64(const X& x) {
   const auto a = abs(x), far = a >= 0.75;
   const auto f = erfc_far(select(far, select(a > 28.0, 28.0, a), 1.0));
   const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
@@ -547,8 +484,7 @@ auto erfc_64(const X& x) {
 }
 
 /// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
-template <class X>
-auto ndtr_64(const X& x) {
+template <class X> auto ndtr_64(const X& x) {
   const auto whole = abs(x), a = select(whole > 40.0, 40.0, whole);
   const auto z = exact_product(a, a.like(kInverseRoot2.hi)), at = Pair<X>{z.hi, fma(a, kInverseRoot2.lo, z.lo)};
   const auto far = z.hi >= 0.75;
@@ -561,8 +497,7 @@ auto ndtr_64(const X& x) {
 }
 
 /// y with erf(y) = x: a polynomial to 1e-6, then three terms of the inverse's Taylor series there.
-template <class X>
-auto erfinv_64(const X& x) {
+template <class X> auto erfinv_64(const X& x) {
   const auto whole = abs(x), a = select(whole < 1.0, whole, 0.5), zero = x.like(0.0), one = x.like(1.0);
   const auto rest = 1.0 - a;  // exact where it matters, from 1/2 on
   const auto p = parts(rest * (1.0 + a));
@@ -585,8 +520,7 @@ auto erfinv_64(const X& x) {
 // ---- the gamma function
 
 /// The logarithm of a positive pair, to 2^-70.
-template <class X>
-Pair<X> long_log(const Pair<X>& x) {
+template <class X> Pair<X> long_log(const Pair<X>& x) {
   const auto tiny = x.hi < 0x1p-1022;
   const auto b = bits(select(tiny, x.hi * 0x1p54, x.hi));
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
@@ -598,14 +532,12 @@ Pair<X> long_log(const Pair<X>& x) {
 }
 
 /// x less the nearest integer.
-template <class X>
-auto beside_integer(const X& x) {
+template <class X> auto beside_integer(const X& x) {
   const auto f = x - trunc(x);
   return f - ((f + kRound64) - kRound64);
 }
 /// sin and cos of pi times f, for |f| <= 1/2.
-template <class X>
-Circular<X> circular_of_turns(const X& f) {
+template <class X> Circular<X> circular_of_turns(const X& f) {
   const auto a = abs(f), wide = select(a > 0.25, 0.5 - a, a);
   const auto angle = like(f, kPiLong) * Pair<X>{wide, f.like(0.0)};
   const auto r = normal(angle);
@@ -619,12 +551,10 @@ Circular<X> circular_of_turns(const X& f) {
 }
 
 /// What is shifted to 8 and beyond by z (z + 1) ..: where it arrives, the product, and the product's derivative by z.
-template <class X>
-struct Shifted {
+template <class X> struct Shifted {
   Pair<X> t, product, slope;
 };
-template <class X>
-Shifted<X> shifted(const Pair<X>& z) {
+template <class X> Shifted<X> shifted(const Pair<X>& z) {
   const auto one = z.hi.like(1.0), zero = z.hi.like(0.0);
   Shifted<X> s{z, {one, zero}, {zero, zero}};
   for (int k = 0; k < 8; ++k) {
@@ -637,8 +567,7 @@ Shifted<X> shifted(const Pair<X>& z) {
   return s;
 }
 
-template <class X>
-auto lgamma_64(const X& x) {
+template <class X> auto lgamma_64(const X& x) {
   const auto one = x.like(1.0), zero = x.like(0.0), a = abs(x);
   const auto reflected = x < -0x1p-60, low = x < 0.5;
   const auto s = shifted(select(low, exact_sum(one, select(low, a, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));
@@ -658,16 +587,17 @@ auto lgamma_64(const X& x) {
   const auto general = with_pi.hi + (with_pi.lo + (part.lo + select(reflected, 0x1.7abf2ad8d5088p-57, zero)));
   // Beside its zeros at 1 and 2.
   const auto e1 = x - 1.0, e2 = x - 2.0;
-  const auto at_one = rounded(Pair<X>{e1, zero} * normal(like(x, Long{-0x1.2788cfc6fb619p-1, 0x1.6cb90701fbfabp-58}) + Pair<X>{e1 * polynomial(e1, kGammaOne), zero}));
-  const auto at_two = rounded(Pair<X>{e2, zero} * normal(like(x, Long{0x1.b0ee6072093cep-2, 0x1.6cb90701fbfabp-58}) + Pair<X>{e2 * polynomial(e2, kGammaTwo), zero}));
+  const auto at_one =
+      rounded(Pair<X>{e1, zero} * normal(like(x, Long{-0x1.2788cfc6fb619p-1, 0x1.6cb90701fbfabp-58}) + Pair<X>{e1 * polynomial(e1, kGammaOne), zero}));
+  const auto at_two =
+      rounded(Pair<X>{e2, zero} * normal(like(x, Long{0x1.b0ee6072093cep-2, 0x1.6cb90701fbfabp-58}) + Pair<X>{e2 * polynomial(e2, kGammaTwo), zero}));
   const auto result = select(abs(e1) < 0x1p-3, at_one, select(abs(e2) < 0x1p-3, at_two, general));
   const auto huge = select(x < 0x1p1000, result, x * (rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})) - 1.0));
   const auto pole = (x <= 0.0) & (trunc(x) == x);
   return select(isnan(x), x, select(pole | (a == kInf), kInf, huge));
 }
 
-template <class X>
-auto digamma_64(const X& x) {
+template <class X> auto digamma_64(const X& x) {
   const auto one = x.like(1.0), zero = x.like(0.0);
   const auto low = x < 0.5;
   const auto s = shifted(select(low, exact_sum(one, -select(low, x, 0.0)), Pair<X>{select(x < 0x1p1000, x, 1.0), zero}));

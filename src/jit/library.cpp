@@ -71,8 +71,7 @@ std::vector<int> version_of(const std::string& file) {
       continue;
     }
     int number = 0;
-    for (; i < file.size() && std::isdigit(static_cast<unsigned char>(file[i])); ++i)
-      number = std::min(number, 100000000) * 10 + (file[i] - '0');
+    for (; i < file.size() && std::isdigit(static_cast<unsigned char>(file[i])); ++i) number = std::min(number, 100000000) * 10 + (file[i] - '0');
     numbers.push_back(number);
   }
   return numbers;
@@ -133,8 +132,7 @@ std::vector<std::string> matches_in(const std::string& dir, const std::vector<st
   if (!stream) return found;
   while (const dirent* entry = ::readdir(stream.get())) {
     const bool named = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-      return std::strncmp(pattern.c_str(), entry->d_name, std::strcspn(pattern.c_str(), "*?[")) == 0 &&
-             fnmatch(pattern.c_str(), entry->d_name, 0) == 0;
+      return std::strncmp(pattern.c_str(), entry->d_name, std::strcspn(pattern.c_str(), "*?[")) == 0 && fnmatch(pattern.c_str(), entry->d_name, 0) == 0;
     });
     if (named) found.emplace_back(entry->d_name);
   }
@@ -143,8 +141,7 @@ std::vector<std::string> matches_in(const std::string& dir, const std::vector<st
 
 }  // namespace
 
-std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs,
-                         int minimum, int maximum) {
+std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs, int minimum, int maximum) {
   if (const char* file = env_var ? std::getenv(env_var) : nullptr; file && *file) {
     if (std::strcmp(file, "off") == 0) return {};
     if (is_elf64(file)) return file;

@@ -9,9 +9,7 @@
 namespace sinter::jit {
 namespace {
 
-std::string axis_name(const LoopNest& nest, int axis) {
-  return axis < nest.parallel ? fmt::format("p{}", axis) : fmt::format("r{}", axis - nest.parallel);
-}
+std::string axis_name(const LoopNest& nest, int axis) { return axis < nest.parallel ? fmt::format("p{}", axis) : fmt::format("r{}", axis - nest.parallel); }
 std::string parameter(int number) { return fmt::format("s{}", number); }
 
 std::string to_string(const LoopNest& nest, const Index& index) {
@@ -34,9 +32,7 @@ std::string to_string(const LoopNest& nest, const Index& index) {
   return text.empty() ? "0" : text;
 }
 
-std::string access_text(const LoopNest& nest, const Access& access) {
-  return fmt::format("{}[{}]", access.name, to_string(nest, nest.indices[access.index]));
-}
+std::string access_text(const LoopNest& nest, const Access& access) { return fmt::format("{}[{}]", access.name, to_string(nest, nest.indices[access.index])); }
 
 std::string instr_text(const LoopNest& nest, const Instr& instr) {
   const auto arg = [&](int k) -> const std::string& { return nest.instrs[instr.args[k]].name; };
@@ -58,39 +54,31 @@ std::string instr_text(const LoopNest& nest, const Instr& instr) {
   return text + ")";
 }
 
-[[noreturn]] void broken(const LoopNest& nest, const std::string& what) {
-  throw InternalError(fmt::format("loop nest {}: {}", nest.name, what));
-}
+[[noreturn]] void broken(const LoopNest& nest, const std::string& what) { throw InternalError(fmt::format("loop nest {}: {}", nest.name, what)); }
 
 }  // namespace
 
 std::string to_string(const LoopNest& nest) {
   std::string text = fmt::format("nest {}\n", nest.name);
   for (const auto& op : nest.ops) text += fmt::format("  # {}\n", op);
-  for (const auto& access : nest.inputs)
-    text += fmt::format("  input  {} {}\n", name(access.dtype), access_text(nest, access));
-  for (const auto& access : nest.outputs)
-    text += fmt::format("  output {} {}\n", name(access.dtype), access_text(nest, access));
+  for (const auto& access : nest.inputs) text += fmt::format("  input  {} {}\n", name(access.dtype), access_text(nest, access));
+  for (const auto& access : nest.outputs) text += fmt::format("  output {} {}\n", name(access.dtype), access_text(nest, access));
   for (std::size_t k = 0; k < nest.indices.size(); ++k) {
     bool used = false;
     for (const auto& index : nest.indices)
       for (const auto& term : index.terms) used |= term.inner == static_cast<int>(k);
     if (used) text += fmt::format("  index  i{} = {}\n", k, to_string(nest, nest.indices[k]));
   }
-  for (std::size_t k = 0; k < nest.scalars.size(); ++k)
-    text += fmt::format("  scalar {} c{}\n", name(nest.scalars[k].dtype), k);
-  for (std::size_t k = 0; k < nest.persistent.size(); ++k)
-    text += fmt::format("  persistent {} persistent{}[row]\n", name(nest.persistent[k]), k);
+  for (std::size_t k = 0; k < nest.scalars.size(); ++k) text += fmt::format("  scalar {} c{}\n", name(nest.scalars[k].dtype), k);
+  for (std::size_t k = 0; k < nest.persistent.size(); ++k) text += fmt::format("  persistent {} persistent{}[row]\n", name(nest.persistent[k]), k);
   std::string axes;
-  for (int axis = 0; axis < nest.parallel; ++axis)
-    axes += fmt::format("{}{} < s{}", axis ? ", " : "", axis_name(nest, axis), axis);
+  for (int axis = 0; axis < nest.parallel; ++axis) axes += fmt::format("{}{} < s{}", axis ? ", " : "", axis_name(nest, axis), axis);
   text += fmt::format("  parallel {}   # lanes along {}\n", axes, axis_name(nest, nest.lane_axis()));
   axes.clear();
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) {
     axes += fmt::format("{}{} < s{}", axes.empty() ? "" : ", ", axis_name(nest, axis), axis);
     if (nest.chunk_axis >= 0 && axis == nest.chunk_row)
-      axes += fmt::format(" while {}*s{} + {} < s{}", axis_name(nest, nest.chunk_axis), axis, axis_name(nest, axis),
-                          nest.chunk_total);
+      axes += fmt::format(" while {}*s{} + {} < s{}", axis_name(nest, nest.chunk_axis), axis, axis_name(nest, axis), nest.chunk_total);
   }
   for (const auto& stage : nest.stages) {
     std::string indent = "    ";
@@ -99,12 +87,11 @@ std::string to_string(const LoopNest& nest) {
       indent += "  ";
     }
     for (int id : stage.body)
-      text += fmt::format("{}{} {} = {}\n", indent, name(nest.instrs[id].dtype), nest.instrs[id].name,
-                          instr_text(nest, nest.instrs[id]));
+      text += fmt::format("{}{} {} = {}\n", indent, name(nest.instrs[id].dtype), nest.instrs[id].name, instr_text(nest, nest.instrs[id]));
     for (const auto& keep : stage.keeps) text += fmt::format("{}persistent{} = {}\n", indent, keep.buffer, nest.instrs[keep.value].name);
     for (const auto& reduction : stage.reductions)
-      text += fmt::format("{}{} {} = {}({})\n", indent, name(nest.instrs[reduction.result].dtype),
-                          nest.instrs[reduction.result].name, trace::name(reduction.op), nest.instrs[reduction.value].name);
+      text += fmt::format("{}{} {} = {}({})\n", indent, name(nest.instrs[reduction.result].dtype), nest.instrs[reduction.result].name,
+                          trace::name(reduction.op), nest.instrs[reduction.value].name);
     for (const auto& check : stage.checks)
       text += fmt::format("{}check{} {} of {}\n", indent, check.number, nest.instrs[check.condition].name, nest.instrs[check.value].name);
     for (const auto& store : stage.stores)
@@ -119,7 +106,8 @@ void verify(const LoopNest& nest) {
   if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
   if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
   const Form form = nest.schedule.form;
-  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels || form == Form::contraction)) broken(nest, "is not of its schedule's form");
+  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels || form == Form::contraction))
+    broken(nest, "is not of its schedule's form");
   if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
   const auto is_parallel = [&](int axis) { return axis >= 0 && axis < nest.parallel; };
   if (form == Form::contraction &&
@@ -150,13 +138,19 @@ void verify(const LoopNest& nest) {
 
   for (const Instr& instr : nest.instrs) {  // also of those that no body has
     const bool computed = instr.kind == Instr::Kind::op || instr.kind == Instr::Kind::scan;
-    const int arity = instr.kind == Instr::Kind::scan ? 2 : instr.kind == Instr::Kind::op && trace::is_elementwise(instr.op) ? trace::primitive(instr.op).arity : 0;
+    const int arity = instr.kind == Instr::Kind::scan                                    ? 2
+                      : instr.kind == Instr::Kind::op && trace::is_elementwise(instr.op) ? trace::primitive(instr.op).arity
+                                                                                         : 0;
     for (int k = 0; k < 3; ++k)
       if (instr.args[k] < -1 || instr.args[k] >= instrs || (instr.args[k] >= 0 && k >= arity)) broken(nest, instr.name + " has operands that it does not take");
     if (instr.kind == Instr::Kind::op && !trace::is_elementwise(instr.op)) broken(nest, instr.name + " is not computed element by element");
-    const std::size_t of = instr.kind == Instr::Kind::load ? nest.inputs.size() : instr.kind == Instr::Kind::scalar ? nest.scalars.size() : instr.kind == Instr::Kind::index ? nest.indices.size()
-                         : instr.kind == Instr::Kind::persistent ? nest.persistent.size() : 0;
-    if (!computed && instr.kind != Instr::Kind::reduced && (instr.input < 0 || static_cast<std::size_t>(instr.input) >= of)) broken(nest, instr.name + " reads what there is not");
+    const std::size_t of = instr.kind == Instr::Kind::load         ? nest.inputs.size()
+                           : instr.kind == Instr::Kind::scalar     ? nest.scalars.size()
+                           : instr.kind == Instr::Kind::index      ? nest.indices.size()
+                           : instr.kind == Instr::Kind::persistent ? nest.persistent.size()
+                                                                   : 0;
+    if (!computed && instr.kind != Instr::Kind::reduced && (instr.input < 0 || static_cast<std::size_t>(instr.input) >= of))
+      broken(nest, instr.name + " reads what there is not");
     const bool loads = instr.kind == Instr::Kind::load;
     if (instr.guard < -1 || instr.guard >= instrs || instr.fill < -1 || instr.fill >= instrs || (!loads && (instr.guard >= 0 || instr.fill >= 0)))
       broken(nest, instr.name + " has a guard of no value");
@@ -248,7 +242,8 @@ void verify(const LoopNest& nest) {
     for (const auto& reduction : stage.reductions) {
       use(reduction.value, "a reduction");
       if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by what does not combine");
-      if (reduction.result < 0 || reduction.result >= instrs || nest.instrs[reduction.result].kind != Instr::Kind::reduced) broken(nest, "a reduction without a result");
+      if (reduction.result < 0 || reduction.result >= instrs || nest.instrs[reduction.result].kind != Instr::Kind::reduced)
+        broken(nest, "a reduction without a result");
     }
     for (const auto& keep : stage.keeps)
       if (keep.buffer < 0 || keep.buffer >= static_cast<int>(nest.persistent.size())) broken(nest, "no such persistent buffer");
@@ -321,9 +316,8 @@ std::vector<int> turnable_inputs(const LoopNest& nest) {
   if (nest.parallel < 2 || nest.rows > 0) return inputs;
   for (int input = 0; input < static_cast<int>(nest.inputs.size()); ++input) {
     const Access& a = nest.inputs[static_cast<std::size_t>(input)];
-    const bool always = std::all_of(nest.instrs.begin(), nest.instrs.end(), [&](const Instr& instr) {
-      return instr.kind != Instr::Kind::load || instr.input != input || instr.guard < 0;
-    });
+    const bool always = std::all_of(nest.instrs.begin(), nest.instrs.end(),
+                                    [&](const Instr& instr) { return instr.kind != Instr::Kind::load || instr.input != input || instr.guard < 0; });
     if (always && lies_along_squares(nest, a)) inputs.push_back(input);
   }
   return inputs;

@@ -60,25 +60,25 @@ struct Access {
 
 struct Instr {
   enum class Kind : std::uint8_t {
-    load,     // inputs[input] at its index
-    scalar,   // literal number `input` of LoopNest::scalars
-    index,    // indices[input] as int64
-    op,       // an elementwise op on args
+    load,        // inputs[input] at its index
+    scalar,      // literal number `input` of LoopNest::scalars
+    index,       // indices[input] as int64
+    op,          // an elementwise op on args
     persistent,  // persistent buffer `input` at this row point
-    reduced,  // the result of a reduction of an earlier row stage
-    scan,     // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; from
-              // args[1] on, where there is one: a value of trace::scan_carry's type, once per parallel point
+    reduced,     // the result of a reduction of an earlier row stage
+    scan,        // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; from
+                 // args[1] on, where there is one: a value of trace::scan_carry's type, once per parallel point
   };
   Kind kind{};
   Op op{};
-  DType dtype{};              // of the value
-  DType operand{};            // op: dtype of the operands (for where: of args[1] and args[2])
+  DType dtype{};    // of the value
+  DType operand{};  // op: dtype of the operands (for where: of args[1] and args[2])
   int args[3] = {-1, -1, -1};
   int input = -1;
-  int guard = -1;             // load: a bool value; where it is false nothing is read and the value is `fill`
-  int fill = -1;              // load with a guard: a value of its dtype; -1 is zero
-  bool row = false;           // computed at every row point (false: once per parallel point)
-  std::string name;           // unique, a C identifier that says which op made it: "exp_12"
+  int guard = -1;    // load: a bool value; where it is false nothing is read and the value is `fill`
+  int fill = -1;     // load with a guard: a value of its dtype; -1 is zero
+  bool row = false;  // computed at every row point (false: once per parallel point)
+  std::string name;  // unique, a C identifier that says which op made it: "exp_12"
 };
 
 /// Combines `value` (a value of this row stage) over all row points; `result` is an Instr of Kind::reduced.
@@ -89,14 +89,18 @@ struct Reduction {
   int value = -1;
   int result = -1;
 };
-struct PersistentStore { int buffer = -1, value = -1; };
+struct PersistentStore {
+  int buffer = -1, value = -1;
+};
 struct Store {
   int output = -1, value = -1;
   int guard = -1;  // a bool value; where it is false nothing is written
 };
 /// Where `condition` is false, the launch's flags get {1, value} at [2 * number]: which of several such values is not said.
 /// The engine reads the flags and throws. What a failed check guards against is guarded by the same condition.
-struct Check { int condition = -1, value = -1, number = -1; };
+struct Check {
+  int condition = -1, value = -1, number = -1;
+};
 
 struct Stage {
   bool row = false;
@@ -108,13 +112,16 @@ struct Stage {
   int lanes = 0;  // in which its reductions combine where lanes walk the row; 0: as reduction_order.hpp says for this body
 };
 
-struct Scalar { DType dtype{}; int node = -1; };  // node: the graph's constant it is bound from
+struct Scalar {
+  DType dtype{};
+  int node = -1;
+};  // node: the graph's constant it is bound from
 
 struct LoopNest {
-  std::string name;             // the kernel's entry point, a C identifier
-  std::vector<std::string> ops; // what was fused, for the comment: "gelu: multiply erf add ..."
-  int parallel = 0;             // number of parallel axes; at least 1
-  int rows = 0;                 // number of row axes; axis numbers parallel .. parallel+rows-1
+  std::string name;              // the kernel's entry point, a C identifier
+  std::vector<std::string> ops;  // what was fused, for the comment: "gelu: multiply erf add ..."
+  int parallel = 0;              // number of parallel axes; at least 1
+  int rows = 0;                  // number of row axes; axis numbers parallel .. parallel+rows-1
   // ints[a] is the size of axis a, for all axes; then the numbers that indices refer to.
   std::vector<std::int64_t> ints;
   std::vector<Index> indices;
@@ -122,15 +129,15 @@ struct LoopNest {
   std::vector<Scalar> scalars;
   std::vector<Instr> instrs;
   std::vector<Stage> stages;
-  int checks = 0;               // flags that a launch gets, two int64 each, as one more pointer after the outputs
-  std::vector<DType> persistent; // buffers: one value per row point each, private to a parallel point
+  int checks = 0;                 // flags that a launch gets, two int64 each, as one more pointer after the outputs
+  std::vector<DType> persistent;  // buffers: one value per row point each, private to a parallel point
   // Two-stage reductions: the rows of chunk c (the value of axis chunk_axis) are cut off so that
   // c * (size of row axis chunk_row) + row < ints[chunk_total]. kNone: no such cut.
   int chunk_axis = -1;
-  int chunk_row = -1;           // always the first row axis
+  int chunk_row = -1;  // always the first row axis
   int chunk_total = kNone;
   bool fast_math = false;
-  Schedule schedule;            // how it runs; of the above, only `persistent` follows from it
+  Schedule schedule;  // how it runs; of the above, only `persistent` follows from it
 
   int axes() const { return parallel + rows; }
   /// The axis that neighbouring lanes or threads walk: the last row axis, or the last parallel one; a contraction's right one.
@@ -160,16 +167,14 @@ bool lies_along_rows(const LoopNest& nest, const Access& output);
 bool uses_values(const LoopNest& nest, int index);
 bool has_scan(const LoopNest& nest, const Stage& stage);
 /// Calls visit(value) for each computed value that the index is made of.
-template <class Visit>
-void each_index_value(const LoopNest& nest, int index, Visit visit) {
+template <class Visit> void each_index_value(const LoopNest& nest, int index, Visit visit) {
   for (const Index::Term& term : nest.indices[index].terms) {
     if (term.value >= 0) visit(term.value);
     if (term.inner >= 0) each_index_value(nest, term.inner, visit);
   }
 }
 /// Calls visit(value) for each value that the instruction is computed from.
-template <class Visit>
-void each_operand(const LoopNest& nest, const Instr& instr, Visit visit) {
+template <class Visit> void each_operand(const LoopNest& nest, const Instr& instr, Visit visit) {
   for (const int arg : instr.args)
     if (arg >= 0) visit(arg);
   if (instr.kind == Instr::Kind::index) each_index_value(nest, instr.input, visit);

@@ -22,9 +22,7 @@ using fuse::Value;
 
 class Lowering {
  public:
-  Lowering(const fuse::Graph& graph, const Kernel& arranged, const Schedule& schedule) : graph_(graph), kernel_(arranged) {
-    nest_.schedule = schedule;
-  }
+  Lowering(const fuse::Graph& graph, const Kernel& arranged, const Schedule& schedule) : graph_(graph), kernel_(arranged) { nest_.schedule = schedule; }
 
   Lowered run() {
     nest_.parallel = kernel_.parallel;
@@ -98,9 +96,7 @@ class Lowering {
   }
 
   std::string instr_name(const Value& value) {
-    std::string base(value.kind == Value::Kind::load     ? "load"
-                     : value.kind == Value::Kind::scalar ? "literal"
-                                                         : trace::name(value.op));
+    std::string base(value.kind == Value::Kind::load ? "load" : value.kind == Value::Kind::scalar ? "literal" : trace::name(value.op));
     return fmt::format("{}_{}", base, nest_.instrs.size());
   }
 
@@ -143,15 +139,14 @@ class Lowering {
 
   void make_stages() {
     const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
-    std::vector<int> at(count, -1);        // value -> instruction, of parallel-level values
+    std::vector<int> at(count, -1);  // value -> instruction, of parallel-level values
     std::vector<int> buffer_of(count, -1);
-    std::vector<char> stored(count);       // its persistent buffer is filled
+    std::vector<char> stored(count);  // its persistent buffer is filled
     for (const auto& keep : kernel_.kept) buffer_of[keep.value] = keep.buffer;
     nest_.persistent = kernel_.persistent;
     nest_.checks = static_cast<int>(kernel_.checks.size());
     std::vector<char> checked(kernel_.checks.size());
-    for (const auto& root : kernel_.roots)
-      nest_.outputs.push_back(access(root.node, root.index, fmt::format("out{}", nest_.outputs.size()), at));
+    for (const auto& root : kernel_.roots) nest_.outputs.push_back(access(root.node, root.index, fmt::format("out{}", nest_.outputs.size()), at));
 
     for (int pass = 0; pass <= passes; ++pass) {
       Stage once;
@@ -201,8 +196,7 @@ class Lowering {
         results.push_back({v, static_cast<int>(rows.reductions.size()) - 1});
       }
       for (std::size_t r = 0; r < kernel_.roots.size(); ++r)
-        if (fuse::root_pass(kernel_, kernel_.roots[r]) == pass)
-          rows.stores.push_back({static_cast<int>(r), need(need, kernel_.roots[r].value)});
+        if (fuse::root_pass(kernel_, kernel_.roots[r]) == pass) rows.stores.push_back({static_cast<int>(r), need(need, kernel_.roots[r].value)});
       for (const auto& [v, number] : results) {
         at[v] = emit(kernel_.values[v], false, at);
         rows.reductions[number].result = at[v];
@@ -219,8 +213,7 @@ class Lowering {
   }
 
   // Checks whose condition is at hand in this stage, each once.
-  template <class Here>
-  void raise_checks(Stage& stage, const std::vector<int>& at, std::vector<char>& checked, Here is_here) {
+  template <class Here> void raise_checks(Stage& stage, const std::vector<int>& at, std::vector<char>& checked, Here is_here) {
     for (std::size_t k = 0; k < checked.size(); ++k) {
       const fuse::Check& check = kernel_.checks[k];
       if (checked[k] || at[check.condition] < 0 || !is_here(kernel_.values[check.condition])) continue;
@@ -232,7 +225,7 @@ class Lowering {
   const fuse::Graph& graph_;
   const Kernel& kernel_;
   LoopNest nest_;
-  fuse::Sizes ints_;     // as nest_.ints
+  fuse::Sizes ints_;  // as nest_.ints
   fuse::Sizes input_offsets_, output_offsets_;
   std::map<std::pair<int, bool>, int> indices_;  // by expression, with or without its constant
   std::map<std::pair<int, int>, int> inputs_;    // by node and expression
@@ -245,15 +238,18 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
     nest.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
     if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest.ops.back()) == seen.end()) seen.push_back(nest.ops.back());
   }
-  nest.name = nest.rows == 0 ? "map" : kernel.chunks.length > 0 ? "chunk" : nest.schedule.form == Form::contraction ? "contract" : nest.schedule.lanes_along_rows() ? "row" : "column";
+  nest.name = nest.rows == 0                            ? "map"
+              : kernel.chunks.length > 0                ? "chunk"
+              : nest.schedule.form == Form::contraction ? "contract"
+              : nest.schedule.lanes_along_rows()        ? "row"
+                                                        : "column";
   for (const auto& op : seen) nest.name += "_" + op;
   if (seen.empty()) nest.name += "_copy";
   // Kernels of equal ops and different structure or schedule get different names; FNV-1a of the readable form.
   Schedule schedule = nest.schedule;
   schedule.axes.clear();  // the nest's axes have their order, wherever it came from
   std::uint32_t hash = 2166136261u;
-  for (unsigned char c : to_string(nest) + to_string(schedule, true) + to_string(schedule, false) + (nest.fast_math ? "f" : ""))
-    hash = (hash ^ c) * 16777619u;
+  for (unsigned char c : to_string(nest) + to_string(schedule, true) + to_string(schedule, false) + (nest.fast_math ? "f" : "")) hash = (hash ^ c) * 16777619u;
   nest.name += fmt::format("_{:08x}", hash);
 }
 

@@ -13,9 +13,9 @@ struct LowerOptions {
 /// A nest with today's numbers, and what they are for other sizes.
 struct Lowered {
   LoopNest nest;
-  fuse::Sizes ints;                          // as nest.ints
-  fuse::Sizes input_offsets, output_offsets; // as the accesses' offsets
-  double bytes_moved = 0;                    // as scheduled: memory read and written, every pass that reads a row again included
+  fuse::Sizes ints;                           // as nest.ints
+  fuse::Sizes input_offsets, output_offsets;  // as the accesses' offsets
+  double bytes_moved = 0;                     // as scheduled: memory read and written, every pass that reads a row again included
 };
 
 /// The nest of a kernel of this graph for a device with these limits. Access::buffer is the node number.

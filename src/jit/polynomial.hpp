@@ -12,18 +12,15 @@ using namespace coefficients;
 
 /// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; c(k) gives the k-th. Written as a recursion, since a loop inside would keep the
 /// interpreter's from becoming vectors.
-template <std::size_t N, std::size_t K = 0, class X, class C>
-X horner(const X& x, const C& c) {
+template <std::size_t N, std::size_t K = 0, class X, class C> X horner(const X& x, const C& c) {
   if constexpr (K + 1 == N) return c(K);
   else return fma(horner<N, K + 1>(x, c), x, c(K));
 }
-template <class X, std::size_t N>
-X polynomial(const X& x, const double (&c)[N]) {
+template <class X, std::size_t N> X polynomial(const X& x, const double (&c)[N]) {
   return horner<N>(x, [&](std::size_t k) { return x.like(c[k]); });
 }
 /// Without its first coefficient, and divided by x.
-template <class X, std::size_t N>
-X polynomial_after(const X& x, const double (&c)[N]) {
+template <class X, std::size_t N> X polynomial_after(const X& x, const double (&c)[N]) {
   return horner<N, 1>(x, [&](std::size_t k) { return x.like(c[k]); });
 }
 

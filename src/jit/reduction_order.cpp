@@ -17,8 +17,7 @@ namespace {
 bool only_of_indices(const LoopNest& nest, const Instr& instr) {
   if (instr.kind == Instr::Kind::index) return true;
   if (instr.kind != Instr::Kind::op || !is_bool(instr.dtype)) return false;
-  return std::all_of(std::begin(instr.args), std::end(instr.args),
-                     [&](int arg) { return arg < 0 || nest.instrs[arg].kind == Instr::Kind::index; });
+  return std::all_of(std::begin(instr.args), std::end(instr.args), [&](int arg) { return arg < 0 || nest.instrs[arg].kind == Instr::Kind::index; });
 }
 
 int widest_element(const LoopNest& nest, const Instr& instr) {

@@ -13,20 +13,18 @@
 namespace sinter::jit {
 namespace {
 
-constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"}, std::pair{Form::rows, "rows"},
-                               std::pair{Form::columns, "columns"}, std::pair{Form::panels, "panels"},
-                               std::pair{Form::contraction, "contraction"}};
+constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"},   std::pair{Form::rows, "rows"},
+                               std::pair{Form::columns, "columns"},     std::pair{Form::panels, "panels"}, std::pair{Form::contraction, "contraction"}};
 /// What may be wished of a number.
 struct Range {
   std::string_view field;
   int least, most;
 };
-constexpr std::array kNumbers = {Range{"keep", 0, 1},           Range{"unroll", 1, 8},       Range{"tile", 1, 1 << 16},
-                                 Range{"panel", 1, 512},        Range{"panel_rows", 1, 16},  // a part of a block of steps
-                                 Range{"stream", 0, 1 << 20},   Range{"workspace", 1, 1024}, Range{"grain", 1, 1 << 20},
-                                 Range{"pieces", 1, 1024},      Range{"vector", 1, 16},      Range{"threads", 32, 1024},
-                                 Range{"row_threads", 8, 1024}, Range{"cluster", 1, 8},     Range{"row_steps", 0, 32},
-                                 Range{"side", 32, 128},        Range{"blocks", 1, 1024}};
+constexpr std::array kNumbers = {Range{"keep", 0, 1},         Range{"unroll", 1, 8},       Range{"tile", 1, 1 << 16},     Range{"panel", 1, 512},
+                                 Range{"panel_rows", 1, 16},  // a part of a block of steps
+                                 Range{"stream", 0, 1 << 20}, Range{"workspace", 1, 1024}, Range{"grain", 1, 1 << 20},    Range{"pieces", 1, 1024},
+                                 Range{"vector", 1, 16},      Range{"threads", 32, 1024},  Range{"row_threads", 8, 1024}, Range{"cluster", 1, 8},
+                                 Range{"row_steps", 0, 32},   Range{"side", 32, 128},      Range{"blocks", 1, 1024}};
 
 std::optional<Form> form_named(std::string_view text) {
   for (const auto& [form, known] : kForms)

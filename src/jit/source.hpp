@@ -12,19 +12,19 @@ namespace sinter::jit {
 const char* generator_id();
 
 struct Source {
-  std::string target;    // "sm_90", or "cpu:" followed by the architecture and feature list
-  std::string compiler;  // name, version and build of the compiler that will take it
-  std::string options;   // every option that changes the binary, space separated
-  std::string entry;     // the kernel's symbol
-  std::string text;      // the whole source: CUDA C++ or LLVM IR
-  std::string generator; // generator_id() of the sinter that wrote it
+  std::string target;     // "sm_90", or "cpu:" followed by the architecture and feature list
+  std::string compiler;   // name, version and build of the compiler that will take it
+  std::string options;    // every option that changes the binary, space separated
+  std::string entry;      // the kernel's symbol
+  std::string text;       // the whole source: CUDA C++ or LLVM IR
+  std::string generator;  // generator_id() of the sinter that wrote it
 };
 
 /// The compiler's own account of a kernel; -1 where it gives none.
 struct ResourceReport {
   int registers = -1;
-  int spill_bytes = -1;    // spill stores + spill loads
-  int shared_bytes = -1;   // static shared memory
+  int spill_bytes = -1;   // spill stores + spill loads
+  int shared_bytes = -1;  // static shared memory
   int stack_bytes = -1;
   double compile_ms = 0;
 };
@@ -35,7 +35,7 @@ struct Binary {
   std::string entry;
   std::vector<std::uint8_t> image;  // cubin, or a relocatable object
   ResourceReport report;
-  std::string note;                 // the reason the kernel ends where it does, kept with the entry
+  std::string note;  // the reason the kernel ends where it does, kept with the entry
   Origin origin = Origin::compiled;
 };
 

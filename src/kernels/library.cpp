@@ -6,12 +6,12 @@
 #include <tuple>
 
 #include "kernels/convolutions/blocked_problem.hpp"
-#include "kernels/products/byte_product.hpp"
 #include "kernels/convolutions/conv.hpp"
 #include "kernels/convolutions/conv_blocked.hpp"
 #include "kernels/convolutions/conv_bytes.hpp"
 #include "kernels/decompositions/decompositions.hpp"
 #include "kernels/fft.hpp"
+#include "kernels/products/byte_product.hpp"
 #include "kernels/products/matmul.hpp"
 #include "kernels/recurrence.hpp"
 #include "kernels/scatter.hpp"
@@ -45,8 +45,12 @@ struct Product {
   std::int64_t m, n, k;
 
   Product(const fuse::LibraryCall& call, const void* left, const void* right)
-      : a(matrix(call.operands[0], call.dtype, left)), b(matrix(call.operands[1], call.dtype, right)), batch(call.shape.begin(), call.shape.end() - 2),
-        m(call.shape[call.shape.size() - 2]), n(call.shape.back()), k(call.operands[0].shape.back()) {
+      : a(matrix(call.operands[0], call.dtype, left)),
+        b(matrix(call.operands[1], call.dtype, right)),
+        batch(call.shape.begin(), call.shape.end() - 2),
+        m(call.shape[call.shape.size() - 2]),
+        n(call.shape.back()),
+        k(call.operands[0].shape.back()) {
     join_rows(a, b, batch, m, k);
   }
 };
@@ -56,8 +60,8 @@ void run_in_memory(const fuse::LibraryCall& call, std::span<void* const> pointer
     case trace::Op::matmul: {
       const Product product(call, pointers[0], pointers[1]);
       if (of_bytes(call))
-        return multiply_bytes({product.a, call.operands[0].dtype == DType::int8}, {product.b, call.operands[1].dtype == DType::int8}, static_cast<std::int32_t*>(pointers[2]),
-                              product.batch, product.m, product.n, product.k, threads, finished);
+        return multiply_bytes({product.a, call.operands[0].dtype == DType::int8}, {product.b, call.operands[1].dtype == DType::int8},
+                              static_cast<std::int32_t*>(pointers[2]), product.batch, product.m, product.n, product.k, threads, finished);
       return matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, finished);
     }
     case trace::Op::conv: return convolve(call, pointers, threads, finished);
@@ -68,8 +72,8 @@ void run_in_memory(const fuse::LibraryCall& call, std::span<void* const> pointer
       const auto& [a, panels] = std::tie(call.operands[0], call.operands[1]);
       std::int64_t rows = 1;
       for (std::size_t axis = 0; axis + 1 < a.shape.size(); ++axis) rows *= a.shape[axis];
-      return multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset, static_cast<std::int32_t*>(pointers[2]),
-                                 rows, call.shape.back(), a.shape.back(), threads, finished);
+      return multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset,
+                                 static_cast<std::int32_t*>(pointers[2]), rows, call.shape.back(), a.shape.back(), threads, finished);
     }
     case trace::Op::recurrence: return recur(call, pointers, threads);
     case trace::Op::solve:
@@ -87,7 +91,8 @@ void run_in_memory(const fuse::LibraryCall& call, std::span<void* const> pointer
     case trace::Op::eig:
     case trace::Op::eigvals: return decompose(call, pointers, threads);
     case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
-    case trace::Op::argsort: return call.ints.empty() ? argsort_rows(call.operands[0], pointers[0], pointers[1], threads) : argtopk_rows(call, pointers[0], pointers[1], threads);
+    case trace::Op::argsort:
+      return call.ints.empty() ? argsort_rows(call.operands[0], pointers[0], pointers[1], threads) : argtopk_rows(call, pointers[0], pointers[1], threads);
     case trace::Op::scatter:
     case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
     case trace::Op::fft:

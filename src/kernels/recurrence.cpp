@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/threads.hpp"
 #include "kernels/primitives/interpreter_functions.hpp"
 #include "kernels/products/matmul.hpp"
-#include "base/threads.hpp"
 #include "sinter/errors.hpp"
 #include "trace/library.hpp"
 

@@ -51,7 +51,8 @@ template <class T> struct Scatter {
   bool inside(std::int64_t row) const { return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(old.rows); }
 
   /// One index after the other, into columns of `to`.
-  template <class Combine> void put(T* to, std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t last_column, const Combine& combine) const {
+  template <class Combine>
+  void put(T* to, std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t last_column, const Combine& combine) const {
     if (old.columns == 1) {
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t row = index[i * index_stride];
@@ -70,8 +71,11 @@ template <class T> struct Scatter {
 
   /// The tasks' elements are apart, and each element's values come in their order.
   template <class Combine> void in_order(int threads, const Combine& combine) const {
-    const std::int64_t copies = std::clamp<std::int64_t>(old.rows * old.columns / kTaskElements, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(old.rows, thread_count(threads))));
-    const std::int64_t cuts = old.columns < kCutColumns ? 1 : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1, std::min<std::int64_t>(old.columns / kCutColumns, thread_count(threads)));
+    const std::int64_t copies =
+        std::clamp<std::int64_t>(old.rows * old.columns / kTaskElements, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(old.rows, thread_count(threads))));
+    const std::int64_t cuts = old.columns < kCutColumns ? 1
+                                                        : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1,
+                                                                                   std::min<std::int64_t>(old.columns / kCutColumns, thread_count(threads)));
     run_tasks(threads, copies, [&](std::int64_t task) { copy(old.rows * task / copies, old.rows * (task + 1) / copies, 0, old.columns); });
     run_tasks(threads, cuts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / cuts, old.columns * (task + 1) / cuts, combine); });
   }
@@ -98,7 +102,14 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
   const auto* index = static_cast<const std::int64_t*>(pointers[1]) + call.operands[1].offset;
   const std::int64_t count = call.operands[1].shape[0], index_stride = call.operands[1].strides[0];
   visit_storage(call.dtype, [&]<class T>() {
-    const Scatter<T> scatter{old, given, static_cast<const T*>(pointers[0]) + old.offset, static_cast<const T*>(pointers[2]) + given.offset, index, count, index_stride, static_cast<T*>(pointers[3])};
+    const Scatter<T> scatter{old,
+                             given,
+                             static_cast<const T*>(pointers[0]) + old.offset,
+                             static_cast<const T*>(pointers[2]) + given.offset,
+                             index,
+                             count,
+                             index_stride,
+                             static_cast<T*>(pointers[3])};
     if (call.op == trace::Op::scatter) return scatter.in_order(threads, Replace());
     if constexpr (std::is_integral_v<T>) {
       // Tables are worth it where they are much smaller than what is added up.

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "onnx/sequences.hpp"
-#include "sinter/whole.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/whole.hpp"
 
 namespace sinter::onnx {
 namespace {
@@ -136,7 +136,8 @@ Shape Call::shape(std::vector<std::int64_t> sizes, std::string_view what) const 
     count *= static_cast<double>(size);
   }
   if (count > static_cast<double>(graph_.most_elements))
-    refuse(fmt::format("{}: {} are more elements than the {} that a value may have (ModelOptions::most_elements)", what, to_string(sizes), graph_.most_elements));
+    refuse(
+        fmt::format("{}: {} are more elements than the {} that a value may have (ModelOptions::most_elements)", what, to_string(sizes), graph_.most_elements));
   return Shape(sizes.begin(), sizes.end());
 }
 
@@ -147,7 +148,8 @@ std::int64_t Call::whole(double number, std::string_view what) const {
 
 void Call::check_work(double products) const {
   const double most = kMostWork * static_cast<double>(graph_.most_elements);
-  if (products > most) refuse(fmt::format("its windows are {:.3g} products, and {:.3g} are the most (a multiple of ModelOptions::most_elements)", products, most));
+  if (products > most)
+    refuse(fmt::format("its windows are {:.3g} products, and {:.3g} are the most (a multiple of ModelOptions::most_elements)", products, most));
 }
 
 std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::size_t input) const {
@@ -162,9 +164,8 @@ std::int64_t Call::axis(std::int64_t axis, int rank) const {
 }
 
 std::vector<std::span<const Operator>> operator_families() {
-  return {elementwise_operators(), reduction_operators(), shape_operators(),     indexing_operators(),
-          network_operators(),     quantized_operators(), attention_operators(), recurrent_operators(), convolution_operators(),
-          vision_operators(), signal_operators(), runtime_quantized_operators()};
+  return {elementwise_operators(), reduction_operators(), shape_operators(),       indexing_operators(), network_operators(), quantized_operators(),
+          attention_operators(),   recurrent_operators(), convolution_operators(), vision_operators(),   signal_operators(),  runtime_quantized_operators()};
 }
 
 const Operator* find_operator(std::string_view name) {

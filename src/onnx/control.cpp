@@ -9,7 +9,9 @@
 namespace sinter::onnx {
 namespace {
 
-[[noreturn]] void refuse(const Graph& graph, const Node& node, const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", graph.file, describe(node), why)); }
+[[noreturn]] void refuse(const Graph& graph, const Node& node, const std::string& why) {
+  throw ModelError(fmt::format("{}: {}: {}", graph.file, describe(node), why));
+}
 
 /// Operands for a graph within: its own inputs, then what it reads around it, which stands at the end of the node's operands.
 std::vector<Laid> with_outer(std::vector<Laid> own, std::span<const Laid> outer) {
@@ -34,13 +36,15 @@ std::vector<Laid> Program::record_control(const Line& line, const Node& node, co
 /// A graph within, which a broken or hostile file would unroll for ever.
 std::vector<Laid> Program::record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const {
   recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
-  if (recording.unrolled > graph_.most_unrolled) refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::most_unrolled)", graph_.most_unrolled));
+  if (recording.unrolled > graph_.most_unrolled)
+    refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::most_unrolled)", graph_.most_unrolled));
   return inner.record_laid(operands, recording);
 }
 
 std::vector<Laid> Program::record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
   if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs instead of a condition", node.inputs.size()));
-  if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size()) refuse(graph_, node, "a branch has inputs of its own");
+  if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size())
+    refuse(graph_, node, "a branch has inputs of its own");
   const bool then = number(node, 0, operands[0], recording) != 0;
   const Program& branch = line.branches[then ? 0 : 1];
   const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
@@ -101,10 +105,12 @@ std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const
   for (const Laid& operand : operands) tensors.push_back(operand.tensor);
   const Call call(graph_, node, tensors, recording.read);
   if (graph_.opset < 9) refuse(graph_, node, "Scan of opset 8, which has a batch, is not supported");
-  const std::size_t given = node.inputs.size(), sequences = static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer("num_scan_inputs"), 0, static_cast<std::int64_t>(given)));
+  const std::size_t given = node.inputs.size(),
+                    sequences = static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer("num_scan_inputs"), 0, static_cast<std::int64_t>(given)));
   const std::size_t carried = given - sequences, results = body.output_slots_.size();
   if (sequences == 0 || results < carried || body.input_slots_.size() != operands.size())
-    refuse(graph_, node, fmt::format("{} inputs, {} of them sequences, for a body of {} inputs and {} outputs", given, sequences, body.graph().inputs.size(), results));
+    refuse(graph_, node,
+           fmt::format("{} inputs, {} of them sequences, for a body of {} inputs and {} outputs", given, sequences, body.graph().inputs.size(), results));
   const auto list = [&](const char* name, std::size_t count) {
     const auto numbers = call.integers(name, std::vector<std::int64_t>(count, 0));
     if (numbers.size() != count) refuse(graph_, node, fmt::format("{} has {} numbers, not {}", name, numbers.size(), count));

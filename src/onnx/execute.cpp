@@ -41,8 +41,10 @@ std::vector<MissingOperator> missing_operators(const Graph& graph) {
 namespace {
 
 /// Operators whose operands are of one type, all of them.
-constexpr std::string_view kOneType[] = {"Add",     "And",  "BitwiseAnd",  "BitwiseOr", "BitwiseXor", "Concat", "Conv", "ConvTranspose", "Div", "Einsum", "Equal", "Gemm", "Greater", "GreaterOrEqual",
-                                         "Less",    "LessOrEqual", "MatMul", "Max",     "Mean",       "Min",    "Mod",  "Mul",           "Or",  "PRelu",  "Sub",   "Sum",  "Xor"};
+constexpr std::string_view kOneType[] = {"Add",           "And",         "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Concat",  "Conv",
+                                         "ConvTranspose", "Div",         "Einsum",     "Equal",     "Gemm",       "Greater", "GreaterOrEqual",
+                                         "Less",          "LessOrEqual", "MatMul",     "Max",       "Mean",       "Min",     "Mod",
+                                         "Mul",           "Or",          "PRelu",      "Sub",       "Sum",        "Xor"};
 
 void check_types(const Call& call) {
   if (std::find(std::begin(kOneType), std::end(kOneType), call.node().op) == std::end(kOneType)) return;
@@ -58,8 +60,8 @@ template <class F> auto at_node(const Graph& graph, const Node& node, F f) {
 /// A result that is too large is refused before it is computed.
 void check_result(const Graph& graph, const Node& node, std::size_t output, const Tensor& result) {
   if (result.empty_handle() || result.size() <= graph.most_elements) return;
-  throw ModelError(fmt::format("{}: {}: its result {} would be of shape {}: more elements than the {} that a value may have (ModelOptions::most_elements)", graph.file, describe(node),
-                               output, to_string(result.shape()), graph.most_elements));
+  throw ModelError(fmt::format("{}: {}: its result {} would be of shape {}: more elements than the {} that a value may have (ModelOptions::most_elements)",
+                               graph.file, describe(node), output, to_string(result.shape()), graph.most_elements));
 }
 
 }  // namespace
@@ -99,9 +101,24 @@ Graph graph_within(const Graph& graph, const Node& node, std::string_view attrib
 namespace {
 
 // Operators of which an operand of float32 says what to do: scales, thresholds.
-constexpr std::string_view kExact[] = {"DequantizeLinear", "DynamicQuantizeLinear", "NonMaxSuppression", "QLinearConv", "QLinearMatMul", "QuantizeLinear", "Range", "Resize", "Upsample",
-                                          kQuantizedConv, kQuantizedMatMul, "com.microsoft.QGemm", "com.microsoft.QLinearAdd", "com.microsoft.QLinearConcat",
-                                          "com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearLeakyRelu", "com.microsoft.QLinearMul", "com.microsoft.QLinearSigmoid"};
+constexpr std::string_view kExact[] = {"DequantizeLinear",
+                                       "DynamicQuantizeLinear",
+                                       "NonMaxSuppression",
+                                       "QLinearConv",
+                                       "QLinearMatMul",
+                                       "QuantizeLinear",
+                                       "Range",
+                                       "Resize",
+                                       "Upsample",
+                                       kQuantizedConv,
+                                       kQuantizedMatMul,
+                                       "com.microsoft.QGemm",
+                                       "com.microsoft.QLinearAdd",
+                                       "com.microsoft.QLinearConcat",
+                                       "com.microsoft.QLinearGlobalAveragePool",
+                                       "com.microsoft.QLinearLeakyRelu",
+                                       "com.microsoft.QLinearMul",
+                                       "com.microsoft.QLinearSigmoid"};
 
 bool is_exact(std::string_view op) { return std::find(std::begin(kExact), std::end(kExact), op) != std::end(kExact); }
 
@@ -192,7 +209,8 @@ Tensor Program::literal(const Line& line, const Node& node, std::size_t input, c
 Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
   constexpr std::int64_t kMost = 16;
   const auto at = static_cast<std::size_t>(slot);
-  if (tensor.empty_handle() || data_[at] || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 || tensor.size() > kMost) return tensor;
+  if (tensor.empty_handle() || data_[at] || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 || tensor.size() > kMost)
+    return tensor;
   std::vector<Tensor> numbers;
   for (const std::int64_t number : tensor.to_vector<std::int64_t>()) numbers.push_back(full({1}, number, DType::int64));
   return reshape(concatenate(numbers, 0), tensor.shape());
@@ -207,7 +225,9 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
     if (output.sequence) throw ModelError(fmt::format("{}: the output '{}' is a sequence, not a tensor", graph_.file, graph_.outputs[outputs.size()].name));
     if (output.tensor.empty_handle()) throw ModelError(fmt::format("{}: nothing gives the output '{}'", graph_.file, graph_.outputs[outputs.size()].name));
     const std::size_t k = outputs.size();
-    outputs.push_back(naming(graph_.file, [&] { return fmt::format("the output '{}'", graph_.outputs[k].name); }, [&] { return numbers_of_shapes(output_slots_[k], output.tensor); }));
+    outputs.push_back(naming(
+        graph_.file, [&] { return fmt::format("the output '{}'", graph_.outputs[k].name); },
+        [&] { return numbers_of_shapes(output_slots_[k], output.tensor); }));
   }
   return outputs;
 }
@@ -262,7 +282,8 @@ std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, Recording& 
     std::vector<Laid> results = at_node(graph_, node, [&] { return record_line(n, operands, recording, layouts_ ? &laid.back() : nullptr); });
     for (std::size_t k = 0; k < line.outputs.size(); ++k) {
       if (line.outputs[k] < 0) continue;
-      if (k >= results.size()) throw ModelError(fmt::format("{}: {}: the output '{}' (number {}) is not supported", graph_.file, describe(node), node.outputs[k], k));
+      if (k >= results.size())
+        throw ModelError(fmt::format("{}: {}: the output '{}' (number {}) is not supported", graph_.file, describe(node), node.outputs[k], k));
       check_result(graph_, node, k, results[k].tensor);
       if (precision_ != DType::float32) results[k].tensor = kept(results[k].tensor);
       values[static_cast<std::size_t>(line.outputs[k])] = std::move(results[k]);
@@ -273,7 +294,8 @@ std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, Recording& 
   for (std::size_t k = 0; k < output_slots_.size(); ++k) {
     const Laid& value = values[static_cast<std::size_t>(output_slots_[k])];
     Laid& output = outputs.emplace_back(Laid{value.plain(), -1, value.sequence});
-    const bool wide = precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.tensor.empty_handle() && output.tensor.dtype() == precision_;
+    const bool wide =
+        precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.tensor.empty_handle() && output.tensor.dtype() == precision_;
     if (wide) output.tensor = astype(output.tensor, DType::float32);
   }
   const std::lock_guard lock(last_laid_->mutex);

@@ -46,15 +46,15 @@ class Program {
     std::vector<int> last;             // slots that nobody reads afterwards
     bool elementwise = false;          // reads elements of its operands, and no sizes from them
     bool exact = false;                // takes and gives float32 whatever the precision
-    std::vector<Program> branches;     // of If, Loop and Scan: the graphs within; what they read of this graph are their last inputs, and further ones of the line
+    std::vector<Program> branches;  // of If, Loop and Scan: the graphs within; what they read of this graph are their last inputs, and further ones of the line
   };
   Graph graph_;
   std::vector<Line> lines_;
-  std::vector<Tensor> constants_;      // by slot; empty for what a node gives
-  std::vector<bool> data_;             // by slot
+  std::vector<Tensor> constants_;  // by slot; empty for what a node gives
+  std::vector<bool> data_;         // by slot
   DType precision_;
   std::vector<int> input_slots_, output_slots_;
-  std::unique_ptr<Layouts> layouts_;   // null: values lie as the graph says
+  std::unique_ptr<Layouts> layouts_;  // null: values lie as the graph says
   struct LastLaid {
     std::mutex mutex;
     std::vector<LaidNode> nodes;

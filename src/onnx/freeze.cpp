@@ -49,7 +49,8 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
     if (!named.contains(axis)) throw ValueError(fmt::format("freeze: no input has a size called '{}'{}", axis, at(where)));
   std::vector<std::string> outputs;
   for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
-  const Function function = sinter::freeze(Function::Formula([model, where](const std::vector<Tensor>& inputs) { return model(inputs, where); }), specs, std::move(outputs), where);
+  const Function function =
+      sinter::freeze(Function::Formula([model, where](const std::vector<Tensor>& inputs) { return model(inputs, where); }), specs, std::move(outputs), where);
   // Every combination, the last name counting fastest.
   std::vector<std::map<std::string, std::int64_t>> combinations{{}};
   for (const auto& [axis, list] : named) {

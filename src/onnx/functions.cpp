@@ -13,10 +13,10 @@ namespace {
 using Names = std::map<std::string, std::string, std::less<>>;
 using Attributes = std::map<std::string, const format::Attribute*, std::less<>>;
 
-constexpr int kDeepest = 64;           // calls within calls
-constexpr int kMostNodes = 1'000'000;  // that a few functions calling each other twice could become
+constexpr int kDeepest = 64;                                // calls within calls
+constexpr int kMostNodes = 1'000'000;                       // that a few functions calling each other twice could become
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of the nodes that they stand for
-constexpr std::size_t kShown = 80;     // of a name that is part of others
+constexpr std::size_t kShown = 80;                          // of a name that is part of others
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -30,7 +30,8 @@ class Inliner {
  public:
   using Functions = google::protobuf::RepeatedPtrField<format::Function>;
   Inliner(const Functions& functions, std::int64_t opset, const std::string& file) : file_(file), opset_(opset) {
-    for (const format::Function& function : functions) functions_.emplace(std::tuple(domain_of(function.domain()), function.name(), function.overload()), &function);
+    for (const format::Function& function : functions)
+      functions_.emplace(std::tuple(domain_of(function.domain()), function.name(), function.overload()), &function);
   }
 
   void graph(format::Graph& graph, int depth) {
@@ -57,8 +58,8 @@ class Inliner {
     if (const std::int64_t opset = opset_of(function.opset_import()); opset != 0 && opset_ != 0 && opset != opset_)
       throw ModelError(fmt::format("{}: the function {} is of opset {}, the model of {}: one for both is needed", file_, called, opset, opset_));
     if (node.input_size() > function.input_size() || node.output_size() > function.output_size())
-      throw ModelError(fmt::format("{}: node '{}' calls {} with {} inputs and {} outputs; it has {} and {}", file_, node.name(), called, node.input_size(), node.output_size(),
-                                   function.input_size(), function.output_size()));
+      throw ModelError(fmt::format("{}: node '{}' calls {} with {} inputs and {} outputs; it has {} and {}", file_, node.name(), called, node.input_size(),
+                                   node.output_size(), function.input_size(), function.output_size()));
     const std::string prefix = fmt::format("{}#{}/", function.name().substr(0, kShown), ++calls_), within = node.name().substr(0, kShown) + '/';
     Names names{{"", ""}};
     for (int k = 0; k < function.input_size(); ++k) names[function.input(k)] = k < node.input_size() ? node.input(k) : "";

@@ -20,9 +20,9 @@ using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std
                                std::shared_ptr<const Graph>>;
 
 struct Node {
-  std::string op;      // "Conv"; with its domain where that is not ONNX's own: "com.microsoft.Gelu"
-  std::string name;    // may be empty
-  int place = 0;       // among the file's nodes
+  std::string op;                            // "Conv"; with its domain where that is not ONNX's own: "com.microsoft.Gelu"
+  std::string name;                          // may be empty
+  int place = 0;                             // among the file's nodes
   std::vector<std::string> inputs, outputs;  // names of values; an empty one is left out
   std::map<std::string, Attribute, std::less<>> attributes;
 };
@@ -30,8 +30,8 @@ struct Node {
 std::string describe(const Node& node);
 
 struct Graph {
-  std::string file;                       // its name without folders, for messages
-  int opset = 0;                          // of ONNX's own operators
+  std::string file;                                   // its name without folders, for messages
+  int opset = 0;                                      // of ONNX's own operators
   std::int64_t most_elements = 0, most_unrolled = 0;  // as in ModelOptions
   std::vector<Node> nodes;
   std::map<std::string, Tensor, std::less<>> constants;

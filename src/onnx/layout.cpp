@@ -33,12 +33,45 @@ std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBl
 double filled_up(std::int64_t channels) { return static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels); }
 
 // Element by element: what fills the last block stays finite, and no convolution reads it with a weight other than 0.
-constexpr std::string_view kElementwise[] = {"Abs", "Add", "Cast", "Celu", "Clip", "Elu", "Erf", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Max", "Mean", "Min",
-                                             "Mish", "Mul", "Neg", "PRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sub", "Sum", "Swish", "Tanh",
-                                             "ThresholdedRelu", "com.microsoft.Gelu", "com.microsoft.QuickGelu"};
+constexpr std::string_view kElementwise[] = {"Abs",
+                                             "Add",
+                                             "Cast",
+                                             "Celu",
+                                             "Clip",
+                                             "Elu",
+                                             "Erf",
+                                             "Gelu",
+                                             "HardSigmoid",
+                                             "HardSwish",
+                                             "Identity",
+                                             "LeakyRelu",
+                                             "Max",
+                                             "Mean",
+                                             "Min",
+                                             "Mish",
+                                             "Mul",
+                                             "Neg",
+                                             "PRelu",
+                                             "Relu",
+                                             "Selu",
+                                             "Sigmoid",
+                                             "Softplus",
+                                             "Softsign",
+                                             "Sub",
+                                             "Sum",
+                                             "Swish",
+                                             "Tanh",
+                                             "ThresholdedRelu",
+                                             "com.microsoft.Gelu",
+                                             "com.microsoft.QuickGelu"};
 // Of 8-bit numbers: element by element, or each channel by itself over the places, beside scales and zero points of one number.
-constexpr std::string_view kOneScale[] = {"DequantizeLinear", "QuantizeLinear", "com.microsoft.QLinearAdd", "com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearLeakyRelu",
-                                          "com.microsoft.QLinearMul", "com.microsoft.QLinearSigmoid"};
+constexpr std::string_view kOneScale[] = {"DequantizeLinear",
+                                          "QuantizeLinear",
+                                          "com.microsoft.QLinearAdd",
+                                          "com.microsoft.QLinearGlobalAveragePool",
+                                          "com.microsoft.QLinearLeakyRelu",
+                                          "com.microsoft.QLinearMul",
+                                          "com.microsoft.QLinearSigmoid"};
 // Each channel by itself, over the places.
 constexpr std::string_view kOverPlaces[] = {"GlobalAveragePool", "GlobalMaxPool"};
 constexpr std::string_view kWindows[] = {"AveragePool", "MaxPool"};
@@ -81,20 +114,24 @@ std::optional<BlockedWindows> blocked_windows(const Call& call, const Laid& x, c
   const Shape& shape = x.tensor.shape();
   const std::int64_t channels = x.in_blocks() ? x.channels : shape[1], filters = weight[0], groups = call.size("group", 1);
   const bool depthwise = groups > 1 && groups == channels && filters == channels && weight[1] == 1;
-  if (groups < 1 || channels % groups != 0 || filters % groups != 0 || weight[1] != channels / groups || filters == 0 || channels == 0) return left("its sizes do not fit");
+  if (groups < 1 || channels % groups != 0 || filters % groups != 0 || weight[1] != channels / groups || filters == 0 || channels == 0)
+    return left("its sizes do not fit");
   const bool planes = !x.in_blocks() && groups == 1 && channels <= kPlanes;
-  const std::int64_t joined = depthwise || groups == 1 ? 1 : std::lcm(kChannelBlock / std::gcd(kChannelBlock, weight[1]), kChannelBlock / std::gcd(kChannelBlock, filters / groups));
+  const std::int64_t joined =
+      depthwise || groups == 1 ? 1 : std::lcm(kChannelBlock / std::gcd(kChannelBlock, weight[1]), kChannelBlock / std::gcd(kChannelBlock, filters / groups));
   if (joined > kMostJoined || groups % joined != 0) return left("its groups do not fill blocks");
   const double waste = filled_up(filters) * (planes || groups > 1 ? 1.0 : filled_up(channels));
   const bool one_place = shape[2] * shape[3] == 1;
   const bool windows_of_blocks = x.in_blocks() && weight[2] * weight[3] > 1;
-  if (waste > (windows_of_blocks ? kWasteBehindBlocks : kWaste) && !(x.in_blocks() && one_place)) return left("blocks that are not full would more than treble its work");
+  if (waste > (windows_of_blocks ? kWasteBehindBlocks : kWaste) && !(x.in_blocks() && one_place))
+    return left("blocks that are not full would more than treble its work");
   if (one_place && !x.in_blocks()) return left("it is a product of a matrix and a vector");
   const Windows how = windows(call, {weight[2], weight[3]}, {shape[2], shape[3]});
   for (const auto& [before, after] : how.padding)
     if (before < 0 || after < 0) return left("it cuts off what it reads");
   for (std::size_t axis = 0; axis < 2; ++axis)
-    if (shape[axis + 2] + how.padding[axis].first + how.padding[axis].second < (weight[axis + 2] - 1) * how.dilation[axis] + 1) return left("not one window fits");
+    if (shape[axis + 2] + how.padding[axis].first + how.padding[axis].second < (weight[axis + 2] - 1) * how.dilation[axis] + 1)
+      return left("not one window fits");
   return BlockedWindows{channels, depthwise, planes, depthwise ? 1 : groups / joined, joined, how};
 }
 
@@ -276,7 +313,9 @@ struct Convolved {
   Tensor weight = {}, bias = {};
   std::optional<Node> with_rows = {};
 
-  Call call(const Graph& graph, const Node& node, const ReadIntegers& read) const { return Call(graph, with_rows ? *with_rows : node, {x.tensor, weight, bias}, read); }
+  Call call(const Graph& graph, const Node& node, const ReadIntegers& read) const {
+    return Call(graph, with_rows ? *with_rows : node, {x.tensor, weight, bias}, read);
+  }
 };
 Convolved convolved(const Graph& graph, const Node& node, std::span<const Laid> operands, std::size_t filters_axis) {
   if (operands.size() < 2 || node.outputs.size() != 1) return {"it is no convolution of two operands"};
@@ -284,11 +323,13 @@ Convolved convolved(const Graph& graph, const Node& node, std::span<const Laid> 
   const Laid& x = operands[0];
   const Tensor &weight = operands[1].tensor, bias = operands.size() > 2 ? operands[2].tensor : Tensor();
   const auto constant = [&](std::size_t k) { return k >= node.inputs.size() || node.inputs[k].empty() || graph.constants.contains(node.inputs[k]); };
-  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks()) return {"its weights or its bias are no constants"};
+  if (x.tensor.empty_handle() || weight.empty_handle() || !constant(1) || !constant(2) || operands[1].in_blocks())
+    return {"its weights or its bias are no constants"};
   if (x.tensor.dtype() != DType::float32 || weight.dtype() != DType::float32) return {"it is of another type than float32"};
   const bool line = weight.ndim() == 3 && (x.in_blocks() ? x.axes == 1 : x.tensor.ndim() == 3);
   if (!line && (weight.ndim() != 4 || (x.in_blocks() ? x.axes != 2 : x.tensor.ndim() != 4))) return {"it is over three axes"};
-  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[filters_axis]})) return {"its bias is not one float32 for each filter"};
+  if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{weight.shape()[filters_axis]}))
+    return {"its bias is not one float32 for each filter"};
   // The node's own order has an error for lists that do not fit.
   for (const char* name : {"strides", "dilations", "kernel_shape", "output_padding", "pads"}) {
     const auto found = node.attributes.find(name);
@@ -296,7 +337,8 @@ Convolved convolved(const Graph& graph, const Node& node, std::span<const Laid> 
     if (!list) continue;
     const bool pads = name == std::string_view("pads"), more = name == std::string_view("output_padding");
     const std::size_t count = (line ? 1 : 2) * (pads ? 2 : 1);
-    if (list->size() != count || (!pads && std::any_of(list->begin(), list->end(), [&](std::int64_t n) { return n < (more ? 0 : 1); }))) return {"its attributes do not fit"};
+    if (list->size() != count || (!pads && std::any_of(list->begin(), list->end(), [&](std::int64_t n) { return n < (more ? 0 : 1); })))
+      return {"its attributes do not fit"};
     if (name == std::string_view("kernel_shape") && !std::equal(list->begin(), list->end(), weight.shape().begin() + 2)) return {"its attributes do not fit"};
   }
   Convolved two{{}, line ? std::size_t{1} : std::size_t{2}, x, weight, bias};
@@ -343,7 +385,8 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
   const Filters made = laid_out(node.outputs[0], layout, [&, of_groups = groups, of_joined = joined] {
     // Zeros too are computed once, and not at each call.
     return Filters{block_filters(joined_filters(weight, of_groups, of_joined), layout),
-                   bias.empty_handle() ? from_span(std::vector<float>(static_cast<std::size_t>(up_to_blocks(filters)))) : pad(bias, {{0, up_to_blocks(filters) - filters}})};
+                   bias.empty_handle() ? from_span(std::vector<float>(static_cast<std::size_t>(up_to_blocks(filters))))
+                                       : pad(bias, {{0, up_to_blocks(filters) - filters}})};
   });
   why = depthwise                          ? "a convolution of each channel by itself: the blocks are its vectors"
         : layout == FilterLayout::winograd ? "a convolution of 3x3 taps by constant weights: tiles of 2x2 places take 16 products for 36"
@@ -354,9 +397,10 @@ std::optional<Laid> Layouts::convolve(const Graph& graph, const Node& node, std:
   return Laid{conv2d_blocked(call.at_node(in), made.weight, made.bias, options), filters, {}, given.axes};
 }
 
-/// A transposed convolution of float32 whose weights are constants: one convolution in blocks, whose filters are the phases of the result. Where the filters fill
-/// no whole blocks, the result lies as the model says.
-std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const {
+/// A transposed convolution of float32 whose weights are constants: one convolution in blocks, whose filters are the phases of the result. Where the filters
+/// fill no whole blocks, the result lies as the model says.
+std::optional<Laid> Layouts::convolve_transposed(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read,
+                                                 std::string& why) const {
   const Convolved given = convolved(graph, node, operands, 1);
   why = given.left;
   if (!why.empty()) return {};

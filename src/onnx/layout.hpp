@@ -20,10 +20,10 @@ namespace sinter::onnx {
 
 /// A value as it lies.
 struct Laid {
-  Tensor tensor;               // empty: left out, or a sequence
-  std::int64_t channels = -1;  // of a tensor in blocks; -1: it lies as the model says
+  Tensor tensor;                                             // empty: left out, or a sequence
+  std::int64_t channels = -1;                                // of a tensor in blocks; -1: it lies as the model says
   std::shared_ptr<const std::vector<Tensor>> sequence = {};  // of a value that is a list of tensors
-  std::size_t axes = 2;        // of places, of a tensor in blocks: where it is one, the rows are 1
+  std::size_t axes = 2;                                      // of places, of a tensor in blocks: where it is one, the rows are 1
 
   bool in_blocks() const { return channels >= 0; }
   /// As the model says.
@@ -63,7 +63,8 @@ class Layouts {
 
   std::optional<Laid> convolve_bytes(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
   std::optional<Laid> convolve(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
-  std::optional<Laid> convolve_transposed(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const;
+  std::optional<Laid> convolve_transposed(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read,
+                                          std::string& why) const;
 };
 
 }  // namespace sinter::onnx

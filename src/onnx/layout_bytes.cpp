@@ -30,7 +30,8 @@ Tensor as_signed(const Tensor& bytes) { return bytes.dtype() == DType::int8 ? by
 
 /// The sum of (x - x_zero) * (w - w_zero) is that of x * w, less what the zero points add: x_zero times the filter's sum, known beforehand; and, where weights
 /// have a zero point other than 0, that times the sum of what the window reads, which one more filter of ones gives. Outside of it x is its zero point.
-std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read, std::string& why) const {
+std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node, std::span<const Laid> operands, const ReadIntegers& read,
+                                            std::string& why) const {
   const auto left = [&](const char* reason) {
     why = reason;
     return std::nullopt;
@@ -42,10 +43,13 @@ std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node
   for (const Laid& operand : operands) tensors.push_back(operand.tensor);
   const Laid& x = operands[of.x];
   const Call call(graph, node, tensors, read);
-  if (!call.is_constant(of.w) || operands[of.w].in_blocks() || (call.has(of.w_zero) && !call.is_constant(of.w_zero))) return left("its weights are no constants");
+  if (!call.is_constant(of.w) || operands[of.w].in_blocks() || (call.has(of.w_zero) && !call.is_constant(of.w_zero)))
+    return left("its weights are no constants");
   const Tensor &weight = call.tensor(of.w), w_zero = call.tensor_or_none(of.w_zero), x_zero = call.tensor_or_none(of.x_zero);
   if (x.tensor.empty_handle() || !is_byte(x.tensor) || !is_byte(weight)) return left("it is of numbers of other than 8 bits");
-  const auto fits = [](const Tensor& zero, const Tensor& of_these, std::int64_t most) { return zero.empty_handle() || (zero.dtype() == of_these.dtype() && (zero.size() == 1 || zero.size() == most)); };
+  const auto fits = [](const Tensor& zero, const Tensor& of_these, std::int64_t most) {
+    return zero.empty_handle() || (zero.dtype() == of_these.dtype() && (zero.size() == 1 || zero.size() == most));
+  };
   const std::int64_t filters = weight.ndim() == 0 ? 0 : weight.shape()[0];
   if (filters == 0 || !fits(x_zero, x.tensor, 1) || !fits(w_zero, weight, filters)) return left("its zero points are of another type, or several for x");
   if (node.op == kQuantizedConv && weight.size() > kMostProducts * filters) return left("its sums would not fit into 32 bits");
@@ -86,12 +90,14 @@ std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node
   if (scaling && !scaling->begin.empty_handle()) start = add(start, each(scaling->begin));
   Tensor y;
   if (scaling && laid_out.zero.empty_handle()) {
-    y = conv2d_bytes_scaled(call.at_node(in), laid_out.weight, start, outside, each(scaling->scale), scaling->shift.empty_handle() ? Tensor() : each(scaling->shift), how);
+    y = conv2d_bytes_scaled(call.at_node(in), laid_out.weight, start, outside, each(scaling->scale),
+                            scaling->shift.empty_handle() ? Tensor() : each(scaling->shift), how);
   } else {
     y = conv2d_bytes(call.at_node(in), laid_out.weight, start, outside, how);
     if (!laid_out.zero.empty_handle()) {
       const std::int64_t window = weight.size() / filters, blocks = reads->depthwise ? y.shape()[1] : 1;
-      const Tensor read_there = conv2d_bytes(call.at_node(in), laid_out.ones, broadcast_to(less * static_cast<std::int32_t>(window), {blocks * kChannelBlock}), outside, how);
+      const Tensor read_there =
+          conv2d_bytes(call.at_node(in), laid_out.ones, broadcast_to(less * static_cast<std::int32_t>(window), {blocks * kChannelBlock}), outside, how);
       const Tensor of_window = reads->depthwise ? read_there : slice(read_there, {Slice{}, Slice{}, Slice{}, Slice{}, Slice{0, 1}});
       y = subtract(y, multiply(of_window, beside_blocks(laid_out.zero)));
     }
@@ -100,7 +106,8 @@ std::optional<Laid> Layouts::convolve_bytes(const Graph& graph, const Node& node
       if (!scaling->shift.empty_handle()) y = add(y, beside_blocks(each(scaling->shift)));
     }
   }
-  why = reads->depthwise ? "a convolution of bytes, of each channel by itself" : "a convolution of bytes by constant weights: four products an instruction, exact sums";
+  why = reads->depthwise ? "a convolution of bytes, of each channel by itself"
+                         : "a convolution of bytes by constant weights: four products an instruction, exact sums";
   return Laid{of_scaled(call, y), filters};
 }
 

@@ -34,19 +34,22 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location w
   if (!is_floating(options.precision))
     throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
   if (options.most_elements < 1 || options.most_unrolled < 1)
-    throw ValueError(fmt::format("Model::load: most_elements is {} and most_unrolled {}, which have to be positive{}", options.most_elements, options.most_unrolled, at(where)));
-  return onnx::naming(onnx::file_name(path), [] { return "it cannot be loaded"; }, [&] {
-    onnx::Graph graph = onnx::read_onnx(std::string(path), options);
-    const int nodes = static_cast<int>(graph.nodes.size());
-    std::vector<Rewrite> rewrites;
-    if (options.rewrite) rewrites = onnx::rewrite(graph, options.without);
-    auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
-    state->nodes_in_file = nodes;
-    state->rewrites = std::move(rewrites);
-    Model model;
-    model.state_ = std::move(state);
-    return model;
-  });
+    throw ValueError(fmt::format("Model::load: most_elements is {} and most_unrolled {}, which have to be positive{}", options.most_elements,
+                                 options.most_unrolled, at(where)));
+  return onnx::naming(
+      onnx::file_name(path), [] { return "it cannot be loaded"; },
+      [&] {
+        onnx::Graph graph = onnx::read_onnx(std::string(path), options);
+        const int nodes = static_cast<int>(graph.nodes.size());
+        std::vector<Rewrite> rewrites;
+        if (options.rewrite) rewrites = onnx::rewrite(graph, options.without);
+        auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
+        state->nodes_in_file = nodes;
+        state->rewrites = std::move(rewrites);
+        Model model;
+        model.state_ = std::move(state);
+        return model;
+      });
 }
 
 const std::vector<ModelValue>& Model::inputs() const { return state_->program.graph().inputs; }
@@ -94,7 +97,8 @@ void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, L
                                        known->second.second, known->second.first, at(where)));
       }
     }
-    if (!fits) throw ShapeError(fmt::format("{}: the input {} is given with the shape {}{}", graph.file, to_string(declared), to_string(given.shape()), at(where)));
+    if (!fits)
+      throw ShapeError(fmt::format("{}: the input {} is given with the shape {}{}", graph.file, to_string(declared), to_string(given.shape()), at(where)));
   }
 }
 

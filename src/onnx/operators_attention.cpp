@@ -79,7 +79,8 @@ Results rotary_embedding(const Call& c) {
   const Tensor& in = c.tensor(0);
   const std::int64_t heads = c.integer("num_heads", 0);
   const Tensor x = in.ndim() == 4 ? transpose(c[0], {0, 2, 1, 3}) : reshape(c[0], {in.size(0), in.size(1), heads, -1});  // batch, step, head, size
-  const std::int64_t size = x.size(3), rotated = c.given("rotary_embedding_dim") && c.integer("rotary_embedding_dim") != 0 ? c.size("rotary_embedding_dim") : size;
+  const std::int64_t size = x.size(3),
+                     rotated = c.given("rotary_embedding_dim") && c.integer("rotary_embedding_dim") != 0 ? c.size("rotary_embedding_dim") : size;
   const auto table = [&](std::size_t i) {
     const Tensor at = c.has(3) ? take(c[i], c[3], 0) : c.tensor(i);
     return expand_dims(c.at_node(at), 2);

@@ -46,7 +46,8 @@ Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   Windows w;
   w.stride = steps(c, "strides", axes), w.dilation = steps(c, "dilations", axes);
   c.within(kernel, "the sizes of the windows", 1), c.within(places, "the places", 0);
-  if (c.given("kernel_shape") && c.integers("kernel_shape") != kernel) c.refuse(fmt::format("a kernel_shape of {} for windows of {}", to_string(c.integers("kernel_shape")), to_string(kernel)));
+  if (c.given("kernel_shape") && c.integers("kernel_shape") != kernel)
+    c.refuse(fmt::format("a kernel_shape of {} for windows of {}", to_string(c.integers("kernel_shape")), to_string(kernel)));
   if (w.stride.size() != axes || w.dilation.size() != axes || places.size() != axes)
     c.refuse(fmt::format("strides {} and dilations {} for windows of {}", to_string(w.stride), to_string(w.dilation), to_string(kernel)));
   const std::string automatic = c.text("auto_pad", "NOTSET");
@@ -75,7 +76,8 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
   if (wanted.size() > axes) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(axes));  // older files give all sizes
   const std::string automatic = c.text("auto_pad", "NOTSET");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
-  if (stride.size() != axes || dilation.size() != axes || more.size() != axes || places.size() != axes || (!wanted.empty() && wanted.size() != axes)) c.refuse("lists of other lengths than the window's");
+  if (stride.size() != axes || dilation.size() != axes || more.size() != axes || places.size() != axes || (!wanted.empty() && wanted.size() != axes))
+    c.refuse("lists of other lengths than the window's");
   std::vector<std::pair<std::int64_t, std::int64_t>> padding;
   if (!same && wanted.empty()) {
     const Numbers pads = widths(c, axes);
@@ -119,7 +121,10 @@ Results conv_transpose_of(const Call& c) {
 
 PoolOptions pool_options(const Call& c, const Numbers& kernel) {
   const Windows w = windows(c, kernel, places_of(c, c.tensor(0)));
-  return {.stride = w.stride, .padding = w.padding, .dilation = w.dilation, .ceil_mode = c.integer("ceil_mode", 0) != 0,
+  return {.stride = w.stride,
+          .padding = w.padding,
+          .dilation = w.dilation,
+          .ceil_mode = c.integer("ceil_mode", 0) != 0,
           .count_include_pad = c.integer("count_include_pad", 0) != 0};
 }
 
@@ -164,7 +169,8 @@ Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) 
   place = multiply(c.at_node(place), behind);
   for (std::size_t k = axes; k-- > 0; before *= kernel[k]) {
     const Tensor own = remainder(c.at_node(floor_divide(c.at_node(tap), before)), kernel[k]);
-    const Tensor at = add(c.at_node(multiply(c.at_node(own), w.dilation[k])), subtract(c.at_node(multiply(c.at_node(along(k + 2)), w.stride[k])), w.padding[k].first));
+    const Tensor at =
+        add(c.at_node(multiply(c.at_node(own), w.dilation[k])), subtract(c.at_node(multiply(c.at_node(along(k + 2)), w.stride[k])), w.padding[k].first));
     place = add(c.at_node(place), multiply(c.at_node(at), steps[k]));
   }
   return astype(c.at_node(place), DType::int64);

@@ -92,9 +92,7 @@ Results gelu_of(const Call& c) {
   return {gelu(c[0], tanh ? Approximate::tanh : Approximate::exact)};
 }
 
-Results prelu_of(const Call& c) {
-  return {where(c.at_node(less(c[0], 0)), c.at_node(multiply(c[0], c[1])), c[0])};
-}
+Results prelu_of(const Call& c) { return {where(c.at_node(less(c[0], 0)), c.at_node(multiply(c[0], c[1])), c[0])}; }
 
 Results shrink(const Call& c) {
   const double bias = c.number("bias", 0), lambd = c.number("lambd", 0.5);
@@ -157,7 +155,9 @@ const Operator kRows[] = {
     {"LessOrEqual", {2, 2}, [](const Call& c) -> Results { return {less_equal(c[0], c[1])}; }},
     {"Log", {1, 1}, [](const Call& c) -> Results { return {log(c[0])}; }},
     {"Max", {1, kAny}, over_all<maximum>},
-    {"Mean", {1, kAny}, [](const Call& c) -> Results {
+    {"Mean",
+     {1, kAny},
+     [](const Call& c) -> Results {
        const Tensor sum = over_all<add>(c)[0];
        return {divide(c.at_node(sum), like(c, sum, static_cast<double>(c.count())))};
      }},
@@ -184,9 +184,7 @@ const Operator kRows[] = {
     {"Sqrt", {1, 1}, [](const Call& c) -> Results { return {sqrt(c[0])}; }},
     {"Sub", {2, 2}, [](const Call& c) -> Results { return {subtract(c[0], c[1])}; }},
     {"Sum", {1, kAny}, over_all<add>},
-    {"Swish", {1, 1}, [](const Call& c) {
-       return composed(c, [&](const Arg& x) { return multiply(x, sigmoid(multiply(x, c.number("alpha", 1)))); });
-     }},
+    {"Swish", {1, 1}, [](const Call& c) { return composed(c, [&](const Arg& x) { return multiply(x, sigmoid(multiply(x, c.number("alpha", 1)))); }); }},
     {"Tan", {1, 1}, [](const Call& c) -> Results { return {tan(c[0])}; }},
     {"Tanh", {1, 1}, [](const Call& c) -> Results { return {tanh(c[0])}; }},
     {"ThresholdedRelu", {1, 1}, [](const Call& c) -> Results { return {threshold(c[0], c.number("alpha", 1), 0)}; }},
@@ -194,13 +192,11 @@ const Operator kRows[] = {
     {"Xor", {2, 2}, [](const Call& c) -> Results { return {logical_xor(c[0], c[1])}; }},
     // ONNX Runtime's own
     {"com.microsoft.BiasGelu", {2, 2}, [](const Call& c) -> Results { return {gelu(c.at_node(add(c[0], c[1])))}; }},
-    {"com.microsoft.FastGelu", {1, 2}, [](const Call& c) -> Results {
-       return {gelu(c.has(1) ? c.at_node(add(c[0], c[1])) : c[0], Approximate::tanh)};
-     }},
+    {"com.microsoft.FastGelu", {1, 2}, [](const Call& c) -> Results { return {gelu(c.has(1) ? c.at_node(add(c[0], c[1])) : c[0], Approximate::tanh)}; }},
     {"com.microsoft.Gelu", {1, 1}, [](const Call& c) -> Results { return {gelu(c[0])}; }},
-    {"com.microsoft.QuickGelu", {1, 1}, [](const Call& c) {
-       return composed(c, [&](const Arg& x) { return multiply(x, sigmoid(multiply(x, c.number("alpha", 1.702f)))); });
-     }},
+    {"com.microsoft.QuickGelu",
+     {1, 1},
+     [](const Call& c) { return composed(c, [&](const Arg& x) { return multiply(x, sigmoid(multiply(x, c.number("alpha", 1.702f)))); }); }},
 };
 
 }  // namespace

@@ -9,9 +9,7 @@
 namespace sinter::onnx {
 namespace {
 
-Results gather(const Call& c) {
-  return {take(c[0], c[1], c.axis(c.integer("axis", 0), c.tensor(0).ndim()))};
-}
+Results gather(const Call& c) { return {take(c[0], c[1], c.axis(c.integer("axis", 0), c.tensor(0).ndim()))}; }
 
 Results gather_elements(const Call& c) {
   const Tensor &x = c.tensor(0), &indices = c.tensor(1);
@@ -102,7 +100,8 @@ Results scattered(const Call& c, const std::vector<Index>& places, const Tensor&
   const std::string reduction = c.text("reduction", "none");
   if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};
   const auto combined = [&](Tensor (*f)(const Arg&, const Arg&)) -> Results {
-    return {c.by_elements("which values meet at a place depends", [&] { return combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); }); })};
+    return {c.by_elements("which values meet at a place depends",
+                          [&] { return combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); }); })};
   };
   if (reduction == "mul") return combined(multiply);
   if (reduction == "max") return combined(maximum);
@@ -145,7 +144,9 @@ const Operator kRows[] = {
     {"Gather", {2, 2}, gather},
     {"GatherElements", {2, 2}, gather_elements},
     {"GatherND", {2, 2}, gather_nd},
-    {"NonZero", {1, 1}, [](const Call& c) -> Results {
+    {"NonZero",
+     {1, 1},
+     [](const Call& c) -> Results {
        const Tensor places = c.by_elements("how many places are not zero depends", [&] { return argwhere(c[0]); });
        return {transpose(c.at_node(astype(c.at_node(places), DType::int64)))};
      }},

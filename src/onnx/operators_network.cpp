@@ -159,9 +159,7 @@ const Operator kRows[] = {
     {"Einsum", {1, kAny}, einsum_of},
     {"Gemm", {2, 3}, gemm},
     {"GroupNormalization", {3, 3}, group_normalization},
-    {"InstanceNormalization", {3, 3}, [](const Call& c) -> Results {
-       return {instance_norm(c[0], c.tensor(1), c.tensor(2), c.number("epsilon", 1e-5f))};
-     }},
+    {"InstanceNormalization", {3, 3}, [](const Call& c) -> Results { return {instance_norm(c[0], c.tensor(1), c.tensor(2), c.number("epsilon", 1e-5f))}; }},
     {"LRN", {1, 1}, lrn},
     {"LayerNormalization", {2, 3}, layer_normalization},
     {"LpNormalization", {1, 1}, lp_normalization},

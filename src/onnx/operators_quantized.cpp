@@ -19,7 +19,8 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
     Shape blocks = x.shape();
     blocks[axis] = (blocks[axis] + block - 1) / block;
     if (parameter.shape() != blocks)
-      c.refuse(fmt::format("scales or zero points of shape {} for blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis, to_string(x.shape())));
+      c.refuse(fmt::format("scales or zero points of shape {} for blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis,
+                           to_string(x.shape())));
     std::vector<Index> covered(axis, Index(Slice{}));
     covered.push_back(Slice{0, x.shape()[axis]});
     return repeat(c.at_node(parameter), block, static_cast<std::int64_t>(axis)).at(covered, c.where());
@@ -38,15 +39,15 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
   const bool is_signed = !is_unsigned(to);
   const int bits = static_cast<int>(itemsize(to)) * 8;
-  const Tensor low = full({}, is_signed ? -std::ldexp(1.0, bits - 1) : 0, DType::float32), high = full({}, std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1, DType::float32);
+  const Tensor low = full({}, is_signed ? -std::ldexp(1.0, bits - 1) : 0, DType::float32),
+               high = full({}, std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1, DType::float32);
   const Tensor above = where(c.at_node(greater(c.at_node(numbers), low)), numbers, low);
   return astype(c.at_node(where(c.at_node(less(c.at_node(above), high)), above, high)), to);
 }
 
 DType small_type(const Call& c, const Tensor& zero_point) {
   const DType dtype = zero_point.empty_handle() ? DType::uint8 : zero_point.dtype();
-  if (dtype != DType::uint8 && dtype != DType::int8 && dtype != DType::uint16 && dtype != DType::int16)
-    c.refuse(fmt::format("quantized to {}", name(dtype)));
+  if (dtype != DType::uint8 && dtype != DType::int8 && dtype != DType::uint16 && dtype != DType::int16) c.refuse(fmt::format("quantized to {}", name(dtype)));
   return dtype;
 }
 
@@ -86,7 +87,9 @@ Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool 
   const Tensor wide = astype(c[operand], DType::int32);
   if (!c.has(zero_point)) return wide;
   const Tensor zero = astype(c[zero_point], DType::int32);
-  return subtract(c.at_node(wide), zero.ndim() == 1 && zero.size() > 1 && rows ? reshape(c.at_node(zero), {-1, 1}) : zero.size() == 1 ? reshape(c.at_node(zero), {}) : zero);
+  return subtract(c.at_node(wide), zero.ndim() == 1 && zero.size() > 1 && rows ? reshape(c.at_node(zero), {-1, 1})
+                                   : zero.size() == 1                          ? reshape(c.at_node(zero), {})
+                                                                               : zero);
 }
 
 /// A zero point, in int32, beside the product: a single number, of rows a column, of columns a row.
@@ -142,7 +145,8 @@ Results qlinear_matmul(const Call& c) {
 Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::size_t w_zero, const Tensor& bias) {
   const Tensor x = centred(c, 0, x_zero, false);
   Tensor weight = astype(c[w], DType::int32);
-  if (x.ndim() < 3 || weight.ndim() != x.ndim()) c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
+  if (x.ndim() < 3 || weight.ndim() != x.ndim())
+    c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
   if (c.has(w_zero)) {
     const Tensor zero = astype(c[w_zero], DType::int32);
     Shape filters(static_cast<std::size_t>(weight.ndim()), 1);
@@ -187,12 +191,14 @@ Results quantized_conv(const Call& c) {
   if (w.ndim() < 3 || w.size() <= kMostProducts * w.shape()[0]) return convolution_of_numbers(c);
   const Tensor x = dequantized(c, 0, 1, 2, 1), weight = dequantized(c, 3, 4, 5, 0);
   const Windows how = windows(c, {w.shape().begin() + 2, w.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
-  return {conv(c.at_node(x), weight, c.tensor_or_none(6), {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)})};
+  return {
+      conv(c.at_node(x), weight, c.tensor_or_none(6), {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)})};
 }
 
 Results quantized_matmul(const Call& c) {
   const Tensor &a = c.tensor(0), &b = c.tensor(3);
-  if (a.ndim() > 0 && a.shape().back() > kMostProducts) return {matmul(c.at_node(dequantized(c, 0, 1, 2, 0)), dequantized(c, 3, 4, 5, static_cast<std::size_t>(b.ndim() - 1)))};
+  if (a.ndim() > 0 && a.shape().back() > kMostProducts)
+    return {matmul(c.at_node(dequantized(c, 0, 1, 2, 0)), dequantized(c, 3, 4, 5, static_cast<std::size_t>(b.ndim() - 1)))};
   const Tensor scale = multiply(c.at_node(reshape(c[1], {})), c.tensor(4).size() == 1 ? reshape(c[4], {}) : c.tensor(4));
   return {multiply(c.at_node(astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32)), scale)};
 }

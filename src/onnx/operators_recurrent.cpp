@@ -35,13 +35,13 @@ Activation activation(const Call& c, const std::string& name, std::optional<doub
 
 /// What the three have in common: directions, the layout, sequences of several lengths.
 struct Sequence {
-  Tensor x;                     // [steps, batch, inputs]
+  Tensor x;  // [steps, batch, inputs]
   std::int64_t steps, batch, hidden, directions;
   bool reverse, batch_first;
-  Tensor lengths;               // [batch] int64, or empty
+  Tensor lengths;  // [batch] int64, or empty
   std::optional<double> clip_at;
   std::vector<Activation> activations;  // of all directions, one after the other
-  bool plain;                   // nothing is there but weights and states: the cells of sinter/recurrent.hpp, if these are their activations
+  bool plain;                           // nothing is there but weights and states: the cells of sinter/recurrent.hpp, if these are their activations
   std::vector<std::string> names;       // of the activations, in small letters
 };
 
@@ -144,7 +144,9 @@ Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weigh
 }
 
 /// x @ W' for all steps at once, with both biases where they may be added early.
-Tensor projected(const Sequence& s, const Tensor& w) { return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1}); }
+Tensor projected(const Sequence& s, const Tensor& w) {
+  return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1});
+}
 
 Tensor gate(const Tensor& x, std::int64_t k, std::int64_t hidden) { return x.at({ellipsis, Slice{k * hidden, (k + 1) * hidden}}); }
 

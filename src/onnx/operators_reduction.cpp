@@ -28,7 +28,9 @@ template <class F> Results reduced(const Call& c, F&& reduce) {
   return {result.dtype() == x.dtype() ? result : astype(c.at_node(result), x.dtype())};
 }
 
-Tensor squares(const Call& c, const Arg& x) { return square(astype(x, is_floating(c.tensor(0).dtype()) ? traits(c.tensor(0).dtype()).compute : c.tensor(0).dtype())); }
+Tensor squares(const Call& c, const Arg& x) {
+  return square(astype(x, is_floating(c.tensor(0).dtype()) ? traits(c.tensor(0).dtype()).compute : c.tensor(0).dtype()));
+}
 
 /// The place of the extremum; of several equal ones the first, or the last.
 template <Tensor (*place)(const Arg&, std::optional<std::int64_t>, bool)> Results extremum(const Call& c) {
@@ -110,12 +112,10 @@ const Operator kRows[] = {
     {"CumSum", {2, 2}, cum_sum},
     {"Hardmax", {1, 1}, hardmax},
     {"LogSoftmax", {1, 1}, [](const Call& c) -> Results { return {log_softmax(c[0], normalised_axes(c))}; }},
-    {"ReduceL1", {1, 2}, [](const Call& c) {
-       return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(absolute(x), axes, keep); });
-     }},
-    {"ReduceL2", {1, 2}, [](const Call& c) {
-       return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sqrt(sum(squares(c, x), axes, keep)); });
-     }},
+    {"ReduceL1", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(absolute(x), axes, keep); }); }},
+    {"ReduceL2",
+     {1, 2},
+     [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sqrt(sum(squares(c, x), axes, keep)); }); }},
     {"ReduceLogSum", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return log(sum(x, axes, keep)); }); }},
     {"ReduceLogSumExp", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return logsumexp(x, axes, keep); }); }},
     {"ReduceMax", {1, 2}, [](const Call& c) { return extreme<max>(c, true); }},
@@ -123,9 +123,9 @@ const Operator kRows[] = {
     {"ReduceMin", {1, 2}, [](const Call& c) { return extreme<min>(c, false); }},
     {"ReduceProd", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return prod(x, axes, keep); }); }},
     {"ReduceSum", {1, 2}, [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(x, axes, keep); }); }},
-    {"ReduceSumSquare", {1, 2}, [](const Call& c) {
-       return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(squares(c, x), axes, keep); });
-     }},
+    {"ReduceSumSquare",
+     {1, 2},
+     [](const Call& c) { return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) { return sum(squares(c, x), axes, keep); }); }},
     {"Softmax", {1, 1}, [](const Call& c) -> Results { return {softmax(c[0], normalised_axes(c))}; }},
 };
 

@@ -201,7 +201,8 @@ Results range(const Call& c) {
 Results eye_like(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 2) c.refuse(fmt::format("a tensor of {} dimensions instead of 2", x.ndim()));
-  return {eye(x.size(0), x.size(1), c.within({c.integer("k", 0)}, "the attribute 'k'", -Call::kFar)[0], c.given("dtype") ? element_type(c, c.integer("dtype")) : x.dtype(), c.where())};
+  return {eye(x.size(0), x.size(1), c.within({c.integer("k", 0)}, "the attribute 'k'", -Call::kFar)[0],
+              c.given("dtype") ? element_type(c, c.integer("dtype")) : x.dtype(), c.where())};
 }
 
 Results trilu(const Call& c) {

@@ -41,8 +41,11 @@ Results dft(const Call& c) {
   const Parts parts = parts_of(c, x);
   const bool onesided = c.integer("onesided", 0) != 0;
   if (c.integer("inverse", 0) == 0) return {side_by_side(c, transformed(c, parts, length, axis, onesided), x.dtype())};
-  if (onesided) return {astype(c.at_node(expand_dims(c.at_node(fft::irfft(Complex{parts.re, parts.im.empty_handle() ? zeros_like(c.at_node(parts.re)) : parts.im}, length, axis,
-                                                                          fft::Norm::backward, c.where())), -1)), x.dtype())};
+  if (onesided)
+    return {astype(c.at_node(expand_dims(c.at_node(fft::irfft(Complex{parts.re, parts.im.empty_handle() ? zeros_like(c.at_node(parts.re)) : parts.im}, length,
+                                                              axis, fft::Norm::backward, c.where())),
+                                         -1)),
+                   x.dtype())};
   const Complex whole{parts.re, parts.im.empty_handle() ? zeros_like(c.at_node(parts.re)) : parts.im};
   return {side_by_side(c, fft::ifft(whole, length, axis, fft::Norm::backward, c.where()), x.dtype())};
 }

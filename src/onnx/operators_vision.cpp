@@ -63,7 +63,9 @@ std::vector<Tap> taps_along(const Call& c, const Tensor& g, std::int64_t size, c
   } else if (how.mode == "cubic") {  // Keys, 1981, with a = -0.75
     constexpr double a = -0.75;
     const auto near = [&](const Tensor& d) { return add(c.at_node(multiply(multiply(subtract(multiply(c.at_node(d), a + 2), a + 3), d), d)), 1); };
-    const auto far = [&](const Tensor& d) { return subtract(c.at_node(multiply(add(multiply(subtract(multiply(c.at_node(d), a), 5 * a), d), 8 * a), d)), 4 * a); };
+    const auto far = [&](const Tensor& d) {
+      return subtract(c.at_node(multiply(add(multiply(subtract(multiply(c.at_node(d), a), 5 * a), d), 8 * a), d)), 4 * a);
+    };
     const Tensor rest = subtract(1, t);
     weights = {{-1, far(add(c.at_node(t), 1))}, {0, near(t)}, {1, near(rest)}, {2, far(add(c.at_node(rest), 1))}};
   } else {
@@ -128,13 +130,15 @@ Results affine_grid(const Call& c) {
   const Tensor& theta = c.tensor(0);
   const Shape sizes = c.shape(c.values(1), "the sizes");
   const std::int64_t axes = static_cast<std::int64_t>(sizes.size()) - 2;
-  if (theta.ndim() != 3 || axes < 1 || theta.shape() != Shape{sizes[0], axes, axes + 1}) c.refuse(fmt::format("theta of shape {} for sizes {}", to_string(theta.shape()), to_string(sizes)));
+  if (theta.ndim() != 3 || axes < 1 || theta.shape() != Shape{sizes[0], axes, axes + 1})
+    c.refuse(fmt::format("theta of shape {} for sizes {}", to_string(theta.shape()), to_string(sizes)));
   const bool corners = c.integer("align_corners", 0) != 0;
   Shape places(sizes.begin() + 2, sizes.end());
   std::vector<Tensor> base;
   for (std::int64_t axis = axes - 1; axis >= 0; --axis) {  // the last axis first
     const std::int64_t size = places[static_cast<std::size_t>(axis)];
-    const double step = corners ? 2.0 / static_cast<double>(std::max<std::int64_t>(size - 1, 1)) : 2.0 / static_cast<double>(size), start = corners ? -1 : -1 + step / 2;
+    const double step = corners ? 2.0 / static_cast<double>(std::max<std::int64_t>(size - 1, 1)) : 2.0 / static_cast<double>(size),
+                 start = corners ? -1 : -1 + step / 2;
     Shape along(places.size(), 1);
     along[static_cast<std::size_t>(axis)] = size;
     base.push_back(broadcast_to(reshape(astype(add(multiply(arange(size), step), start), theta.dtype()), along), places));
@@ -156,7 +160,8 @@ struct Box {
 };
 
 double overlap(const Box& a, const Box& b) {
-  const double both = std::max(std::min(a.bottom, b.bottom) - std::max(a.top, b.top), 0.0) * std::max(std::min(a.right, b.right) - std::max(a.left, b.left), 0.0);
+  const double both =
+      std::max(std::min(a.bottom, b.bottom) - std::max(a.top, b.top), 0.0) * std::max(std::min(a.right, b.right) - std::max(a.left, b.left), 0.0);
   const double either = a.area() + b.area() - both;
   return either > 0 ? both / either : 0;
 }
@@ -188,7 +193,8 @@ Results non_max_suppression(const Call& c) {
       Numbers order;
       for (std::int64_t k = 0; k < count; ++k)
         if (!by_score || static_cast<double>(score[k]) > least_score) order.push_back(k);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) { return score[x] > score[y] || (std::isnan(score[y]) && !std::isnan(score[x])); });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::int64_t x, std::int64_t y) { return score[x] > score[y] || (std::isnan(score[y]) && !std::isnan(score[x])); });
       std::vector<Box> left;
       for (const std::int64_t k : order) {
         if (static_cast<std::int64_t>(left.size()) >= most) break;
@@ -208,7 +214,8 @@ Results col2im(const Call& c) {
   const Tensor& x = c.tensor(0);
   const Numbers sizes = c.within(c.values(1), "the sizes", 1), window = c.within(c.values(2), "the windows", 1);
   const std::size_t axes = sizes.size();
-  if (x.ndim() != 3 || axes == 0 || window.size() != axes) c.refuse(fmt::format("columns of shape {} for sizes {} and windows {}", to_string(x.shape()), to_string(sizes), to_string(window)));
+  if (x.ndim() != 3 || axes == 0 || window.size() != axes)
+    c.refuse(fmt::format("columns of shape {} for sizes {} and windows {}", to_string(x.shape()), to_string(sizes), to_string(window)));
   const Windows how = windows(c, window, sizes);
   const std::int64_t taps = element_count(window);
   if (x.size(1) % taps != 0) c.refuse(fmt::format("columns of {} elements for windows {}", x.size(1), to_string(window)));
@@ -224,7 +231,8 @@ Results col2im(const Call& c) {
     const std::int64_t count = (size - reach) / how.stride[axis] + 1;
     padded.push_back(size);
     middle.push_back(Slice{before, before + sizes[axis]});
-    const Tensor along = add(multiply(reshape(arange(window[axis]), {1, window[axis], 1, 1}), how.dilation[axis]), multiply(reshape(arange(count), {1, 1, 1, count}), how.stride[axis]));
+    const Tensor along = add(multiply(reshape(arange(window[axis]), {1, window[axis], 1, 1}), how.dilation[axis]),
+                             multiply(reshape(arange(count), {1, 1, 1, count}), how.stride[axis]));
     const std::int64_t t = place.size(0), w = place.size(1);
     place = reshape(add(multiply(reshape(place, {t, 1, w, 1}), size), along), {t * window[axis], w * count});
   }
@@ -244,7 +252,8 @@ struct Between {
   Tensor low, high, of_low, of_high, counts;
 };
 
-Between between(const Call& c, const Tensor& first, const Tensor& last, std::int64_t results, std::int64_t most, std::int64_t ratio, std::int64_t size, bool at_least_one) {
+Between between(const Call& c, const Tensor& first, const Tensor& last, std::int64_t results, std::int64_t most, std::int64_t ratio, std::int64_t size,
+                bool at_least_one) {
   const Tensor extent = at_least_one ? maximum(c.at_node(last - first), 1.f) : last - first;  // [regions, 1, 1]
   const Tensor bin = extent / static_cast<float>(results);
   const Tensor samples = ratio > 0 ? full_like(c.at_node(bin), static_cast<double>(ratio)) : maximum(c.at_node(ceil(c.at_node(bin))), 1.f);
@@ -253,15 +262,18 @@ Between between(const Call& c, const Tensor& first, const Tensor& last, std::int
   const Tensor inside = logical_and(logical_and(greater_equal(at, -1.f), less_equal(at, static_cast<float>(size))), less(sample, samples));
   const Tensor place = clip(c.at_node(at), 0, static_cast<double>(size - 1)), low = floor(c.at_node(place)), weight = place - low;
   const Tensor there = astype(inside, DType::float32);
-  return {astype(low, DType::int64), astype(minimum(c.at_node(low + 1.f), static_cast<float>(size - 1)), DType::int64), (1.f - weight) * there, weight * there, samples};
+  return {astype(low, DType::int64), astype(minimum(c.at_node(low + 1.f), static_cast<float>(size - 1)), DType::int64), (1.f - weight) * there, weight * there,
+          samples};
 }
 
 Results roi_align(const Call& c) {
   const Tensor &x = c.tensor(0), &boxes = c.tensor(1);
   if (x.ndim() != 4 || boxes.ndim() != 2 || boxes.size(1) != 4) c.refuse(fmt::format("regions {} of {}", to_string(boxes.shape()), to_string(x.shape())));
   const std::int64_t channels = x.size(1), rows = x.size(2), columns = x.size(3), regions = boxes.size(0);
-  const std::int64_t high = c.size("output_height", 1), wide = c.size("output_width", 1), ratio = c.within({c.integer("sampling_ratio", 0)}, "sampling_ratio", 0)[0];
-  const bool half = c.text("coordinate_transformation_mode", c.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel", largest = c.text("mode", "avg") == "max";
+  const std::int64_t high = c.size("output_height", 1), wide = c.size("output_width", 1),
+                     ratio = c.within({c.integer("sampling_ratio", 0)}, "sampling_ratio", 0)[0];
+  const bool half = c.text("coordinate_transformation_mode", c.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel",
+             largest = c.text("mode", "avg") == "max";
   const Tensor corner = astype(boxes, DType::float32) * static_cast<float>(c.number("spatial_scale", 1)) - (half ? 0.5f : 0.f);
   const auto side = [&](std::int64_t k) { return reshape(corner.at({Slice{}, k}, c.where()), {regions, 1, 1}); };
   // Where the model does not say how many samples a result has, the largest region's bins do.
@@ -282,13 +294,15 @@ Results roi_align(const Call& c) {
   for (const bool lower : {true, false})
     for (const bool left : {true, false}) {
       const Tensor index = (batch * rows + down(lower ? y.low : y.high)) * columns + along(left ? at_x.low : at_x.high);
-      const Tensor weighed = take(c.at_node(elements), index, 0) * expand_dims(c.at_node(down(lower ? y.of_low : y.of_high) * along(left ? at_x.of_low : at_x.of_high)), -1);
+      const Tensor weighed =
+          take(c.at_node(elements), index, 0) * expand_dims(c.at_node(down(lower ? y.of_low : y.of_high) * along(left ? at_x.of_low : at_x.of_high)), -1);
       found = found.empty_handle() ? weighed : largest ? maximum(c.at_node(found), weighed) : found + weighed;
     }
   Tensor result;
   if (largest) {
     const auto counted = [&](const Tensor& samples, std::int64_t most) { return less(reshape(astype(arange(most), DType::float32), {1, 1, most}), samples); };
-    const Tensor counts = logical_and(down(broadcast_to(counted(y.counts, most_y), {regions, high, most_y})), along(broadcast_to(counted(at_x.counts, most_x), {regions, wide, most_x})));
+    const Tensor counts = logical_and(down(broadcast_to(counted(y.counts, most_y), {regions, high, most_y})),
+                                      along(broadcast_to(counted(at_x.counts, most_x), {regions, wide, most_x})));
     result = max(where(expand_dims(counts, -1), found, -std::numeric_limits<float>::infinity()), {2, 4});
   } else {
     result = sum(found, {2, 4}) / reshape(y.counts * at_x.counts, {regions, 1, 1, 1});
@@ -297,10 +311,7 @@ Results roi_align(const Call& c) {
 }
 
 const Operator kRows[] = {
-    {"AffineGrid", {2, 2}, affine_grid},
-    {"Col2Im", {3, 3}, col2im},
-    {"GridSample", {2, 2}, grid_sample},
-    {"NonMaxSuppression", {2, 5}, non_max_suppression},
+    {"AffineGrid", {2, 2}, affine_grid}, {"Col2Im", {3, 3}, col2im}, {"GridSample", {2, 2}, grid_sample}, {"NonMaxSuppression", {2, 5}, non_max_suppression},
     {"RoiAlign", {3, 3}, roi_align},
 };
 

@@ -14,11 +14,11 @@
 #include <limits>
 #include <set>
 
+#include "onnx.pb.h"
 #include "onnx/call.hpp"
 #include "onnx/functions.hpp"
 #include "onnx/graph.hpp"
 #include "onnx/types.hpp"
-#include "onnx.pb.h"
 #include "sinter/ops.hpp"
 
 namespace sinter::onnx {
@@ -210,8 +210,10 @@ class Reader {
   ModelValue value(const format::ValueInfo& from, const char* kind, bool within) const {
     const std::string what = fmt::format("{} '{}'", kind, shown(from.name()));
     if (from.name().empty()) fail(fmt::format("an {} has no name", kind));
-    if (within && (from.type().value_case() == format::Type::VALUE_NOT_SET || from.type().value_case() == format::Type::kSequenceType)) return {from.name(), DType::float32, {}};
-    if (from.type().value_case() == format::Type::VALUE_NOT_SET) fail(fmt::format("{} has no type; onnx.shape_inference.infer_shapes writes those of outputs into a file", what));
+    if (within && (from.type().value_case() == format::Type::VALUE_NOT_SET || from.type().value_case() == format::Type::kSequenceType))
+      return {from.name(), DType::float32, {}};
+    if (from.type().value_case() == format::Type::VALUE_NOT_SET)
+      fail(fmt::format("{} has no type; onnx.shape_inference.infer_shapes writes those of outputs into a file", what));
     if (from.type().value_case() != format::Type::kTensorType) fail(fmt::format("{} is no tensor (a sequence, a map or an optional value)", what));
     const format::TensorType& type = from.type().tensor_type();
     const std::optional<DType> dtype = element_type(type.elem_type());
@@ -245,7 +247,8 @@ class Reader {
       if (attribute.type() == 4 && is_four_bits(attribute.t())) four_bits_.insert(node.outputs[0]);
     }
     // The zero point's type says what it gives.
-    if (node.op == "QuantizeLinear" && node.inputs.size() > 2 && four_bits_.contains(node.inputs[2])) fail(fmt::format("{} quantizes to 4 bits, which sinter has not", describe(node)));
+    if (node.op == "QuantizeLinear" && node.inputs.size() > 2 && four_bits_.contains(node.inputs[2]))
+      fail(fmt::format("{} quantizes to 4 bits, which sinter has not", describe(node)));
     return node;
   }
 
@@ -273,8 +276,7 @@ template <class Message> void parse(Message& message, const Mapping& mapping, co
   google::protobuf::io::ArrayInputStream stream(mapping.data(), static_cast<int>(mapping.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(64);
-  if (!message.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
-    throw ModelError(fmt::format("{}: not an ONNX file, or a damaged one", file));
+  if (!message.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) throw ModelError(fmt::format("{}: not an ONNX file, or a damaged one", file));
 }
 
 }  // namespace

@@ -24,9 +24,8 @@ int fold_constants(Graph& graph, bool each) {
   int count = 0;
   for (Node& node : graph.nodes) {
     const Operator* op = find_operator(node.op);
-    const bool known = op && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
-      return input.empty() || graph.constants.contains(input);
-    });
+    const bool known =
+        op && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) { return input.empty() || graph.constants.contains(input); });
     const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output); });
     if (!known || wanted) {
       left.push_back(std::move(node));
@@ -98,12 +97,13 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
   if (node.op == "Pad") {
     const Tensor* widths = input(1);
     const std::vector<std::int64_t> list = integers(node, "pads");
-    return given(1) ? widths && widths->size() > 0 && all_equal(*widths, 0) : !list.empty() && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
+    return given(1) ? widths && widths->size() > 0 && all_equal(*widths, 0)
+                    : !list.empty() && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
   }
   if (node.op == "Slice") {  // from the first to past any last, one by one
     const Tensor *starts = input(1), *ends = input(2);
-    return starts && ends && all_equal(*starts, 0) && ends->dtype() == DType::int64 && all_equal(*ends, static_cast<double>(std::numeric_limits<std::int64_t>::max())) &&
-           (!given(4) || (input(4) && all_equal(*input(4), 1)));
+    return starts && ends && all_equal(*starts, 0) && ends->dtype() == DType::int64 &&
+           all_equal(*ends, static_cast<double>(std::numeric_limits<std::int64_t>::max())) && (!given(4) || (input(4) && all_equal(*input(4), 1)));
   }
   if (node.op == "Reshape") {  // each size is copied
     const Tensor* sizes = input(1);
@@ -163,7 +163,8 @@ struct Rule {
   int (*apply)(Graph& graph);
 };
 constexpr Rule kRules[] = {
-    {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing give their input", remove_identities},
+    {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing give their input",
+     remove_identities},
     {"keep_quantized", "a Conv, MatMul or Gemm of what DequantizeLinear gives multiplies the bytes, and scales their sums", keep_quantized},
     {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
     {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},

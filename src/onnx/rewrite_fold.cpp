@@ -60,8 +60,8 @@ std::optional<Affine> arithmetic(const Graph& graph, const Node& node, const std
 struct Weighted {
   Tensor weight, bias;
   std::int64_t channels = 0;
-  int rank = 0, channel_axis = 1;   // of the result
-  int out_axis = 0;                 // of the weight
+  int rank = 0, channel_axis = 1;  // of the result
+  int out_axis = 0;                // of the weight
 };
 
 std::optional<Weighted> weighted(const Graph& graph, const Node& node) {
@@ -139,9 +139,8 @@ int fold_batch_norms(Graph& graph) {
 }
 
 int fold_scales(Graph& graph) {
-  return absorb_following(graph, [&](const Node& next, const std::string& value, const Weighted& w) {
-    return arithmetic(graph, next, value, w.channels, w.rank, w.channel_axis);
-  });
+  return absorb_following(
+      graph, [&](const Node& next, const std::string& value, const Weighted& w) { return arithmetic(graph, next, value, w.channels, w.rank, w.channel_axis); });
 }
 
 int fold_leading_batch_norms(Graph& graph) {
@@ -181,7 +180,8 @@ int fold_leading_batch_norms(Graph& graph) {
 namespace {
 
 /// The Add of a constant row, as wide as the product, that alone reads each of the products; empty if one of them has none.
-std::vector<std::size_t> biases_of(const Graph& graph, const Uses& uses, const std::vector<std::size_t>& products, const std::vector<std::int64_t>& widths, std::vector<Tensor>& rows) {
+std::vector<std::size_t> biases_of(const Graph& graph, const Uses& uses, const std::vector<std::size_t>& products, const std::vector<std::int64_t>& widths,
+                                   std::vector<Tensor>& rows) {
   std::vector<std::size_t> adds;
   for (std::size_t k = 0; k < products.size(); ++k) {
     const std::string& product = graph.nodes[products[k]].outputs[0];
@@ -261,10 +261,12 @@ int absorb_pads(Graph& graph) {
     const auto giver = uses.giver(node.inputs[0]);
     if (!giver || gone[*giver] || uses.only_reader(node.inputs[0]) != n) continue;
     const Node& pad = graph.nodes[*giver];
-    if (pad.op != "Pad" || pad.inputs.empty() || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty())) continue;
+    if (pad.op != "Pad" || pad.inputs.empty() || attribute_text(pad, "mode", "constant") != "constant" || (pad.inputs.size() > 3 && !pad.inputs[3].empty()))
+      continue;
     std::vector<std::int64_t> widths = integers(pad, "pads");
     if (widths.empty() && pad.inputs.size() > 1)
-      if (const Tensor* constant = constant_of(graph, pad.inputs[1]); constant && constant->dtype() == DType::int64) widths = constant->to_vector<std::int64_t>();
+      if (const Tensor* constant = constant_of(graph, pad.inputs[1]); constant && constant->dtype() == DType::int64)
+        widths = constant->to_vector<std::int64_t>();
     double fill = number(pad, "value", 0);
     if (pad.inputs.size() > 2 && !pad.inputs[2].empty()) {
       const Tensor* constant = constant_of(graph, pad.inputs[2]);

@@ -62,7 +62,8 @@ bool scales_along(const Quantized& w, std::int64_t axis) {
 std::vector<std::string> inputs_of(const Quantized& x, const Quantized& w) { return {x.numbers, x.scale, x.zero, w.numbers, w.scale, w.zero}; }
 
 bool same_number(const Tensor* a, const Tensor* b) {
-  return a && b && a->dtype() == b->dtype() && a->size() == 1 && b->size() == 1 && a->astype(DType::float64).item<double>() == b->astype(DType::float64).item<double>();
+  return a && b && a->dtype() == b->dtype() && a->size() == 1 && b->size() == 1 &&
+         a->astype(DType::float64).item<double>() == b->astype(DType::float64).item<double>();
 }
 
 }  // namespace
@@ -72,7 +73,8 @@ namespace {
 /// Whether all that it gives are elements of the first operand as they are.
 bool only_arranges(const Node& node) {
   static constexpr std::string_view kViews[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Split", "DepthToSpace", "SpaceToDepth"};
-  if (node.op == "Resize") return attribute_text(node, "mode", "nearest") == "nearest" && attribute_text(node, "coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
+  if (node.op == "Resize")
+    return attribute_text(node, "mode", "nearest") == "nearest" && attribute_text(node, "coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
   return std::find(std::begin(kViews), std::end(kViews), node.op) != std::end(kViews);
 }
 
@@ -115,9 +117,13 @@ int cancel_quantized(Graph& graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
     redirect(node, same);
-    if (node.op != "QuantizeLinear" || node.inputs.size() != 3 || node.outputs.size() != 1 || graph.is_output(node.outputs[0]) || within.contains(node.outputs[0])) continue;
+    if (node.op != "QuantizeLinear" || node.inputs.size() != 3 || node.outputs.size() != 1 || graph.is_output(node.outputs[0]) ||
+        within.contains(node.outputs[0]))
+      continue;
     const auto of = find.quantized(node.inputs[0]);
-    if (!of || of->zero.empty() || !same_number(find.constant(of->scale), find.constant(node.inputs[1])) || !same_number(find.constant(of->zero), find.constant(node.inputs[2]))) continue;
+    if (!of || of->zero.empty() || !same_number(find.constant(of->scale), find.constant(node.inputs[1])) ||
+        !same_number(find.constant(of->zero), find.constant(node.inputs[2])))
+      continue;
     const double scale = find.constant(of->scale)->astype(DType::float64).item<double>();
     if (!(scale > 1e-30 && scale < 1e30)) continue;  // products stay normal numbers
     same.emplace(node.outputs[0], of->numbers);
@@ -151,7 +157,9 @@ int keep_quantized(Graph& graph) {
     }
     if (gemm) {
       const bool turned = integer(node, "transB", 0) != 0;
-      if (integer(node, "transA", 0) != 0 || number(node, "alpha", 1) != 1 || number(node, "beta", 1) != 1 || !w->constant || w->constant->ndim() != 2 || !scales_along(*w, turned ? 0 : 1)) continue;
+      if (integer(node, "transA", 0) != 0 || number(node, "alpha", 1) != 1 || number(node, "beta", 1) != 1 || !w->constant || w->constant->ndim() != 2 ||
+          !scales_along(*w, turned ? 0 : 1))
+        continue;
       if (turned) w->numbers = add_constant(graph, w->numbers, transpose(*w->constant));
     } else if (!(w->scales == 1 || (w->constant && w->constant->ndim() == 2 && scales_along(*w, 1)))) {
       continue;

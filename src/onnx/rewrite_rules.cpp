@@ -39,12 +39,19 @@ void Uses::renamed(const std::string& from, const std::string& to, std::size_t n
 namespace {
 
 // Their first result is of their first operand's type.
-constexpr std::string_view kKeepType[] = {
-    "Abs",         "Add",           "AveragePool", "BatchNormalization", "Ceil",    "Clip",   "Concat",       "Conv",        "Div",       "Dropout",    "Elu",
-    "Erf",         "Exp",           "Expand",      "Flatten",            "Floor",   "Gather", "Gelu",         "Gemm",        "GlobalAveragePool", "HardSigmoid", "HardSwish",
-    "Identity",    "LayerNormalization", "LeakyRelu", "Log",             "MatMul",  "Max",    "MaxPool",      "Mean",        "Min",       "Mul",        "Neg",
-    "Pad",         "Pow",           "ReduceMax",   "ReduceMean",         "ReduceSum", "Relu", "Reshape",      "Sigmoid",     "Slice",     "Softmax",    "Split",
-    "Sqrt",        "Squeeze",       "Sub",         "Sum",                "Tanh",    "Tile",   "Transpose",    "Unsqueeze"};
+constexpr std::string_view kKeepType[] = {"Abs",         "Add",       "AveragePool", "BatchNormalization",
+                                          "Ceil",        "Clip",      "Concat",      "Conv",
+                                          "Div",         "Dropout",   "Elu",         "Erf",
+                                          "Exp",         "Expand",    "Flatten",     "Floor",
+                                          "Gather",      "Gelu",      "Gemm",        "GlobalAveragePool",
+                                          "HardSigmoid", "HardSwish", "Identity",    "LayerNormalization",
+                                          "LeakyRelu",   "Log",       "MatMul",      "Max",
+                                          "MaxPool",     "Mean",      "Min",         "Mul",
+                                          "Neg",         "Pad",       "Pow",         "ReduceMax",
+                                          "ReduceMean",  "ReduceSum", "Relu",        "Reshape",
+                                          "Sigmoid",     "Slice",     "Softmax",     "Split",
+                                          "Sqrt",        "Squeeze",   "Sub",         "Sum",
+                                          "Tanh",        "Tile",      "Transpose",   "Unsqueeze"};
 
 }  // namespace
 

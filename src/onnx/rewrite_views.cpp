@@ -96,7 +96,8 @@ namespace {
 
 /// Functions of one number that never fall: of the largest they are the largest.
 bool rises(const Graph& graph, const Node& node) {
-  if (node.op == "Sigmoid" || node.op == "Tanh" || node.op == "Softplus" || node.op == "Softsign" || node.op == "Erf" || node.op == "Exp" || node.op == "Relu") return true;
+  if (node.op == "Sigmoid" || node.op == "Tanh" || node.op == "Softplus" || node.op == "Softsign" || node.op == "Erf" || node.op == "Exp" || node.op == "Relu")
+    return true;
   if (node.op == "DequantizeLinear") {
     const Tensor* scale = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
     return scale && scale->size() == 1 && integer(node, "block_size", 0) == 0 && scale->astype(DType::float64).item<double>() > 0;
@@ -120,7 +121,8 @@ int pool_first(Graph& graph) {
   const Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& pool = graph.nodes[n];
-    if ((pool.op != "MaxPool" && pool.op != "GlobalMaxPool") || pool.outputs.size() != 1 || pool.inputs.size() != 1 || integer(pool, "ceil_mode", 0) != 0) continue;
+    if ((pool.op != "MaxPool" && pool.op != "GlobalMaxPool") || pool.outputs.size() != 1 || pool.inputs.size() != 1 || integer(pool, "ceil_mode", 0) != 0)
+      continue;
     const auto giver = uses.giver(pool.inputs[0]);
     if (!giver || uses.only_reader(pool.inputs[0]) != n) continue;
     Node& function = graph.nodes[*giver];
@@ -169,7 +171,8 @@ int merge_equal_nodes(Graph& graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
     redirect(node, same);
-    const bool fixed = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output) || inner.contains(output); });
+    const bool fixed =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) { return graph.is_output(output) || inner.contains(output); });
     const std::string key = meaning(node);
     if (key.empty()) continue;
     const auto [at, added] = known.emplace(key, n);

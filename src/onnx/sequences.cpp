@@ -93,7 +93,9 @@ std::vector<Laid> join(const Call& c, std::span<const Laid> operands) {
 const SequenceOperator kRows[] = {
     {"ConcatFromSequence", {1, 1}, join},
     {"Identity", {1, 1}, [](const Call&, std::span<const Laid> operands) { return std::vector<Laid>{operands[0]}; }},
-    {"SequenceAt", {2, 2}, [](const Call& c, std::span<const Laid> operands) {
+    {"SequenceAt",
+     {2, 2},
+     [](const Call& c, std::span<const Laid> operands) {
        const List& list = list_of(c, operands, 0);
        return std::vector<Laid>{{list[place(c, 1, list, false)]}};
      }},
@@ -101,7 +103,9 @@ const SequenceOperator kRows[] = {
     {"SequenceEmpty", {0, 0}, [](const Call&, std::span<const Laid>) { return made({}); }},
     {"SequenceErase", {1, 2}, erase},
     {"SequenceInsert", {2, 3}, insert},
-    {"SequenceLength", {1, 1}, [](const Call& c, std::span<const Laid> operands) {
+    {"SequenceLength",
+     {1, 1},
+     [](const Call& c, std::span<const Laid> operands) {
        return std::vector<Laid>{{full({}, Arg(static_cast<std::int64_t>(list_of(c, operands, 0).size()), c.where()))}};
      }},
     {"SplitToSequence", {1, 2}, split},

@@ -26,9 +26,9 @@ std::optional<DType> element_type(std::int64_t number) {
 }
 
 std::string element_type_name(std::int64_t number) {
-  constexpr const char* kNames[] = {"undefined", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "float64",
-                                    "uint32", "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
-                                    "float8e5m2fnuz", "uint4", "int4", "float4e2m1"};
+  constexpr const char* kNames[] = {"undefined", "float32",      "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+                                    "string",    "bool",         "float16",        "float64",    "uint32",         "uint64", "complex64", "complex128",
+                                    "bfloat16",  "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1"};
   return number >= 0 && number < static_cast<std::int64_t>(std::size(kNames)) ? kNames[number] : fmt::format("number {}", number);
 }
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
-#include "ops/composed.hpp"
 
 namespace sinter {
 namespace {
@@ -14,8 +14,7 @@ using namespace ops;
 
 Tensor sigmoid_of(const Site& site, const Tensor& x) { return Tensor(make_elementwise(site, Op::sigmoid, {x.node()})); }
 /// x times a factor that is exp(x) far to the left: where that would be subnormal, and have few digits, it is taken further right and made smaller last.
-template <class Factor>
-Tensor times(const Tensor& x, Factor factor) {
+template <class Factor> Tensor times(const Tensor& x, Factor factor) {
   const bool wide = x.dtype() == DType::float64;
   const double far = wide ? -700 : -80, shift = wide ? 640 : 60;  // x + shift is exact
   const Tensor beyond = x < far;

@@ -5,17 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
 #include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
 
 using namespace ops;
 
-RecordedPtr arranged(const Site& site, const Arg& x) {
-  return as_node(site, x);
-}
+RecordedPtr arranged(const Site& site, const Arg& x) { return as_node(site, x); }
 
 RecordedPtr zeros_of(const Site& site, DType dtype, Shape shape) { return make_constant(site, make_scalar_int(dtype, 0), std::move(shape)); }
 
@@ -127,7 +125,8 @@ Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>
   for (std::size_t k = 0; k < rank; ++k) {
     const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
     if (before < 0 || after < 0) fail<ValueError>(site, fmt::format("widths ({}, {}) of axis {} are negative; slice instead", before, after, k));
-    if (before > (std::int64_t{1} << 60) || after > (std::int64_t{1} << 60)) fail<ShapeError>(site, fmt::format("widths ({}, {}) are too large", before, after));
+    if (before > (std::int64_t{1} << 60) || after > (std::int64_t{1} << 60))
+      fail<ShapeError>(site, fmt::format("widths ({}, {}) are too large", before, after));
     before_after.insert(before_after.end(), {before, after});
     shape[k] += before + after;
   }

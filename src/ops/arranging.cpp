@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter {
 namespace {
@@ -71,7 +71,8 @@ Tensor insert(const Arg& arg, std::int64_t at, const Arg& values, std::optional<
   if (place < 0 || place > along.size) fail<IndexError>(site, fmt::format("place {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
   // As NumPy: values broadcast against x from the right; several slices are as many as they have along the axis.
   Tensor block = astype(values, along.x.dtype());
-  if (block.ndim() > along.x.ndim()) fail<ShapeError>(site, fmt::format("values of shape {} have more axes than shape {}", to_string(block.shape()), to_string(along.x.shape())));
+  if (block.ndim() > along.x.ndim())
+    fail<ShapeError>(site, fmt::format("values of shape {} have more axes than shape {}", to_string(block.shape()), to_string(along.x.shape())));
   Shape shape(static_cast<std::size_t>(along.x.ndim() - block.ndim()), 1);
   shape.insert(shape.end(), block.shape().begin(), block.shape().end());
   if (axis && block.ndim() > 0 && block.ndim() < along.x.ndim()) {  // one slice: its own axes are the others
@@ -88,7 +89,8 @@ Tensor erase(const Arg& arg, std::int64_t at, std::optional<std::int64_t> axis) 
   const Scope scope("delete", arg.where());
   const Along along(scope.site(), arg, axis);
   const std::int64_t place = at < 0 ? at + along.size : at;
-  if (place < 0 || place >= along.size) fail<IndexError>(scope.site(), fmt::format("place {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
+  if (place < 0 || place >= along.size)
+    fail<IndexError>(scope.site(), fmt::format("place {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
   return concatenate({along.part(0, place), along.part(place + 1, along.size)}, along.axis);
 }
 Tensor cycle_to(const Arg& arg, const Shape& shape) {
@@ -164,7 +166,8 @@ Tensor logspace(const Arg& start, const Arg& stop, std::int64_t count, bool endp
 }
 Tensor geomspace(double start, double stop, std::int64_t count, bool endpoint, Location where) {
   const Scope scope("geomspace", where);
-  if (!(start * stop != 0) || std::signbit(start) != std::signbit(stop)) fail<ValueError>(scope.site(), fmt::format("there is no geometric sequence from {} to {}", start, stop));
+  if (!(start * stop != 0) || std::signbit(start) != std::signbit(stop))
+    fail<ValueError>(scope.site(), fmt::format("there is no geometric sequence from {} to {}", start, stop));
   const double sign = start < 0 ? -1 : 1;
   const Tensor between = sign * power(10.0, linspace(std::log10(start * sign), std::log10(stop * sign), count, endpoint, DType::float64));
   // The ends as they were given.

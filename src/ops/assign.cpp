@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "ops/in_place.hpp"
 #include "ops/masks.hpp"
+#include "ops/recording.hpp"
 #include "ops/scatter.hpp"
 #include "ops/selection.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
@@ -35,7 +35,8 @@ Tensor& in_place(Tensor& x, const char* op, Binary function, const Arg& other) {
   const RecordedPtr whole = node_of(site, x);
   const Tensor result = function(Arg(x, other.where()), other);
   if (result.shape() != whole->shape)
-    fail<ShapeError>(site, fmt::format("shape {} does not fit in place of {}; write x = x + y for a larger result", to_string(result.shape()), to_string(whole->shape)));
+    fail<ShapeError>(
+        site, fmt::format("shape {} does not fit in place of {}; write x = x + y for a larger result", to_string(result.shape()), to_string(whole->shape)));
   return x = Tensor(cast_in_place(site, result.node(), whole->dtype));
 }
 
@@ -206,7 +207,8 @@ bool written(const Site& site, Tensor& whole, const Selection& block, const Arg&
   const DType dtype = whole.dtype();
   if (!value.is_tensor()) return write_in_place(site, whole, block, fitted(site, value, dtype, {}));
   const RecordedPtr& elements = node_of(site, value.tensor());
-  return elements->dtype == dtype && broadcasts(without_axes_in_front(elements->shape, block.result), block.result) && write_in_place(site, whole, block, elements);
+  return elements->dtype == dtype && broadcasts(without_axes_in_front(elements->shape, block.result), block.result) &&
+         write_in_place(site, whole, block, elements);
 }
 
 /// x(i, j) += 2, likewise.
@@ -232,7 +234,10 @@ bool has_places(const std::vector<Index>& index) {
 }  // namespace
 
 Part::Part(Tensor& whole, std::vector<Index> index, Location where)
-    : Tensor(is_mask(index) ? unread(whole, index[0].places(), where) : std::as_const(whole).at(index, where)), whole_(&whole), index_(std::move(index)), where_(where) {}
+    : Tensor(is_mask(index) ? unread(whole, index[0].places(), where) : std::as_const(whole).at(index, where)),
+      whole_(&whole),
+      index_(std::move(index)),
+      where_(where) {}
 
 Part::Part(Part& outer, std::vector<Index> index, Location where) : Part(static_cast<Tensor&>(outer), std::move(index), where) { outer_ = &outer; }
 
@@ -305,9 +310,7 @@ Part Tensor::operator()(const Index& a) & { return {*this, {a}, a.where()}; }
 Part Tensor::operator()(const Index& a, const Index& b) & { return {*this, {a, b}, a.where()}; }
 Part Tensor::operator()(const Index& a, const Index& b, const Index& c) & { return {*this, {a, b, c}, a.where()}; }
 Part Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d) & { return {*this, {a, b, c, d}, a.where()}; }
-Part Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) & {
-  return {*this, {a, b, c, d, e}, a.where()};
-}
+Part Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) & { return {*this, {a, b, c, d, e}, a.where()}; }
 Part Tensor::operator[](const Index& a) & { return {*this, {a}, a.where()}; }
 Part Part::operator()(const Index& a) && { return {*this, {a}, a.where()}; }
 Part Part::operator()(const Index& a, const Index& b) && { return {*this, {a, b}, a.where()}; }

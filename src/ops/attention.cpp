@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
-#include "ops/composed.hpp"
 
 namespace sinter {
 namespace {
@@ -17,7 +17,8 @@ using namespace ops;
 Tensor shared_heads(const Site& site, const Tensor& x, std::int64_t heads) {
   const std::int64_t own = x.ndim() < 3 ? 1 : x.shape()[x.shape().size() - 3];
   if (own == heads) return x;
-  if (own == 0 || heads % own != 0 || x.ndim() < 3) fail<ShapeError>(site, fmt::format("{} heads of the query do not share {} of shape {}", heads, own, to_string(x.shape())));
+  if (own == 0 || heads % own != 0 || x.ndim() < 3)
+    fail<ShapeError>(site, fmt::format("{} heads of the query do not share {} of shape {}", heads, own, to_string(x.shape())));
   return repeat(x, heads / own, x.ndim() - 3);
 }
 

@@ -5,11 +5,11 @@
 
 #include <array>
 
-#include "sinter/ops.hpp"
-#include "ops/recording.hpp"
-#include "trace/library.hpp"
 #include "ops/per_axis.hpp"
+#include "ops/recording.hpp"
 #include "ops/transposed.hpp"
+#include "sinter/ops.hpp"
+#include "trace/library.hpp"
 
 namespace sinter {
 namespace {
@@ -61,7 +61,8 @@ Tensor unblock_channels(const Arg& given, std::int64_t channels) {
   const Scope scope("unblock_channels", given.where());
   const Tensor x(as_node(scope.site(), given));
   const Shape& shape = shape_of_rank(scope.site(), x, 5, "(batch, blocks, rows, columns, channels of a block)");
-  if (channels < 0 || channels > shape[1] * shape[4]) fail<ShapeError>(scope.site(), fmt::format("{} channels of a tensor of shape {}", channels, to_string(shape)));
+  if (channels < 0 || channels > shape[1] * shape[4])
+    fail<ShapeError>(scope.site(), fmt::format("{} channels of a tensor of shape {}", channels, to_string(shape)));
   const Tensor all = reshape(permute(x, {0, 1, 4, 2, 3}), {shape[0], shape[1] * shape[4], shape[2], shape[3]});
   return channels == shape[1] * shape[4] ? all : slice(all, {Slice{}, Slice{0, channels}});
 }
@@ -77,7 +78,8 @@ Tensor block_filters(const Arg& given, FilterLayout layout) {
       if (shape[1] != 1) fail<ShapeError>(scope.site(), fmt::format("depthwise filters of shape {} read {} channels each", to_string(shape), shape[1]));
       return permute(split_in_blocks(reshape(filters, {shape[0], shape[2], shape[3]}), 0), {0, 2, 3, 1});
     case FilterLayout::winograd:
-      if (shape[2] != 3 || shape[3] != 3) fail<ShapeError>(scope.site(), fmt::format("filters of shape {} where minimal filtering takes 3x3 taps", to_string(shape)));
+      if (shape[2] != 3 || shape[3] != 3)
+        fail<ShapeError>(scope.site(), fmt::format("filters of shape {} where minimal filtering takes 3x3 taps", to_string(shape)));
       return permute(split_in_blocks(split_in_blocks(transformed(filters), 2), 1), {0, 1, 3, 4, 2});
   }
   fail<ValueError>(scope.site(), "no such layout");
@@ -101,8 +103,10 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));
   how.groups = groups;
   if (winograd && (how.stride != Shape{1, 1} || how.dilation != Shape{1, 1} || how.before[0] < 0 || how.before[1] < 0 || how.after[0] < 0 || how.after[1] < 0))
-    fail<ValueError>(site, fmt::format("stride {}, dilation {} where filters of shape {}, for minimal filtering, are convolved with stride and dilation 1 and no negative padding", to_string(how.stride),
-                                       to_string(how.dilation), to_string(taps)));
+    fail<ValueError>(
+        site,
+        fmt::format("stride {}, dilation {} where filters of shape {}, for minimal filtering, are convolved with stride and dilation 1 and no negative padding",
+                    to_string(how.stride), to_string(how.dilation), to_string(taps)));
   const std::int64_t blocks = taps[winograd ? 1 : 0], count = blocks * kChannelBlock;
   if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{count}))
     fail<ShapeError>(site, fmt::format("bias of {}{} for {} filters with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), count));
@@ -119,10 +123,12 @@ Tensor block_transposed_filters(const Arg& given, const PerAxis& stride, const P
   const Scope scope("block_transposed_filters", given.where());
   const Tensor weight(as_node(scope.site(), given));
   shape_of_rank(scope.site(), weight, 4, "(channels, filters, rows, columns)");
-  return block_filters(filters_of_phases(weight, 1, per_axis(scope.site(), "stride", stride, 2, 1), per_axis(scope.site(), "dilation", dilation, 2, 1)), FilterLayout::blocked);
+  return block_filters(filters_of_phases(weight, 1, per_axis(scope.site(), "stride", stride, 2, 1), per_axis(scope.site(), "dilation", dilation, 2, 1)),
+                       FilterLayout::blocked);
 }
 
-Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size, const ConvTransposeOptions& how) {
+Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size,
+                                const ConvTransposeOptions& how) {
   const Scope scope("conv_transpose2d_blocked", given.where());
   const Site& site = scope.site();
   const Tensor x(as_node(site, given));
@@ -133,8 +139,12 @@ Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const T
   const TransposedConvolution as(site, alone, in, {in[1] * in[4], count, taps[0], taps[1]});
   const std::int64_t all = as.phases() * count;
   const Shape& laid_out = shape_of_rank(site, filters, 6, "filters of block_transposed_filters");
-  const auto of_phase = [&](std::size_t axis) { return as.stride[axis] == 1 ? taps[axis] : ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis]; };
-  if (count < 1 || laid_out[0] != blocks_of(all) || laid_out[2] != of_phase(0) || laid_out[3] != of_phase(1)) fail<ShapeError>(site, fmt::format("filters of shape {} for {} filters of {}x{} taps in {} phases", to_string(laid_out), count, taps[0], taps[1], as.phases()));
+  const auto of_phase = [&](std::size_t axis) {
+    return as.stride[axis] == 1 ? taps[axis] : ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis];
+  };
+  if (count < 1 || laid_out[0] != blocks_of(all) || laid_out[2] != of_phase(0) || laid_out[3] != of_phase(1))
+    fail<ShapeError>(site,
+                     fmt::format("filters of shape {} for {} filters of {}x{} taps in {} phases", to_string(laid_out), count, taps[0], taps[1], as.phases()));
   const std::vector<std::pair<std::int64_t, std::int64_t>> padding{{as.how.before[0], as.how.after[0]}, {as.how.before[1], as.how.after[1]}};
   const Tensor windows = conv2d_blocked(as.read(x), filters, bias, {.padding = padding, .dilation = as.how.dilation});
   if (count % kChannelBlock == 0) return as.together_in_blocks(windows);

@@ -4,11 +4,11 @@
 #include <array>
 #include <vector>
 
+#include "ops/per_axis.hpp"
+#include "ops/recording.hpp"
 #include "sinter/blocked.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "trace/library.hpp"
-#include "ops/per_axis.hpp"
 
 namespace sinter {
 namespace {
@@ -79,9 +79,11 @@ Tensor matmul_panels(const Arg& x, const Tensor& panels, std::int64_t columns) {
   const Scope scope("matmul_panels", x.where());
   const Site& site = scope.site();
   const RecordedPtr left = as_node(site, x), right = node_of(site, panels);
-  if (left->dtype != DType::uint8 || right->dtype != DType::int8) fail<DTypeError>(site, fmt::format("{} by {} where it takes uint8 by int8", name(left->dtype), name(right->dtype)));
+  if (left->dtype != DType::uint8 || right->dtype != DType::int8)
+    fail<DTypeError>(site, fmt::format("{} by {} where it takes uint8 by int8", name(left->dtype), name(right->dtype)));
   if (left->shape.size() < 2 || columns < 0 || !panels_hold(right->shape, left->shape.back(), columns))
-    fail<ShapeError>(site, fmt::format("x of shape {} by {} columns in panels of shape {}; byte_panels lays a matrix out", to_string(left->shape), columns, to_string(right->shape)));
+    fail<ShapeError>(site, fmt::format("x of shape {} by {} columns in panels of shape {}; byte_panels lays a matrix out", to_string(left->shape), columns,
+                                       to_string(right->shape)));
   Shape shape = left->shape;
   shape.back() = columns;
   if (element_count(shape) == 0 || left->shape.back() == 0) return zeros(shape, DType::int32);
@@ -107,13 +109,15 @@ Given checked(const Site& site, const Arg& x, const Tensor& filters, const Tenso
   const Shape &in = data->shape, &taps = weight->shape;
   const bool depthwise = taps.size() == 4;
   const bool fits = in.size() == 5 && (depthwise ? taps[0] == in[1] && taps[3] == kChannelBlock && in[4] == kChannelBlock
-                                                 : taps.size() == 7 && taps[1] == in[1] && taps[4] * kFour == in[4] && taps[5] == kChannelBlock && taps[6] == kFour &&
-                                                       (in[4] == kFour || in[4] == kChannelBlock));
+                                                 : taps.size() == 7 && taps[1] == in[1] && taps[4] * kFour == in[4] && taps[5] == kChannelBlock &&
+                                                       taps[6] == kFour && (in[4] == kFour || in[4] == kChannelBlock));
   if (!fits)
-    fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_byte_filters, block_channels and block_few_channels lay them out", to_string(taps), to_string(in)));
+    fail<ShapeError>(site, fmt::format("filters of shape {} do not read x of shape {}; block_byte_filters, block_channels and block_few_channels lay them out",
+                                       to_string(taps), to_string(in)));
   const std::int64_t count = taps[0] * kChannelBlock;
   const Tensor begin = numbers_of(site, start, DType::int32, count, "start"), beside = numbers_of(site, outside, DType::uint8, 1, "outside");
-  return {data, weight, as_node(site, concatenate({begin, astype(beside, DType::int32)})), convolution_of(site, given, in, std::span(taps).subspan(depthwise ? 1 : 2, 2)), begin};
+  return {data, weight, as_node(site, concatenate({begin, astype(beside, DType::int32)})),
+          convolution_of(site, given, in, std::span(taps).subspan(depthwise ? 1 : 2, 2)), begin};
 }
 
 bool is_empty(const Given& given) { return element_count(given.x->shape) == 0 || element_count(given.weight->shape) == 0; }
@@ -132,12 +136,14 @@ Tensor conv2d_bytes(const Arg& x, const Tensor& filters, const Tensor& start, co
   return Tensor(make_library(scope.site(), Op::conv_bytes, {given.x, given.weight, given.start}, given.how.ints()));
 }
 
-Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift, const ConvOptions& how) {
+Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const Tensor& scale, const Tensor& shift,
+                           const ConvOptions& how) {
   const Scope scope("conv2d_bytes_scaled", x.where());
   const Site& site = scope.site();
   const Given given = checked(site, x, filters, start, outside, how);
   if (scale.empty_handle()) fail<ShapeError>(site, "no scale");
-  const Tensor factors = numbers_of(site, scale, DType::float32, given.begin.size(), "scale"), shifts = numbers_of(site, shift, DType::float32, given.begin.size(), "shift");
+  const Tensor factors = numbers_of(site, scale, DType::float32, given.begin.size(), "scale"),
+               shifts = numbers_of(site, shift, DType::float32, given.begin.size(), "shift");
   if (is_empty(given)) return everywhere(given, astype(given.begin, DType::float32) * factors + shifts);
   return Tensor(make_library(site, Op::conv_bytes_scaled, {given.x, given.weight, given.start, as_node(site, stack({factors, shifts}))}, given.how.ints()));
 }

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "ops/masks.hpp"
+#include "ops/recording.hpp"
+#include "ops/scatter.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "trace/host_access.hpp"
-#include "ops/masks.hpp"
-#include "ops/scatter.hpp"
 
 namespace sinter {
 
@@ -72,7 +72,8 @@ Tensor detail::combine_at(const Arg& arg, const std::vector<Index>& given, const
   for (const Index& i : given) list.push_back(&i);
   const std::vector<Index> index = without_masks(site, x.shape(), list);
   // Places are numbers of elements, or of whole slices where the index leaves the axes behind alone.
-  const bool leading = std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
+  const bool leading =
+      std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
   const std::size_t used = leading ? std::min(index.size(), x.shape().size()) : x.shape().size();
   const auto middle = x.shape().begin() + static_cast<std::ptrdiff_t>(used);
   const Shape rows(x.shape().begin(), middle), row(middle, x.shape().end());

@@ -1,9 +1,9 @@
 // Complex numbers: compositions over pairs of real tensors.
 #include "sinter/complex.hpp"
 
+#include "ops/recording.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter {
 

@@ -1,7 +1,7 @@
 // Functions that are written with other functions.
 #pragma once
-#include "sinter/ops.hpp"
 #include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter::ops {
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
 #include "ops/composed.hpp"
 #include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
@@ -16,15 +16,13 @@ using namespace ops;
 constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530942, kLog2e = 1.44269504088896340736;
 
 /// Several arguments in the type that a primitive's rule gives, computed in what that computes in.
-template <std::size_t N>
-struct Operands {
+template <std::size_t N> struct Operands {
   std::array<Tensor, N> values;
   DType type;
 
   Tensor operator()(const Tensor& result) const { return result.astype(type); }
 };
-template <class... Args>
-Operands<sizeof...(Args)> operands_of(const Site& site, Op rule, const Args&... args) {
+template <class... Args> Operands<sizeof...(Args)> operands_of(const Site& site, Op rule, const Args&... args) {
   const std::array<const Arg*, sizeof...(Args)> list{&args...};
   for (const Arg* x : list)
     if (x->is_tensor()) node_of(site, x->tensor());
@@ -51,9 +49,7 @@ Tensor next_of_16_bits(const Tensor& x, const Tensor& y, DType type) {
 }
 
 /// Of the same size.
-DType unsigned_type(DType t) {
-  return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64;
-}
+DType unsigned_type(DType t) { return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64; }
 
 }  // namespace
 
@@ -103,8 +99,8 @@ Tensor lerp(const Arg& a, const Arg& b, const Arg& t) {
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise) {
   const Scope scope("select", otherwise.where());
   if (conditions.size() != choices.size() || conditions.empty())
-    fail<ValueError>(scope.site(), fmt::format("{} conditions and {} choices: one choice for each condition, and at least one", conditions.size(),
-                                               choices.size()));
+    fail<ValueError>(scope.site(),
+                     fmt::format("{} conditions and {} choices: one choice for each condition, and at least one", conditions.size(), choices.size()));
   Tensor result = where(conditions.back(), choices.back(), otherwise);
   for (std::size_t k = conditions.size() - 1; k-- > 0;) result = where(conditions[k], choices[k], result);
   return result;
@@ -170,11 +166,13 @@ Tensor ldexp(const Arg& x, const Arg& n) {
   const Composed ldexp = real(scope.site(), x);
   const DType type = ldexp.values.dtype();
   // What is far beyond any exponent is the same as what is a little beyond, and exact in every type.
-  const Tensor near = is_bool(exponent->dtype) || itemsize(exponent->dtype) == 1 ? Tensor(exponent) : clip(Tensor(exponent), is_unsigned(exponent->dtype) ? 0 : -4000, 4000);
+  const Tensor near =
+      is_bool(exponent->dtype) || itemsize(exponent->dtype) == 1 ? Tensor(exponent) : clip(Tensor(exponent), is_unsigned(exponent->dtype) ? 0 : -4000, 4000);
   const Tensor whole = near.astype(type);
   const std::array shapes{&ldexp.values.shape(), &whole.shape()};
   const Shape shape = broadcast_shape(scope.site(), shapes);
-  return ldexp(Tensor(make_elementwise(scope.site(), Op::ldexp, {make_broadcast(scope.site(), ldexp.values.node(), shape), make_broadcast(scope.site(), whole.node(), shape)})));
+  return ldexp(Tensor(make_elementwise(scope.site(), Op::ldexp,
+                                       {make_broadcast(scope.site(), ldexp.values.node(), shape), make_broadcast(scope.site(), whole.node(), shape)})));
 }
 
 std::pair<Tensor, Tensor> frexp(const Arg& x) {

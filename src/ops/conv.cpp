@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "ops/per_axis.hpp"
+#include "ops/recording.hpp"
+#include "ops/transposed.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "trace/library.hpp"
-#include "ops/per_axis.hpp"
-#include "ops/transposed.hpp"
 
 namespace sinter {
 namespace {
@@ -34,9 +34,11 @@ Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::s
   const std::size_t rank = taps->shape.size();
   if (axes == 0) axes = rank < 3 || rank > 5 ? 0 : rank - 2;
   if (axes == 0 || rank != axes + 2)
-    fail<ShapeError>(site, fmt::format("weight of shape {} where it takes (filters, channels, taps..), {} axes", to_string(taps->shape), axes == 0 ? std::string("3 to 5") : std::to_string(axes + 2)));
+    fail<ShapeError>(site, fmt::format("weight of shape {} where it takes (filters, channels, taps..), {} axes", to_string(taps->shape),
+                                       axes == 0 ? std::string("3 to 5") : std::to_string(axes + 2)));
   if (data->shape.size() != rank && data->shape.size() != rank - 1)
-    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}: x has {} axes, or {} without a batch", to_string(data->shape), to_string(taps->shape), rank, rank - 1));
+    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}: x has {} axes, or {} without a batch", to_string(data->shape),
+                                       to_string(taps->shape), rank, rank - 1));
   const Tensor held(data);
   const Arg held_arg(held);
   const Arg weight_arg(weight);
@@ -104,7 +106,8 @@ Tensor transposed(const char* name, std::size_t axes, const Arg& x, const Tensor
   if (taps[0] != in[1])
     fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}", to_string(taps), taps[0], to_string(in), in[1]));
   const TransposedConvolution as(site, given, in, taps);
-  const Tensor windows(make_conv(site, as.read(Tensor(both.x)).node(), filters_of_phases(Tensor(both.weight), given.groups, as.stride, as.dilation).node(), as.how));
+  const Tensor windows(
+      make_conv(site, as.read(Tensor(both.x)).node(), filters_of_phases(Tensor(both.weight), given.groups, as.stride, as.dilation).node(), as.how));
   return finished(site, as.together(windows).node(), both, bias);
 }
 
@@ -131,10 +134,12 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation,
   const Scope scope("unfold", x.where());
   const Site& site = scope.site();
   RecordedPtr node = as_node(site, x);
-  if (node->shape.size() != 3 && node->shape.size() != 4) fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, rows, columns)", to_string(node->shape)));
+  if (node->shape.size() != 3 && node->shape.size() != 4)
+    fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, rows, columns)", to_string(node->shape)));
   const bool batched = node->shape.size() == 4;
   if (!batched) node = expand_dims(Tensor(node), 0).node();
-  const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1), apart = per_axis(site, "dilation", dilation, 2, 1), step = per_axis(site, "stride", stride, 2, 1);
+  const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1), apart = per_axis(site, "dilation", dilation, 2, 1),
+             step = per_axis(site, "stride", stride, 2, 1);
   const auto widths = per_axis(site, padding, 2);
   const Tensor padded = pad(Tensor(node), {{0, 0}, {0, 0}, widths[0], widths[1]});
   RecordedPtr windows = padded.node();

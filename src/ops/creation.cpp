@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/adopt.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter {
 namespace {
@@ -107,12 +107,8 @@ Tensor filled_like(const char* function, const Arg& x, std::optional<DType> dtyp
 
 }  // namespace
 
-Tensor zeros(const Shape& shape, DType dtype, Location where) {
-  return filled(site_of("zeros", where), shape, make_scalar_int(dtype, 0));
-}
-Tensor ones(const Shape& shape, DType dtype, Location where) {
-  return filled(site_of("ones", where), shape, make_scalar_int(dtype, 1));
-}
+Tensor zeros(const Shape& shape, DType dtype, Location where) { return filled(site_of("zeros", where), shape, make_scalar_int(dtype, 0)); }
+Tensor ones(const Shape& shape, DType dtype, Location where) { return filled(site_of("ones", where), shape, make_scalar_int(dtype, 1)); }
 Tensor empty(const Shape& shape, DType dtype, Location where) { return filled(site_of("empty", where), shape, make_scalar_int(dtype, 0)); }
 Tensor empty_like(const Arg& x, std::optional<DType> dtype) { return filled_like("empty_like", x, dtype, 0); }
 Tensor zeros_like(const Arg& x, std::optional<DType> dtype) { return filled_like("zeros_like", x, dtype, 0); }
@@ -127,17 +123,14 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype) {
   const Site site = site_of("full", value.where());
   if (value.is_tensor()) return broadcast_to(dtype ? astype(value, *dtype) : value.tensor(), shape);
   const DType type = dtype.value_or(value.native());
-  if (value.kind() == Arg::Kind::integer && !fits(value, type)) fail<ValueError>(site, fmt::format("{} is out of bounds for {}; choose a wider dtype", value.integer(), name(type)));
+  if (value.kind() == Arg::Kind::integer && !fits(value, type))
+    fail<ValueError>(site, fmt::format("{} is out of bounds for {}; choose a wider dtype", value.integer(), name(type)));
   return filled(site, shape, literal(site, value, type));
 }
 
 Tensor arange(const Arg& stop, std::optional<DType> dtype) { return ranged(Arg(0, stop.where()), stop, Arg(1, stop.where()), dtype); }
-Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype) {
-  return ranged(start, stop, Arg(1, stop.where()), dtype);
-}
-Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype) {
-  return ranged(start, stop, step, dtype);
-}
+Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype) { return ranged(start, stop, Arg(1, stop.where()), dtype); }
+Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype) { return ranged(start, stop, step, dtype); }
 
 Tensor linspace(const Arg& from, const Arg& to, std::int64_t count, bool endpoint, std::optional<DType> wanted) {
   const Scope scope("linspace", from.where());
@@ -234,8 +227,7 @@ class MixedReader {
 
   void row(std::initializer_list<detail::Number> numbers) {
     if (columns_ == kUnknown) columns_ = numbers.size();
-    if (columns_ != numbers.size())
-      fail<ShapeError>(site_, fmt::format("the nested lists are ragged: axis 1 has {} items, then {}", columns_, numbers.size()));
+    if (columns_ != numbers.size()) fail<ShapeError>(site_, fmt::format("the nested lists are ragged: axis 1 has {} items, then {}", columns_, numbers.size()));
     for (const detail::Number& number : numbers) values_.push_back(&number.value);
   }
   Tensor finish(bool nested) const {

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
+#include "ops/recording.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/statistics.hpp"
-#include "ops/recording.hpp"
-#include "ops/composed.hpp"
 
 namespace sinter {
 namespace {
@@ -63,9 +63,10 @@ Tensor nothing(const Matrices& m, std::initializer_list<std::int64_t> axes) { re
 /// Below this share of the largest singular value one counts as 0.
 double relative(const Matrices& m, std::optional<double> rtol) {
   if (rtol) return *rtol;
-  const double epsilon = m.as.type == DType::float64 ? std::numeric_limits<double>::epsilon()
+  const double epsilon = m.as.type == DType::float64   ? std::numeric_limits<double>::epsilon()
                          : m.as.type == DType::float32 ? std::numeric_limits<float>::epsilon()
-                         : m.as.type == DType::float16 ? 0x1p-10 : 0x1p-7;
+                         : m.as.type == DType::float16 ? 0x1p-10
+                                                       : 0x1p-7;
   return epsilon * static_cast<double>(std::max(m.rows, m.columns));
 }
 /// 1/s where s counts, else 0.
@@ -86,7 +87,8 @@ Tensor solve(const Arg& a, const Arg& b) {
   if (vector) sides.push_back(1);
   const std::int64_t n = sides[sides.size() - 2], k = sides.back();
   if (n != m.rows)
-    fail<ShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: {} equations, {} numbers", to_string(m.as.values.shape()), to_string(right->shape), m.rows, n));
+    fail<ShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: {} equations, {} numbers", to_string(m.as.values.shape()),
+                                       to_string(right->shape), m.rows, n));
   const Shape batch_b(sides.begin(), sides.end() - 2);
   const std::array batches{&m.batch, &batch_b};
   const Shape batch = broadcast_shape(site, batches);
@@ -196,7 +198,8 @@ LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
   const Matrices m = matrices(site, given);
   if (!m.batch.empty()) fail<ShapeError>(site, fmt::format("shape {} is more than one matrix", to_string(given.shape())));
   if (right->shape.empty() || right->shape.size() > 2 || right->shape[0] != m.rows)
-    fail<ShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: {} equations want as many numbers", to_string(given.shape()), to_string(right->shape), m.rows));
+    fail<ShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: {} equations want as many numbers", to_string(given.shape()),
+                                       to_string(right->shape), m.rows));
   const bool vector = right->shape.size() == 1;
   const std::int64_t k = vector ? 1 : right->shape[1];
   const Tensor sides(make_reshape(site, make_cast(site, right, traits(type).compute), {m.rows, k}));
@@ -210,7 +213,8 @@ LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
     s = values;
   }
   const Tensor residuals = m.rows > m.columns ? sum(square(sides - matmul(m.as.values, x)), 0) : zeros({0}, sides.dtype());
-  return {astype(vector ? squeeze(x, -1) : x, type), astype(residuals, type), m.empty() ? zeros({}, DType::int64) : count_nonzero(inverted(s, relative(m, rcond))), astype(s, type)};
+  return {astype(vector ? squeeze(x, -1) : x, type), astype(residuals, type),
+          m.empty() ? zeros({}, DType::int64) : count_nonzero(inverted(s, relative(m, rcond))), astype(s, type)};
 }
 
 Tensor pinv(const Arg& x, std::optional<double> rtol) {

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
+#include "ops/recording.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
-#include "ops/composed.hpp"
 
 namespace sinter {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
 #include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
@@ -104,8 +104,7 @@ void check_power(const Site& site, DType type, const Arg& exponent) {
   const bool constant = exponent.is_tensor() && exponent.tensor().node()->op == Op::constant;
   const std::int64_t value = literal ? exponent.integer() : constant ? exponent.tensor().node()->scalar.i : 0;
   if (value < 0) {
-    fail<ValueError>(site, fmt::format("integers to negative integer powers are not allowed ({} ** {}); make one of them floating",
-                                       name(type), value));
+    fail<ValueError>(site, fmt::format("integers to negative integer powers are not allowed ({} ** {}); make one of them floating", name(type), value));
   }
 }
 
@@ -246,9 +245,7 @@ Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
   const Tensor chosen = truth("where", condition);
   const std::array shapes{&shape_of(site, condition), &shape_of(site, a), &shape_of(site, b)};
   const Shape shape = broadcast_shape(site, shapes);
-  return Tensor(make_elementwise(
-      site, Op::where,
-      {make_broadcast(site, chosen.node(), shape), operand(site, a, type, shape), operand(site, b, type, shape)}));
+  return Tensor(make_elementwise(site, Op::where, {make_broadcast(site, chosen.node(), shape), operand(site, a, type, shape), operand(site, b, type, shape)}));
 }
 
 Tensor astype(const Arg& x, DType dtype) {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter::fft {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "ops/gathers.hpp"
+#include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
@@ -14,11 +14,9 @@ using namespace ops;
 
 /// Indices as int64 that count from the front; what the mode makes of those out of range.
 RecordedPtr places(const Site& site, const Tensor& indices, std::int64_t size, std::int64_t axis, IndexMode mode) {
-  if (is_bool(indices.dtype()))
-    fail<DTypeError>(site, "indices are integers, not bool; x(mask) and compress() read where a mask is true");
+  if (is_bool(indices.dtype())) fail<DTypeError>(site, "indices are integers, not bool; x(mask) and compress() read where a mask is true");
   if (!is_integer(indices.dtype())) fail<DTypeError>(site, fmt::format("indices are integers, not {}", name(indices.dtype())));
-  if (size == 0 && element_count(indices.shape()) != 0)
-    fail<IndexError>(site, fmt::format("axis {} is empty: there is nothing to take from it", axis));
+  if (size == 0 && element_count(indices.shape()) != 0) fail<IndexError>(site, fmt::format("axis {} is empty: there is nothing to take from it", axis));
   // What int64 cannot hold is out of range, not negative.
   const Tensor held = indices.dtype() == DType::uint64 ? minimum(indices, std::numeric_limits<std::int64_t>::max()) : indices;
   const Tensor wide = astype(held, DType::int64);
@@ -37,7 +35,8 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
   node = make_cast(site, node, traits(node->dtype).compute);
   const std::size_t rank = node->shape.size();
   if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
-  const auto along = static_cast<std::size_t>(rank == 0 && axis ? checked_axis(site, *axis, 1) : checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(node->shape.size())));
+  const auto along = static_cast<std::size_t>(rank == 0 && axis ? checked_axis(site, *axis, 1)
+                                                                : checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(node->shape.size())));
   if (rank == 0 && axis) node = make_reshape(site, node, {1});
   const std::int64_t size = node->shape[along];
   Shape reduced = node->shape;
@@ -50,7 +49,8 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
   Shape count(node->shape.size(), 1);
   count[along] = size;
   const Tensor number{make_broadcast(site, make_reshape(site, make_iota(site, size), count), node->shape)};
-  const Tensor place = min(where(wanted, number, Tensor(make_constant(site, make_scalar_int(DType::int64, size), Shape()))), static_cast<std::int64_t>(along), keepdims && axis);
+  const Tensor place =
+      min(where(wanted, number, Tensor(make_constant(site, make_scalar_int(DType::int64, size), Shape()))), static_cast<std::int64_t>(along), keepdims && axis);
   return keepdims && !axis ? reshape(place, Shape(rank, 1)) : place;
 }
 
@@ -72,7 +72,8 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
   RecordedPtr node = as_node(site, x), index = as_node(site, indices);
   if (!axis) node = make_reshape(site, node, {element_count(node->shape)});
   if (node->shape.size() != index->shape.size())
-    fail<ShapeError>(site, fmt::format("shape {} is looked up with indices of shape {}: both need as many axes", to_string(node->shape), to_string(index->shape)));
+    fail<ShapeError>(site,
+                     fmt::format("shape {} is looked up with indices of shape {}: both need as many axes", to_string(node->shape), to_string(index->shape)));
   const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(node->shape.size()));
   const auto k = static_cast<std::size_t>(along);
   const std::int64_t size = node->shape[k];
@@ -80,7 +81,7 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
   // All axes but the one looked up broadcast against each other.
   Shape a = node->shape;
   a[k] = 1;
-  const Shape *shapes[] = {&a, &index->shape};
+  const Shape* shapes[] = {&a, &index->shape};
   Shape result = broadcast_shape(site, shapes), wide = result;
   result[k] = index->shape[k];
   wide[k] = size;

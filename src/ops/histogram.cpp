@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
-#include "ops/recording.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -30,7 +30,8 @@ Tensor sums(const Site& site, const Tensor& numbers, const Tensor& weights, std:
   const std::int64_t n = numbers.size();
   if (count == 0 || n == 0) return zeros({count}, type);
   const RecordedPtr none = make_constant(site, make_scalar_int(type, 0), {count, 1});
-  const RecordedPtr weigh = weights.empty_handle() ? make_constant(site, make_scalar_int(type, 1), {n, 1}) : make_reshape(site, make_cast(site, weights.node(), type), {n, 1});
+  const RecordedPtr weigh =
+      weights.empty_handle() ? make_constant(site, make_scalar_int(type, 1), {n, 1}) : make_reshape(site, make_cast(site, weights.node(), type), {n, 1});
   return Tensor(make_reshape(site, make_library(site, Op::scatter_add, {none, make_reshape(site, numbers.node(), {n}), weigh}), {count}));
 }
 
@@ -129,7 +130,8 @@ HistogramDd histogramdd(const Arg& arg, const std::vector<Bins>& bins, const Ten
   const Tensor points(as_node(site, arg));
   if (points.ndim() != 2) fail<ShapeError>(site, fmt::format("points are the rows of a matrix, not of shape {}", to_string(points.shape())));
   const auto axes = static_cast<std::size_t>(points.shape()[1]);
-  if (axes == 0 || (bins.size() != 1 && bins.size() != axes)) fail<ValueError>(site, fmt::format("{} bins for points of {} numbers; give one, or one for each", bins.size(), axes));
+  if (axes == 0 || (bins.size() != 1 && bins.size() != axes))
+    fail<ValueError>(site, fmt::format("{} bins for points of {} numbers; give one, or one for each", bins.size(), axes));
   HistogramDd found;
   Tensor number = zeros({points.shape()[0]}, DType::int64), inside = ones({points.shape()[0]}, DType::bool_);
   Shape shape;

@@ -13,16 +13,17 @@
 namespace sinter::ops {
 namespace {
 
-constexpr std::int64_t kSmall = 256;          // elements of a block: to write them costs less than to record the assignment
-constexpr std::size_t kFewest = 8, kMost = 64;  // assignments that wait: of fewer a kernel reads its part as it goes; more are no short look any more
+constexpr std::int64_t kSmall = 256;                  // elements of a block: to write them costs less than to record the assignment
+constexpr std::size_t kFewest = 8, kMost = 64;        // assignments that wait: of fewer a kernel reads its part as it goes; more are no short look any more
 constexpr std::size_t kRoom = std::size_t{16} << 20;  // bytes that are made of a number before anybody asked for them
 
 /// The elements, if this is all that refers to them.
-std::byte* sole_elements(const Storage& storage) { return storage.own && !storage.device && storage.host.use_count() == 1 ? static_cast<std::byte*>(storage.host.get()) : nullptr; }
+std::byte* sole_elements(const Storage& storage) {
+  return storage.own && !storage.device && storage.host.use_count() == 1 ? static_cast<std::byte*>(storage.host.get()) : nullptr;
+}
 
 /// Calls visit with the element's number in the whole for each element of a block of it, in row-major order.
-template <class Visit>
-void for_each_place(const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block, Visit visit) {
+template <class Visit> void for_each_place(const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block, Visit visit) {
   const std::size_t rank = whole.size();
   std::vector<std::int64_t> at(rank, 0), stride(rank, 1);
   for (std::size_t k = rank; k-- > 1;) stride[k - 1] = stride[k] * whole[k];
@@ -93,7 +94,8 @@ StoragePtr filled(const Recorded& constant) {
   const std::uint64_t bits = constant.scalar.bits();
   auto* const elements = static_cast<std::byte*>(storage->host.get());
   if (bits == 0) std::memset(elements, 0, size * count);
-  else for (std::size_t k = 0; k < count; ++k) std::memcpy(elements + k * size, &bits, size);
+  else
+    for (std::size_t k = 0; k < count; ++k) std::memcpy(elements + k * size, &bits, size);
   return storage;
 }
 

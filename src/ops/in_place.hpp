@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/recording.hpp"
+#include "ops/selection.hpp"
 #include "sinter/tensor.hpp"
 #include "trace/record.hpp"
-#include "ops/selection.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter::ops {
 

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter {
 namespace {
@@ -33,7 +33,8 @@ Tensor vecdot(const Arg& a, const Arg& b, std::int64_t axis) {
   const std::int64_t along = axis < 0 ? axis : checked_axis(scope.site(), axis, x.ndim()) - x.ndim();
   const auto size = [&](const Tensor& t) { return t.shape()[static_cast<std::size_t>(checked_axis(scope.site(), along, t.ndim()))]; };
   if (size(x) != size(y))
-    fail<ShapeError>(scope.site(), fmt::format("shapes {} and {}: the sizes {} and {} of axis {} differ", to_string(x.shape()), to_string(y.shape()), size(x), size(y), axis));
+    fail<ShapeError>(scope.site(), fmt::format("shapes {} and {}: the sizes {} and {} of axis {} differ", to_string(x.shape()), to_string(y.shape()), size(x),
+                                               size(y), axis));
   return summed(x * y, along);
 }
 
@@ -72,7 +73,8 @@ Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& ax
     const std::int64_t i = checked_axis(site, axes_a[k], x.ndim()), j = checked_axis(site, axes_b[k], y.ndim());
     const std::int64_t size = x.shape()[static_cast<std::size_t>(i)], other = y.shape()[static_cast<std::size_t>(j)];
     if (size != other)
-      fail<ShapeError>(site, fmt::format("shapes {} and {}: axis {} of size {} does not fit axis {} of size {}", to_string(x.shape()), to_string(y.shape()), i, size, j, other));
+      fail<ShapeError>(site, fmt::format("shapes {} and {}: axis {} of size {} does not fit axis {} of size {}", to_string(x.shape()), to_string(y.shape()), i,
+                                         size, j, other));
     order_a.push_back(i);
     order_b.push_back(j);
     summed_over *= size;
@@ -181,8 +183,7 @@ class Einsum {
       const std::int64_t size = tensor.shape()[k];
       std::int64_t& known = sizes_.emplace(labels[k], size).first->second;
       if (known == 1) known = size;
-      if (size != known && size != 1)
-        refuse(fmt::format("gives '{}' the sizes {} and {}", shown(labels[k]), known, size));
+      if (size != known && size != 1) refuse(fmt::format("gives '{}' the sizes {} and {}", shown(labels[k]), known, size));
     }
     for (std::size_t k = 0; k < labels.size();) {
       const auto again = labels.find(labels[k], k + 1);
@@ -296,7 +297,8 @@ class Einsum {
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where) {
   const Scope scope("einsum", where);
   if (operands.empty()) fail<ValueError>(scope.site(), "there are no operands");
-  check_parts(scope.site(), static_cast<std::int64_t>(operands.size()), "operands", 64);  // as NumPy; the search for the cheapest pairs grows with their fourth power
+  check_parts(scope.site(), static_cast<std::int64_t>(operands.size()), "operands",
+              64);  // as NumPy; the search for the cheapest pairs grows with their fourth power
   return Einsum(scope.site(), subscripts, operands).run();
 }
 
@@ -330,7 +332,8 @@ Tensor matrix_power(const Arg& x, std::int64_t n) {
   const Scope scope("matrix_power", x.where());
   Tensor square(as_node(scope.site(), x));
   const Shape& shape = square.shape();
-  if (shape.size() < 2 || shape.back() != shape[shape.size() - 2]) fail<ShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
+  if (shape.size() < 2 || shape.back() != shape[shape.size() - 2])
+    fail<ShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
   if (n == 0) return broadcast_to(eye(shape.back(), {}, 0, square.dtype()), shape);
   if (n < 0) square = inv(square);
   Tensor product;
@@ -399,7 +402,8 @@ Tensor norm(const Arg& arg, std::optional<NormOrder> ord, const Axes& axes, bool
     if (!ord->number()) fail<ValueError>(site, fmt::format("\"{}\" is a matrix's norm, and one axis a vector", ord->name()));
     return vector_norm(x, axes, keepdims, *ord->number());
   }
-  if (list.size() != 2) fail<ShapeError>(site, fmt::format("with an order, one axis is a vector and two are a matrix; shape {} has {}", to_string(x.shape()), list.size()));
+  if (list.size() != 2)
+    fail<ShapeError>(site, fmt::format("with an order, one axis is a vector and two are a matrix; shape {} has {}", to_string(x.shape()), list.size()));
   const Tensor found = matrix_norm(moveaxis(x, list, {-2, -1}), false, *ord);
   if (!keepdims) return found;
   Shape kept = x.shape();

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/gathers.hpp"
+#include "ops/recording.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
-#include "ops/gathers.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -16,7 +16,9 @@ namespace ops {
 namespace {
 
 struct Unread : Recorded {
-  Unread(const Site& by, RecordedPtr x, RecordedPtr where_true) : Recorded(x->shape_owner), site(by), whole(std::move(x)), mask(std::move(where_true)) { unread = true; }
+  Unread(const Site& by, RecordedPtr x, RecordedPtr where_true) : Recorded(x->shape_owner), site(by), whole(std::move(x)), mask(std::move(where_true)) {
+    unread = true;
+  }
   const Site site;
   std::once_flag once;
   RecordedPtr whole, mask, elements;
@@ -166,8 +168,7 @@ std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape) {
 
 Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where) {
   const Scope scope("ravel_multi_index", where);
-  if (indices.size() != shape.size() || shape.empty())
-    fail<ShapeError>(scope.site(), fmt::format("{} indices for shape {}", indices.size(), to_string(shape)));
+  if (indices.size() != shape.size() || shape.empty()) fail<ShapeError>(scope.site(), fmt::format("{} indices for shape {}", indices.size(), to_string(shape)));
   Tensor flat = within(indices[0], shape[0]);
   for (std::size_t k = 1; k < shape.size(); ++k) flat = flat * shape[k] + within(indices[k], shape[k]);
   return flat;

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
 #include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 
@@ -35,8 +35,7 @@ Tensor matmul(const Arg& a, const Arg& b) {
   const Shape mb = sb.size() == 1 ? Shape{sb[0], 1} : sb;
   const std::int64_t m = ma[ma.size() - 2], k = ma.back(), n = mb.back();
   if (k != mb[mb.size() - 2]) {
-    fail<ShapeError>(site, fmt::format("shapes {} and {}: the inner sizes {} and {} differ", to_string(sa), to_string(sb), k,
-                                       mb[mb.size() - 2]));
+    fail<ShapeError>(site, fmt::format("shapes {} and {}: the inner sizes {} and {} differ", to_string(sa), to_string(sb), k, mb[mb.size() - 2]));
   }
   const Shape batch_a(ma.begin(), ma.end() - 2), batch_b(mb.begin(), mb.end() - 2);
   const std::array batches{&batch_a, &batch_b};
@@ -51,8 +50,8 @@ Tensor matmul(const Arg& a, const Arg& b) {
     return make_broadcast(site, make_reshape(site, typed, matrix), with(rows, columns));
   };
   check_shape(site, with(m, n), type);
-  RecordedPtr product = k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n))
-                               : make_library(site, Op::matmul, {prepared(a, ma, m, k), prepared(b, mb, k, n)});
+  RecordedPtr product =
+      k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n)) : make_library(site, Op::matmul, {prepared(a, ma, m, k), prepared(b, mb, k, n)});
   Shape shape = batch;
   if (sa.size() > 1) shape.push_back(m);
   if (sb.size() > 1) shape.push_back(n);

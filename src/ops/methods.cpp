@@ -19,18 +19,12 @@ Tensor Tensor::flatten(Location where) const { return sinter::reshape(Arg(*this,
 Tensor Tensor::squeeze(const Axes& axes, Location where) const { return sinter::squeeze(Arg(*this, where), axes); }
 Tensor Tensor::transpose(Location where) const { return sinter::transpose(Arg(*this, where)); }
 Tensor Tensor::transpose(const std::vector<std::int64_t>& axes, Location where) const { return sinter::transpose(Arg(*this, where), axes); }
-Tensor Tensor::swapaxes(std::int64_t axis1, std::int64_t axis2, Location where) const {
-  return sinter::swapaxes(Arg(*this, where), axis1, axis2);
-}
+Tensor Tensor::swapaxes(std::int64_t axis1, std::int64_t axis2, Location where) const { return sinter::swapaxes(Arg(*this, where), axis1, axis2); }
 Tensor Tensor::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis2, Location where) const {
   return sinter::diagonal(Arg(*this, where), offset, axis1, axis2);
 }
-Tensor Tensor::repeat(std::int64_t count, std::optional<std::int64_t> axis, Location where) const {
-  return sinter::repeat(Arg(*this, where), count, axis);
-}
-Tensor Tensor::take(const Arg& indices, std::optional<std::int64_t> axis, Location where) const {
-  return sinter::take(Arg(*this, where), indices, axis);
-}
+Tensor Tensor::repeat(std::int64_t count, std::optional<std::int64_t> axis, Location where) const { return sinter::repeat(Arg(*this, where), count, axis); }
+Tensor Tensor::take(const Arg& indices, std::optional<std::int64_t> axis, Location where) const { return sinter::take(Arg(*this, where), indices, axis); }
 Tensor Tensor::astype(DType dtype, Location where) const { return sinter::astype(Arg(*this, where), dtype); }
 Tensor Tensor::copy(Location where) const { return sinter::contiguous(Arg(*this, where)); }
 Tensor Tensor::clip(const Arg& low, const Arg& high, Location where) const { return sinter::clip(Arg(*this, where), low, high); }
@@ -49,17 +43,11 @@ Tensor Tensor::mean(const Axes& axes, bool keepdims, std::optional<DType> dtype,
   return sinter::mean(Arg(*this, where), axes, keepdims, dtype);
 }
 Tensor Tensor::var(const Axes& axes, bool keepdims, int ddof, Location where) const { return sinter::var(Arg(*this, where), axes, keepdims, ddof); }
-Tensor Tensor::stddev(const Axes& axes, bool keepdims, int ddof, Location where) const {
-  return sinter::stddev(Arg(*this, where), axes, keepdims, ddof);
-}
+Tensor Tensor::stddev(const Axes& axes, bool keepdims, int ddof, Location where) const { return sinter::stddev(Arg(*this, where), axes, keepdims, ddof); }
 Tensor Tensor::any(const Axes& axes, bool keepdims, Location where) const { return sinter::any(Arg(*this, where), axes, keepdims); }
 Tensor Tensor::all(const Axes& axes, bool keepdims, Location where) const { return sinter::all(Arg(*this, where), axes, keepdims); }
-Tensor Tensor::argmax(std::optional<std::int64_t> axis, bool keepdims, Location where) const {
-  return sinter::argmax(Arg(*this, where), axis, keepdims);
-}
-Tensor Tensor::argmin(std::optional<std::int64_t> axis, bool keepdims, Location where) const {
-  return sinter::argmin(Arg(*this, where), axis, keepdims);
-}
+Tensor Tensor::argmax(std::optional<std::int64_t> axis, bool keepdims, Location where) const { return sinter::argmax(Arg(*this, where), axis, keepdims); }
+Tensor Tensor::argmin(std::optional<std::int64_t> axis, bool keepdims, Location where) const { return sinter::argmin(Arg(*this, where), axis, keepdims); }
 Tensor Tensor::cumsum(std::optional<std::int64_t> axis, std::optional<DType> dtype, Location where) const {
   return sinter::cumsum(Arg(*this, where), axis, dtype);
 }
@@ -68,7 +56,9 @@ Tensor Tensor::cumprod(std::optional<std::int64_t> axis, std::optional<DType> dt
 }
 
 Tensor Tensor::mT(Location where) const { return sinter::matrix_transpose(Arg(*this, where)); }
-Tensor Tensor::compress(const Arg& condition, std::optional<std::int64_t> axis, Location where) const { return sinter::compress(condition, Arg(*this, where), axis); }
+Tensor Tensor::compress(const Arg& condition, std::optional<std::int64_t> axis, Location where) const {
+  return sinter::compress(condition, Arg(*this, where), axis);
+}
 std::vector<Tensor> Tensor::nonzero(Location where) const { return sinter::nonzero(Arg(*this, where)); }
 Tensor Tensor::view(DType dtype, Location where) const { return sinter::view(Arg(*this, where), dtype); }
 Tensor Tensor::round(int decimals, Location where) const { return sinter::round(Arg(*this, where), decimals); }
@@ -76,7 +66,9 @@ Tensor Tensor::trace(std::int64_t offset, std::int64_t axis1, std::int64_t axis2
   return sinter::matrix_trace(Arg(*this, where), offset, axis1, axis2);
 }
 Tensor Tensor::argsort(std::optional<std::int64_t> axis, bool descending, Location where) const { return sinter::argsort(Arg(*this, where), axis, descending); }
-Tensor Tensor::argpartition(std::int64_t kth, std::optional<std::int64_t> axis, Location where) const { return sinter::argpartition(Arg(*this, where), kth, axis); }
+Tensor Tensor::argpartition(std::int64_t kth, std::optional<std::int64_t> axis, Location where) const {
+  return sinter::argpartition(Arg(*this, where), kth, axis);
+}
 Tensor Tensor::searchsorted(const Arg& values, Location where) const { return sinter::searchsorted(Arg(*this, where), values); }
 
 void Tensor::sort(std::int64_t axis, Location where) & { *this = sinter::sort(Arg(*this, where), axis); }

@@ -1,9 +1,9 @@
 // Norms over channels and their groups.
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
-#include "ops/composed.hpp"
 
 namespace sinter {
 namespace {
@@ -13,7 +13,8 @@ using namespace ops;
 /// Numbers of each channel, of x's second axis, in the type that is computed in.
 Tensor of_channels(const Site& site, const Tensor& x, const Tensor& numbers, const char* what) {
   const Shape& shape = node_of(site, numbers)->shape;
-  if (shape != Shape{x.shape()[1]}) fail<ShapeError>(site, fmt::format("{} of shape {} for {} channels of x of shape {}", what, to_string(shape), x.shape()[1], to_string(x.shape())));
+  if (shape != Shape{x.shape()[1]})
+    fail<ShapeError>(site, fmt::format("{} of shape {} for {} channels of x of shape {}", what, to_string(shape), x.shape()[1], to_string(x.shape())));
   Shape along(x.shape().size(), 1);
   along[1] = x.shape()[1];
   return reshape(astype(numbers, x.dtype()), along);
@@ -75,7 +76,8 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha, double
   const Composed norm = with_channels(site, x);
   if (size < 1) fail<ValueError>(site, fmt::format("size of {}; it is at least 1", size));
   std::vector<std::pair<std::int64_t, std::int64_t>> around(norm.values.shape().size(), {0, 0});
-  const std::int64_t channels = norm.values.shape()[1], before = std::min(size / 2, channels), after = std::min((size - 1) / 2, channels);  // beyond them all are 0
+  const std::int64_t channels = norm.values.shape()[1], before = std::min(size / 2, channels),
+                     after = std::min((size - 1) / 2, channels);  // beyond them all are 0
   around[1] = {before, after};
   const RecordedPtr neighbours = make_windows(site, pad(square(norm.values), around).node(), 1, channels, 1, before + 1 + after, 1);
   return norm(norm.values / power(sum(Tensor(neighbours), -1) / static_cast<double>(size) * alpha + k, beta));

@@ -21,9 +21,11 @@ std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, cons
 std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes) {
   auto widths = given.widths();
   if (widths.size() == 1) widths.resize(axes, widths.front());
-  if (widths.size() != axes) fail<ValueError>(site, fmt::format("{} widths of padding where there are {} axes; give one, or one for each", widths.size(), axes));
+  if (widths.size() != axes)
+    fail<ValueError>(site, fmt::format("{} widths of padding where there are {} axes; give one, or one for each", widths.size(), axes));
   for (const auto& [before, after] : widths)
-    if (before < 0 || after < 0 || before > kMostPerAxis || after > kMostPerAxis) fail<ValueError>(site, fmt::format("padding of {} and {}; it is from 0 to 2^31", before, after));
+    if (before < 0 || after < 0 || before > kMostPerAxis || after > kMostPerAxis)
+      fail<ValueError>(site, fmt::format("padding of {} and {}; it is from 0 to 2^31", before, after));
   return widths;
 }
 
@@ -42,12 +44,13 @@ Convolution convolution_of(const Site& site, const ConvOptions& given, const Sha
       after = reach - before;
     }
     const std::int64_t most = x[axis + 2] + taps[axis] + kMostBeyond;
-    if (before > most || after > most) fail<ShapeError>(site, fmt::format("padding of {} and {} around axis {} of shape {}; it is at most {}", before, after, axis + 2, to_string(x), most));
+    if (before > most || after > most)
+      fail<ShapeError>(site, fmt::format("padding of {} and {} around axis {} of shape {}; it is at most {}", before, after, axis + 2, to_string(x), most));
     how.before.push_back(before);
     how.after.push_back(after);
     if (taps[axis] < 1 || how.places(axis, x[axis + 2], taps[axis]) < 1)
-      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[axis], how.dilation[axis], axis + 2,
-                                         to_string(x), before, after));
+      fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into axis {} of shape {} with padding of {} and {}", taps[axis], how.dilation[axis],
+                                         axis + 2, to_string(x), before, after));
   }
   return how;
 }

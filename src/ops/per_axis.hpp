@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "ops/recording.hpp"
 #include "sinter/nn.hpp"
 #include "trace/library.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter::ops {
 

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/elementary.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter {
 
@@ -94,7 +94,8 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, Location where) {
   for (std::size_t k = 0; k < matrices.size(); ++k) {
     const std::size_t rank = node_of(site, matrices[k])->shape.size();
     const bool first = k == 0 && rank == 1, last = k + 1 == matrices.size() && rank == 1;
-    if (!first && !last && rank != 2) fail<ShapeError>(site, fmt::format("shape {} is no matrix; the first and the last may be vectors", to_string(matrices[k].shape())));
+    if (!first && !last && rank != 2)
+      fail<ShapeError>(site, fmt::format("shape {} is no matrix; the first and the last may be vectors", to_string(matrices[k].shape())));
     letters += (k ? "," : "") + (first ? "" : letter(k)) + (last ? "" : letter(k + 1));
   }
   letters += "->" + (matrices.front().ndim() == 1 ? "" : letter(0)) + (matrices.back().ndim() == 1 ? "" : letter(matrices.size()));

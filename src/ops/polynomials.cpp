@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/signal.hpp"
-#include "ops/recording.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -112,7 +112,8 @@ Tensor polyint(const Arg& p, std::int64_t times, const Arg& constants) {
   const Scope scope("polyint", p.where());
   check_times(scope.site(), times);
   Tensor q = coefficients(scope.site(), p), k = coefficients(scope.site(), constants);
-  if (k.size() != 1 && k.size() < times) fail<ShapeError>(scope.site(), fmt::format("{} constants for {} integrations; give one, or one for each", k.size(), times));
+  if (k.size() != 1 && k.size() < times)
+    fail<ShapeError>(scope.site(), fmt::format("{} constants for {} integrations; give one, or one for each", k.size(), times));
   for (std::int64_t n = 0; n < times; ++n) {
     const Tensor raised = q / arange(q.size(), 0, -1);
     q = concatenate({raised, astype(std::as_const(k)(Slice{k.size() == 1 ? 0 : n, k.size() == 1 ? 1 : n + 1}), raised.dtype())});

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "sinter/nn.hpp"
-#include "sinter/ops.hpp"
 #include "ops/composed.hpp"
 #include "ops/per_axis.hpp"
+#include "sinter/nn.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
@@ -57,14 +57,15 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
       after = more - before;
     }
     if (pool.taps[axis] - size > kMostBeyond)
-      fail<ShapeError>(site, fmt::format("windows of {} over axis {} of shape {}; {} places of a window may lie beyond it", pool.taps[axis], pool.first + axis, to_string(shape), kMostBeyond));
+      fail<ShapeError>(site, fmt::format("windows of {} over axis {} of shape {}; {} places of a window may lie beyond it", pool.taps[axis], pool.first + axis,
+                                         to_string(shape), kMostBeyond));
     if (before >= reach || after >= reach)
       fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would see padding alone", before, after, reach));
     const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
     // Rounded up, a window may begin inside and end beyond the padding, a larger one than the axis among them.
     if ((how.ceil_mode ? room + step - 1 : room) < 0 || size == 0)
-      fail<ShapeError>(site, fmt::format("windows of {} do not fit into axis {} of shape {} with padding of {} and {}", reach, pool.first + axis, to_string(shape),
-                                         before, after));
+      fail<ShapeError>(site, fmt::format("windows of {} do not fit into axis {} of shape {} with padding of {} and {}", reach, pool.first + axis,
+                                         to_string(shape), before, after));
     std::int64_t places = room / step + 1;
     if (how.ceil_mode) {
       places = (room + step - 1) / step + 1;
@@ -139,7 +140,8 @@ Tensor divided(const Site& site, const Tensor& sums, const Pool& pool, const Poo
     check_parts(site, pool.places[axis], "windows over an axis with padding", kMostCounts);
     std::vector<double> counts;
     for (std::int64_t i = 0; i < pool.places[axis]; ++i)
-      counts.push_back(static_cast<double>(how.count_include_pad ? pool.within(axis, i, -before, pool.size[axis] + after) : pool.within(axis, i, 0, pool.size[axis])));
+      counts.push_back(
+          static_cast<double>(how.count_include_pad ? pool.within(axis, i, -before, pool.size[axis] + after) : pool.within(axis, i, 0, pool.size[axis])));
     if (std::all_of(counts.begin(), counts.end(), [&](double count) { return count == counts.front(); })) {
       all = size_product(site, all, whole(site, counts.front(), "a count"));
       continue;
@@ -177,7 +179,8 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
   Tensor y(as_node(site, x));
   const std::size_t axes = axes_of(output_size, y.shape().size());
   const auto places = per_axis(site, "output_size", output_size, axes, 1);
-  if (y.shape().size() < axes + 1) fail<ShapeError>(site, fmt::format("x of shape {} has no {} axes of places behind its channels", to_string(y.shape()), axes));
+  if (y.shape().size() < axes + 1)
+    fail<ShapeError>(site, fmt::format("x of shape {} has no {} axes of places behind its channels", to_string(y.shape()), axes));
   for (std::size_t k = 0; k < axes; ++k) {
     const std::size_t axis = y.shape().size() - axes + k;
     const auto along = static_cast<std::int64_t>(axis);

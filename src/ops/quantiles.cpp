@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
+#include "ops/recording.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
-#include "ops/recording.hpp"
-#include "ops/composed.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -152,7 +152,8 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   wide.push_back(parts.size());
   const auto look_up = [&](const Tensor& at) { return take_along_axis(sorted, broadcast_to(astype(at, DType::int64), wide), -1); };
   const DType wider = promote_types(type, result);
-  Tensor found = chooses(method) ? look_up(place.lower) : between(astype(look_up(place.lower), wider), astype(look_up(place.upper), wider), astype(place.part, wider));
+  Tensor found =
+      chooses(method) ? look_up(place.lower) : between(astype(look_up(place.lower), wider), astype(look_up(place.upper), wider), astype(place.part, wider));
   if (!whole_numbers) found = where(leave_nan_out ? count == 0.0 : isnan(expand_dims(last, -1)), nan, found);
   std::vector<std::int64_t> q_first{found.ndim() - 1};
   for (std::int64_t k = 0; k + 1 < found.ndim(); ++k) q_first.push_back(k);
@@ -161,11 +162,23 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
 
 }  // namespace
 
-Tensor quantile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) { return quantiles("quantile", x, q, 1, axes, method, keepdims, false); }
-Tensor nanquantile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) { return quantiles("nanquantile", x, q, 1, axes, method, keepdims, true); }
-Tensor percentile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) { return quantiles("percentile", x, q, 100, axes, method, keepdims, false); }
-Tensor nanpercentile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) { return quantiles("nanpercentile", x, q, 100, axes, method, keepdims, true); }
-Tensor median(const Arg& x, const Axes& axes, bool keepdims) { return quantiles("median", x, Arg(0.5, x.where()), 1, axes, QuantileMethod::linear, keepdims, false); }
-Tensor nanmedian(const Arg& x, const Axes& axes, bool keepdims) { return quantiles("nanmedian", x, Arg(0.5, x.where()), 1, axes, QuantileMethod::linear, keepdims, true); }
+Tensor quantile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) {
+  return quantiles("quantile", x, q, 1, axes, method, keepdims, false);
+}
+Tensor nanquantile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) {
+  return quantiles("nanquantile", x, q, 1, axes, method, keepdims, true);
+}
+Tensor percentile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) {
+  return quantiles("percentile", x, q, 100, axes, method, keepdims, false);
+}
+Tensor nanpercentile(const Arg& x, const Arg& q, const Axes& axes, QuantileMethod method, bool keepdims) {
+  return quantiles("nanpercentile", x, q, 100, axes, method, keepdims, true);
+}
+Tensor median(const Arg& x, const Axes& axes, bool keepdims) {
+  return quantiles("median", x, Arg(0.5, x.where()), 1, axes, QuantileMethod::linear, keepdims, false);
+}
+Tensor nanmedian(const Arg& x, const Axes& axes, bool keepdims) {
+  return quantiles("nanmedian", x, Arg(0.5, x.where()), 1, axes, QuantileMethod::linear, keepdims, true);
+}
 
 }  // namespace sinter

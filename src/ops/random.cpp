@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "base/philox.hpp"
+#include "ops/gathers.hpp"
+#include "ops/recording.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/whole.hpp"
-#include "ops/recording.hpp"
-#include "ops/gathers.hpp"
-#include "base/philox.hpp"
 
 namespace sinter::random {
 namespace {
@@ -118,8 +118,9 @@ Tensor normal(Key key, const Shape& shape, const Arg& mean, const Arg& std, DTyp
   const DType computed = traits(dtype).compute;
   const Tensor drawn = words(key, shape);
   const Tensor radius = sqrt(multiply(log(positive_fraction(drawn, computed)), -2.0));
-  const Tensor turn = computed == DType::float32 ? multiply(astype(astype(high_word(drawn), DType::int32), computed), std::numbers::pi_v<double> * 0x1p-31)
-                                    : multiply(astype(astype(words(key, shape, true), DType::int64), computed), std::numbers::pi_v<double> * 0x1p-63);
+  const Tensor turn = computed == DType::float32
+                          ? multiply(astype(astype(high_word(drawn), DType::int32), computed), std::numbers::pi_v<double> * 0x1p-31)
+                          : multiply(astype(astype(words(key, shape, true), DType::int64), computed), std::numbers::pi_v<double> * 0x1p-63);
   const Tensor unit = astype(multiply(radius, cos(turn)), dtype);
   return add(multiply(unit, parameter(scope.site(), std, dtype, shape)), parameter(scope.site(), mean, dtype, shape));
 }

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "sinter/recurrent.hpp"
 #include "ops/recording.hpp"
+#include "sinter/recurrent.hpp"
 #include "trace/library.hpp"
 
 namespace sinter {
@@ -20,8 +20,8 @@ Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& 
   const std::array<Shape, 3> shapes{sums->shape, by->shape, from->shape};
   const Recurrence how{cell, backwards};
   if (!how.takes(shapes))
-    fail<ShapeError>(site, fmt::format("x {}, weights {} and start {} where it takes (steps, batch, {} * size), (size + 1, {} * size) and ({}, batch, size)", to_string(shapes[0]),
-                                       to_string(shapes[1]), to_string(shapes[2]), how.gates(), how.gates(), how.states()));
+    fail<ShapeError>(site, fmt::format("x {}, weights {} and start {} where it takes (steps, batch, {} * size), (size + 1, {} * size) and ({}, batch, size)",
+                                       to_string(shapes[0]), to_string(shapes[1]), to_string(shapes[2]), how.gates(), how.gates(), how.states()));
   if (shapes[0][0] == 0) return start;
   return Tensor(make_library(site, Op::recurrence, {sums, by, from}, how.ints()));
 }

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "ops/composed.hpp"
+#include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 #include "trace/known_shapes.hpp"
 
 namespace sinter {
@@ -32,8 +32,8 @@ Tensor reduce(Op op, const Site& site, const RecordedPtr& x, const Axes& axes, b
   std::copy(x->shape.begin(), x->shape.end(), with_ones.span().begin());
   for (const std::int64_t axis : list) with_ones[static_cast<std::size_t>(axis)] = 1;
   if (!primitive(op).empty_ok && count_along(x->shape, list) == 0 && std::ranges::find(with_ones.span(), 0) == with_ones.span().end()) {
-    fail<ValueError>(site, fmt::format("shape {} has no elements to reduce and {} has no value for nothing", to_string(x->shape),
-                                       op == Op::reduce_max ? "max" : "min"));
+    fail<ValueError>(
+        site, fmt::format("shape {} has no elements to reduce and {} has no value for nothing", to_string(x->shape), op == Op::reduce_max ? "max" : "min"));
   }
   const RecordedPtr node = make_reduction(site, op, x, std::move(list));
   return Tensor(keepdims ? make_reshape(site, node, with_ones) : node);
@@ -101,9 +101,7 @@ std::int64_t count_of(const Site& site, const Tensor& x, const Axes& axes) {
 
 }  // namespace
 
-Tensor sum(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
-  return accumulated(Op::reduce_sum, "sum", x, axes, keepdims, dtype);
-}
+Tensor sum(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) { return accumulated(Op::reduce_sum, "sum", x, axes, keepdims, dtype); }
 Tensor prod(const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   return accumulated(Op::reduce_prod, "prod", x, axes, keepdims, dtype);
 }
@@ -112,12 +110,8 @@ Tensor max(const Arg& x, const Axes& axes, bool keepdims) { return extreme(Op::r
 Tensor any(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_max, "any", x, axes, keepdims); }
 Tensor all(const Arg& x, const Axes& axes, bool keepdims) { return truth(Op::reduce_min, "all", x, axes, keepdims); }
 
-Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
-  return accumulated(Op::reduce_sum, "cumsum", x, axis, dtype);
-}
-Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
-  return accumulated(Op::reduce_prod, "cumprod", x, axis, dtype);
-}
+Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) { return accumulated(Op::reduce_sum, "cumsum", x, axis, dtype); }
+Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) { return accumulated(Op::reduce_prod, "cumprod", x, axis, dtype); }
 Tensor cummax(const Arg& x, std::optional<std::int64_t> axis) { return extreme_so_far(Op::reduce_max, "cummax", x, axis); }
 Tensor cummin(const Arg& x, std::optional<std::int64_t> axis) { return extreme_so_far(Op::reduce_min, "cummin", x, axis); }
 
@@ -174,7 +168,8 @@ namespace {
 /// PyTorch's layer_norm takes the shape that is normalised where ours takes the weight.
 void refuse_shape_as_weight(const Site& site, const Tensor& weight, const char* what) {
   if (weight.empty_handle() || is_floating(weight.dtype())) return;
-  fail<DTypeError>(site, fmt::format("the {} is {} {}; it has to be floating. (The axes that are normalised are an argument of their own, not a shape)", what, name(weight.dtype()), to_string(weight.shape())));
+  fail<DTypeError>(site, fmt::format("the {} is {} {}; it has to be floating. (The axes that are normalised are an argument of their own, not a shape)", what,
+                                     name(weight.dtype()), to_string(weight.shape())));
 }
 
 }  // namespace

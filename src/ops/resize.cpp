@@ -6,18 +6,18 @@
 
 #include <fmt/format.h>
 
+#include "ops/composed.hpp"
+#include "ops/per_axis.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/whole.hpp"
-#include "ops/composed.hpp"
-#include "ops/per_axis.hpp"
 
 namespace sinter {
 namespace {
 
 using namespace ops;
 
-constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;   // an image is enlarged; the square of the number counts channels
+constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;    // an image is enlarged; the square of the number counts channels
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // of an axis, worked out one by one
 
 /// Where place i of the result lies among the places of an axis.
@@ -84,7 +84,8 @@ double weight_at(double distance, const ResizeOptions& how) {
 
 /// To fewer places, each the weighted mean of all that it stands for: a product with a matrix of weights. Beyond the ends lies the outermost place again;
 /// with exclude_outside nothing, as Pillow and PyTorch have it.
-Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
+Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how,
+                const std::pair<double, double>& region) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const double reach = (how.mode == Interpolation::linear ? 1 : 2) / scale;
   check_parts(site, size_product(site, result, size), "weights of an axis", kMostWeights);
@@ -106,7 +107,8 @@ Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64
   return swapaxes(matmul(swapaxes(x, axis, -1), weights), axis, -1);
 }
 
-Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how, const std::pair<double, double>& region) {
+Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how,
+               const std::pair<double, double>& region) {
   if (how.antialias && scale < 1 && how.mode != Interpolation::nearest) return smoothed(site, x, axis, result, scale, how, region);
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const auto inside = [&](std::int64_t place) { return std::clamp<std::int64_t>(place, 0, size - 1); };
@@ -161,7 +163,8 @@ std::vector<bool> outside(std::int64_t size, std::int64_t result, const std::pai
 Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how) {
   RecordedPtr node = as_node(site, x);
   const DType type = node->dtype;
-  if (how.mode != Interpolation::nearest && !is_floating(type)) fail<DTypeError>(site, fmt::format("{} is not interpolated but by mode nearest; cast it first", name(type)));
+  if (how.mode != Interpolation::nearest && !is_floating(type))
+    fail<DTypeError>(site, fmt::format("{} is not interpolated but by mode nearest; cast it first", name(type)));
   if (sizes.size() > node->shape.size()) fail<ShapeError>(site, fmt::format("{} sizes for x of shape {}", sizes.size(), to_string(node->shape)));
   if (!how.scales.empty() && how.scales.size() != sizes.size()) fail<ValueError>(site, fmt::format("{} scales for {} sizes", how.scales.size(), sizes.size()));
   const bool crops = how.coordinates == Coordinates::tf_crop_and_resize;
@@ -206,8 +209,10 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
   if (sizes.size() == 1) sizes.resize(axes, sizes.front());
   if (scales.size() == 1) scales.resize(axes, scales.front());
   if (sizes.empty())
-    for (std::size_t k = 0; k < scales.size() && k < axes; ++k) sizes.push_back(whole(site, static_cast<double>(held.shape()[k + 2]) * scales[k], "a size times scale_factor"));
-  if (sizes.size() != axes || (!scales.empty() && scales.size() != axes)) fail<ValueError>(site, fmt::format("{} numbers for {} axes of places", std::max(sizes.size(), scales.size()), axes));
+    for (std::size_t k = 0; k < scales.size() && k < axes; ++k)
+      sizes.push_back(whole(site, static_cast<double>(held.shape()[k + 2]) * scales[k], "a size times scale_factor"));
+  if (sizes.size() != axes || (!scales.empty() && scales.size() != axes))
+    fail<ValueError>(site, fmt::format("{} numbers for {} axes of places", std::max(sizes.size(), scales.size()), axes));
   ResizeOptions options;
   options.scales = scales;
   const std::string_view mode = how.mode;
@@ -224,7 +229,9 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
     options.antialias = options.exclude_outside = how.antialias;
     if (how.antialias) options.cubic_a = -0.5;  // as Pillow's
   } else {
-    fail<ValueError>(site, fmt::format("mode '{}' of {} axes of places; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode, axes));
+    fail<ValueError>(
+        site,
+        fmt::format("mode '{}' of {} axes of places; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode, axes));
   }
   return all_resized(site, held, sizes, options);
 }
@@ -236,7 +243,8 @@ Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor) {
   const std::size_t rank = node->shape.size();
   const std::int64_t r = upscale_factor;
   if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("upscale_factor of {}; it is from 1 to {}", r, kMostTimes));
-  if (rank < 3 || node->shape[rank - 3] % (r * r) != 0) fail<ShapeError>(site, fmt::format("shape {} has no {} channels for each one of the result", to_string(node->shape), r * r));
+  if (rank < 3 || node->shape[rank - 3] % (r * r) != 0)
+    fail<ShapeError>(site, fmt::format("shape {} has no {} channels for each one of the result", to_string(node->shape), r * r));
   const std::int64_t channels = node->shape[rank - 3] / (r * r), rows = node->shape[rank - 2], columns = node->shape[rank - 1];
   Shape lead(node->shape.begin(), node->shape.end() - 3);
   const std::int64_t batch = element_count(lead);

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "sinter/indexing.hpp"
-#include "sinter/ops.hpp"
 #include "ops/gathers.hpp"
 #include "ops/masks.hpp"
 #include "ops/selection.hpp"
+#include "sinter/indexing.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace ops {
@@ -24,7 +24,8 @@ RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const R
   if (count == 0 || element_count(whole->shape) == 0) return whole;
   const DType type = op == Op::scatter_add ? sum_type(whole->dtype) : whole->dtype;
   const auto matrix = [&](const RecordedPtr& x, std::int64_t rows) { return make_reshape(site, make_cast(site, x, type), {rows, columns}); };
-  const RecordedPtr made = make_library(site, op, {matrix(whole, element_count(whole->shape) / columns), make_reshape(site, places, {count}), matrix(value, count)});
+  const RecordedPtr made =
+      make_library(site, op, {matrix(whole, element_count(whole->shape) / columns), make_reshape(site, places, {count}), matrix(value, count)});
   return make_reshape(site, make_cast(site, made, whole->dtype), whole->shape);
 }
 
@@ -34,10 +35,13 @@ RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, cons
   const Scope scope(site.op, site.where);
   // The places are where the index looks among the numbers of the rows: of all elements, or of whole slices where it leaves the axes
   // behind alone.
-  const bool leading = std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
+  const bool leading =
+      std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
   const std::size_t used = leading ? index.size() : whole->shape.size();
-  if (used > whole->shape.size()) fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(whole->shape), whole->shape.size()));
-  const Shape rows(whole->shape.begin(), whole->shape.begin() + static_cast<std::ptrdiff_t>(used)), row(whole->shape.begin() + static_cast<std::ptrdiff_t>(used), whole->shape.end());
+  if (used > whole->shape.size())
+    fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(whole->shape), whole->shape.size()));
+  const Shape rows(whole->shape.begin(), whole->shape.begin() + static_cast<std::ptrdiff_t>(used)),
+      row(whole->shape.begin() + static_cast<std::ptrdiff_t>(used), whole->shape.end());
   const std::int64_t count = element_count(rows), columns = element_count(row);
   const Tensor numbers(make_reshape(site, make_iota(site, count), rows));
   const RecordedPtr places = numbers.at(index, site.where).node();
@@ -68,7 +72,8 @@ Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::
   const RecordedPtr whole = axis ? node : make_reshape(site, node, {element_count(node->shape)});
   const RecordedPtr index = as_node(site, indices);
   if (whole->shape.size() != index->shape.size())
-    fail<ShapeError>(site, fmt::format("shape {} is written with indices of shape {}: both need as many axes", to_string(whole->shape), to_string(index->shape)));
+    fail<ShapeError>(site,
+                     fmt::format("shape {} is written with indices of shape {}: both need as many axes", to_string(whole->shape), to_string(index->shape)));
   const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(whole->shape.size()));
   // All axes but the one that is written broadcast; each index is looked up among the numbers of the elements.
   Shape wide = whole->shape;
@@ -97,7 +102,8 @@ Tensor put_at(const Site& site, const RecordedPtr& whole, const Tensor& places, 
   if (count == 0) return Tensor(whole);
   const RecordedPtr flat = make_reshape(site, whole, {element_count(whole->shape)});
   const Tensor given = values.is_tensor() ? repeated(site, values, count) : Tensor();
-  const RecordedPtr put = make_scatter(site, Op::scatter, flat, {Index(reshape(places, Shape{-1}), site.where)}, values.is_tensor() ? Arg(given, site.where) : values);
+  const RecordedPtr put =
+      make_scatter(site, Op::scatter, flat, {Index(reshape(places, Shape{-1}), site.where)}, values.is_tensor() ? Arg(given, site.where) : values);
   return Tensor(make_reshape(site, put, whole->shape));
 }
 
@@ -112,7 +118,8 @@ Tensor place(const Arg& x, const Arg& mask, const Arg& values) {
   const Scope scope("place", x.where());
   const Site& site = scope.site();
   const RecordedPtr whole = as_node(site, x), chosen = as_node(site, mask);
-  if (chosen->shape != whole->shape) fail<ShapeError>(site, fmt::format("a mask of shape {} does not fit shape {}", to_string(chosen->shape), to_string(whole->shape)));
+  if (chosen->shape != whole->shape)
+    fail<ShapeError>(site, fmt::format("a mask of shape {} does not fit shape {}", to_string(chosen->shape), to_string(whole->shape)));
   return put_at(site, whole, Tensor(places_of_trues(site, chosen)), values);
 }
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "sinter/tensor.hpp"
 #include "ops/recording.hpp"
+#include "sinter/tensor.hpp"
 
 namespace sinter::ops {
 
@@ -15,7 +15,7 @@ struct Selection {
   // The positions that are tensors, whose axes of `result` are not looked up yet.
   std::vector<Tensor> places;
   std::vector<std::int64_t> places_axes;
-  bool places_in_front = false;          // a slice lies between: the places' axes come first, as in NumPy
+  bool places_in_front = false;  // a slice lies between: the places' axes come first, as in NumPy
 };
 Selection selected(const Site& site, const Shape& shape, std::span<const Index* const> index);
 

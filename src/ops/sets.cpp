@@ -7,15 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "ops/gathers.hpp"
+#include "ops/masks.hpp"
+#include "ops/recording.hpp"
+#include "ops/scatter.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/sorting.hpp"
-#include "ops/recording.hpp"
-#include "ops/gathers.hpp"
 #include "trace/host_access.hpp"
-#include "ops/masks.hpp"
-#include "ops/scatter.hpp"
 
 namespace sinter {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
 #include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter {
 namespace {
@@ -77,7 +77,8 @@ std::vector<Tensor> split(const Arg& x, std::int64_t sections, std::int64_t axis
   const RecordedPtr node = as_node(scope.site(), x);
   const std::int64_t size = node->shape[axis_of(scope.site(), node, axis)];
   if (sections < 1 || size % sections != 0)
-    fail<ShapeError>(scope.site(), fmt::format("axis {} of shape {} is not {} equal parts; array_split() gives parts that differ by one", axis, to_string(node->shape), sections));
+    fail<ShapeError>(scope.site(), fmt::format("axis {} of shape {} is not {} equal parts; array_split() gives parts that differ by one", axis,
+                                               to_string(node->shape), sections));
   return array_split(Tensor(node), sections, axis);
 }
 std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& places, std::int64_t axis) {
@@ -116,8 +117,7 @@ Tensor moveaxis(const Arg& x, const std::vector<std::int64_t>& source, const std
   const Site site = site_of("moveaxis", x.where());
   const RecordedPtr node = as_node(site, x);
   const auto rank = static_cast<std::int64_t>(node->shape.size());
-  if (source.size() != destination.size())
-    fail<AxisError>(site, fmt::format("{} axes are moved to {} places", source.size(), destination.size()));
+  if (source.size() != destination.size()) fail<AxisError>(site, fmt::format("{} axes are moved to {} places", source.size(), destination.size()));
   checked_axes(site, Axes(source), rank);  // none twice
   checked_axes(site, Axes(destination), rank);
   std::vector<std::int64_t> order(node->shape.size(), -1);
@@ -187,8 +187,7 @@ Tensor sliding_window_view(const Arg& x, const Shape& window, const Axes& axes) 
   std::vector<std::int64_t> along;
   for (std::int64_t k = 0; axes.all() && k < rank; ++k) along.push_back(k);
   for (const std::int64_t axis : axes.list()) along.push_back(checked_axis(site, axis, rank));
-  if (along.size() != window.size())
-    fail<ShapeError>(site, fmt::format("a window of shape {} for {} axes", to_string(window), along.size()));
+  if (along.size() != window.size()) fail<ShapeError>(site, fmt::format("a window of shape {} for {} axes", to_string(window), along.size()));
   for (std::size_t n = 0; n < window.size(); ++n) {
     const auto k = static_cast<std::size_t>(along[n]);
     const std::int64_t size = node->shape[k], width = window[n];

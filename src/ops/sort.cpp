@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "ops/composed.hpp"
 #include "ops/gathers.hpp"
+#include "ops/recording.hpp"
+#include "sinter/ops.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -68,7 +68,8 @@ Tensor sort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
 
 Tensor argsort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
   const Scope scope("argsort", x.where());
-  if (shape_of(scope.site(), x).empty()) return places(scope.site(), Line(scope.site(), reshape(x, {1}), axis), descending);  // as NumPy, which sorts vectors at least
+  if (shape_of(scope.site(), x).empty())
+    return places(scope.site(), Line(scope.site(), reshape(x, {1}), axis), descending);  // as NumPy, which sorts vectors at least
   return places(scope.site(), Line(scope.site(), x, axis), descending);
 }
 
@@ -113,7 +114,8 @@ Tensor searchsorted(const Arg& ascending, const Arg& values, Side side, const Te
   if (list.ndim() != 1) fail<ShapeError>(site, fmt::format("what is searched is a vector, not of shape {}", to_string(list.shape())));
   const std::int64_t n = list.size();
   if (!sorter.empty_handle() && (node_of(site, sorter)->shape != list.shape() || !is_integer(sorter.dtype()) || is_bool(sorter.dtype())))
-    fail<ShapeError>(site, fmt::format("sorter is of shape {} and {}, not the argsort of shape {}", to_string(sorter.shape()), name(sorter.dtype()), to_string(list.shape())));
+    fail<ShapeError>(site, fmt::format("sorter is of shape {} and {}, not the argsort of shape {}", to_string(sorter.shape()), name(sorter.dtype()),
+                                       to_string(list.shape())));
   const Arg typed[] = {Arg(list, site.where), values};
   const DType common = common_type(std::array{&typed[0], &typed[1]}), type = traits(common).compute;
   const Tensor sorted = astype(sorter.empty_handle() ? list : take(list, sorter), type);

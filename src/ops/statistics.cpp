@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "sinter/sorting.hpp"
-#include "ops/recording.hpp"
 #include "ops/composed.hpp"
 #include "ops/gathers.hpp"
+#include "ops/recording.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/sorting.hpp"
 
 namespace sinter {
 namespace {
@@ -120,7 +120,8 @@ Tensor average(const Arg& arg, const Axes& axes, const Tensor& weights, bool kee
   Tensor weight = weights;
   if (weights.shape() != x.shape()) {
     if (list.size() != 1 || weights.ndim() != 1 || weights.size() != x.size(static_cast<int>(list[0])))
-      fail<ShapeError>(scope.site(), fmt::format("weights of shape {} for shape {}: give one for each element, or a vector along the one axis", to_string(weights.shape()), to_string(x.shape())));
+      fail<ShapeError>(scope.site(), fmt::format("weights of shape {} for shape {}: give one for each element, or a vector along the one axis",
+                                                 to_string(weights.shape()), to_string(x.shape())));
     weight = broadcast_to(along_axis(weights, list[0], x.shape().size()), x.shape());
   }
   const DType type = promote(as_floating(x).dtype(), weight.dtype()), wide = traits(type).compute;
@@ -248,7 +249,8 @@ Tensor gradient(const Arg& arg, std::int64_t axis, const Arg& spacing, int edge_
   const Tensor& f = function.values;
   const std::int64_t along = checked_axis(site, axis, f.ndim()), n = f.size(static_cast<int>(along));
   if (edge_order != 1 && edge_order != 2) fail<ValueError>(site, fmt::format("edge_order is 1 or 2, not {}", edge_order));
-  if (n < edge_order + 1) fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {} elements, axis {} has {}", edge_order, edge_order + 1, axis, n));
+  if (n < edge_order + 1)
+    fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {} elements, axis {} has {}", edge_order, edge_order + 1, axis, n));
   const auto at = [&](const Tensor& t, std::int64_t begin, std::int64_t end) { return between(t, t.ndim() == 1 ? 0 : along, begin, end); };
   const Shape& given = shape_of(site, spacing);
   Tensor slope, first, last;  // in the midst and at the ends
@@ -283,7 +285,8 @@ Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double
   const auto real = [&](const Arg& t) { return Tensor(make_cast(site, as_node(site, t), DType::float64)); };
   Tensor x = real(arg), points = real(xp), heights = real(fp);
   if (points.ndim() != 1 || points.shape() != heights.shape() || points.size() == 0)
-    fail<ShapeError>(site, fmt::format("xp and fp are vectors of one length, at least 1, not of shapes {} and {}", to_string(points.shape()), to_string(heights.shape())));
+    fail<ShapeError>(
+        site, fmt::format("xp and fp are vectors of one length, at least 1, not of shapes {} and {}", to_string(points.shape()), to_string(heights.shape())));
   if (period) {
     if (*period == 0) fail<ValueError>(site, "the period is 0");
     const double length = std::abs(*period);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sinter/ops.hpp"
 #include "ops/per_axis.hpp"
+#include "sinter/ops.hpp"
 
 namespace sinter::ops {
 namespace {
@@ -61,7 +61,8 @@ TransposedConvolution::TransposedConvolution(const Site& site, const ConvTranspo
     const auto [before, after] = widths[k];
     const std::int64_t result = (size - 1) * s - before - after + reach + more[k];
     if (weight[k + 2] < 1 || size < 1 || result < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} would become {}", k + 2, to_string(x), result));
-    if (more[k] >= std::max(s, dilation[k])) fail<ValueError>(site, fmt::format("output_padding of {} with a stride of {} and a dilation of {}; it is smaller", more[k], s, dilation[k]));
+    if (more[k] >= std::max(s, dilation[k]))
+      fail<ValueError>(site, fmt::format("output_padding of {} with a stride of {} and a dilation of {}; it is smaller", more[k], s, dilation[k]));
     const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that hold something wanted
     const std::int64_t pad_before = taps - 1 - first, pad_after = last - first - size - pad_before + taps - 1;
     how.stride.push_back(1);
@@ -91,7 +92,8 @@ Tensor TransposedConvolution::together_in_blocks(const Tensor& windows) const { 
 Tensor TransposedConvolution::together(const Tensor& windows, std::int64_t groups, std::int64_t filters, std::size_t side_by_side) const {
   const Shape& shape = windows.shape();
   const auto axes = static_cast<std::int64_t>(axes_.size());
-  Shape apart{shape[0], groups}, whole{shape[0], groups * filters};  // (batch, groups, phases.., filters, places..) -> (batch, groups, filters, places, phases, ..)
+  Shape apart{shape[0], groups},
+      whole{shape[0], groups * filters};  // (batch, groups, phases.., filters, places..) -> (batch, groups, filters, places, phases, ..)
   std::vector<std::int64_t> order{0, 1, axes + 2};
   std::vector<Index> cropped{Slice{}, Slice{}};
   for (std::int64_t k = 0; k < axes; ++k) {

@@ -3,16 +3,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/recording.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/tensor.hpp"
 #include "trace/library.hpp"
-#include "ops/recording.hpp"
 
 namespace sinter::ops {
 
 /// weight (channels, filters / groups, taps..) as filters of the convolution: (groups * phases * filters, channels / groups, taps of a phase..).
 /// Place q before cropping is stride * i + tap. Of phase r = q % stride it is the sum over m of x[q / stride - m] * weight[r + stride * m]: a convolution
-/// with the taps of the phase in reverse; where the stride is 1 they are apart as they were, else zeros lie between. All phases are filters of one convolution, with as many taps each: of a group, those of the first phase come first.
+/// with the taps of the phase in reverse; where the stride is 1 they are apart as they were, else zeros lie between. All phases are filters of one convolution,
+/// with as many taps each: of a group, those of the first phase come first.
 Tensor filters_of_phases(const Tensor& weight, std::int64_t groups, const std::vector<std::int64_t>& stride, const std::vector<std::int64_t>& dilation);
 
 /// What goes into that convolution, and what becomes of its result.

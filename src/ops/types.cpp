@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/recording.hpp"
 #include "sinter/adopt.hpp"
 #include "sinter/ops.hpp"
-#include "ops/recording.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -53,8 +53,11 @@ Tensor view(const Arg& arg, DType dtype) {
   const auto from = static_cast<std::int64_t>(itemsize(x.dtype())), to = static_cast<std::int64_t>(itemsize(dtype));
   Shape shape = x.shape();
   if (from != to) {
-    if (shape.empty()) fail<ShapeError>(site, fmt::format("a 0-d tensor of {} has no last axis to become longer or shorter as {}", name(x.dtype()), name(dtype)));
-    if (shape.back() * from % to != 0) fail<ShapeError>(site, fmt::format("rows of {} bytes, shape {} of {}, are no whole number of {}", shape.back() * from, to_string(x.shape()), name(x.dtype()), name(dtype)));
+    if (shape.empty())
+      fail<ShapeError>(site, fmt::format("a 0-d tensor of {} has no last axis to become longer or shorter as {}", name(x.dtype()), name(dtype)));
+    if (shape.back() * from % to != 0)
+      fail<ShapeError>(site, fmt::format("rows of {} bytes, shape {} of {}, are no whole number of {}", shape.back() * from, to_string(x.shape()),
+                                         name(x.dtype()), name(dtype)));
     shape.back() = shape.back() * from / to;
   }
   if (x.size() == 0) return zeros(shape, dtype, site.where);
@@ -71,7 +74,8 @@ bool isdtype(DType dtype, std::string_view kind, Location where) {
   if (kind == "real floating") return is_floating(dtype);
   if (kind == "complex floating") return false;
   if (kind == "numeric") return !is_bool(dtype);
-  fail<ValueError>(site_of("isdtype", where), fmt::format("'{}' is no kind of types: bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric", kind));
+  fail<ValueError>(site_of("isdtype", where),
+                   fmt::format("'{}' is no kind of types: bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric", kind));
 }
 
 FloatInfo finfo(DType dtype, Location where) {
@@ -80,14 +84,22 @@ FloatInfo finfo(DType dtype, Location where) {
     using L = std::numeric_limits<T>;
     double eps = 1;
     for (int k = 1; k < L::digits; ++k) eps /= 2;
-    return {dtype, static_cast<int>(8 * sizeof(T)), eps, static_cast<double>(L::lowest()), static_cast<double>(L::max()), static_cast<double>(L::min()), static_cast<double>(L::denorm_min())};
+    return {dtype,
+            static_cast<int>(8 * sizeof(T)),
+            eps,
+            static_cast<double>(L::lowest()),
+            static_cast<double>(L::max()),
+            static_cast<double>(L::min()),
+            static_cast<double>(L::denorm_min())};
   });
 }
 
 IntegerInfo iinfo(DType dtype, Location where) {
   if (!is_integer(dtype)) fail<DTypeError>(site_of("iinfo", where), fmt::format("{} is not an integer type", name(dtype)));
   return visit_storage(dtype, [&]<class T>() -> IntegerInfo {
-    if constexpr (std::is_integral_v<T>) return {dtype, static_cast<int>(8 * sizeof(T)), static_cast<std::int64_t>(std::numeric_limits<T>::min()), static_cast<std::uint64_t>(std::numeric_limits<T>::max())};
+    if constexpr (std::is_integral_v<T>)
+      return {dtype, static_cast<int>(8 * sizeof(T)), static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+              static_cast<std::uint64_t>(std::numeric_limits<T>::max())};
     else return {};
   });
 }

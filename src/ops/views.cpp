@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "sinter/ops.hpp"
-#include "ops/recording.hpp"
-#include "trace/for_any_size.hpp"
 #include "ops/gathers.hpp"
 #include "ops/masks.hpp"
+#include "ops/recording.hpp"
 #include "ops/selection.hpp"
+#include "sinter/ops.hpp"
+#include "trace/for_any_size.hpp"
 
 namespace sinter {
 namespace {
@@ -31,7 +31,8 @@ Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>&
 
 Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> index) {
   const RecordedPtr& node = node_of(site, x);
-  const bool masked = std::any_of(index.begin(), index.end(), [&](const Index* i) { return i->kind() == Index::Kind::places && is_bool(node_of(site, i->places())->dtype); });
+  const bool masked =
+      std::any_of(index.begin(), index.end(), [&](const Index* i) { return i->kind() == Index::Kind::places && is_bool(node_of(site, i->places())->dtype); });
   if (masked && index.size() == 1) return Tensor(selected_by(site, node, index[0]->places().node()));
   if (masked) {
     const std::vector<Index> unmasked = without_masks(site, node->shape, index);
@@ -41,8 +42,9 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   }
   Selection selection = selected(site, node->shape, index);
   const Shape& result = selection.result;
-  const bool keep_whole = ForAnySize::recording() && node->evaluated() &&
-                          std::any_of(index.begin(), index.end(), [](const Index* i) { return i->kind() == Index::Kind::slice && (i->slice().start || i->slice().stop); });
+  const bool keep_whole = ForAnySize::recording() && node->evaluated() && std::any_of(index.begin(), index.end(), [](const Index* i) {
+                            return i->kind() == Index::Kind::slice && (i->slice().start || i->slice().stop);
+                          });
   const RecordedPtr view = make_reshape(site, make_slice(site, node, std::move(selection.start_step), std::move(selection.sliced), keep_whole), result);
   if (selection.places.empty()) return Tensor(view);
   const std::vector<std::int64_t>& axes = selection.places_axes;
@@ -79,9 +81,7 @@ Tensor transpose(const Arg& x) {
   for (std::size_t k = 0; k < axes.size(); ++k) axes[k] = static_cast<std::int64_t>(axes.size() - 1 - k);
   return Tensor(make_permute(site, node, axes));
 }
-Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes) {
-  return permuted(site_of("transpose", x.where()), x, axes);
-}
+Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes) { return permuted(site_of("transpose", x.where()), x, axes); }
 Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes) { return permuted(site_of("permute", x.where()), x, axes); }
 
 Tensor swapaxes(const Arg& x, std::int64_t axis1, std::int64_t axis2) {
@@ -131,8 +131,7 @@ Tensor broadcast_to(const Arg& x, const Shape& shape) {
     fits = from[k] == 1 || from[k] == shape[shape.size() - from.size() + k];
   }
   if (!fits) {
-    fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}: sizes match from the last axis on, or are 1",
-                                       to_string(from), to_string(shape)));
+    fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}: sizes match from the last axis on, or are 1", to_string(from), to_string(shape)));
   }
   return Tensor(make_broadcast(site, node, shape));
 }
@@ -164,16 +163,10 @@ Tensor contiguous(const Arg& x) {
 Tensor Tensor::operator()(const Index& a) const& { return indexed_by(*this, a); }
 Tensor Tensor::operator()(const Index& a, const Index& b) const& { return indexed_by(*this, a, b); }
 Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c) const& { return indexed_by(*this, a, b, c); }
-Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d) const& {
-  return indexed_by(*this, a, b, c, d);
-}
-Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) const& {
-  return indexed_by(*this, a, b, c, d, e);
-}
+Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d) const& { return indexed_by(*this, a, b, c, d); }
+Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const Index& d, const Index& e) const& { return indexed_by(*this, a, b, c, d, e); }
 Tensor Tensor::operator[](const Index& a) const& { return indexed_by(*this, a); }
-Tensor Tensor::at(const std::vector<Index>& index, Location where) const& {
-  return indexed_by(site_of("index", where), *this, index);
-}
+Tensor Tensor::at(const std::vector<Index>& index, Location where) const& { return indexed_by(site_of("index", where), *this, index); }
 
 Rows Tensor::begin() const { return {*this, 0}; }
 Rows Tensor::end() const {

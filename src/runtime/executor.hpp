@@ -18,7 +18,7 @@ namespace sinter::runtime {
 class Buffer {
  public:
   virtual ~Buffer() = default;
-  virtual void* data() = 0;             // an address on the device
+  virtual void* data() = 0;  // an address on the device
   virtual std::size_t bytes() const = 0;
 };
 using BufferPtr = std::shared_ptr<Buffer>;
@@ -64,7 +64,9 @@ struct Follower {
 };
 
 /// Bytes of a device's memory in use, as the counters show it.
-struct MemoryUse { std::size_t now = 0, peak = 0; };
+struct MemoryUse {
+  std::size_t now = 0, peak = 0;
+};
 
 class Device {
  public:
@@ -73,8 +75,8 @@ class Device {
   /// What decides how fast it is, as words: the processor, and how much of it is used.
   virtual std::string model() const = 0;
   virtual fuse::Limits limits() const = 0;
-  virtual void set_threads(int) {}       // threads of the host that may work at once, 0: every core
-  virtual BufferPtr allocate(std::size_t bytes) = 0;            // throws DeviceError when there is no more
+  virtual void set_threads(int) {}                    // threads of the host that may work at once, 0: every core
+  virtual BufferPtr allocate(std::size_t bytes) = 0;  // throws DeviceError when there is no more
   virtual void upload(Buffer& to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, Buffer& from, std::size_t bytes) = 0;  // waits for earlier launches
   virtual void copy(Buffer& to, Buffer& from, std::size_t bytes) = 0;
@@ -86,17 +88,17 @@ class Device {
   /// when there is no memory for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
-  /// pointers: the operands' buffers from their start, then the result's. Throws Refused, NoAlgorithm. With a follower, of which there are only for ops that come in
-  /// pieces, it has run when this returns.
+  /// pointers: the operands' buffers from their start, then the result's. Throws Refused, NoAlgorithm. With a follower, of which there are only for ops that
+  /// come in pieces, it has run when this returns.
   virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) = 0;
   /// Throws NoAlgorithm for a call that would, wherever its operands lie.
   virtual void expect(const fuse::LibraryCall&) {}
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
-  virtual void reset_peak() {}                                  // from now on, memory().peak counts from memory().now
-  virtual bool lost() const { return false; }                   // nothing more runs on it, for good
-  virtual void trim() = 0;                                      // give pooled memory back
-  virtual void before_fork() {}                                 // holds still what a child of fork will use, until after_fork
+  virtual void reset_peak() {}                 // from now on, memory().peak counts from memory().now
+  virtual bool lost() const { return false; }  // nothing more runs on it, for good
+  virtual void trim() = 0;                     // give pooled memory back
+  virtual void before_fork() {}                // holds still what a child of fork will use, until after_fork
   virtual void after_fork() {}
 };
 using DevicePtr = std::shared_ptr<Device>;

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/executor.hpp"
 #include "fuse/limits.hpp"
 #include "jit/compiler.hpp"
+#include "runtime/executor.hpp"
 
 namespace sinter::runtime {
 
@@ -22,12 +22,12 @@ struct Launch {
 };
 
 struct Kind {
-  std::string_view name;            // what SINTER_DEVICE calls it
-  bool numbered = false;            // there may be several: "name:1"
-  bool interprets = false;          // its devices run a nest without machine code: load() with an empty image
-  bool reports_resources = false;   // its compiler tells registers and spills, by which kernels are cut again
-  std::string_view compiler_name;   // "LLVM"
-  std::string_view compiler_advice; // what to do when there is none: "Install ... or set ..."
+  std::string_view name;             // what SINTER_DEVICE calls it
+  bool numbered = false;             // there may be several: "name:1"
+  bool interprets = false;           // its devices run a nest without machine code: load() with an empty image
+  bool reports_resources = false;    // its compiler tells registers and spills, by which kernels are cut again
+  std::string_view compiler_name;    // "LLVM"
+  std::string_view compiler_advice;  // what to do when there is none: "Install ... or set ..."
 
   /// Whether these limits are of a device of this kind.
   std::function<bool(const fuse::Limits&)> has_limits;
@@ -43,8 +43,7 @@ struct Kind {
   /// Who computes a library call: a library's name and version, the way it takes; none: the kind computes none.
   std::function<std::string(const fuse::LibraryCall&)> library;
   /// A kernel's strings for looking at, as extension and text; `assembly`: with the compiler's, where it gives any.
-  std::function<std::vector<std::pair<std::string, std::string>>(const jit::LoopNest&, const jit::Source&, jit::Compiler*, bool assembly)>
-      strings;
+  std::function<std::vector<std::pair<std::string, std::string>>(const jit::LoopNest&, const jit::Source&, jit::Compiler*, bool assembly)> strings;
 
   /// What `sinter info` says of the devices that are here: one line each, or why there is none.
   std::function<std::vector<std::string>()> describe;

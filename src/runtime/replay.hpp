@@ -15,8 +15,8 @@ struct RepeatedLaunch {
   Kernel& kernel;
   const jit::LoopNest& nest;
   std::span<const std::int64_t> ints;
-  std::size_t pointers = 0;         // how many it takes; scalars are as many as the nest has
-  std::vector<std::size_t> after;   // the launches before it that it has to wait for
+  std::size_t pointers = 0;        // how many it takes; scalars are as many as the nest has
+  std::vector<std::size_t> after;  // the launches before it that it has to wait for
 };
 
 /// Launches that were worked out once. Any number of threads may run it.

@@ -69,7 +69,8 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
         for (std::int64_t i = 0; i < count; ++i) {
           to[i] = converted<To>(from[i]);
           if constexpr (is_number<From> && !std::is_same_v<To, bool>) {
-            if (!exact && !survives(from[i], to[i])) fail<DTypeError>(site, fmt::format("the tensor holds {} {}, which {} does not hold", name(node->dtype), from[i], name(wanted)));
+            if (!exact && !survives(from[i], to[i]))
+              fail<DTypeError>(site, fmt::format("the tensor holds {} {}, which {} does not hold", name(node->dtype), from[i], name(wanted)));
           }
         }
       }

@@ -23,9 +23,7 @@ union Scalar0d {
 constinit const Scalar0d scalar;
 }  // namespace
 
-const Shape& shape_of(const Site& site, const Arg& arg) {
-  return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar.shape;
-}
+const Shape& shape_of(const Site& site, const Arg& arg) { return arg.is_tensor() ? node_of(site, arg.tensor())->shape : scalar.shape; }
 
 bool fits(const Arg& arg, DType dtype) {
   if (!is_integer(dtype)) return true;
@@ -52,8 +50,8 @@ Scalar literal(const Site& site, const Arg& arg, DType dtype) {
   }
   if (!fits(arg, dtype)) {
     const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
-    fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; convert the tensor with astype(DType::{}) first", value,
-                                       name(dtype), too_large ? "uint64" : "int64"));
+    fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; convert the tensor with astype(DType::{}) first", value, name(dtype),
+                                       too_large ? "uint64" : "int64"));
   }
   return too_large && is_floating(dtype) ? make_scalar(dtype, arg.as_double()) : make_scalar_int(dtype, arg.integer());
 }
@@ -115,8 +113,7 @@ Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {
         all += (i == 0 ? "" : i + 1 == shapes.size() ? " and " : ", ") + to_string(*shapes[i]);
       }
       fail<ShapeError>(site, fmt::format("shapes {} do not broadcast (axis {}: {} against {})", all,
-                                         static_cast<std::int64_t>(skip + k) - static_cast<std::int64_t>(result.size()),
-                                         size, mine));
+                                         static_cast<std::int64_t>(skip + k) - static_cast<std::int64_t>(result.size()), size, mine));
     }
   }
   check_shape(site, result, DType::float64);
@@ -131,8 +128,7 @@ Shape completed_shape(const Site& site, const Shape& from, Shape shape) {
     if (size == -1 && unknown == nullptr) {
       unknown = &size;
     } else if (size < 0) {
-      fail<ShapeError>(site, fmt::format("shape {}: {}", to_string(shape),
-                                         size == -1 ? "only one size may be -1" : "sizes are not negative (one may be -1)"));
+      fail<ShapeError>(site, fmt::format("shape {}: {}", to_string(shape), size == -1 ? "only one size may be -1" : "sizes are not negative (one may be -1)"));
     } else if (size != 0 && known > (std::int64_t{1} << 62) / size) {
       fail<ShapeError>(site, fmt::format("shape {} is too large", to_string(shape)));
     } else {
@@ -143,12 +139,10 @@ Shape completed_shape(const Site& site, const Shape& from, Shape shape) {
     *unknown = count / known;
     known = count;
   } else if (unknown != nullptr) {
-    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {}: the -1 has no size that fits", to_string(from),
-                                       count, to_string(shape)));
+    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {}: the -1 has no size that fits", to_string(from), count, to_string(shape)));
   }
   if (known != count) {
-    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {} ({} elements)", to_string(from), count,
-                                       to_string(shape), known));
+    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {} ({} elements)", to_string(from), count, to_string(shape), known));
   }
   return shape;
 }
@@ -156,8 +150,7 @@ Shape completed_shape(const Site& site, const Shape& from, Shape shape) {
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim) {
   if (axis < -ndim || axis >= ndim) {
     fail<AxisError>(site, ndim == 0 ? fmt::format("axis {} is out of bounds: the tensor is 0-d", axis)
-                                    : fmt::format("axis {} is out of bounds for {} axes (use {} to {})", axis, ndim, -ndim,
-                                                  ndim - 1));
+                                    : fmt::format("axis {} is out of bounds for {} axes (use {} to {})", axis, ndim, -ndim, ndim - 1));
   }
   return axis < 0 ? axis + ndim : axis;
 }

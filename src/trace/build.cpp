@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/pool.hpp"
 #include "trace/known_shapes.hpp"
 #include "trace/library.hpp"
 #include "trace/loops.hpp"
-#include "base/pool.hpp"
 
 namespace sinter::trace {
 namespace {

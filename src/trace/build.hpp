@@ -29,7 +29,9 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype);
 
 // --- views
 RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, std::span<const std::int64_t> shape);
-inline RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) { return make_reshape(site, x, std::span<const std::int64_t>(shape)); }
+inline RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, const Shape& shape) {
+  return make_reshape(site, x, std::span<const std::int64_t>(shape));
+}
 RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vector<std::int64_t>& axes);
 RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const Shape& shape);
 RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const ShapePtr& shape);

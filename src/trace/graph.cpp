@@ -81,9 +81,10 @@ std::string to_string(const Graph& graph) {
     text += fmt::format("%{} = {} {} {}", id, name(n.op), name(n.dtype), to_string(n.shape));
     for (const int input : n.inputs) text += fmt::format(" %{}", input);
     if (!n.ints.empty()) text += fmt::format(" [{}]", fmt::join(n.ints, ", "));
-    if (n.op == Op::constant) text += is_floating(n.dtype)   ? fmt::format(" {}", n.scalar.f)
-                                      : is_unsigned(n.dtype) ? fmt::format(" {}", static_cast<std::uint64_t>(n.scalar.i))
-                                                             : fmt::format(" {}", n.scalar.i);
+    if (n.op == Op::constant)
+      text += is_floating(n.dtype)   ? fmt::format(" {}", n.scalar.f)
+              : is_unsigned(n.dtype) ? fmt::format(" {}", static_cast<std::uint64_t>(n.scalar.i))
+                                     : fmt::format(" {}", n.scalar.i);
     if (n.op == Op::data) text += fmt::format(" leaf {}", n.leaf);
     if (n.chunk > 0) text += fmt::format(" chunk {}", n.chunk);
     text += '\n';

@@ -45,7 +45,8 @@ Scalar neutral(Op reduction, DType dtype);
 ///   data: none; a contiguous row-major buffer, number `leaf` of the graph
 ///   conv: as trace::Convolution holds them (library.hpp)
 ///   recurrence: as trace::Recurrence does
-///   argsort: none, or how many of the first places, and whether of the largest. Other library ops: none; their operands are of shapes that need no broadcast, and of one dtype (but scatter's second, int64):
+///   argsort: none, or how many of the first places, and whether of the largest. Other library ops: none; their operands are of shapes that need no broadcast,
+///   and of one dtype (but scatter's second, int64):
 ///     scatter, scatter_add: (n, m), (k), (k, m); row index[i] of the first replaced by, or added to, row i of the third, one after the
 ///     other; an index that is not in [0, n) is passed over
 struct Node {
@@ -54,10 +55,10 @@ struct Node {
   Shape shape;
   std::vector<int> inputs;
   std::vector<std::int64_t> ints;
-  Scalar scalar;           // constant: every element's value
-  int leaf = -1;           // data: index of the buffer
-  std::int64_t chunk = 0;  // reduce_*: the single reduced axis is cut in chunks of this length, one partial result
-                           // each; the result has the chunk number as its last axis. scan: see there
+  Scalar scalar;            // constant: every element's value
+  int leaf = -1;            // data: index of the buffer
+  std::int64_t chunk = 0;   // reduce_*: the single reduced axis is cut in chunks of this length, one partial result
+                            // each; the result has the chunk number as its last axis. scan: see there
   const char* called = "";  // the function that recorded it
   Location where;
 };

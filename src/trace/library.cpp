@@ -99,7 +99,9 @@ Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int6
   return batch_of(a, {std::max(rows(a), columns(a)), rows(a) + 1 + columns(a)});
 }
 /// n rows: the eigenvalue, the eigenvector.
-Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1}); }
+Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) {
+  return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1});
+}
 
 /// n rows: the eigenvalue's real and imaginary part, the eigenvector's real parts, its imaginary parts.
 Shape complex_values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) {
@@ -172,9 +174,10 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
   if (groups > 1 && (filters.size() != 6 || filters[0] % groups != 0 || x[1] % groups != 0)) return false;
   switch (filters.size()) {
     case 6: return blocks && filters[1] == x[1] / groups && filters[4] == x[4];  // blocked
-    case 5: return !blocks ? filters[1] == x[1]                         // planes
-                           : filters[0] == 16 && filters[2] == x[1] && filters[3] == kChannelBlock && x[4] == kChannelBlock;  // for minimal filtering
-    case 4: return blocks && filters[0] == x[1] && x[4] == kChannelBlock;  // depthwise
+    case 5:
+      return !blocks ? filters[1] == x[1]                                                                               // planes
+                     : filters[0] == 16 && filters[2] == x[1] && filters[3] == kChannelBlock && x[4] == kChannelBlock;  // for minimal filtering
+    case 4: return blocks && filters[0] == x[1] && x[4] == kChannelBlock;                                               // depthwise
     default: return false;
   }
 }

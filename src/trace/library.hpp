@@ -18,9 +18,9 @@ DType library_dtype(Op op, DType first);
 /// The attributes of conv: x (batch, channels, places..), weight (filters, channels / groups, taps..) -> (batch, filters, places..),
 /// cross-correlated along 1 to 3 axes of places. Filter f reads the channels of its group alone: those of number f / (filters / groups).
 /// Numbers but `groups` are one for each axis; x is zero outside.
-/// Those of conv_blocked are the same, along 2 axes, with groups of whole blocks where filters read several channels: x, filters and result as in sinter/blocked.hpp, and what sums begin with for each filter.
-/// Those of conv_bytes too, where behind what sums begin with lies what x is outside. conv_bytes_scaled has one more, (2, filters): what each filter's sums
-/// are multiplied with, and what is added then.
+/// Those of conv_blocked are the same, along 2 axes, with groups of whole blocks where filters read several channels: x, filters and result as in
+/// sinter/blocked.hpp, and what sums begin with for each filter. Those of conv_bytes too, where behind what sums begin with lies what x is outside.
+/// conv_bytes_scaled has one more, (2, filters): what each filter's sums are multiplied with, and what is added then.
 struct Convolution {
   std::int64_t groups = 1;
   std::vector<std::int64_t> stride, dilation, before, after;

@@ -14,11 +14,11 @@
 namespace sinter::trace {
 namespace {
 
-constexpr int kQuiet = 32;                // nodes after an evaluation that was asked for of which nothing is remembered
-constexpr int kWindow = 128;              // nodes, and their depth, before rounds are looked for
+constexpr int kQuiet = 32;                 // nodes after an evaluation that was asked for of which nothing is remembered
+constexpr int kWindow = 128;               // nodes, and their depth, before rounds are looked for
 constexpr std::int64_t kFewestRounds = 4;  // of a loop that is looked for again: one may be there in part
-constexpr int kLost = 4;                  // windows in which a place does not come round any more
-constexpr std::size_t kFirstSweep = 512;  // nodes registered before those that are gone are swept out
+constexpr int kLost = 4;                   // windows in which a place does not come round any more
+constexpr std::size_t kFirstSweep = 512;   // nodes registered before those that are gone are swept out
 
 /// Nodes since the last evaluation that the user asked for: until they are many, nothing is remembered of them. Has no destructor, so
 /// that it can be asked at any time.
@@ -45,9 +45,7 @@ class Loop {
     return {};
   }
 
-  Pieces about_to_look() {
-    return place_ != 0 && std::exchange(round_is_over_, false) && is_last_of_piece() ? cut(nullptr, false) : Pieces{};
-  }
+  Pieces about_to_look() { return place_ != 0 && std::exchange(round_is_over_, false) && is_last_of_piece() ? cut(nullptr, false) : Pieces{}; }
 
   void evaluation_asked() {
     since_cut_ = 0;
@@ -179,11 +177,11 @@ class Loop {
   std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
   NumberIndex known_;
   std::size_t sweep_at_ = kFirstSweep;
-  std::int64_t since_cut_ = 0;                  // nodes since the last evaluation
-  std::int64_t look_at_ = kWindow - kQuiet;     // nodes since then before the next look
-  std::uint64_t place_ = 0;                     // where a round ends
+  std::int64_t since_cut_ = 0;               // nodes since the last evaluation
+  std::int64_t look_at_ = kWindow - kQuiet;  // nodes since then before the next look
+  std::uint64_t place_ = 0;                  // where a round ends
   PlaceLike like_;
-  bool round_is_over_ = false;                  // with the last node
+  bool round_is_over_ = false;  // with the last node
   std::int64_t each_ = 1, times_ = 0, seen_at_ = 0;
   std::array<Known, 4> found_before_;
 };

@@ -126,8 +126,8 @@ void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
 std::uint32_t Outline::enter(const RecordedPtr& handle) {
   const Recorded& node = *handle;
   const auto fresh = static_cast<std::uint32_t>(visited_.size());
-  const std::uint32_t known = seen_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(&node) >> 4), fresh,
-                                                [&](std::uint32_t at) { return visited_[at].handle->get() == &node; });
+  const std::uint32_t known =
+      seen_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(&node) >> 4), fresh, [&](std::uint32_t at) { return visited_[at].handle->get() == &node; });
   if (known != fresh) return known;
   visited_.emplace_back().handle = &handle;
   int leaf = -1;
@@ -158,8 +158,8 @@ std::uint32_t Outline::enter(const RecordedPtr& handle) {
 
 std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) {
   const auto fresh = static_cast<std::uint32_t>(identities_.size());
-  const std::uint32_t leaf = known_leaves_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(identity) >> 4), fresh,
-                                                       [&](std::uint32_t at) { return identities_[at] == identity; });
+  const std::uint32_t leaf =
+      known_leaves_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(identity) >> 4), fresh, [&](std::uint32_t at) { return identities_[at] == identity; });
   if (leaf == fresh) {
     identities_.push_back(identity);
     leaves_.push_back(storage);
@@ -199,8 +199,7 @@ std::uint32_t Outline::number_last() {
   const std::uint32_t known = values_.find_or_add(value, fresh, [&](std::uint32_t at) {
     const Entry& other = entries_[at];
     return other.op == entry.op && other.node->dtype == node.dtype && other.leaf == entry.leaf && other.bits == entry.bits &&
-           other.inputs[0] == entry.inputs[0] && other.inputs[1] == entry.inputs[1] &&
-           (&other.node->shape == &node.shape || other.node->shape == node.shape) &&
+           other.inputs[0] == entry.inputs[0] && other.inputs[1] == entry.inputs[1] && (&other.node->shape == &node.shape || other.node->shape == node.shape) &&
            (!operation || other.node->ints == node.ints);
   });
   if (known != fresh) {

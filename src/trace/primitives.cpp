@@ -5,8 +5,8 @@
 namespace sinter::trace {
 namespace {
 
-constexpr Primitive elementwise(Op op, std::string_view name, int arity, int accepts, Result result, TypeRule rule,
-                                int cost, Identity identity, std::string_view cuda_float, std::string_view cuda_int) {
+constexpr Primitive elementwise(Op op, std::string_view name, int arity, int accepts, Result result, TypeRule rule, int cost, Identity identity,
+                                std::string_view cuda_float, std::string_view cuda_int) {
   return {op, name, OpKind::elementwise, arity, accepts, result, rule, cost, identity, cuda_float, cuda_int, op, false};
 }
 constexpr Primitive reduction(Op op, std::string_view name, Op combine, bool empty_ok) {

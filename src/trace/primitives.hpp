@@ -36,23 +36,21 @@ enum class Identity : std::uint8_t {
 namespace accepts {  // dtype classes, combined with |
 inline constexpr int F = 1, I = 2, B = 4;
 }
-constexpr int dtype_class(DType t) {
-  return is_floating(t) ? accepts::F : is_bool(t) ? accepts::B : accepts::I;
-}
+constexpr int dtype_class(DType t) { return is_floating(t) ? accepts::F : is_bool(t) ? accepts::B : accepts::I; }
 
 struct Primitive {
   Op op;
   std::string_view name;
   OpKind kind;
   int arity;
-  int accepts;        // elementwise: classes of operand dtypes
+  int accepts;  // elementwise: classes of operand dtypes
   Result result;
   TypeRule rule;
-  int cost;           // units of one add
+  int cost;  // units of one add
   Identity identity;
   std::string_view cuda_float, cuda_int;
-  Op combine;         // reductions: how two partial results combine
-  bool empty_ok;      // reductions: an empty one has a value
+  Op combine;     // reductions: how two partial results combine
+  bool empty_ok;  // reductions: an empty one has a value
 };
 
 /// Operands of an op at most.
@@ -71,8 +69,6 @@ inline bool is_library(Op op) { return primitive(op).kind == OpKind::library; }
 constexpr DType scan_carry(Op reduction, DType dtype) {
   return (reduction == Op::reduce_sum || reduction == Op::reduce_prod) && dtype == DType::float32 ? DType::float64 : dtype;
 }
-inline bool is_view(Op op) {
-  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast || op == Op::windows;
-}
+inline bool is_view(Op op) { return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast || op == Op::windows; }
 
 }  // namespace sinter::trace

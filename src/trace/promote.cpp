@@ -83,7 +83,7 @@ bool same_kind(DType from, DType to) {
 DType common_type(std::span<const Arg* const> operands) {
   bool any_tensor = false;
   DType strong = DType::bool_;
-  int weak = 0;  // 1 bool, 2 integer, 3 integer beyond int64, 4 floating
+  int weak = 0;                   // 1 bool, 2 integer, 3 integer beyond int64, 4 floating
   DType floating = DType::bool_;  // what the floating scalars promote to
   for (const Arg* a : operands) {
     if (a->is_tensor()) {
@@ -102,7 +102,8 @@ DType common_type(std::span<const Arg* const> operands) {
 }
 
 DType operand_type(Op op, const Site& site, std::span<const Arg* const> operands) {
-  if (primitive(op).rule == TypeRule::floating && std::all_of(operands.begin(), operands.end(), [](const Arg* a) { return a->is_tensor() && !is_floating(a->tensor().dtype()); })) {
+  if (primitive(op).rule == TypeRule::floating &&
+      std::all_of(operands.begin(), operands.end(), [](const Arg* a) { return a->is_tensor() && !is_floating(a->tensor().dtype()); })) {
     DType real = traits(operands.front()->tensor().dtype()).real;  // int8 with uint8 is float16, though int16 is float32
     for (const Arg* a : operands) real = promote(real, traits(a->tensor().dtype()).real);
     return operand_type(op, site, real, operands);

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "sinter/tensor.hpp"
-#include "trace/graph.hpp"
 #include "base/spin_lock.hpp"
 #include "base/storage.hpp"
+#include "sinter/tensor.hpp"
+#include "trace/graph.hpp"
 
 namespace sinter::trace {
 
@@ -58,7 +58,7 @@ class Operands {
   RecordedPtr* end() { return room_ + size_; }
 
  private:
-  void take(Operands& other) noexcept {  // by one that is empty
+  void take(Operands& other) noexcept {     // by one that is empty
     size_ = std::exchange(other.size_, 0);  // what was moved from is null: there is nothing to destroy
     for (std::uint32_t k = 0; k < size_; ++k) std::construct_at(room_ + k, std::move(other.room_[k]));
   }
@@ -92,13 +92,13 @@ struct Recorded {
   std::vector<std::int64_t> ints;  // as in Node
   Scalar scalar;
   Location where;
-  const char* called = "";         // the function that recorded it
-  std::uint64_t order = 0;         // of recording: greater than the operands' and than what the thread recorded before
-  std::uint32_t depth = 0;         // longest chain of unevaluated nodes below, when recorded
+  const char* called = "";                    // the function that recorded it
+  std::uint64_t order = 0;                    // of recording: greater than the operands' and than what the thread recorded before
+  std::uint32_t depth = 0;                    // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
-  bool unread = false;             // a mask's part that nobody has read yet (masks.cpp): never an operand
-  bool symbolic = false;           // depends on a placeholder: never evaluated, however long the chain
-  std::size_t held = 0;            // at most this many bytes of contents below that nothing else holds, when recorded
+  bool unread = false;                        // a mask's part that nobody has read yet (masks.cpp): never an operand
+  bool symbolic = false;                      // depends on a placeholder: never evaluated, however long the chain
+  std::size_t held = 0;                       // at most this many bytes of contents below that nothing else holds, when recorded
 
   /// The operands, while not evaluated; copies, under the lock.
   Operands inputs() const;
@@ -112,9 +112,9 @@ struct Recorded {
   std::shared_ptr<void> history() const;
 
   mutable SpinLock lock;
-  Operands pending;                        // guarded by lock
-  std::shared_ptr<void> made_by;           // guarded by lock
-  StoragePtr storage;                      // set under the lock, once, before `known`
+  Operands pending;               // guarded by lock
+  std::shared_ptr<void> made_by;  // guarded by lock
+  StoragePtr storage;             // set under the lock, once, before `known`
   std::atomic<bool> known{false};
 };
 

@@ -9,10 +9,10 @@
 namespace sinter::trace {
 namespace {
 
-constexpr std::size_t kFewest = 3;     // times that a place comes round, to be one
-constexpr std::size_t kSpan = 8;       // of all that was recorded its first and last time are at least this part apart
-constexpr double kSmall = 8 << 10;     // bytes that are sooner copied than several assignments to parts of them are planned together
-constexpr double kAlike = 1.01;        // bytes that differ by less are equal
+constexpr std::size_t kFewest = 3;  // times that a place comes round, to be one
+constexpr std::size_t kSpan = 8;    // of all that was recorded its first and last time are at least this part apart
+constexpr double kSmall = 8 << 10;  // bytes that are sooner copied than several assignments to parts of them are planned together
+constexpr double kAlike = 1.01;     // bytes that differ by less are equal
 
 bool computes(Op op) { return !is_view(op) && op != Op::iota; }
 
@@ -85,7 +85,7 @@ class Timeline {
 
  private:
   struct Step : Pending {
-    int base;   // the memory behind a view
+    int base;  // the memory behind a view
     int level;
   };
 
@@ -256,7 +256,8 @@ Reach reach_of(std::span<const Pending> operations) {
       const auto below = static_cast<std::size_t>(operation.inputs[k]);
       const Extent& input = extents[below];
       const bool elsewhere = reach.level[below] > 0 && reads_elsewhere(node, k);
-      const bool reordered = computes(node.op) && input.order != 0 && input.base != Pending::kLeaf && extents[static_cast<std::size_t>(input.base)].in_two_orders;
+      const bool reordered =
+          computes(node.op) && input.order != 0 && input.base != Pending::kLeaf && extents[static_cast<std::size_t>(input.base)].in_two_orders;
       level = std::max(level, reach.level[below] + (elsewhere || reordered));
       extent.shifts = std::max(extent.shifts, input.shifts + (elsewhere && (node.op == Op::pad || node.op == Op::slice)));
       extent.chain = std::max(extent.chain, input.chain);

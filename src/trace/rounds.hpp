@@ -50,8 +50,8 @@ struct PlaceLike {
 struct Rounds {
   std::uint64_t place = 0;  // of the op that ends a round; 0: nothing comes round
   PlaceLike like;
-  std::int64_t each = 1;    // times that the program is there from one piece to the next
-  std::int64_t since = 0;   // times that it was there since the last piece
+  std::int64_t each = 1;   // times that the program is there from one piece to the next
+  std::int64_t since = 0;  // times that it was there since the last piece
   /// What is to be evaluated before the roots, one after the other.
   std::vector<std::vector<RecordedPtr>> pieces;
 };

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "host_data_stub.hpp"
 #include "base/guarded_memory.hpp"
+#include "host_data_stub.hpp"
 
 using namespace sinter;
 

@@ -24,13 +24,13 @@
 #include <sstream>
 #include <thread>
 
+#include "base/log.hpp"
 #include "cache/disk_cache.hpp"
 #include "cache/entry.hpp"
 #include "cache/temporary.hpp"
 #include "host_data_stub.hpp"
 #include "seed.hpp"
 #include "sinter/errors.hpp"
-#include "base/log.hpp"
 
 namespace fs = std::filesystem;
 using namespace sinter;
@@ -62,7 +62,8 @@ jit::Source source_of(const std::string& text) {
 }
 
 jit::Binary binary_of_bytes(std::vector<std::uint8_t> image) {
-  return {.entry = "kernel_0", .image = std::move(image),
+  return {.entry = "kernel_0",
+          .image = std::move(image),
           .report = {.registers = 40, .spill_bytes = 0, .shared_bytes = 4096, .stack_bytes = 16, .compile_ms = 12.5},
           .note = "row does not fit: 295040 B > 232448 B"};
 }
@@ -86,9 +87,7 @@ void write_file(const fs::path& path, const std::vector<std::uint8_t>& bytes) {
   REQUIRE(chmod(path.c_str(), 0600) == 0);
 }
 
-fs::path entry_path(const DiskCache& cache, const jit::Source& source) {
-  return cache.settings().directory / entry_name(key_text(source));
-}
+fs::path entry_path(const DiskCache& cache, const jit::Source& source) { return cache.settings().directory / entry_name(key_text(source)); }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -327,8 +326,8 @@ TEST_CASE("hostile lengths and metadata under a right checksum ask for no memory
     return !cache.load(source) && !fs::exists(path);
   };
   for (const std::size_t field : {16, 24, 32}) {
-    for (const std::uint64_t length : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{1} << 40, ~std::uint64_t{0} - 55,
-                                       std::uint64_t{whole.size()}, std::uint64_t{0}}) {
+    for (const std::uint64_t length :
+         {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{1} << 40, ~std::uint64_t{0} - 55, std::uint64_t{whole.size()}, std::uint64_t{0}}) {
       CAPTURE(field);
       CAPTURE(length);
       std::vector<std::uint8_t> bytes = whole;
@@ -604,9 +603,7 @@ TEST_CASE("a write that fails half way leaves nothing behind") {
 
 TEST_CASE("processes and threads racing on the same keys: every load is whole, nothing is corrupt") {
   TemporaryFolder folder;
-  const auto image_of = [](int key) {
-    return std::vector<std::uint8_t>(static_cast<std::size_t>(1000 + 4000 * key), static_cast<std::uint8_t>(key));
-  };
+  const auto image_of = [](int key) { return std::vector<std::uint8_t>(static_cast<std::size_t>(1000 + 4000 * key), static_cast<std::uint8_t>(key)); };
   const auto hammer = [&](std::uint64_t seed) -> std::string {
     DiskCache cache({folder.cache(), 60000});  // small: evictions race too
     std::atomic<int> torn{0}, found{0};

@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/log.hpp"
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "engine/retry.hpp"
 #include "nest_builder.hpp"
 #include "sinter/sinter.hpp"
-#include "base/log.hpp"
 
 using namespace sinter;
 using sinter::testing::NestBuilder;
@@ -235,9 +235,7 @@ class Wired final : public runtime::Device {
   }
   void copy(runtime::Buffer& to, runtime::Buffer& from, std::size_t bytes) override { host_->copy(to, from, bytes); }
   runtime::KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override { return host_->load(nest, binary); }
-  void launch(runtime::Kernel& kernel, const jit::LoopNest& nest, const runtime::Arguments& arguments) override {
-    host_->launch(kernel, nest, arguments);
-  }
+  void launch(runtime::Kernel& kernel, const jit::LoopNest& nest, const runtime::Arguments& arguments) override { host_->launch(kernel, nest, arguments); }
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const runtime::Follower* follower) override {
     host_->call(call, pointers, follower);
   }

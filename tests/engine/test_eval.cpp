@@ -179,11 +179,13 @@ TEST_CASE("reductions over any axes agree with float64") {
     for (auto axis : axes) count *= static_cast<double>(ref.shape[axis]);
     const double eps = dtype == DType::float32 ? 1.2e-7 : 2.3e-16;
     const auto plus = [](double a, double b) { return a + b; };
-    check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), (16 + std::sqrt(count)) * eps, 16 * eps * std::sqrt(count + 1), "sum");  // in double the reference errs as much
+    check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), (16 + std::sqrt(count)) * eps, 16 * eps * std::sqrt(count + 1),
+                "sum");  // in double the reference errs as much
     // Beyond, float32 leaves its range. Within, a part of the product may be subnormal, with an error of half the least number, and the rest of it
     // 3 to the power of what is left.
     const double least = dtype == DType::float32 ? 1.5e-45 : 4.9e-324;
-    if (count <= 24) check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * least * std::pow(3, count), "prod");
+    if (count <= 24)
+      check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * least * std::pow(3, count), "prod");
     if (count > 0) {
       const double inf = std::numeric_limits<double>::infinity();
       check_close(sn::max(x, some), reduce(ref, axes, -inf, [](double a, double b) { return std::max(a, b); }), 0, 0, "max");
@@ -222,7 +224,8 @@ TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp ov
       // A few values may lie close together: the rounding of their mean is then large against their deviation.
       const double few = n < 30 ? 1e-3 : 4e-6;
       if (n > 1)
-        check_close(sn::layer_norm(x, {}, {}, 1e-5, axis), zip(centred, variance, [](double c, double v) { return c / std::sqrt(v + 1e-5); }), 4e-6, few, "layer_norm");
+        check_close(sn::layer_norm(x, {}, {}, 1e-5, axis), zip(centred, variance, [](double c, double v) { return c / std::sqrt(v + 1e-5); }), 4e-6, few,
+                    "layer_norm");
       const Ref squares = map(keep(reduce(map(ref, [](double v) { return v * v; }), axes, 0, plus)), [&](double v) { return v / n; });
       check_close(sn::rms_norm(x, {}, 1e-6, axis), zip(ref, squares, [](double c, double v) { return c / std::sqrt(v + 1e-6); }), 4e-6, 4e-6, "rms_norm");
     }
@@ -259,7 +262,8 @@ TEST_CASE("matmul of every layout and batch agrees with float64") {
       const auto a = random(rng, {m, k}, dtype, -3, 3), b = random(rng, {k, n}, dtype, -3, 3), bt = random(rng, {n, k}, dtype, -3, 3);
       check_close(sn::matmul(a.first, b.first), product(a.second, b.second), 1e-5, 1e-5, "a b");
       check_close(sn::matmul(a.first, bt.first.T()), product(a.second, permute(bt.second, {1, 0})), 1e-5, 1e-5, "a b^T");
-      check_close(sn::matmul(a.first * 2, b.first) + 1, map(product(a.second, b.second), [](double v) { return 2 * v + 1; }), 1e-5, 1e-4, "fused neighbours");  // sums of 33 products of up to 18 may cancel
+      check_close(sn::matmul(a.first * 2, b.first) + 1, map(product(a.second, b.second), [](double v) { return 2 * v + 1; }), 1e-5, 1e-4,
+                  "fused neighbours");  // sums of 33 products of up to 18 may cancel
     }
   }
   const auto a = random(rng, {4, 1, 5, 6}, DType::float32, -1, 1), b = random(rng, {3, 6, 2}, DType::float32, -1, 1);
@@ -370,7 +374,12 @@ TEST_CASE("several outputs at once, aliases and evaluated operands") {
   check_close(row, reduce(e_ref, {1}, 0, [](double a, double b) { return a + b; }), 2e-6, 0, "row");
   check_close(again, map(e_ref, [](double v) { return 2 * v; }), 5e-7, 0, "again");
   CHECK(values(flat_view) == ref.v);
-  check_close(sn::sum(e - again), Ref{{}, {-[&] { double s = 0; for (double v : e_ref.v) s += v; return s; }()}}, 1e-5, 0, "of evaluated");
+  check_close(sn::sum(e - again), Ref{{}, {-[&] {
+                                        double s = 0;
+                                        for (double v : e_ref.v) s += v;
+                                        return s;
+                                      }()}},
+              1e-5, 0, "of evaluated");
 }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

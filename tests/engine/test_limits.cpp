@@ -60,10 +60,11 @@ template <class Work> std::string refused(Work work) {
 /// Calls interrupt() from another thread after a while.
 class Later {
  public:
-  explicit Later(std::chrono::microseconds wait) : thread_([wait] {
-    std::this_thread::sleep_for(wait);
-    sn::interrupt();
-  }) {}
+  explicit Later(std::chrono::microseconds wait)
+      : thread_([wait] {
+          std::this_thread::sleep_for(wait);
+          sn::interrupt();
+        }) {}
   ~Later() { thread_.join(); }
   Later(const Later&) = delete;
   Later& operator=(const Later&) = delete;
@@ -97,7 +98,8 @@ TEST_CASE("a result above the limit is a MemoryError that tells bytes, op and li
     const Limit limit(std::to_string(held + 6 * kMegabyte));
     const Tensor y = x * 2.0f;
     sn::eval(y);
-    const Tensor z = x + y; const int line = __LINE__;
+    const Tensor z = x + y;
+    const int line = __LINE__;
     const std::string said = refused([&] { sn::eval(z); });
     INFO(said);
     CHECK(said.find(std::to_string(4 * kMegabyte)) != std::string::npos);
@@ -280,10 +282,12 @@ TEST_CASE("Ctrl-C ends a command with 130, at any time, and leaves the cache who
   std::chrono::microseconds whole{};
   for (int round = 0; round < 27; ++round) {
     std::string formula = "x = sin(arange(300000.)); x";
-    for (int k = 0; k < 12; ++k) formula += " + flip(cumsum(x * " + std::to_string(sn::testing::pick(2, 1000000)) + ", axis=0) * " + std::string(static_cast<std::size_t>(k), '-') + "x)";
+    for (int k = 0; k < 12; ++k)
+      formula += " + flip(cumsum(x * " + std::to_string(sn::testing::pick(2, 1000000)) + ", axis=0) * " + std::string(static_cast<std::size_t>(k), '-') + "x)";
     const int number = round < 2 ? 0 : round % 5 == 4 ? SIGKILL : SIGINT;
     const auto start = std::chrono::steady_clock::now();
-    const Ended ended = run_and_signal(cache, {"eval", formula, "-o", out.string()}, number, std::chrono::microseconds(round < 2 ? 0 : sn::testing::pick(0, whole.count())));
+    const Ended ended =
+        run_and_signal(cache, {"eval", formula, "-o", out.string()}, number, std::chrono::microseconds(round < 2 ? 0 : sn::testing::pick(0, whole.count())));
     if (round < 2) whole = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
     INFO(ended.out);
     const bool killed = WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == number;  // SIGINT: before the command has begun

@@ -31,7 +31,10 @@ namespace {
 
 std::string self;  // this program's path
 
-struct Ran { int status; std::string out; };
+struct Ran {
+  int status;
+  std::string out;
+};
 Ran run_role(const std::string& role, const std::string& environment = "") {
   FILE* pipe = popen(("env " + environment + " " + self + " --role=" + role + " 2>&1").c_str(), "r");
   REQUIRE(pipe);
@@ -68,7 +71,7 @@ struct AtExit {
   bool asked = false;
   ~AtExit() {
     if (!asked) return;
-    const Tensor known = sn::exp(kept) + 1.0f;                                    // a plan that is there
+    const Tensor known = sn::exp(kept) + 1.0f;                                       // a plan that is there
     const Tensor fresh = sn::softmax(sn::tanh(kept.reshape({500, 20}) * 3.0f), -1);  // one that is not
     const Tensor product = sn::matmul(fresh, fresh.T());
     double sum = 0;

@@ -61,7 +61,10 @@ fs::path fresh_folder() {
   return pattern;
 }
 
-struct Ran { int status; std::string out; };
+struct Ran {
+  int status;
+  std::string out;
+};
 
 // Runs a role of this program (see main) in a process of its own with further environment.
 Ran run_child(const std::string& role, const std::vector<std::string>& environment) {
@@ -86,8 +89,7 @@ int role_warm() {
   for (float v : z.data<float>()) sum += v;
   bool compiler = false;
   std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);)
-    compiler |= line.find("libLLVM") != std::string::npos || line.find("nvrtc") != std::string::npos;
+  for (std::string line; std::getline(maps, line);) compiler |= line.find("libLLVM") != std::string::npos || line.find("nvrtc") != std::string::npos;
   const auto c = sn::counters();
   std::printf("compiled=%d disk=%d fallbacks=%d mapped=%d sum=%a\n", int(c.kernels_compiled), int(c.kernels_from_disk), int(c.fallbacks), compiler, sum);
   std::printf("%s\n", sn::explain(y).c_str());
@@ -150,7 +152,8 @@ TEST_CASE("1: fifty sizes of a row kernel and of a broadcast make one kernel eac
 TEST_CASE("2: views are no kernels of their own") {
   const Tensor x = random_tensor({24, 36});
   const Difference difference;
-  const Tensor y = sn::exp(sn::flip(x.T()(sn::Slice{{}, {}, 2}, sn::Slice{1, 20}).reshape({-1}).reshape({19, 18}), 0)) + sn::broadcast_to(x(0, sn::Slice{0, 18}), {19, 18});
+  const Tensor y =
+      sn::exp(sn::flip(x.T()(sn::Slice{{}, {}, 2}, sn::Slice{1, 20}).reshape({-1}).reshape({19, 18}), 0)) + sn::broadcast_to(x(0, sn::Slice{0, 18}), {19, 18});
   sn::eval(y);
   CHECK(difference.now().kernels_launched == 1);
   const auto values = x.to_vector<float>();
@@ -178,8 +181,8 @@ TEST_CASE("4 and 5: every kernel says why it ends, with figures where something 
   const Tensor x = random_tensor({2048, 1024});
   const Tensor y = (x - sn::mean(x)) / sn::stddev(x);
   const std::string json = sn::explain(y, sn::Format::json);
-  for (const char* field : {"\"kernels\"", "\"name\"", "\"ops\"", "\"inputs\"", "\"outputs\"", "\"cut\"", "\"registers\"", "\"spill_bytes\"", "\"shared_bytes\"",
-                            "\"origin\"", "\"compile_ms\"", "\"library_calls\"", "\"bytes_moved\"", "\"bytes_unfused\""})
+  for (const char* field : {"\"kernels\"", "\"name\"", "\"ops\"", "\"inputs\"", "\"outputs\"", "\"cut\"", "\"registers\"", "\"spill_bytes\"",
+                            "\"shared_bytes\"", "\"origin\"", "\"compile_ms\"", "\"library_calls\"", "\"bytes_moved\"", "\"bytes_unfused\""})
     CHECK_MESSAGE(json.find(field) != std::string::npos, field);
   const std::string text = sn::explain(y);
   CHECK(text.find("parallelism: 2097152 elements") != std::string::npos);

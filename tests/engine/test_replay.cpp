@@ -212,7 +212,8 @@ TEST_CASE("programs drawn by chance: every later evaluation gives the first one'
   for (int p = 0; p < programs; ++p) {
     const unsigned chosen = testing::numbers()();
     CAPTURE(chosen);
-    const std::vector<Tensor> first{random_tensor({kSide, kSide}), random_tensor({kSide, kSide})}, second{random_tensor({kSide, kSide}), random_tensor({kSide, kSide})};
+    const std::vector<Tensor> first{random_tensor({kSide, kSide}), random_tensor({kSide, kSide})},
+        second{random_tensor({kSide, kSide}), random_tensor({kSide, kSide})};
     std::vector<std::int64_t> list(kSide);
     for (auto& place : list) place = static_cast<std::int64_t>(testing::numbers()() % kSide);
     const Tensor places = from_span(list);

@@ -79,13 +79,16 @@ std::vector<Value> results(const Operands& in) {
     add(a.tensor * row.tensor, zip(a.ref, row.ref, std::multiplies<double>()), "a * row");
   }
   add(a.tensor < b.tensor, zip(a.ref, b.ref, [](double x, double y) { return double(x < y); }), "a < b");
-  add(sn::where(a.tensor == b.tensor, a.tensor, row.tensor), [&] {
-    Ref out = a.ref;
-    const Ref wide = broadcast(row.ref, a.ref.shape);
-    for (std::size_t k = 0; k < out.v.size(); ++k)
-      if (a.ref.v[k] != b.ref.v[k]) out.v[k] = wide.v[k];
-    return out;
-  }(), "where(a == b, a, row)");
+  add(
+      sn::where(a.tensor == b.tensor, a.tensor, row.tensor),
+      [&] {
+        Ref out = a.ref;
+        const Ref wide = broadcast(row.ref, a.ref.shape);
+        for (std::size_t k = 0; k < out.v.size(); ++k)
+          if (a.ref.v[k] != b.ref.v[k]) out.v[k] = wide.v[k];
+        return out;
+      }(),
+      "where(a == b, a, row)");
   add(sn::exp(real(a)), map(a.ref, [](double v) { return std::exp(v); }), "exp(a)");
   add(sn::astype(a.tensor, DType::int32), a.ref, "a.astype(int32)");
   add(sn::contiguous(sn::transpose(sn::maximum(a.tensor, b.tensor))), permute(zip(a.ref, b.ref, larger), reversed_axes(rank)), "contiguous(maximum(a, b).T)");
@@ -115,7 +118,8 @@ std::vector<Value> results(const Operands& in) {
     if (a.ref.shape[axis] > 0) {
       const Ref top = along(a.ref, axis, -kInfinity, larger);
       const Ref e = map(zip(a.ref, top, std::minus<double>()), [](double v) { return std::exp(v); });
-      add(sn::logsumexp(real(a), k, true), zip(top, map(along(e, axis, 0, plus), [](double v) { return std::log(v); }), plus), fmt::format("logsumexp(a, {}, keepdims)", axis));
+      add(sn::logsumexp(real(a), k, true), zip(top, map(along(e, axis, 0, plus), [](double v) { return std::log(v); }), plus),
+          fmt::format("logsumexp(a, {}, keepdims)", axis));
       const Ref places = make(top.shape, [&](const Coords& at) {
         Coords from = at;
         while (a.ref.v[flat(a.ref.shape, from)] != top.v[flat(top.shape, at)]) ++from[axis];
@@ -135,13 +139,16 @@ std::vector<Value> results(const Operands& in) {
       return sum;
     });
     add(sn::matmul(a.tensor, b.tensor.T()), product, "a @ b.T");
-    add(sn::matmul(a.tensor + 1, b.tensor.T()) * 2, [&] {
-      Ref out = product;
-      each(out.shape, [&](const Coords& at) {
-        for (std::int64_t k = 0; k < b.ref.shape[1]; ++k) out.v[flat(out.shape, at)] += b.ref.v[flat(b.ref.shape, {at[1], k})];
-      });
-      return map(out, [](double v) { return 2 * v; });
-    }(), "((a + 1) @ b.T) * 2");
+    add(
+        sn::matmul(a.tensor + 1, b.tensor.T()) * 2,
+        [&] {
+          Ref out = product;
+          each(out.shape, [&](const Coords& at) {
+            for (std::int64_t k = 0; k < b.ref.shape[1]; ++k) out.v[flat(out.shape, at)] += b.ref.v[flat(b.ref.shape, {at[1], k})];
+          });
+          return map(out, [](double v) { return 2 * v; });
+        }(),
+        "((a + 1) @ b.T) * 2");
   }
   return list;
 }
@@ -149,7 +156,8 @@ std::vector<Value> results(const Operands& in) {
 // --- every view of y -----------------------------------------------------------------------------------------------------------
 
 /// y[start:start+count*step:step] along one axis, which the integer index drops.
-Value cut(const Value& y, std::size_t axis, const Slice& slice, std::int64_t start, std::int64_t step, std::int64_t count, const char* text, bool dropped = false) {
+Value cut(const Value& y, std::size_t axis, const Slice& slice, std::int64_t start, std::int64_t step, std::int64_t count, const char* text,
+          bool dropped = false) {
   Shape shape = y.ref.shape;
   Coords starts(shape.size(), 0), steps(shape.size(), 1);
   shape[axis] = count;
@@ -224,7 +232,9 @@ constexpr int kForms = 10;
 std::vector<Value> wanted(int form, const Value& y, const Value& z, std::mt19937& rng) {
   // Arithmetic in a dtype that has one and is wide enough for the sums.
   const auto wide = [](const Value& v) { return v.tensor.dtype() == DType::bool_ ? sn::astype(v.tensor, DType::int64) : v.tensor; };
-  const auto worked = [&](const Value& v) { return Value{wide(v) * 2 + 1, map(v.ref, [](double x) { return 2 * x + 1; }), fmt::format("({}) * 2 + 1", v.text)}; };
+  const auto worked = [&](const Value& v) {
+    return Value{wide(v) * 2 + 1, map(v.ref, [](double x) { return 2 * x + 1; }), fmt::format("({}) * 2 + 1", v.text)};
+  };
   const auto total = [&](const Value& v) {
     const std::size_t rank = v.ref.shape.size();
     if (rank == 0 || rng() % 3 == 0) return Value{sn::sum(wide(v)), reduce(v.ref, reversed_axes(rank), 0, plus), fmt::format("sum({})", v.text)};
@@ -272,12 +282,11 @@ std::string difference(const std::vector<Value>& list) {
   return {};
 }
 
-const Shape kShapes[] = {{}, {0}, {1}, {5}, {0, 3}, {3, 0}, {1, 1}, {1, 4}, {4, 1}, {3, 4}, {2, 3, 4}, {1, 3, 1}, {2, 0, 3}, {3, 1, 2}, {1, 1, 6}, {2, 2, 2}, {3, 70}, {70, 3}};
+const Shape kShapes[] = {{},     {0},       {1},       {5},       {0, 3},    {3, 0},    {1, 1},    {1, 4},  {4, 1},
+                         {3, 4}, {2, 3, 4}, {1, 3, 1}, {2, 0, 3}, {3, 1, 2}, {1, 1, 6}, {2, 2, 2}, {3, 70}, {70, 3}};
 constexpr DType kTypes[] = {DType::float32, DType::int32, DType::float64, DType::bool_, DType::int64};
 
-std::uint32_t seed() {
-  return test_seed();
-}
+std::uint32_t seed() { return test_seed(); }
 
 /// One in how many programs runs here: compiling a kernel takes a thousand times as long as interpreting it.
 std::uint32_t stride() {

@@ -77,7 +77,8 @@ TEST_CASE("out of memory names the op, what it makes and the line that recorded 
   const std::string text = says<sn::DeviceError>([&] { sn::eval(x); }, "eval");
   CAPTURE(text);
   if (!sn::options().fuse) return;  // an operation before has no room either
-  CHECK(text.find("no room for the result of multiply, float64 (" + std::to_string(huge) + ",) (recorded at " + __FILE__ + ":" + std::to_string(line) + ")") != std::string::npos);
+  CHECK(text.find("no room for the result of multiply, float64 (" + std::to_string(huge) + ",) (recorded at " + __FILE__ + ":" + std::to_string(line) + ")") !=
+        std::string::npos);
   CHECK(Tensor::ones({2}).sum().item<double>() == 2);  // and all is well afterwards
 }
 
@@ -101,7 +102,8 @@ TEST_CASE("elements are converted where none changes") {
   CHECK(n.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{0, 1, 2});
   CHECK(static_cast<float>((n * 1000)(1).item<sn::half>()) == 1000);
   CHECK((sn::full({}, large) - 1).item<double>() == 9007199254740992.0);
-  CHECK(says<sn::DTypeError>([&] { (void)sn::full({}, large).item<double>(); }, "item").find("the tensor holds int64 9007199254740993, which float64 does not hold") != std::string::npos);
+  CHECK(says<sn::DTypeError>([&] { (void)sn::full({}, large).item<double>(); }, "item")
+            .find("the tensor holds int64 9007199254740993, which float64 does not hold") != std::string::npos);
   says<sn::DTypeError>([&] { (void)(n - 1).to_vector<std::uint64_t>(); }, "to_vector");
   says<sn::DTypeError>([&] { (void)(n + 256).to_vector<std::uint8_t>(); }, "to_vector");
   says<sn::DTypeError>([&] { (void)(n * 1001 * 3).to_vector<sn::half>(); }, "to_vector");
@@ -213,7 +215,8 @@ TEST_CASE("the same bytes as another type") {
   CHECK(Tensor(1.0).view(DType::int64).item<std::int64_t>() == 0x3ff0000000000000);
   CHECK(sn::zeros({2, 0}).view(DType::int32).shape() == Shape{2, 0});
   CHECK(sn::sum((x * 2 + 1).view(DType::int32) >> 31).item<std::int64_t>() == -sn::sum(x * 2 + 1 < 0).item<std::int64_t>());
-  CHECK_THROWS_WITH_AS(sn::view(sn::zeros({2, 3}, DType::uint8), DType::int16), doctest::Contains("view: rows of 3 bytes, shape (2, 3) of uint8, are no whole number of int16"), sn::ShapeError);
+  CHECK_THROWS_WITH_AS(sn::view(sn::zeros({2, 3}, DType::uint8), DType::int16),
+                       doctest::Contains("view: rows of 3 bytes, shape (2, 3) of uint8, are no whole number of int16"), sn::ShapeError);
   CHECK_THROWS_WITH_AS(sn::view(Tensor(1.0), DType::int8), doctest::Contains("a 0-d tensor of float64"), sn::ShapeError);
 }
 
@@ -235,7 +238,8 @@ TEST_CASE("axis 0 of a 0-d tensor, where NumPy takes it") {
 
 TEST_CASE("dot as NumPy") {
   std::mt19937 rng(fresh_seed());
-  for (const auto& [sa, sb] : std::vector<std::pair<Shape, Shape>>{{{4}, {4}}, {{3, 4}, {4}}, {{3, 4}, {4, 5}}, {{2, 3, 4}, {4, 5}}, {{4}, {2, 4, 3}}, {{2, 3, 4}, {5, 4, 6}}, {{2, 0}, {3, 0, 2}}}) {
+  for (const auto& [sa, sb] : std::vector<std::pair<Shape, Shape>>{
+           {{4}, {4}}, {{3, 4}, {4}}, {{3, 4}, {4, 5}}, {{2, 3, 4}, {4, 5}}, {{4}, {2, 4, 3}}, {{2, 3, 4}, {5, 4, 6}}, {{2, 0}, {3, 0, 2}}}) {
     const auto [a, ra] = random(rng, sa, DType::float64, -2, 2);
     const auto [b, rb] = random(rng, sb, DType::float64, -2, 2);
     Shape shape(sa.begin(), sa.end() - 1);

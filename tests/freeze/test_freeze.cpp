@@ -221,7 +221,10 @@ TEST_CASE("many threads call one function, at known sizes and at new ones") {
   };
   const Function f = freeze(formula, {{DType::float32, {"n", 16}}});
   constexpr int kThreads = 4, kRounds = 12;
-  struct Case { Tensor x; std::vector<float> want; };
+  struct Case {
+    Tensor x;
+    std::vector<float> want;
+  };
   std::vector<Case> cases;
   for (const std::int64_t n : {1, 3, 40, 41, 64}) {
     const Tensor x = random_tensor({n, 16});
@@ -284,7 +287,8 @@ TEST_CASE("a profile has each step that ran while it was there, by its own times
     }
     CHECK(told <= profile.seconds());
     // An epilogue is a part of its call.
-    CHECK(runs_of(profile) == after.kernels_launched - before.kernels_launched + after.library_calls - before.library_calls - (after.epilogues - before.epilogues));
+    CHECK(runs_of(profile) ==
+          after.kernels_launched - before.kernels_launched + after.library_calls - before.library_calls - (after.epilogues - before.epilogues));
     CHECK(to_string(profile).find(steps[0].name) != std::string::npos);
     CHECK(to_string(profile, 1).find("further step") != std::string::npos);
     CHECK(runs_of(outer) == 0);

@@ -61,7 +61,10 @@ Function saved_and_loaded(const Function& function, const File& file) {
   return Function::load(file.text());
 }
 
-struct Ran { int status; std::string out; };
+struct Ran {
+  int status;
+  std::string out;
+};
 /// What the other process calls the function with: nothing has to be computed for it.
 Tensor steps() {
   std::vector<float> list(30);
@@ -89,8 +92,8 @@ int child(const std::string& plan) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) compiler |= line.find("libLLVM") != std::string::npos || line.find("nvrtc") != std::string::npos;
     const Counters c = counters();
-    std::printf("sum=%.9g compiled=%d generated=%d planned=%d fallbacks=%d mapped=%d library_calls=%d host_calls=%d\n", sum, int(c.kernels_compiled), int(c.sources_generated),
-                int(c.plans_made), int(c.fallbacks), int(compiler), int(c.library_calls), int(c.host_calls));
+    std::printf("sum=%.9g compiled=%d generated=%d planned=%d fallbacks=%d mapped=%d library_calls=%d host_calls=%d\n", sum, int(c.kernels_compiled),
+                int(c.sources_generated), int(c.plans_made), int(c.fallbacks), int(compiler), int(c.library_calls), int(c.host_calls));
     return 0;
   } catch (const Error& error) {
     std::printf("refused: %s\n", error.what());
@@ -131,11 +134,12 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
   const Tensor w = random_tensor({8, 8}), table = random_tensor({64, 8}), fixed = random_tensor({3, 8});
   const auto body = [=](const std::vector<Tensor>& in) {
     const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
-    const Tensor x = in[0] + exp(table)(Slice{0, seq});                               // a part that is constant for each size
-    const Tensor h = relu(matmul(reshape(x, {batch * seq, 8}), softmax(w, -1)));      // a part that is constant
-    const Tensor s = softmax(matmul(x, swapaxes(x, 1, 2)) * 0.1f, -1);  // of small numbers: large ones differ by more than a tolerance is for
-    const Tensor n = (x - mean(x, {0, 1})) * 2.f + fixed(1);                          // a literal that is a product of sizes
-    return std::vector<Tensor>{reshape(h, {batch, seq, 8}) + matmul(s, x), n, x(Slice{}, Slice{1, {}}), in[0], full({seq, batch}, 2.f), reshape(x, {seq * batch * 8})};
+    const Tensor x = in[0] + exp(table)(Slice{0, seq});                           // a part that is constant for each size
+    const Tensor h = relu(matmul(reshape(x, {batch * seq, 8}), softmax(w, -1)));  // a part that is constant
+    const Tensor s = softmax(matmul(x, swapaxes(x, 1, 2)) * 0.1f, -1);            // of small numbers: large ones differ by more than a tolerance is for
+    const Tensor n = (x - mean(x, {0, 1})) * 2.f + fixed(1);                      // a literal that is a product of sizes
+    return std::vector<Tensor>{
+        reshape(h, {batch, seq, 8}) + matmul(s, x), n, x(Slice{}, Slice{1, {}}), in[0], full({seq, batch}, 2.f), reshape(x, {seq * batch * 8})};
   };
   File file("sizes.plan");
   const Function f = freeze(body, {{DType::float32, {{"batch", 6}, {"seq", 20}, 8}, "x"}}, {"a", "b", "c", "d", "e", "f"});
@@ -146,7 +150,8 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
   CHECK(to_string(g.inputs()[0]) == "x: float32[batch, seq, 8]");
   const auto made = counters().plans_made;
   int held = 0;
-  for (const auto& [batch, seq] : {std::pair<std::int64_t, std::int64_t>{6, 20}, {1, 20}, {7, 20}, {6, 22}, {5, 26}, {14, 18}, {6, 21}, {12, 30}, {3, 40}, {1, 30}, {16, 64}}) {
+  for (const auto& [batch, seq] :
+       {std::pair<std::int64_t, std::int64_t>{6, 20}, {1, 20}, {7, 20}, {6, 22}, {5, 26}, {14, 18}, {6, 21}, {12, 30}, {3, 40}, {1, 30}, {16, 64}}) {
     const std::vector<Tensor> in{random_tensor({batch, seq, 8})};
     std::vector<Tensor> got;
     try {
@@ -161,7 +166,7 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
     for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
   }
   CHECK(counters().plans_made > made);  // of the formula itself
-  CHECK(held >= 2);  // those that were prepared
+  CHECK(held >= 2);                     // those that were prepared
   CHECK_THROWS_WITH_AS(g(random_tensor({6, 0, 8})), doctest::Contains("seq = 0"), ShapeError);
   CHECK_THROWS_AS(g(random_tensor({6, 20, 7})), ShapeError);
   CHECK_THROWS_AS(g.save(file.text()), ValueError);
@@ -210,7 +215,8 @@ TEST_CASE("indices, library calls with epilogues and several results come back w
   File file("more.plan");
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor y = relu(conv(in[0], k, {}, {.padding = 1}) + 1.f);
-    return std::vector<Tensor>{max_pool(y, 2), take(sum(y, {2, 3}), in[1], 0), cumsum(in[0], 3), argmax(y, 1), sort(reshape(in[0], {in[0].size(0), 90 * 3}), 1)};
+    return std::vector<Tensor>{max_pool(y, 2), take(sum(y, {2, 3}), in[1], 0), cumsum(in[0], 3), argmax(y, 1),
+                               sort(reshape(in[0], {in[0].size(0), 90 * 3}), 1)};
   };
   const Function g = saved_and_loaded(freeze(body, {{DType::float32, {{"n", 13}, 3, 9, 10}}, {DType::int64, {2}}}), file);
   for (const std::int64_t n : {13, 14}) {
@@ -336,7 +342,8 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
     return std::vector<Tensor>{mixed + matmul(gelu(matmul(layer_norm(mixed), up)), down), mean(mixed, {1})};
   };
   File file("wide.plan");
-  freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 16}, 24}, "x"}, {DType::float32, {{"batch", 4}, {"seq", 16}}, "mask"}}, {"y", "pooled"}).save(file.text());
+  freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 16}, 24}, "x"}, {DType::float32, {{"batch", 4}, {"seq", 16}}, "mask"}}, {"y", "pooled"})
+      .save(file.text());
   const Function f = Function::load(file.text());
   REQUIRE(f.plans() == 1);
   INFO(f.serves()[0], "\n", f.ends()[0]);
@@ -350,7 +357,7 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
       const auto want = body(in);
       for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
     }
-  if (testing::on_cuda()) return;  // vectors and blocks of a GPU ask for more of the sizes
+  if (testing::on_cuda()) return;                                  // vectors and blocks of a GPU ask for more of the sizes
   CHECK(f.serves()[0].find("seq 2 to 100") != std::string::npos);  // all of the table too
   CHECK(f.ends()[0].find("not 101: ") != std::string::npos);
   CHECK_THROWS_WITH_AS(f({random_tensor({2, 101, 24}), random_tensor({2, 101})}), doctest::Contains("beyond the end of its operand"), ShapeError);
@@ -392,7 +399,8 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
 TEST_CASE("names whose neighbouring sizes would meet are free together") {
   const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0] * reshape(in[1], {-1, 1, 1}) + in[2], -1)}; };
   File file("apart.plan");
-  freeze(body, {{DType::float32, {{"a", 41}, {"b", 43}, {"c", 47}}}, {DType::float32, {{"a", 41}}}, {DType::float32, {{"b", 43}, {"c", 47}}}}).save(file.text());
+  freeze(body, {{DType::float32, {{"a", 41}, {"b", 43}, {"c", 47}}}, {DType::float32, {{"a", 41}}}, {DType::float32, {{"b", 43}, {"c", 47}}}})
+      .save(file.text());
   const Function f = Function::load(file.text());
   CHECK(f.plans() == 1);
   for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{41, 43, 47}, {50, 44, 45}, {30, 60, 33}}) {
@@ -448,7 +456,7 @@ TEST_CASE("a formula that decides by a size serves the sizes of which it decides
   const auto decides = [](const List& in) {
     const Tensor& x = in[0];
     const std::int64_t rows = x.size(0), length = x.size(1);
-    const Tensor turned = length > 9 ? x * x : -x;                                   // other operations
+    const Tensor turned = length > 9 ? x * x : -x;                                       // other operations
     return List{rows * length > 700 ? turned + 1.f : turned, x(Slice{}, Slice{-3, 8})};  // by both names; a slice that is empty from 11 on
   };
   for (const std::int64_t length : {7, 8, 16, 40}) {
@@ -490,10 +498,14 @@ TEST_CASE("random formulas: a plan is right at every size that it serves, howeve
           case 2: say("softmax"), x = softmax(x * 2.f, axis); break;
           case 3: say("turn"), x = swapaxes(x, axis, last); break;
           case 4: say("join"), x = x.ndim() == 3 ? reshape(x, {x.size(0) * x.size(1), x.size(2)}) : reshape(x, {x.size(0), 1, x.size(1)}); break;
-          case 5: if (doubled++ < 2) say("twice"), x = concatenate({x, x * 0.5f}, axis); break;
+          case 5:
+            if (doubled++ < 2) say("twice"), x = concatenate({x, x * 0.5f}, axis);
+            break;
           case 6: say("pad"), x = pad(x, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(x.ndim()), {1, 0})); break;
           case 7: say("cumsum"), x = cumsum(x, axis) * 0.1f; break;
-          case 8: if (squares++ == 0) say("square"), x = matmul(x, swapaxes(x, -1, -2)) * 0.05f; break;
+          case 8:
+            if (squares++ == 0) say("square"), x = matmul(x, swapaxes(x, -1, -2)) * 0.05f;
+            break;
           case 9: say("sum"), x = x + sum(x, {axis}, true) * 0.01f; break;
           case 10: say("largest"), x = x * 0.5f + max(x, {axis}, true); break;
           case 11: say("flip"), x = flip(x, {axis}) + x; break;
@@ -553,20 +565,22 @@ std::string forged(const std::string& whole, std::mt19937_64& numbers) {
 namespace {
 
 /// Saves the formula's plan, checks that it runs, and changes it many times: each is refused or runs.
-void check_forgeries(const Function::Formula& body, const std::vector<InputSpec>& specs, const std::vector<Tensor>& in, const std::string& name, int mutations) {
+void check_forgeries(const Function::Formula& body, const std::vector<InputSpec>& specs, const std::vector<Tensor>& in, const std::string& name,
+                     int mutations) {
   File file(name + ".plan");
   freeze(body, specs).save(file.text());
   const std::string whole = file.bytes();
   eval(in);
   CHECK(Function::load(file.text())(in).size() == body(in).size());
   File mine(name + "_mutation.plan");
-  const auto outcomes = testing::try_mutations(testing::mutations_or(mutations), std::uniform_int_distribution<unsigned>()(testing::numbers()), [&](std::uint64_t mutation) {
-    std::mt19937_64 numbers(mutation);
-    mine.write(forged(whole, numbers));
-    const std::vector<Tensor> got = Function::load(mine.text())(in);
-    for (std::size_t r = 0; r < got.size(); ++r)
-      if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
-  });
+  const auto outcomes =
+      testing::try_mutations(testing::mutations_or(mutations), std::uniform_int_distribution<unsigned>()(testing::numbers()), [&](std::uint64_t mutation) {
+        std::mt19937_64 numbers(mutation);
+        mine.write(forged(whole, numbers));
+        const std::vector<Tensor> got = Function::load(mine.text())(in);
+        for (std::size_t r = 0; r < got.size(); ++r)
+          if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
+      });
   CHECK(outcomes.refused > 0);
 }
 
@@ -579,20 +593,24 @@ TEST_CASE("whatever a file says under a good checksum, it is refused, or gives r
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor x = in[0], h = tanh(matmul(x, w)) + 1.f;
     // Nothing that is read under a guard or at computed places, which a kernel's code keeps within its buffers, and no number of the file.
-    return std::vector<Tensor>{softmax(h, -1) + x(ellipsis, Slice{0, 4}), cumsum(swapaxes(x, 0, 1), 1), relu(max(x, {0})), sort(x, 1), flip(x * 2.f, {1}) - in[1]};
+    return std::vector<Tensor>{softmax(h, -1) + x(ellipsis, Slice{0, 4}), cumsum(swapaxes(x, 0, 1), 1), relu(max(x, {0})), sort(x, 1),
+                               flip(x * 2.f, {1}) - in[1]};
   };
-  check_forgeries(body, {{DType::float32, {{"n", 5}, 6}}, {DType::int64, {6}}}, {random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2, 1, -3, 7})}, "forged", 2000);
+  check_forgeries(body, {{DType::float32, {{"n", 5}, 6}}, {DType::int64, {6}}},
+                  {random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2, 1, -3, 7})}, "forged", 2000);
 }
 
 TEST_CASE("so it is of library calls with layouts of their own") {
   if (testing::on_cuda()) return;
-  const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}), tiles = random_tensor({16, 1, 2, 16, 16});
+  const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}),
+               tiles = random_tensor({16, 1, 2, 16, 16});
   const Tensor by = random_tensor({5, 16}), start = random_tensor({2, 3, 4});
   const Tensor panels = (random_tensor({2, 3, 16, 4}) * 50.f).astype(DType::int8), rows = (abs(random_tensor({7, 10})) * 50.f).astype(DType::uint8);
   eval({planes, depthwise, blocked, tiles, by, start, panels, rows});
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor first = conv2d_blocked(in[0], planes, {}), second = conv2d_blocked(first, depthwise, {});
-    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start), matmul_panels(in[2], panels, 20)};
+    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start),
+                               matmul_panels(in[2], panels, 20)};
   };
   check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}, {DType::uint8, {{"m", 7}, 10}}},
                   {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16}), rows}, "forged_calls", 2000);

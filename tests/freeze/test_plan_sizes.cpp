@@ -41,7 +41,8 @@ Function saved_and_loaded(const Function& function) {
 
 bool equal(const List& a, const List& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
-    return x.dtype() == y.dtype() && x.shape() == y.shape() && x.astype(DType::int64).to_vector<std::int64_t>() == y.astype(DType::int64).to_vector<std::int64_t>();
+    return x.dtype() == y.dtype() && x.shape() == y.shape() &&
+           x.astype(DType::int64).to_vector<std::int64_t>() == y.astype(DType::int64).to_vector<std::int64_t>();
   });
 }
 
@@ -89,8 +90,10 @@ struct Number {
     }
   }
   std::string text() const {
-    const char* forms[] = {"a", "a + b", "a * b", "a - b", "a * b + c", "a + b + c", "a * b * c", "a / b", "a * b / k", "min(a, b)", "max(a, b)", "abs(a - b)", "k * a - b", "a % b"};
-    return std::string(forms[std::min(kind, 13)]) + " of names " + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c) + ", k = " + std::to_string(by);
+    const char* forms[] = {"a",     "a + b",     "a * b",     "a - b",     "a * b + c",  "a + b + c", "a * b * c",
+                           "a / b", "a * b / k", "min(a, b)", "max(a, b)", "abs(a - b)", "k * a - b", "a % b"};
+    return std::string(forms[std::min(kind, 13)]) + " of names " + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c) +
+           ", k = " + std::to_string(by);
   }
 };
 
@@ -171,7 +174,8 @@ struct RandomFormula {
     for (const auto& axes : inputs) {
       InputSpec& spec = specs.emplace_back();
       spec.dtype = DType::int64;
-      for (const int axis : axes) spec.shape.push_back(axis < 0 ? AxisSize(3) : AxisSize(name(static_cast<std::size_t>(axis)), planned[0][static_cast<std::size_t>(axis)]));
+      for (const int axis : axes)
+        spec.shape.push_back(axis < 0 ? AxisSize(3) : AxisSize(name(static_cast<std::size_t>(axis)), planned[0][static_cast<std::size_t>(axis)]));
     }
     const Function made = freeze(Function::Formula(*this), specs);
     for (const Sizes& sizes : planned) {
@@ -299,8 +303,8 @@ TEST_CASE("random formulas that decide by sums, products, quotients and rests of
   const long formulas = asked ? std::atol(asked) : 60;
   Counts counts;
   for (long k = 0; k < formulas; ++k) try_formula(counts);
-  MESSAGE(counts.formulas, " formulas (", counts.unsaved, " more refuse the sizes that they are planned for), ", counts.asked, " sizes asked: ", counts.served, " served, ", counts.refused,
-          " refused, ", counts.wrong, " wrong; ", counts.planned_refused, " of the sizes that were prepared refused");
+  MESSAGE(counts.formulas, " formulas (", counts.unsaved, " more refuse the sizes that they are planned for), ", counts.asked, " sizes asked: ", counts.served,
+          " served, ", counts.refused, " refused, ", counts.wrong, " wrong; ", counts.planned_refused, " of the sizes that were prepared refused");
   CHECK(counts.wrong == 0);
   CHECK(counts.planned_refused == 0);
   CHECK(counts.served > counts.asked / 8);  // refusing is no way out
@@ -344,7 +348,8 @@ TEST_CASE("sizes that are prepared are in the file, where the plan that was ther
   for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {9, 7}, {90, 81}}) made.prepare({{"a", a}, {"b", b}});
   CHECK(made.plans() < 4);  // some share one
   const Function loaded = saved_and_loaded(made);
-  for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{40, 128}, {2, 2}, {9, 7}, {90, 81}}) CHECK(ask(loaded, formula, {counted({a, b})}) == Answer::served);
+  for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{40, 128}, {2, 2}, {9, 7}, {90, 81}})
+    CHECK(ask(loaded, formula, {counted({a, b})}) == Answer::served);
   CHECK(ask_all(loaded, formula, 2, 40).wrong == 0);
 }
 
@@ -400,7 +405,8 @@ TEST_CASE("a decision by round numbers far from the planned ones, and one that a
     if (in[0].size(0) + in[0].size(1) > 90) throw ValueError("too large");
     return List{in[0] * 2};
   };
-  const Function by_blocks = saved_and_loaded(freeze(Function::Formula(blocks), {two_names(40, 41)})), throwing = saved_and_loaded(freeze(Function::Formula(throws), {two_names(40, 41)}));
+  const Function by_blocks = saved_and_loaded(freeze(Function::Formula(blocks), {two_names(40, 41)})),
+                 throwing = saved_and_loaded(freeze(Function::Formula(throws), {two_names(40, 41)}));
   for (const std::int64_t columns : {64, 100, 127, 128, 256, 512, 1024, 4096}) CHECK(ask(by_blocks, blocks, {counted({3, columns})}) != Answer::wrong);
   CHECK(ask(by_blocks, blocks, {counted({3, 127})}) == Answer::served);
   const Asked counts = ask_all(throwing, throws, 30, 60);

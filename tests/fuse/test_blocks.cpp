@@ -115,7 +115,8 @@ TEST_CASE("sum, max, var and argmax over axes anywhere") {
       std::vector<Tensor> results = {sn::sum(tensor, c.axes), sn::max(tensor, c.axes), sn::var(tensor, c.axes), sn::mean(tensor * 2.f + 1.f, c.axes)};
       if (c.axes.size() == 1) results.push_back(sn::argmax(tensor, c.axes[0]));
       if (random_numbers()() % 2) sn::eval(results);
-      const auto sum = results[0].to_vector<float>(), most = results[1].to_vector<float>(), var = results[2].to_vector<float>(), mean = results[3].to_vector<float>();
+      const auto sum = results[0].to_vector<float>(), most = results[1].to_vector<float>(), var = results[2].to_vector<float>(),
+                 mean = results[3].to_vector<float>();
       REQUIRE(sum.size() == want.size());
       for (std::size_t k = 0; k < want.size(); ++k) {
         const Statistics& w = want[k];
@@ -140,8 +141,7 @@ TEST_CASE("softmax down columns, beside its sum") {
   const Tensor tensor = sn::from_span(x, c.shape), soft = sn::softmax(tensor, 0), total = sn::sum(soft, {0});
   sn::eval(soft, total);
   const auto got = soft.to_vector<float>(), ones = total.to_vector<float>();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    REQUIRE(std::abs(got[i] - std::exp(x[i] - want[i % columns].most) / sums[i % columns]) <= 2e-5 * got[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(got[i] - std::exp(x[i] - want[i % columns].most) / sums[i % columns]) <= 2e-5 * got[i]);
   for (float one : ones) REQUIRE(std::abs(one - 1) < 1e-4);
 }
 

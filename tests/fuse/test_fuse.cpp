@@ -5,12 +5,12 @@
 #include <random>
 #include <set>
 
-#include "fuse/schedule.hpp"
 #include "fuse/group.hpp"
+#include "fuse/schedule.hpp"
 #include "graph_builder.hpp"
 #include "jit/lower.hpp"
-#include "trace/site.hpp"
 #include "trace/record.hpp"
+#include "trace/site.hpp"
 
 using namespace sinter;
 using fuse::CutReason;
@@ -202,8 +202,8 @@ TEST_CASE("a stencil of a stencil is not computed again at every offset without 
 TEST_CASE("views are never kernels of their own") {
   GraphBuilder g;
   const int x = g.data({64, 96});
-  const int turned = g.permute(x, {1, 0});                               // (96, 64)
-  const int flat = g.reshape(turned, {96 * 64});                         // needs a transpose to be flat: index algebra
+  const int turned = g.permute(x, {1, 0});        // (96, 64)
+  const int flat = g.reshape(turned, {96 * 64});  // needs a transpose to be flat: index algebra
   const int flipped = g.view(Op::slice, flat, {96 * 64}, {96 * 64 - 1, -1});
   const Plan plan = plan_of(g.done({g.op(Op::exp, {flipped})}));
   REQUIRE(kernels(plan) == 1);
@@ -332,13 +332,17 @@ TEST_CASE("the schedule is the same every time") {
   };
   CHECK(text() == text());
 }
-namespace sinter::trace { const void* host_data(const std::shared_ptr<Recorded>&, const Site&) { return nullptr; } }
+namespace sinter::trace {
+const void* host_data(const std::shared_ptr<Recorded>&, const Site&) { return nullptr; }
+}  // namespace sinter::trace
 
 // ---- groups over the same points, on every target -------------------------------------------------------------------------
 
 namespace {
 
-struct Norm { int mean, rstd, y; };  // of rows
+struct Norm {
+  int mean, rstd, y;
+};  // of rows
 
 // What layer_norm records: mean and variance keep their axis with size 1.
 Norm layer_norm(GraphBuilder& g, int x, int w, int b) {
@@ -406,33 +410,33 @@ TEST_CASE("a domain is exact: a reduction's results are computed once each, thou
 
 TEST_CASE("axes of size 1, splits and merges of axes make no difference") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const int x = g.data({32, 128});
-    const int flat = g.reduce(Op::reduce_sum, g.op(Op::exp, {x}), {1});
-    const int kept = g.reduce(Op::reduce_max, g.op(Op::sqrt, {g.reshape(x, {32, 128, 1})}), {1});
-    return std::vector<int>{flat, kept};
-  }) == 1);
+          const int x = g.data({32, 128});
+          const int flat = g.reduce(Op::reduce_sum, g.op(Op::exp, {x}), {1});
+          const int kept = g.reduce(Op::reduce_max, g.op(Op::sqrt, {g.reshape(x, {32, 128, 1})}), {1});
+          return std::vector<int>{flat, kept};
+        }) == 1);
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const int s = g.softmax(g.reshape(g.data({64, 768}), {64, 12, 64}));
-    return std::vector<int>{g.op(Op::multiply, {g.reshape(s, {64, 768}), g.broadcast(g.data({768}), {64, 768})})};
-  }) == 1);
+          const int s = g.softmax(g.reshape(g.data({64, 768}), {64, 12, 64}));
+          return std::vector<int>{g.op(Op::multiply, {g.reshape(s, {64, 768}), g.broadcast(g.data({768}), {64, 768})})};
+        }) == 1);
   CHECK(kernels_everywhere([](GraphBuilder& g) {  // no reduction at all
-    return std::vector<int>{g.op(Op::exp, {g.reduce(Op::reduce_sum, g.op(Op::sqrt, {g.data({64, 1, 3})}), {1})})};
-  }) == 1);
+          return std::vector<int>{g.op(Op::exp, {g.reduce(Op::reduce_sum, g.op(Op::sqrt, {g.data({64, 1, 3})}), {1})})};
+        }) == 1);
   CHECK(kernels_everywhere([](GraphBuilder& g) {  // the same points, one of them flat
-    const int x = g.data({64, 768});
-    return std::vector<int>{g.op(Op::exp, {g.reshape(x, {64 * 768})}), g.op(Op::sqrt, {x})};
-  }) == 1);
+          const int x = g.data({64, 768});
+          return std::vector<int>{g.op(Op::exp, {g.reshape(x, {64 * 768})}), g.op(Op::sqrt, {x})};
+        }) == 1);
 }
 
 TEST_CASE("a layer norm's statistics are outputs of its kernel") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Norm n = layer_norm(g, g.data({1024, 768}), g.data({768}), g.data({768}));
-    return std::vector<int>{n.y, g.op(Op::divide, {n.rstd, g.literal(768, {1024, 1})})};
-  }) == 1);
+          const Norm n = layer_norm(g, g.data({1024, 768}), g.data({768}), g.data({768}));
+          return std::vector<int>{n.y, g.op(Op::divide, {n.rstd, g.literal(768, {1024, 1})})};
+        }) == 1);
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Norm n = layer_norm(g, g.data({1024, 768}), g.data({768}), g.data({768}));
-    return std::vector<int>{n.mean, n.rstd, n.y};
-  }) == 1);
+          const Norm n = layer_norm(g, g.data({1024, 768}), g.data({768}), g.data({768}));
+          return std::vector<int>{n.mean, n.rstd, n.y};
+        }) == 1);
 }
 
 TEST_CASE("only the wanted slice of a row kernel's result is computed") {
@@ -447,102 +451,100 @@ TEST_CASE("only the wanted slice of a row kernel's result is computed") {
 
 TEST_CASE("a pointwise kernel joins a row kernel that reads the same") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const int x = g.data({256, 512});
-    const int relu = g.op(Op::maximum, {x, g.literal(0, {256, 512})});
-    const int mean = g.op(Op::divide, {g.reduce(Op::reduce_sum, relu, {1}), g.literal(512, {256})});
-    return std::vector<int>{mean, g.op(Op::less_equal, {relu, g.literal(0, {256, 512})})};
-  }) == 1);
+          const int x = g.data({256, 512});
+          const int relu = g.op(Op::maximum, {x, g.literal(0, {256, 512})});
+          const int mean = g.op(Op::divide, {g.reduce(Op::reduce_sum, relu, {1}), g.literal(512, {256})});
+          return std::vector<int>{mean, g.op(Op::less_equal, {relu, g.literal(0, {256, 512})})};
+        }) == 1);
   CHECK(kernels_everywhere([](GraphBuilder& g) {  // over columns: the rows are the first axis
-    const int x = g.data({256, 512});
-    const int relu = g.op(Op::maximum, {x, g.literal(0, {256, 512})});
-    return std::vector<int>{g.reduce(Op::reduce_sum, relu, {0}), g.op(Op::less_equal, {relu, g.literal(0, {256, 512})})};
-  }) == 1);
+          const int x = g.data({256, 512});
+          const int relu = g.op(Op::maximum, {x, g.literal(0, {256, 512})});
+          return std::vector<int>{g.reduce(Op::reduce_sum, relu, {0}), g.op(Op::less_equal, {relu, g.literal(0, {256, 512})})};
+        }) == 1);
 }
 
 TEST_CASE("a pointwise result and its sum over everything are two kernels: the partial sums' and the last") {
   // Rows that divide a chunk, and rows that do not.
   for (const Shape& shape : {Shape{1000, 1000}, Shape{2048, 2048}, Shape{1000000}, Shape{64, 16384}, Shape{30, 60, 600}})
     CHECK(kernels_everywhere([&](GraphBuilder& g) {
-      const int power = g.op(Op::power, {g.data(shape), g.literal(2.2, shape)});
-      const std::vector<std::int64_t> axes = {0, 1, 2};
-      const int sum = g.reduce(Op::reduce_sum, power, {axes.begin(), axes.begin() + static_cast<long>(shape.size())});
-      return std::vector<int>{g.op(Op::rint, {g.op(Op::multiply, {power, g.literal(255, shape)})}), sum};
-    }) == 2);
+            const int power = g.op(Op::power, {g.data(shape), g.literal(2.2, shape)});
+            const std::vector<std::int64_t> axes = {0, 1, 2};
+            const int sum = g.reduce(Op::reduce_sum, power, {axes.begin(), axes.begin() + static_cast<long>(shape.size())});
+            return std::vector<int>{g.op(Op::rint, {g.op(Op::multiply, {power, g.literal(255, shape)})}), sum};
+          }) == 2);
 }
 
 TEST_CASE("a row result that another kernel wants is a side output of the row kernel") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Shape shape{4096, 256};
-    const int x = g.data(shape);
-    const int least = g.reduce(Op::reduce_min, x, {1});
-    const int is_least = g.op(Op::equal, {x, g.spread(least, shape)});
-    const int place = g.broadcast(g.data({256}), shape);
-    const int first = g.reduce(Op::reduce_min, g.op(Op::where, {is_least, place, g.literal(1e9, shape)}), {1});
-    return std::vector<int>{first, g.reduce(Op::reduce_sum, least, {0})};
-  }) == 2);
+          const Shape shape{4096, 256};
+          const int x = g.data(shape);
+          const int least = g.reduce(Op::reduce_min, x, {1});
+          const int is_least = g.op(Op::equal, {x, g.spread(least, shape)});
+          const int place = g.broadcast(g.data({256}), shape);
+          const int first = g.reduce(Op::reduce_min, g.op(Op::where, {is_least, place, g.literal(1e9, shape)}), {1});
+          return std::vector<int>{first, g.reduce(Op::reduce_sum, least, {0})};
+        }) == 2);
 }
 
 TEST_CASE("layer norm backward is a row kernel and a column kernel") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Shape shape{128, 768}, kept{128, 1};
-    const int x = g.data(shape), dy = g.data(shape), w = g.data({768});
-    const auto average = [&](int v) {
-      return g.op(Op::divide, {g.reshape(g.reduce(Op::reduce_sum, v, {1}), kept), g.literal(768, kept)});
-    };
-    const int centred = g.op(Op::subtract, {x, g.broadcast(average(x), shape)});
-    const int variance = average(g.op(Op::multiply, {centred, centred}));
-    const int rstd = g.op(Op::rsqrt, {g.op(Op::add, {variance, g.literal(1e-5, kept)})});
-    const int xhat = g.op(Op::multiply, {centred, g.broadcast(rstd, shape)});
-    const int dxhat = g.op(Op::multiply, {dy, g.broadcast(w, shape)});
-    const int a = average(dxhat), b = average(g.op(Op::multiply, {dxhat, xhat}));
-    const int inner = g.op(Op::subtract, {g.op(Op::subtract, {dxhat, g.broadcast(a, shape)}), g.op(Op::multiply, {xhat, g.broadcast(b, shape)})});
-    const int dx = g.op(Op::multiply, {inner, g.broadcast(rstd, shape)});
-    return std::vector<int>{dx, g.reduce(Op::reduce_sum, g.op(Op::multiply, {dy, xhat}), {0}), g.reduce(Op::reduce_sum, dy, {0})};
-  }) == 2);
+          const Shape shape{128, 768}, kept{128, 1};
+          const int x = g.data(shape), dy = g.data(shape), w = g.data({768});
+          const auto average = [&](int v) { return g.op(Op::divide, {g.reshape(g.reduce(Op::reduce_sum, v, {1}), kept), g.literal(768, kept)}); };
+          const int centred = g.op(Op::subtract, {x, g.broadcast(average(x), shape)});
+          const int variance = average(g.op(Op::multiply, {centred, centred}));
+          const int rstd = g.op(Op::rsqrt, {g.op(Op::add, {variance, g.literal(1e-5, kept)})});
+          const int xhat = g.op(Op::multiply, {centred, g.broadcast(rstd, shape)});
+          const int dxhat = g.op(Op::multiply, {dy, g.broadcast(w, shape)});
+          const int a = average(dxhat), b = average(g.op(Op::multiply, {dxhat, xhat}));
+          const int inner = g.op(Op::subtract, {g.op(Op::subtract, {dxhat, g.broadcast(a, shape)}), g.op(Op::multiply, {xhat, g.broadcast(b, shape)})});
+          const int dx = g.op(Op::multiply, {inner, g.broadcast(rstd, shape)});
+          return std::vector<int>{dx, g.reduce(Op::reduce_sum, g.op(Op::multiply, {dy, xhat}), {0}), g.reduce(Op::reduce_sum, dy, {0})};
+        }) == 2);
 }
 
 TEST_CASE("training layer norm with a dropout mask is one kernel") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Shape shape{4096, 768};
-    const int mask = g.data(shape), x = g.data(shape), residual = g.data(shape);
-    const int dropped = g.op(Op::multiply, {g.op(Op::multiply, {x, mask}), g.literal(1 / 0.9, shape)});
-    const int sum = g.op(Op::add, {residual, dropped});
-    const Norm n = layer_norm(g, sum, g.data({768}), g.data({768}));
-    return std::vector<int>{sum, n.mean, n.rstd, n.y};
-  }) == 1);
+          const Shape shape{4096, 768};
+          const int mask = g.data(shape), x = g.data(shape), residual = g.data(shape);
+          const int dropped = g.op(Op::multiply, {g.op(Op::multiply, {x, mask}), g.literal(1 / 0.9, shape)});
+          const int sum = g.op(Op::add, {residual, dropped});
+          const Norm n = layer_norm(g, sum, g.data({768}), g.data({768}));
+          return std::vector<int>{sum, n.mean, n.rstd, n.y};
+        }) == 1);
 }
 
 TEST_CASE("arithmetic that hides under memory traffic is computed again") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Shape wide{128, 1152, 7, 7}, gate{128, 1152, 1, 1};
-    const int e = g.op(Op::exp, {g.op(Op::negative, {g.data(gate)})});
-    const int sigmoid = g.op(Op::divide, {g.literal(1, gate), g.op(Op::add, {e, g.literal(1, gate)})});
-    return std::vector<int>{g.op(Op::multiply, {g.broadcast(sigmoid, wide), g.data(wide)})};
-  }) == 1);
+          const Shape wide{128, 1152, 7, 7}, gate{128, 1152, 1, 1};
+          const int e = g.op(Op::exp, {g.op(Op::negative, {g.data(gate)})});
+          const int sigmoid = g.op(Op::divide, {g.literal(1, gate), g.op(Op::add, {e, g.literal(1, gate)})});
+          return std::vector<int>{g.op(Op::multiply, {g.broadcast(sigmoid, wide), g.data(wide)})};
+        }) == 1);
   for (const Shape& parameters : {Shape{64, 1, 1}, Shape{56}})
     CHECK(kernels_everywhere([&](GraphBuilder& g) {  // batch norm, inference
-      const Shape wide{5, 64, 56, 56};
-      const int rstd = g.op(Op::divide, {g.literal(1, parameters), g.op(Op::sqrt, {g.op(Op::add, {g.data(parameters), g.literal(1e-5, parameters)})})});
-      const int centred = g.op(Op::subtract, {g.data(wide), g.broadcast(g.data(parameters), wide)});
-      return std::vector<int>{g.op(Op::multiply, {g.op(Op::multiply, {centred, g.broadcast(rstd, wide)}), g.broadcast(g.data(parameters), wide)})};
-    }) == 1);
+            const Shape wide{5, 64, 56, 56};
+            const int rstd = g.op(Op::divide, {g.literal(1, parameters), g.op(Op::sqrt, {g.op(Op::add, {g.data(parameters), g.literal(1e-5, parameters)})})});
+            const int centred = g.op(Op::subtract, {g.data(wide), g.broadcast(g.data(parameters), wide)});
+            return std::vector<int>{g.op(Op::multiply, {g.op(Op::multiply, {centred, g.broadcast(rstd, wide)}), g.broadcast(g.data(parameters), wide)})};
+          }) == 1);
 }
 
 TEST_CASE("coupled values of a short loop are one kernel with several outputs") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
-    const Shape shape{400, 600};
-    const int cr = g.data(shape), ci = g.data(shape);
-    int zr = g.literal(0, shape), zi = g.literal(0, shape), count = g.literal(0, shape);
-    for (int step = 0; step < 8; ++step) {
-      const int rr = g.op(Op::multiply, {zr, zr}), ii = g.op(Op::multiply, {zi, zi});
-      const int inside = g.op(Op::less, {g.op(Op::add, {rr, ii}), g.literal(4, shape)});
-      count = g.op(Op::where, {inside, g.op(Op::add, {count, g.literal(1, shape)}), count});
-      const int next = g.op(Op::add, {g.op(Op::subtract, {rr, ii}), cr});
-      zi = g.op(Op::add, {g.op(Op::multiply, {g.op(Op::multiply, {zr, zi}), g.literal(2, shape)}), ci});
-      zr = next;
-    }
-    return std::vector<int>{zr, zi, count};
-  }) == 1);
+          const Shape shape{400, 600};
+          const int cr = g.data(shape), ci = g.data(shape);
+          int zr = g.literal(0, shape), zi = g.literal(0, shape), count = g.literal(0, shape);
+          for (int step = 0; step < 8; ++step) {
+            const int rr = g.op(Op::multiply, {zr, zr}), ii = g.op(Op::multiply, {zi, zi});
+            const int inside = g.op(Op::less, {g.op(Op::add, {rr, ii}), g.literal(4, shape)});
+            count = g.op(Op::where, {inside, g.op(Op::add, {count, g.literal(1, shape)}), count});
+            const int next = g.op(Op::add, {g.op(Op::subtract, {rr, ii}), cr});
+            zi = g.op(Op::add, {g.op(Op::multiply, {g.op(Op::multiply, {zr, zi}), g.literal(2, shape)}), ci});
+            zr = next;
+          }
+          return std::vector<int>{zr, zi, count};
+        }) == 1);
 }
 
 TEST_CASE("a long formula of several live values is cut in few, even pieces") {
@@ -552,7 +554,8 @@ TEST_CASE("a long formula of several live values is cut in few, even pieces") {
   for (int step = 0; step < 40; ++step) {  // about 20 ops each
     const int gradient = g.op(Op::subtract, {g.op(Op::multiply, {p, g.literal(2, shape)}), g.literal(1, shape)});
     m = g.op(Op::add, {g.op(Op::multiply, {m, g.literal(0.9, shape)}), g.op(Op::multiply, {gradient, g.literal(0.1, shape)})});
-    v = g.op(Op::add, {g.op(Op::multiply, {v, g.literal(0.999, shape)}), g.op(Op::multiply, {g.op(Op::multiply, {gradient, gradient}), g.literal(0.001, shape)})});
+    v = g.op(Op::add,
+             {g.op(Op::multiply, {v, g.literal(0.999, shape)}), g.op(Op::multiply, {g.op(Op::multiply, {gradient, gradient}), g.literal(0.001, shape)})});
     const int update = g.op(Op::divide, {m, g.op(Op::add, {g.op(Op::sqrt, {v}), g.literal(1e-8, shape)})});
     p = g.op(Op::subtract, {p, g.op(Op::multiply, {update, g.literal(0.01, shape)})});
   }

@@ -42,8 +42,7 @@ TEST_CASE("the structure that finds a plan is independent of literals, sizes, li
   const auto formula = [](const Tensor& x, float a, float b) { return sum(tanh(x * a + b), -1); };
   const Tensor x = input();
   CHECK(key(formula(x, 2, 3)) == key(formula(input(), 4, 5)));
-  CHECK(key(x + 1) ==
-        key(x + 2));
+  CHECK(key(x + 1) == key(x + 2));
   CHECK(key(x + 1) != key(x - 1));
   CHECK(key(x + 1) != key(input(DType::float64) + 1));
   CHECK(key(x + 1) == key(input(DType::float32, {7, 50}) + 1));

@@ -49,7 +49,9 @@ std::uint64_t check(const std::vector<std::pair<Tensor, Ref>>& results, double t
   return launched;
 }
 
-struct Norm { Ref mean, rstd, y; };
+struct Norm {
+  Ref mean, rstd, y;
+};
 Norm norm_of(const Ref& x, const Ref& w, const Ref& b) {
   const auto n = static_cast<double>(x.shape.back());
   const auto last = static_cast<std::int64_t>(x.shape.size()) - 1;
@@ -144,7 +146,9 @@ TEST_CASE("layer norm backward") {
       return m;
     };
     const Ref inner = zip(zip(rdxhat, average(rdxhat), minus), zip(norm.y, average(zip(rdxhat, norm.y, times)), times), minus);
-    check({{dx, zip(inner, norm.rstd, times)}, {sn::sum(dy * xhat, 0), reduce(zip(rdy, norm.y, times), {0}, 0, plus)}, {sn::sum(dy, 0), reduce(rdy, {0}, 0, plus)}},
+    check({{dx, zip(inner, norm.rstd, times)},
+           {sn::sum(dy * xhat, 0), reduce(zip(rdy, norm.y, times), {0}, 0, plus)},
+           {sn::sum(dy, 0), reduce(rdy, {0}, 0, plus)}},
           1e-3);
   }
 }

@@ -79,8 +79,8 @@ TEST_CASE("div_mod equals floor division and remainder for every small expressio
         for (std::int64_t constant : {0, 3, 7})
           for (std::int64_t div : {1, 2, 3, 4, 5, 12})
             for (std::int64_t mod : {0, 1, 2, 3, 4, 6}) {
-              const IndexExpr expr = IndexExpr::of_axis(0) * c0 + IndexExpr::of_axis(1) * c1 + IndexExpr::of_axis(2) * c2 +
-                                     IndexExpr::of(c0 < 0 ? constant + 3 : constant);
+              const IndexExpr expr =
+                  IndexExpr::of_axis(0) * c0 + IndexExpr::of_axis(1) * c1 + IndexExpr::of_axis(2) * c2 + IndexExpr::of(c0 < 0 ? constant + 3 : constant);
               const IndexExpr result = fuse::div_mod(expr, div, mod, sizes_of(sizes));
               each_point(sizes, [&](const Point& point) {
                 const std::int64_t x = value(expr, point) / div, want = mod ? x % mod : x;
@@ -122,7 +122,10 @@ TEST_CASE("random chains of views find the elements that moving them by hand fin
     const Shape input = shape;
     std::vector<std::int64_t> elements(static_cast<std::size_t>(shape[0]));  // of the input, as the view shows them
     std::iota(elements.begin(), elements.end(), 0);
-    struct View { Node node; Shape input, shape; };
+    struct View {
+      Node node;
+      Shape input, shape;
+    };
     std::vector<View> views;
     const std::size_t length = 1 + pick(7);
     for (std::size_t step = 0; step < length; ++step) {
@@ -218,12 +221,16 @@ TEST_CASE("views over symbols are what they are over numbers, for every size tha
     const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(rng() % n); };
     const fuse::IndexSpace::Scope scope(std::make_shared<fuse::IndexSpace>());
     fuse::SizeSpace space;
-    const std::vector<std::int64_t> today{2 + static_cast<std::int64_t>(pick(5)), 2 + static_cast<std::int64_t>(pick(5)), 2 + static_cast<std::int64_t>(pick(5))};
+    const std::vector<std::int64_t> today{2 + static_cast<std::int64_t>(pick(5)), 2 + static_cast<std::int64_t>(pick(5)),
+                                          2 + static_cast<std::int64_t>(pick(5))};
     const fuse::Size a = space.symbol("a", today[0], 2), b = space.symbol("b", today[1], 2), c = space.symbol("c", today[2], 2);
     // Reshapes and permutes of (a, b, c) through shapes of products.
     fuse::Sizes shape{a, b, c};
     const fuse::Sizes input = shape;
-    struct View { Node node; fuse::Sizes input; };
+    struct View {
+      Node node;
+      fuse::Sizes input;
+    };
     std::vector<View> views;
     for (std::size_t step = 1 + pick(4); step-- > 0;) {
       View view{{}, shape};
@@ -267,7 +274,8 @@ TEST_CASE("views over symbols are what they are over numbers, for every size tha
     const fuse::SizeProgram program(space, numbers);
     REQUIRE(program.holds(today));
     for (int other = 0; other < 10; ++other) {
-      const std::vector<std::int64_t> sizes{2 + static_cast<std::int64_t>(pick(5)), 2 + static_cast<std::int64_t>(pick(5)), 2 + static_cast<std::int64_t>(pick(5))};
+      const std::vector<std::int64_t> sizes{2 + static_cast<std::int64_t>(pick(5)), 2 + static_cast<std::int64_t>(pick(5)),
+                                            2 + static_cast<std::int64_t>(pick(5))};
       if (!program.holds(sizes)) continue;
       ++held;
       std::vector<std::int64_t> bound;

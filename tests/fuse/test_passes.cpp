@@ -47,8 +47,7 @@ double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN 
 double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }
 
 /// As the same program evaluated by the interpreter, bit for bit.
-template <class Program>
-void same_bits(Program program) {
+template <class Program> void same_bits(Program program) {
   if (on_cuda()) return;
   const auto options = sn::options();
   auto interpreted = options;
@@ -68,7 +67,10 @@ void same_bits(Program program) {
 }  // namespace
 
 TEST_CASE("long scans of few rows, with work before and after, in any layout") {
-  const struct { Shape shape; std::size_t axis; } cases[] = {{{140001}, 0}, {{2, 131072}, 1}, {{131500, 2}, 0}};
+  const struct {
+    Shape shape;
+    std::size_t axis;
+  } cases[] = {{{140001}, 0}, {{2, 131072}, 1}, {{131500, 2}, 0}};
   for (const auto& [shape, axis] : cases)
     for (const DType dtype : {DType::float32, DType::float64, DType::int32, DType::bool_}) {
       if (on_cuda() && dtype != DType::float32 && axis != 0) continue;  // emulated
@@ -92,8 +94,8 @@ TEST_CASE("long scans of views, products and NaN") {
   const Ref column = make({140000}, [&, &ref = ref](const Coords& at) { return ref.v[static_cast<std::size_t>(2 * (139999 - at[0]) + 1)]; });
   near(sn::cumsum(x.at({Slice{{}, {}, -1}, 1})), scanned(column, 0, plus), 3e-5, "flipped column");
   const Ref scan = scanned(column, 0, plus);
-  near(sn::cumsum(x.at({Slice{{}, {}, -1}, 1})).at({Slice{1, {}, 3}}), make({46667}, [&](const Coords& at) { return scan.v[static_cast<std::size_t>(1 + 3 * at[0])]; }),
-       3e-5, "every third of a scan");
+  near(sn::cumsum(x.at({Slice{{}, {}, -1}, 1})).at({Slice{1, {}, 3}}),
+       make({46667}, [&](const Coords& at) { return scan.v[static_cast<std::size_t>(1 + 3 * at[0])]; }), 3e-5, "every third of a scan");
   const auto [f, fref] = random(rng, {150000}, DType::float32, 0.99, 1.01);
   near(sn::cumprod(f), scanned(fref, 0, times), 1e-3, "product");
   const Tensor nan = sn::where(sn::equal(sn::arange(150000), 70000), std::nan(""), f);
@@ -107,7 +109,9 @@ TEST_CASE("long scans of views, products and NaN") {
 
 namespace {
 
-struct Moments { double mean, var; };
+struct Moments {
+  double mean, var;
+};
 /// Of elements first, first + step, ..., count of them, in float64.
 Moments moments(const Ref& x, std::size_t first, std::size_t step, std::size_t count) {
   double sum = 0, squares = 0;
@@ -117,7 +121,6 @@ Moments moments(const Ref& x, std::size_t first, std::size_t step, std::size_t c
   return {mean, squares / static_cast<double>(count)};
 }
 
-
 }  // namespace
 
 TEST_CASE("mean and variance of long rows read memory once") {
@@ -125,7 +128,7 @@ TEST_CASE("mean and variance of long rows read memory once") {
     auto [x, ref] = random(rng, {140003}, dtype, dtype == DType::int32 ? -50 : 3, dtype == DType::int32 ? 50 : 5);
     const Moments want = moments(ref, 0, 1, ref.v.size());
     const Tensor mean = sn::mean(x), var = sn::var(x);
-    CHECK(launches({mean, var}) == 2);  // pieces; their merge
+    CHECK(launches({mean, var}) == 2);                                                                 // pieces; their merge
     const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-10;  // the plain loop loses digits too
     CHECK(values(mean)[0] == doctest::Approx(want.mean).epsilon(tolerance));
     CHECK(values(var)[0] == doctest::Approx(want.var).epsilon(tolerance));
@@ -152,7 +155,8 @@ TEST_CASE("mean and variance of long rows read memory once") {
   const Tensor weight = sn::ones({131500}), bias = sn::zeros({131500});
   const auto normed = values(sn::layer_norm(far - 1000.f, weight, bias));
   const Moments first = moments(far_ref, 0, 1, 131500);
-  for (std::size_t k = 0; k < 131500; k += 977) CHECK(normed[k] == doctest::Approx((far_ref.v[k] - first.mean) / std::sqrt(first.var + 1e-5)).epsilon(1e-3).scale(1));
+  for (std::size_t k = 0; k < 131500; k += 977)
+    CHECK(normed[k] == doctest::Approx((far_ref.v[k] - first.mean) / std::sqrt(first.var + 1e-5)).epsilon(1e-3).scale(1));
   CHECK(std::isnan(values(sn::var(sn::where(sn::equal(sn::arange(140003), 9), INFINITY, sn::ones({140003}))))[0]));
   same_bits([&, &x = far] { return sn::var(x, 1); });
 }
@@ -190,7 +194,13 @@ TEST_CASE("softmax, log_softmax and logsumexp of long rows read memory once for 
   for (std::size_t k = 10000; k < 60000; ++k) masked[k] = -INFINITY;
   const Tensor i = sn::arange(n), minus = sn::where((i >= 10000) & (i < 60000), -INFINITY, x);
   check(minus, masked, "pieces of -inf");
-  check(minus - 500.f, [&] { for (double& a : masked) a = static_cast<float>(static_cast<float>(a) - 500.f); return masked; }(), "far below zero");
+  check(
+      minus - 500.f,
+      [&] {
+        for (double& a : masked) a = static_cast<float>(static_cast<float>(a) - 500.f);
+        return masked;
+      }(),
+      "far below zero");
   check(sn::full({n}, -INFINITY), std::vector<double>(static_cast<std::size_t>(n), -INFINITY), "all -inf");
   for (const double odd : {double{INFINITY}, double{NAN}}) {
     auto v = ref.v;
@@ -303,8 +313,11 @@ void check_columns(const Tensor& x, const std::vector<double>& v, const std::vec
 }  // namespace
 
 TEST_CASE("short columns of every length and type, kept between passes on a GPU") {
-  const struct { Shape shape; std::int64_t axis; } cases[] = {{{2, 64}, 0},    {{5, 40}, 0},     {{3, 19, 50}, 1},  {{64, 257}, 0}, {{129, 36}, 0}, {{257, 33}, 0},
-                                                              {{512, 32}, 0},  {{2, 700, 9}, 1}, {{1000, 31}, 0},   {{1024, 32}, 0}, {{1025, 16}, 0}, {{40, 8, 8}, 0}};
+  const struct {
+    Shape shape;
+    std::int64_t axis;
+  } cases[] = {{{2, 64}, 0},   {{5, 40}, 0},     {{3, 19, 50}, 1}, {{64, 257}, 0},  {{129, 36}, 0},  {{257, 33}, 0},
+               {{512, 32}, 0}, {{2, 700, 9}, 1}, {{1000, 31}, 0},  {{1024, 32}, 0}, {{1025, 16}, 0}, {{40, 8, 8}, 0}};
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
     for (const auto& [shape, axis] : cases) {
       INFO(sn::name(dtype));
@@ -322,7 +335,8 @@ TEST_CASE("short columns of every length and type, kept between passes on a GPU"
       for (std::size_t j = 0; j < columns; ++j) v.push_back(at(i, j));
     return v;
   };
-  check_columns(x.at({Slice{1, {}, 2}, Slice{3, -2}}), view_of(150, 75, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[(1 + 2 * i) * 80 + j + 3]; }), {0}, 1e-5);
+  check_columns(x.at({Slice{1, {}, 2}, Slice{3, -2}}),
+                view_of(150, 75, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[(1 + 2 * i) * 80 + j + 3]; }), {0}, 1e-5);
   check_columns(sn::flip(x, 0), view_of(300, 80, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[(299 - i) * 80 + j]; }), {0}, 1e-5);
   check_columns(x.T(), view_of(80, 300, [&, &ref = ref](std::size_t i, std::size_t j) { return ref.v[j * 80 + i]; }), {1}, 1e-5);
   const auto normed = values((x - sn::mean(x, 0)) / sn::sqrt(sn::var(x, 0) + 1e-5f) * x.at({0}) + x);
@@ -336,7 +350,8 @@ TEST_CASE("short columns of every length and type, kept between passes on a GPU"
   odd[6 * 80 + 9] = INFINITY;
   for (std::size_t i = 0; i < 300; ++i) odd[i * 80 + 11] = -INFINITY;
   const Tensor i = sn::expand_dims(sn::arange(300), 1), j = sn::arange(80);
-  const Tensor changed = sn::where(sn::equal(i, 5) & sn::equal(j, 7), NAN, sn::where(sn::equal(i, 6) & sn::equal(j, 9), INFINITY, sn::where(sn::equal(j, 11), -INFINITY, x)));
+  const Tensor changed =
+      sn::where(sn::equal(i, 5) & sn::equal(j, 7), NAN, sn::where(sn::equal(i, 6) & sn::equal(j, 9), INFINITY, sn::where(sn::equal(j, 11), -INFINITY, x)));
   check_columns(changed, odd, {0}, 1e-5);
   CHECK(values(sn::var(sn::zeros({4, 0}), 0)).empty());
 }
@@ -357,7 +372,10 @@ TEST_CASE("what a layer norm's backward pass sums over its rows: the merges of t
 }
 
 TEST_CASE("long columns read memory once: pieces of them, and a merge") {
-  const struct { Shape shape; std::vector<std::int64_t> axes; } cases[] = {{{132001, 9}, {0}}, {{131072, 8}, {0}}, {{2, 131500, 8}, {1}}, {{9, 131, 127, 10}, {0, 1, 2}}};
+  const struct {
+    Shape shape;
+    std::vector<std::int64_t> axes;
+  } cases[] = {{{132001, 9}, {0}}, {{131072, 8}, {0}}, {{2, 131500, 8}, {1}}, {{9, 131, 127, 10}, {0, 1, 2}}};
   for (const auto& [shape, axes] : cases)
     for (const DType dtype : {DType::float32, DType::float64}) {
       if (on_cuda() && dtype != DType::float32 && shape.size() > 2) continue;  // emulated

@@ -17,9 +17,9 @@ namespace {
 
 struct Case {
   const char* name;
-  std::function<Tensor(int)> record;                          // at size or offset number k
+  std::function<Tensor(int)> record;  // at size or offset number k
   std::function<double(int k, std::int64_t element)> expected;
-  int plans, compiles;                                        // at most, for all hundred together
+  int plans, compiles;  // at most, for all hundred together
 };
 
 // Element (i, j) of the inputs.
@@ -61,18 +61,16 @@ TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and co
        [](int, std::int64_t e) { return std::tanh(2 * static_cast<double>(value(e / 24, e % 24))) + 1; }, 4, 2},
       {"row sizes", [](int k) { return sn::softmax(matrix(20 + k, 40 + k), -1); },
        [](int k, std::int64_t e) { return softmax(e / (40 + k), 40 + k, e % (40 + k)); }, 6, 3},
-      {"column sizes", [](int k) { return sn::sum(matrix(500 + k, 24) * 2.f, 0); },
-       [](int k, std::int64_t e) { return column_sum(0, 500 + k, e); }, 6, 3},
+      {"column sizes", [](int k) { return sn::sum(matrix(500 + k, 24) * 2.f, 0); }, [](int k, std::int64_t e) { return column_sum(0, 500 + k, e); }, 6, 3},
       {"product with an epilogue, sizes", [](int k) { return sn::maximum(sn::matmul(matrix(50 + k, 24), matrix(24, 10)) + 1.f, 0.f); },
        [](int, std::int64_t e) { return relu_product(e / 10, e % 10); }, 6, 4},
       {"pointwise offsets", [&](int k) { return sn::tanh(rows(k) * 2.f) + 1.f; },
        [](int k, std::int64_t e) { return std::tanh(2 * static_cast<double>(value(k * 8 + e / 24, e % 24))) + 1; }, 2, 2},
-      {"row offsets", [&](int k) { return sn::softmax(rows(k), -1); },
-       [](int k, std::int64_t e) { return softmax(k * 8 + e / 24, 24, e % 24); }, 2, 2},
-      {"column offsets", [&](int k) { return sn::sum(rows(k) * 2.f, 0); },
-       [](int k, std::int64_t e) { return column_sum(k * 8, 8, e); }, 2, 2},
+      {"row offsets", [&](int k) { return sn::softmax(rows(k), -1); }, [](int k, std::int64_t e) { return softmax(k * 8 + e / 24, 24, e % 24); }, 2, 2},
+      {"column offsets", [&](int k) { return sn::sum(rows(k) * 2.f, 0); }, [](int k, std::int64_t e) { return column_sum(k * 8, 8, e); }, 2, 2},
       {"neighbouring offsets", [&](int k) { return big(Slice{k * 8 + 1, k * 8 + 8}) - big(Slice{k * 8, k * 8 + 7}) * 2.f; },
-       [](int k, std::int64_t e) { return static_cast<double>(value(k * 8 + 1 + e / 24, e % 24)) - 2 * static_cast<double>(value(k * 8 + e / 24, e % 24)); }, 2, 2},
+       [](int k, std::int64_t e) { return static_cast<double>(value(k * 8 + 1 + e / 24, e % 24)) - 2 * static_cast<double>(value(k * 8 + e / 24, e % 24)); }, 2,
+       2},
       {"product with an epilogue, offsets", [&](int k) { return sn::maximum(sn::matmul(rows(k), right) + 1.f, 0.f); },
        [](int k, std::int64_t e) { return relu_product(k * 8 + e / 10, e % 10); }, 2, 3},
   };
@@ -83,8 +81,7 @@ TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and co
       CAPTURE(k);
       const auto got = c.record(k).to_vector<float>();
       std::int64_t wrong = 0;
-      for (std::size_t e = 0; e < got.size(); ++e)
-        wrong += !(std::abs(static_cast<double>(got[e]) - c.expected(k, static_cast<std::int64_t>(e))) < 1e-4);
+      for (std::size_t e = 0; e < got.size(); ++e) wrong += !(std::abs(static_cast<double>(got[e]) - c.expected(k, static_cast<std::int64_t>(e))) < 1e-4);
       REQUIRE(wrong == 0);
     }
     const auto after = sn::counters();

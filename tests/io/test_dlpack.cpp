@@ -40,8 +40,13 @@ struct Foreign {
     managed.version = {1, 1};
     managed.manager = this;
     managed.deleter = [](dlpack::Versioned* self) { ++static_cast<Foreign*>(self->manager)->given_back; };
-    managed.tensor = {elements.data(), {dlpack::DeviceType::cpu, 0}, static_cast<std::int32_t>(shape.size()), {dlpack::Code::floating, 32, 1}, shape.data(),
-                      strides.empty() ? nullptr : strides.data(), 0};
+    managed.tensor = {elements.data(),
+                      {dlpack::DeviceType::cpu, 0},
+                      static_cast<std::int32_t>(shape.size()),
+                      {dlpack::Code::floating, 32, 1},
+                      shape.data(),
+                      strides.empty() ? nullptr : strides.data(),
+                      0};
   }
 };
 

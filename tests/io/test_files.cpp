@@ -60,7 +60,8 @@ TEST_CASE("safetensors: every type there and back, and a file by the letter of t
   sn::NamedTensors tensors;
   for (int i = 0; i < sn::kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
-    tensors.emplace_back(std::string(name(dtype)), random(rng, {3, 1 + i}, dtype, is_unsigned(dtype) || is_bool(dtype) ? 0 : -50, is_bool(dtype) ? 1 : 50).first);
+    tensors.emplace_back(std::string(name(dtype)),
+                         random(rng, {3, 1 + i}, dtype, is_unsigned(dtype) || is_bool(dtype) ? 0 : -50, is_bool(dtype) ? 1 : 50).first);
   }
   tensors.emplace_back("computed \"x\"", tensors[0].second.astype(DType::float32).T() + 1);
   tensors.emplace_back("none", Tensor::zeros({0, 3}));
@@ -77,8 +78,9 @@ TEST_CASE("safetensors: every type there and back, and a file by the letter of t
   }
   const float f[] = {1.5f, -2.f};
   const std::int16_t s[] = {7, -9, 11};
-  file.write(with_header(R"({"__metadata__":{"by":"hand"},"b":{"dtype":"I16","shape":[3],"data_offsets":[8,14]},"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})",
-                         std::string(reinterpret_cast<const char*>(f), sizeof f) + std::string(reinterpret_cast<const char*>(s), sizeof s)));
+  file.write(with_header(
+      R"({"__metadata__":{"by":"hand"},"b":{"dtype":"I16","shape":[3],"data_offsets":[8,14]},"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})",
+      std::string(reinterpret_cast<const char*>(f), sizeof f) + std::string(reinterpret_cast<const char*>(s), sizeof s)));
   const auto hand = sn::load_safetensors(file.path);
   REQUIRE(hand.size() == 2);
   CHECK(hand[0].first == "a");
@@ -152,7 +154,9 @@ TEST_CASE("print options, as NumPy") {
   CHECK(sn::to_string(a, {.precision = 3}) == "[[ 3.333e-01 -6.667e-01  1.250e+01]\n [ 1.000e-05  1.000e-01  3.000e+00]]");
   CHECK(sn::to_string(a, {.precision = 3, .suppress = true}) == "[[ 0.333 -0.667 12.5  ]\n [ 0.     0.1    3.   ]]");
   CHECK(sn::to_string(a, {.precision = 0, .suppress = true}) == "[[ 0. -1. 12.]\n [ 0.  0.  3.]]");
-  CHECK(sn::to_string(b, {.precision = 4, .threshold = 20, .edgeitems = 2}) == "[[0.     0.1429 ... 1.1429 1.2857]\n [1.4286 1.5714 ... 2.5714 2.7143]\n ...\n [5.7143 5.8571 ... 6.8571 7.    ]\n [7.1429 7.2857 ... 8.2857 8.4286]]");
+  CHECK(
+      sn::to_string(b, {.precision = 4, .threshold = 20, .edgeitems = 2}) ==
+      "[[0.     0.1429 ... 1.1429 1.2857]\n [1.4286 1.5714 ... 2.5714 2.7143]\n ...\n [5.7143 5.8571 ... 6.8571 7.    ]\n [7.1429 7.2857 ... 8.2857 8.4286]]");
   CHECK(sn::to_string(sn::arange(30), {.linewidth = 40}) == "[ 0  1  2  3  4  5  6  7  8  9 10 11 12\n 13 14 15 16 17 18 19 20 21 22 23 24 25\n 26 27 28 29]");
   CHECK(sn::to_string(sn::arange(12).reshape({3, 4}), {.threshold = 5, .edgeitems = 1}) == "[[ 0 ...  3]\n ...\n [ 8 ... 11]]");
   CHECK(sn::to_string(Tensor{1e10, 1.5}, {.suppress = true}) == "[1.0e+10 1.5e+00]");

@@ -34,7 +34,8 @@ std::mt19937 rng{fresh_seed()};
 /// A name of its own for each test program that runs; the file goes with it.
 struct File {
   std::string path;
-  explicit File(const std::string& ending) : path((std::filesystem::temp_directory_path() / fmt::format("sinter_test_formats_{}{}", ::getpid(), ending)).string()) {}
+  explicit File(const std::string& ending)
+      : path((std::filesystem::temp_directory_path() / fmt::format("sinter_test_formats_{}{}", ::getpid(), ending)).string()) {}
   ~File() { std::filesystem::remove(path); }
   void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
   std::string read() const {
@@ -81,7 +82,8 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     const File file(".npz");
     sn::NamedTensors tensors;
     for (int d = 0; d < sn::kDTypeCount; ++d)
-      if (static_cast<DType>(d) != DType::bfloat16) tensors.emplace_back(std::string(sn::name(static_cast<DType>(d))), random(rng, {3, 4}, static_cast<DType>(d), 0, 9).first);
+      if (static_cast<DType>(d) != DType::bfloat16)
+        tensors.emplace_back(std::string(sn::name(static_cast<DType>(d))), random(rng, {3, 4}, static_cast<DType>(d), 0, 9).first);
     tensors.emplace_back("empty", sn::zeros({0, 5}));
     tensors.emplace_back("scalar", Tensor(2.5));
     tensors.emplace_back("zeros", sn::zeros({400, 100}));
@@ -219,7 +221,8 @@ TEST_CASE("images: every shape and depth there and back") {
       }
   const File file(".ppm");
   file.write("P6 # by hand\n2\t1 # and\n255\nabcdef");
-  CHECK(equal(sn::load_image(file.path), sn::reshape(Tensor{std::uint8_t{97}, std::uint8_t{98}, std::uint8_t{99}, std::uint8_t{100}, std::uint8_t{101}, std::uint8_t{102}}, {1, 2, 3})));
+  CHECK(equal(sn::load_image(file.path),
+              sn::reshape(Tensor{std::uint8_t{97}, std::uint8_t{98}, std::uint8_t{99}, std::uint8_t{100}, std::uint8_t{101}, std::uint8_t{102}}, {1, 2, 3})));
   file.write("P5 2 2 65535\n\1\2\3\4\5\6\7\10");
   CHECK(values(sn::load_image(file.path)) == std::vector<double>{258, 772, 1286, 1800});
   file.write("P6\n999999999 999999999\n255\n");

@@ -64,9 +64,7 @@ std::string npy(const std::string& dict, const std::string& elements, int versio
   for (int k = 0; k < (version == 1 ? 2 : 4); ++k) text += static_cast<char>(length >> (8 * k) & 255);
   return text + dict + '\n' + elements;
 }
-template <class T> std::string bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
+template <class T> std::string bytes_of(const std::vector<T>& values) { return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}; }
 std::string refusal(const std::string& path) {
   try {
     sn::load_npy(path);
@@ -80,88 +78,57 @@ std::string refusal(const std::string& path) {
 
 TEST_CASE("printed as NumPy prints") {
   check_print<float>({1.5, 2.0, 3.0, -4.0}, {2, 2},
-              "[[ 1.5  2. ]\n"
-              " [ 3.  -4. ]]");
-  check_print<double>({0.1, 0.25, 0.3333333333333333}, {3},
-              "[0.1        0.25       0.33333333]");
-  check_print<float>({0.10000000149011612, 0.3333333432674408}, {2},
-              "[0.1        0.33333334]");
-  check_print<double>({1e-05, 1234.56789, 0.1}, {3},
-              "[1.00000000e-05 1.23456789e+03 1.00000000e-01]");
-  check_print<float>({1.1000000085914508e-05, 1234.5677490234375, 0.30000001192092896}, {3},
-              "[1.1000000e-05 1.2345677e+03 3.0000001e-01]");
-  check_print<float>({1000000.0, 2.0}, {2},
-              "[1.e+06 2.e+00]");
-  check_print<double>({999999.0, 2.0}, {2},
-              "[9.99999e+05 2.00000e+00]");
-  check_print<double>({100000000.0, 2.0}, {2},
-              "[1.e+08 2.e+00]");
-  check_print<double>({1e+100, 1e-300}, {2},
-              "[1.e+100 1.e-300]");
-  check_print<double>({kNan, 1.0, -kInf}, {3},
-              "[ nan   1. -inf]");
-  check_print<double>({kInf, kNan}, {2},
-              "[inf nan]");
-  check_print<double>({-kInf, 0.0}, {2},
-              "[-inf   0.]");
-  check_print<double>({-0.0, 0.0}, {2},
-              "[-0.  0.]");
-  check_print<double>({1e-07, kNan, -1.0}, {3},
-              "[ 1.e-07     nan -1.e+00]");
-  check_print<double>({0.001953125, 1.0}, {2},
-              "[0.00195312 1.        ]");
-  check_print<std::int64_t>({1, -20, 300}, {3},
-              "[  1 -20 300]");
-  check_print<bool>({true, false}, {1, 2},
-              "[[ True False]]");
-  check_print<std::int8_t>({-128, 127}, {2},
-              "[-128  127]");
-  check_print<std::int32_t>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23},
-      {2, 3, 4},
-              "[[[ 0  1  2  3]\n"
-              "  [ 4  5  6  7]\n"
-              "  [ 8  9 10 11]]\n"
-              "\n"
-              " [[12 13 14 15]\n"
-              "  [16 17 18 19]\n"
-              "  [20 21 22 23]]]");
-  check_print<double>({0.0, 0.28559933214452665, 0.5711986642890533, 0.8567979964335799, 1.1423973285781066,
-      1.4279966607226333, 1.7135959928671598, 1.9991953250116865, 2.284794657156213, 2.57039398930074,
-      2.8559933214452666, 3.141592653589793}, {12},
-              "[0.         0.28559933 0.57119866 0.856798   1.14239733 1.42799666\n"
-              " 1.71359599 1.99919533 2.28479466 2.57039399 2.85599332 3.14159265]");
-  check_print<float>({123456.7890625, 0.5}, {2},
-              "[1.2345679e+05 5.0000000e-01]");
-  check_print<std::int64_t>({0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000, 11000, 12000, 13000,
-      14000, 15000, 16000, 17000, 18000, 19000, 20000, 21000, 22000, 23000, 24000, 25000, 26000, 27000, 28000, 29000},
-      {30},
-              "[    0  1000  2000  3000  4000  5000  6000  7000  8000  9000 10000 11000\n"
-              " 12000 13000 14000 15000 16000 17000 18000 19000 20000 21000 22000 23000\n"
-              " 24000 25000 26000 27000 28000 29000]");
-  check_print<double>({3.0}, {},
-              "3.0");
-  check_print<float>({0.10000000149011612}, {},
-              "0.1");
-  check_print<double>({1e-05}, {},
-              "1e-05");
-  check_print<double>({1e+16}, {},
-              "1e+16");
-  check_print<float>({123456.0}, {},
-              "123456.0");
-  check_print<float>({1000000.0}, {},
-              "1e+06");
-  check_print<bool>({true}, {},
-              "True");
-  check_print<std::int32_t>({-7}, {},
-              "-7");
-  check_print<double>({kNan}, {},
-              "nan");
-  check_print<double>({0.3333333333333333}, {},
-              "0.3333333333333333");
-  check_print<float>({}, {2, 0},
-              "[]");
-  check_print<double>({1.0}, {1, 1, 1},
-              "[[[1.]]]");
+                     "[[ 1.5  2. ]\n"
+                     " [ 3.  -4. ]]");
+  check_print<double>({0.1, 0.25, 0.3333333333333333}, {3}, "[0.1        0.25       0.33333333]");
+  check_print<float>({0.10000000149011612, 0.3333333432674408}, {2}, "[0.1        0.33333334]");
+  check_print<double>({1e-05, 1234.56789, 0.1}, {3}, "[1.00000000e-05 1.23456789e+03 1.00000000e-01]");
+  check_print<float>({1.1000000085914508e-05, 1234.5677490234375, 0.30000001192092896}, {3}, "[1.1000000e-05 1.2345677e+03 3.0000001e-01]");
+  check_print<float>({1000000.0, 2.0}, {2}, "[1.e+06 2.e+00]");
+  check_print<double>({999999.0, 2.0}, {2}, "[9.99999e+05 2.00000e+00]");
+  check_print<double>({100000000.0, 2.0}, {2}, "[1.e+08 2.e+00]");
+  check_print<double>({1e+100, 1e-300}, {2}, "[1.e+100 1.e-300]");
+  check_print<double>({kNan, 1.0, -kInf}, {3}, "[ nan   1. -inf]");
+  check_print<double>({kInf, kNan}, {2}, "[inf nan]");
+  check_print<double>({-kInf, 0.0}, {2}, "[-inf   0.]");
+  check_print<double>({-0.0, 0.0}, {2}, "[-0.  0.]");
+  check_print<double>({1e-07, kNan, -1.0}, {3}, "[ 1.e-07     nan -1.e+00]");
+  check_print<double>({0.001953125, 1.0}, {2}, "[0.00195312 1.        ]");
+  check_print<std::int64_t>({1, -20, 300}, {3}, "[  1 -20 300]");
+  check_print<bool>({true, false}, {1, 2}, "[[ True False]]");
+  check_print<std::int8_t>({-128, 127}, {2}, "[-128  127]");
+  check_print<std::int32_t>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}, {2, 3, 4},
+                            "[[[ 0  1  2  3]\n"
+                            "  [ 4  5  6  7]\n"
+                            "  [ 8  9 10 11]]\n"
+                            "\n"
+                            " [[12 13 14 15]\n"
+                            "  [16 17 18 19]\n"
+                            "  [20 21 22 23]]]");
+  check_print<double>({0.0, 0.28559933214452665, 0.5711986642890533, 0.8567979964335799, 1.1423973285781066, 1.4279966607226333, 1.7135959928671598,
+                       1.9991953250116865, 2.284794657156213, 2.57039398930074, 2.8559933214452666, 3.141592653589793},
+                      {12},
+                      "[0.         0.28559933 0.57119866 0.856798   1.14239733 1.42799666\n"
+                      " 1.71359599 1.99919533 2.28479466 2.57039399 2.85599332 3.14159265]");
+  check_print<float>({123456.7890625, 0.5}, {2}, "[1.2345679e+05 5.0000000e-01]");
+  check_print<std::int64_t>({0,     1000,  2000,  3000,  4000,  5000,  6000,  7000,  8000,  9000,  10000, 11000, 12000, 13000, 14000,
+                             15000, 16000, 17000, 18000, 19000, 20000, 21000, 22000, 23000, 24000, 25000, 26000, 27000, 28000, 29000},
+                            {30},
+                            "[    0  1000  2000  3000  4000  5000  6000  7000  8000  9000 10000 11000\n"
+                            " 12000 13000 14000 15000 16000 17000 18000 19000 20000 21000 22000 23000\n"
+                            " 24000 25000 26000 27000 28000 29000]");
+  check_print<double>({3.0}, {}, "3.0");
+  check_print<float>({0.10000000149011612}, {}, "0.1");
+  check_print<double>({1e-05}, {}, "1e-05");
+  check_print<double>({1e+16}, {}, "1e+16");
+  check_print<float>({123456.0}, {}, "123456.0");
+  check_print<float>({1000000.0}, {}, "1e+06");
+  check_print<bool>({true}, {}, "True");
+  check_print<std::int32_t>({-7}, {}, "-7");
+  check_print<double>({kNan}, {}, "nan");
+  check_print<double>({0.3333333333333333}, {}, "0.3333333333333333");
+  check_print<float>({}, {2, 0}, "[]");
+  check_print<double>({1.0}, {1, 1, 1}, "[[[1.]]]");
 }
 
 TEST_CASE("more than 1000 elements are summarised as NumPy summarises") {
@@ -205,8 +172,8 @@ TEST_CASE("a stream takes a tensor") {
   CHECK(out.str() == "[1. 2.]");
 }
 
-TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                   std::int32_t, sn::half, std::uint32_t, std::int64_t, std::uint64_t, float, double) {
+TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, sn::half,
+                   std::uint32_t, std::int64_t, std::uint64_t, float, double) {
   const Folder folder;
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{0, 4}, Shape{2, 1, 3}}) {
     const Tensor x = counting<T>(shape);

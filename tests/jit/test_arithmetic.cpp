@@ -9,10 +9,10 @@
 #include <memory>
 #include <random>
 
-#include "runtime/host/interpreter.hpp"
 #include "kernels/primitives/interpreter_functions.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
+#include "runtime/host/interpreter.hpp"
 #include "seed.hpp"
 
 using namespace sinter;
@@ -27,8 +27,7 @@ void interpret(const jit::LoopNest& nest, const std::vector<void*>& pointers, co
 }
 
 /// The same bits; of NaN only that both are.
-template <class T>
-bool same(T a, T b) {
+template <class T> bool same(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return std::memcmp(&a, &b, sizeof a) == 0;
@@ -52,8 +51,7 @@ std::vector<std::int64_t> strides(const std::vector<std::int64_t>& sizes, const 
 }
 
 /// out[p] = reduction of x * x or of x, and a second one beside it.
-template <class T>
-void check_reduction(Op op, const Space& shape, bool lanes_are_rows, bool long_body, std::mt19937_64& random) {
+template <class T> void check_reduction(Op op, const Space& shape, bool lanes_are_rows, bool long_body, std::mt19937_64& random) {
   NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
   std::vector<std::int64_t> sizes = shape.parallel;
   sizes.insert(sizes.end(), shape.rows.begin(), shape.rows.end());
@@ -123,13 +121,18 @@ void check_reduction(Op op, const Space& shape, bool lanes_are_rows, bool long_b
   }
 }
 
-template <class T>
-void check_reductions(Op op, std::mt19937_64& random) {
+template <class T> void check_reductions(Op op, std::mt19937_64& random) {
   const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
   const Space shapes[] = {
-      {{size(4)}, {size(9000)}},         {{size(90)}, {size(700)}},          {{size(3), size(70)}, {size(40)}},
-      {{size(5)}, {size(900), size(3)}}, {{size(3)}, {size(20), size(200)}}, {{size(40)}, {size(30), size(3), size(7)}},
-      {{1}, {4096 * 5 + size(100), 1}},  {{1}, {9000, 2}},                   {{3}, {0}},
+      {{size(4)}, {size(9000)}},
+      {{size(90)}, {size(700)}},
+      {{size(3), size(70)}, {size(40)}},
+      {{size(5)}, {size(900), size(3)}},
+      {{size(3)}, {size(20), size(200)}},
+      {{size(40)}, {size(30), size(3), size(7)}},
+      {{1}, {4096 * 5 + size(100), 1}},
+      {{1}, {9000, 2}},
+      {{3}, {0}},
   };
   for (const Space& shape : shapes)
     for (const bool lanes_are_rows : {true, false}) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
@@ -138,8 +141,7 @@ void check_reductions(Op op, std::mt19937_64& random) {
 // ---- scans
 
 /// out[p, r] = what x[p, 0..r] comes to, beside a reduction of the same row.
-template <class T>
-void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64& random) {
+template <class T> void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64& random) {
   NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
   std::vector<std::int64_t> sizes = shape.parallel;
   sizes.insert(sizes.end(), shape.rows.begin(), shape.rows.end());
@@ -178,7 +180,11 @@ void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64&
     double so_far = 0;
     for (std::int64_t r = 0; r < row; ++r) {
       const auto v = static_cast<double>(input[p * row + r]);
-      so_far = r == 0 ? v : op == Op::reduce_sum ? so_far + v : op == Op::reduce_prod ? so_far * v : op == Op::reduce_min ? std::min(so_far, v) : std::max(so_far, v);
+      so_far = r == 0                  ? v
+               : op == Op::reduce_sum  ? so_far + v
+               : op == Op::reduce_prod ? so_far * v
+               : op == Op::reduce_min  ? std::min(so_far, v)
+                                       : std::max(so_far, v);
       if (std::is_floating_point_v<T>)
         REQUIRE(static_cast<double>(expected[p * row + r]) == doctest::Approx(so_far).epsilon((2 + r * (sizeof(T) == 8)) * std::numeric_limits<T>::epsilon()));
       else if (op != Op::reduce_prod) REQUIRE(static_cast<std::int64_t>(expected[p * row + r]) == static_cast<std::int64_t>(so_far));
@@ -186,8 +192,7 @@ void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64&
   }
 }
 
-template <class T>
-void check_scans(Op op, std::mt19937_64& random) {
+template <class T> void check_scans(Op op, std::mt19937_64& random) {
   const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
   const Space shapes[] = {{{size(4)}, {size(3000)}}, {{size(70)}, {size(70)}}, {{2}, {size(40), size(70)}}, {{3}, {1}}, {{2}, {0}}};
   for (const Space& shape : shapes)
@@ -221,7 +226,8 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
   };
   const auto computed = [&](auto execute) {
     Results r{std::make_unique<bool[]>(points), std::make_unique<bool[]>(points), std::make_unique<std::int64_t[]>(points)};
-    execute(std::vector<void*>{input.get(), input.get(), input.get(), r.any.get(), r.all.get(), r.place.get()}, std::vector<std::uint64_t>{static_cast<std::uint64_t>(most)});
+    execute(std::vector<void*>{input.get(), input.get(), input.get(), r.any.get(), r.all.get(), r.place.get()},
+            std::vector<std::uint64_t>{static_cast<std::uint64_t>(most)});
     for (std::int64_t p = 0; p < points; ++p) {
       const bool* const begin = input.get() + p * row;
       const std::int64_t first = std::find(begin, begin + row, true) - begin;
@@ -240,15 +246,14 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
 // ---- primitives
 
 /// Edge values of the type, then moderate ones, then any bits at all.
-template <class T>
-std::vector<T> operands(std::size_t n, std::mt19937_64& random) {
+template <class T> std::vector<T> operands(std::size_t n, std::mt19937_64& random) {
   using limits = std::numeric_limits<T>;
   std::vector<T> values;
   if constexpr (std::is_same_v<T, bool>) {
     values = {};
   } else if constexpr (std::is_floating_point_v<T>) {
-    for (const T v : {T(0), T(1), T(0.5), T(2), T(3), T(1e-40), limits::denorm_min(), limits::min(), limits::max(), limits::infinity(),
-                      T(88.7), T(104), T(1e10), T(4e6), limits::epsilon()})
+    for (const T v : {T(0), T(1), T(0.5), T(2), T(3), T(1e-40), limits::denorm_min(), limits::min(), limits::max(), limits::infinity(), T(88.7), T(104),
+                      T(1e10), T(4e6), limits::epsilon()})
       values.insert(values.end(), {v, -v, std::nextafter(v, T(0)), std::nextafter(v, limits::infinity())});
     values.push_back(limits::quiet_NaN());
   } else {
@@ -270,8 +275,7 @@ std::vector<T> operands(std::size_t n, std::mt19937_64& random) {
   return result;
 }
 
-template <class T, class R>
-void check_primitive(Op op, const jit::CpuTarget& cpu, std::mt19937_64& random) {
+template <class T, class R> void check_primitive(Op op, const jit::CpuTarget& cpu, std::mt19937_64& random) {
   constexpr std::int64_t n = 6007;
   const int arity = trace::primitive(op).arity;
   NestBuilder b({n});
@@ -306,14 +310,12 @@ void check_primitive(Op op, const jit::CpuTarget& cpu, std::mt19937_64& random) 
   pointers.back() = compiled.get();
   run(b.nest, compile(b.nest, cpu)->entry(), pointers, {});
   for (std::int64_t k = 0; k < n; ++k) {
-    INFO(trace::name(op), " of ", name(dtype_of<T>), " ", memory[0][k], " ", memory.back()[k], ": compiled ", compiled[k], ", interpreted ",
-         interpreted[k]);
+    INFO(trace::name(op), " of ", name(dtype_of<T>), " ", memory[0][k], " ", memory.back()[k], ": compiled ", compiled[k], ", interpreted ", interpreted[k]);
     REQUIRE(same(compiled[k], interpreted[k]));
   }
 }
 
-template <class T>
-void check_primitives(int accepted, std::mt19937_64& random) {
+template <class T> void check_primitives(int accepted, std::mt19937_64& random) {
   for (int number = 0; number < trace::primitive_count(); ++number) {
     const Op op = static_cast<Op>(number);
     const trace::Primitive& row = trace::primitive(op);
@@ -334,9 +336,7 @@ void check_primitives(int accepted, std::mt19937_64& random) {
 }
 
 auto functions_of(const jit::CpuTarget& cpu) {
-  return cpu.vector_bytes == 64   ? &kernels::functions_avx512
-         : cpu.vector_bytes == 32 ? &kernels::functions_avx2
-                                  : &kernels::functions_baseline;
+  return cpu.vector_bytes == 64 ? &kernels::functions_avx512 : cpu.vector_bytes == 32 ? &kernels::functions_avx2 : &kernels::functions_baseline;
 }
 
 }  // namespace
@@ -449,7 +449,9 @@ TEST_CASE("what is known before a row ends is what the whole row gives") {
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (const std::int64_t most : {20, 700, 20000})
-    for (const bool lanes_are_rows : {true, false}) check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)), lanes_are_rows, random);
+    for (const bool lanes_are_rows : {true, false})
+      check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)), lanes_are_rows,
+                      random);
 }
 
 TEST_CASE("sums of a constant, which err in one direction, are bounded by the logarithm of their length") {

@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "runtime/host/interpreter.hpp"
 #include "fuse/schedule.hpp"
 #include "jit/lower.hpp"
+#include "runtime/host/interpreter.hpp"
 #include "sinter/ops.hpp"
 #include "trace/outline.hpp"
 
@@ -74,24 +74,56 @@ struct Formula {
 
 const std::vector<Formula>& formulas() {
   static const std::vector<Formula> all = {
-      {"pointwise", [] { const Tensor x = in({40, 50}); return std::vector{sn::exp(x) + x * 2.f}; }},
+      {"pointwise",
+       [] {
+         const Tensor x = in({40, 50});
+         return std::vector{sn::exp(x) + x * 2.f};
+       }},
       {"a row for all", [] { return std::vector{in({40, 48}) + in({48})}; }},
       {"a column for all", [] { return std::vector{in({40, 48}) * in({40, 1})}; }},
       {"outer product", [] { return std::vector{in({40, 1}) * in({1, 70})}; }},
       {"transposed", [] { return std::vector{in({33, 20}).T() * 2.f}; }},
       {"every second", [] { return std::vector{in({40, 50})(Slice{0, 40, 2}, Slice{1, 50, 2}) * 2.f}; }},
-      {"with itself turned", [] { const Tensor x = in({24, 24}); return std::vector{x + x.T()}; }},
-      {"neighbours", [] { const Tensor x = in({200}); return std::vector{x(Slice{1, 200}) - x(Slice{0, 199})}; }},
+      {"with itself turned",
+       [] {
+         const Tensor x = in({24, 24});
+         return std::vector{x + x.T()};
+       }},
+      {"neighbours",
+       [] {
+         const Tensor x = in({200});
+         return std::vector{x(Slice{1, 200}) - x(Slice{0, 199})};
+       }},
       {"padded", [] { return std::vector{sn::concatenate({in({10, 8}), in({6, 8})}, 0) * 2.f}; }},
-      {"row sums", [] { const Tensor x = in({30, 70}); return std::vector{sn::sum(x * x, -1)}; }},
-      {"column sums", [] { const Tensor x = in({70, 30}); return std::vector{sn::sum(x * x, 0), sn::max(x, 0)}; }},
+      {"row sums",
+       [] {
+         const Tensor x = in({30, 70});
+         return std::vector{sn::sum(x * x, -1)};
+       }},
+      {"column sums",
+       [] {
+         const Tensor x = in({70, 30});
+         return std::vector{sn::sum(x * x, 0), sn::max(x, 0)};
+       }},
       {"softmax", [] { return std::vector{sn::softmax(in({12, 90}), -1)}; }},
       {"softmax of columns", [] { return std::vector{sn::softmax(in({90, 12}), 0)}; }},
       {"softmax of long rows", [] { return std::vector{sn::softmax(in({2, 150000}), -1)}; }},
       {"layer norm", [] { return std::vector{sn::layer_norm(in({9, 64}), in({64}), in({64}))}; }},
-      {"variance and points", [] { const Tensor x = in({20, 65}); return std::vector{sn::var(x, -1), x - sn::mean(x, -1, true)}; }},
-      {"a second input in the last pass", [] { const Tensor x = in({16, 40}); return std::vector{in({16, 40}) * sn::sum(x, -1, true) + x}; }},
-      {"the same rows for two", [] { const Tensor x = in({16, 40}); return std::vector{(x - sn::max(x, -1, true)) * x}; }},
+      {"variance and points",
+       [] {
+         const Tensor x = in({20, 65});
+         return std::vector{sn::var(x, -1), x - sn::mean(x, -1, true)};
+       }},
+      {"a second input in the last pass",
+       [] {
+         const Tensor x = in({16, 40});
+         return std::vector{in({16, 40}) * sn::sum(x, -1, true) + x};
+       }},
+      {"the same rows for two",
+       [] {
+         const Tensor x = in({16, 40});
+         return std::vector{(x - sn::max(x, -1, true)) * x};
+       }},
       {"scan", [] { return std::vector{sn::cumsum(in({7, 130}), 1) * 2.f}; }},
       {"halves", [] { return std::vector{sn::softmax(in({8, 64}, DType::float16), -1)}; }},
   };

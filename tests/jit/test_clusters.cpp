@@ -27,8 +27,9 @@ namespace {
 using Row = std::vector<long double>;
 
 /// The roundings on the way of one term into its row's sum, which is what a sum of terms of one sign errs by at most, relatively: at least 256 partial
-/// sums share a row, and what follows is below 80: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the term itself (8 of
-/// its difference and its exponential) and a few of what is made of the sum. It tells nothing of a single element, which is less: `check_that_each_counts` does.
+/// sums share a row, and what follows is below 80: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the term itself (8
+/// of its difference and its exponential) and a few of what is made of the sum. It tells nothing of a single element, which is less: `check_that_each_counts`
+/// does.
 double roundings(std::int64_t width) { return static_cast<double>(width) / 256 + 80; }
 
 struct Formula {
@@ -96,7 +97,8 @@ const std::vector<Formula>& formulas() {
        },
        1},
       {"variance", [](const Tensor& x) { return sn::var(x, -1); }, [](const Row& x) { return Row{variance_of(x)}; }, 3},
-      {"sum of what the largest is larger by", [](const Tensor& x) { return sn::sum(sn::exp(x) - sn::max(sn::exp(x), -1, true), -1) / static_cast<double>(x.shape().back()); },
+      {"sum of what the largest is larger by",
+       [](const Tensor& x) { return sn::sum(sn::exp(x) - sn::max(sn::exp(x), -1, true), -1) / static_cast<double>(x.shape().back()); },
        [](const Row& x) {
          long double most = 0, sum = 0;
          for (const auto v : x) most = std::max(most, std::exp(v));
@@ -176,8 +178,8 @@ void check(const Formula& formula, const Tensor& x, const std::vector<Row>& valu
   CHECK(wrong == 0);
 }
 
-/// Sums that are whole numbers have no error in any order: of exponentials that are 1 or 0, and of squares of 1 and -1. So an element that is left out, or taken
-/// twice, is seen in the longest row.
+/// Sums that are whole numbers have no error in any order: of exponentials that are 1 or 0, and of squares of 1 and -1. So an element that is left out, or
+/// taken twice, is seen in the longest row.
 void check_that_each_counts(std::int64_t rows, std::int64_t width) {
   CAPTURE(rows);
   CAPTURE(width);
@@ -211,9 +213,15 @@ void use(const std::string& schedule) {
 TEST_CASE("rows that no block holds") {
   if (!on_cuda()) return;
   std::vector<Row> values;
-  struct Size { std::int64_t rows, width; DType dtype; };
-  const Size sizes[] = {{3, 60000 + 4 * pick(0, 1000), DType::float32}, {2, pick(60000, 65000), DType::float32}, {pick(17, 20), 4 * pick(20000, 32768), DType::float32},
-                        {3, 8 * pick(7500, 8000), DType::float16}, {2, pick(30000, 64000), DType::float64}};
+  struct Size {
+    std::int64_t rows, width;
+    DType dtype;
+  };
+  const Size sizes[] = {{3, 60000 + 4 * pick(0, 1000), DType::float32},
+                        {2, pick(60000, 65000), DType::float32},
+                        {pick(17, 20), 4 * pick(20000, 32768), DType::float32},
+                        {3, 8 * pick(7500, 8000), DType::float16},
+                        {2, pick(30000, 64000), DType::float64}};
   for (const Size& size : sizes) {
     const Tensor x = draw(size.rows, size.width, size.dtype, values);
     for (const Formula* formula : some_formulas(3)) check(*formula, x, values);
@@ -242,7 +250,8 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
 TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
   if (!on_cuda() || most_blocks() < 8 || narrow()) return;
   std::vector<Row> values;
-  for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0", "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
+  for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0",
+                           "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
     CAPTURE(std::string(wish));
     use(wish);
     const DType dtype = std::array{DType::float32, DType::float16, DType::float64}[static_cast<std::size_t>(pick(0, 2))];

@@ -22,8 +22,7 @@ void compile_for_all_targets(const LoopNest& nest) {
   need_nvrtc();
   // From several threads at once, as a plan's kernels are.
   std::vector<std::future<jit::ResourceReport>> reports;
-  for (int sm : kTargets)
-    reports.push_back(std::async(std::launch::async, [&nest, sm] { return compiler().compile(jit::generate_cuda(nest, sm)).report; }));
+  for (int sm : kTargets) reports.push_back(std::async(std::launch::async, [&nest, sm] { return compiler().compile(jit::generate_cuda(nest, sm)).report; }));
   for (std::size_t i = 0; i < kTargets.size(); ++i) {
     const jit::ResourceReport report = reports[i].get();
     INFO("sm_", kTargets[i], "\n", jit::generate_cuda(nest, kTargets[i]).text);
@@ -52,9 +51,7 @@ LoopNest elementwise(const std::vector<Op>& ops, DType dtype, std::int64_t count
   const int left = b.load(dtype, x), right = b.load(dtype, x), choice = b.load(b8, x);
   for (Op op : ops) {
     const trace::Primitive& row = trace::primitive(op);
-    std::vector<int> args = row.arity == 1   ? std::vector{left}
-                            : row.arity == 2 ? std::vector{left, right}
-                                             : std::vector{choice, left, right};
+    std::vector<int> args = row.arity == 1 ? std::vector{left} : row.arity == 2 ? std::vector{left, right} : std::vector{choice, left, right};
     b.store(b.op(op, args, row.result == trace::Result::boolean ? b8 : dtype), x);
   }
   b.nest.schedule.vector = vector;
@@ -93,13 +90,13 @@ namespace {
 
 /// The error in units of the last place of T, which below the normal numbers are all the same; a result of the wrong sign, or one infinity
 /// or NaN too many, is infinitely wrong.
-template <class T, class W>
-double error_in_ulps(T got, W expected) {
+template <class T, class W> double error_in_ulps(T got, W expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) && std::isnan(got) ? 0 : INFINITY;
   if (std::signbit(got) != std::signbit(rounded)) return INFINITY;
   const W largest = std::numeric_limits<T>::max();
-  const W ulp = std::ldexp(W(1), std::max(std::ilogb(std::min(std::fabs(expected), largest)), std::numeric_limits<T>::min_exponent - 1) - std::numeric_limits<T>::digits + 1);
+  const W ulp = std::ldexp(
+      W(1), std::max(std::ilogb(std::min(std::fabs(expected), largest)), std::numeric_limits<T>::min_exponent - 1) - std::numeric_limits<T>::digits + 1);
   if (std::isinf(got) || std::isinf(rounded))  // infinity is a step beyond the largest number
     return got == rounded ? 0 : static_cast<double>(std::fabs(std::min(std::fabs(W(got)), largest + ulp) - std::min(std::fabs(expected), largest + ulp)) / ulp);
   return static_cast<double>(std::fabs(W(got) - expected) / ulp);
@@ -120,19 +117,14 @@ TEST_CASE("powers of float32 are within 1.41 ULP") {
   CAPTURE(random.seed);
   constexpr std::size_t count = 1 << 18;
   std::vector<float> a(count), b(count);
-  const float special[] = {0, -0.0f, 1, -1, 2, -2, 0.5f, -3, 2.5f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, 16777215.0f, -16777215.0f, 1.0000001f, 0.9999999f, 3e9f};
+  const float special[] = {0,   -0.0f,  1,       -1,    2,      -2,          0.5f,         -3,         2.5f,       INFINITY, -INFINITY,
+                           NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, 16777215.0f, -16777215.0f, 1.0000001f, 0.9999999f, 3e9f};
   for (std::size_t i = 0; i < count; ++i) {
     // Results of all sizes, from bases of all sizes and from ones close to 1; numbers of all bits; every pair of special ones.
     switch (i % 6) {
-      case 0:
-        a[i] = static_cast<float>(std::exp2(random.uniform(-149, 128)));
-        break;
-      case 1:
-        a[i] = static_cast<float>(random.uniform(0.5, 2));
-        break;
-      case 2:
-        a[i] = static_cast<float>(1 + random.uniform(-1, 1) * std::exp2(random.uniform(-22, -1)));
-        break;
+      case 0: a[i] = static_cast<float>(std::exp2(random.uniform(-149, 128))); break;
+      case 1: a[i] = static_cast<float>(random.uniform(0.5, 2)); break;
+      case 2: a[i] = static_cast<float>(1 + random.uniform(-1, 1) * std::exp2(random.uniform(-22, -1))); break;
       case 3:
         a[i] = of_bits(random.engine());
         b[i] = of_bits(random.engine());
@@ -170,7 +162,8 @@ TEST_CASE("the normal distribution of float32 is within 5.3 ULP, above -6 within
   std::vector<float> a(count);
   const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, -13.2f, -14.3f, -14.6f, -87.4f, -103.9f, -104.1f};
   for (std::size_t i = 0; i < count; ++i) {
-    const double draws[] = {random.uniform(-14.5, 6), random.uniform(-1.5, 1.5), random.uniform(-105, 90), std::exp2(random.uniform(-149, 5)), -std::exp2(random.uniform(-149, 5))};
+    const double draws[] = {random.uniform(-14.5, 6), random.uniform(-1.5, 1.5), random.uniform(-105, 90), std::exp2(random.uniform(-149, 5)),
+                            -std::exp2(random.uniform(-149, 5))};
     a[i] = i % 6 < 5 ? static_cast<float>(draws[i % 6]) : special[random.integer(0, std::size(special) - 1)];
   }
   NestBuilder n("distributions", {count});
@@ -199,11 +192,22 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
   Random random;
   CAPTURE(random.seed);
   const T inf = std::numeric_limits<T>::infinity();
-  const T special[] = {0, -T(0), 1, -1, T(3), inf, -inf, std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
+  const T special[] = {0,
+                       -T(0),
+                       1,
+                       -1,
+                       T(3),
+                       inf,
+                       -inf,
+                       std::numeric_limits<T>::quiet_NaN(),
+                       std::numeric_limits<T>::denorm_min(),
+                       std::numeric_limits<T>::max(),
+                       std::numeric_limits<T>::min()};
   const int range = std::numeric_limits<T>::max_exponent;
   const auto any = [&] {
     if (random.integer(0, 9) == 0) return special[random.integer(0, std::size(special) - 1)];
-    const T size = static_cast<T>(std::ldexp(random.uniform(1, 2), static_cast<int>(random.integer(0, 2) ? random.integer(-6, 6) : random.integer(-range - 10, range - 1))));
+    const T size = static_cast<T>(
+        std::ldexp(random.uniform(1, 2), static_cast<int>(random.integer(0, 2) ? random.integer(-6, 6) : random.integer(-range - 10, range - 1))));
     return random.integer(0, 1) ? size : -size;
   };
   for (const jit::Form form : {jit::Form::rows, jit::Form::columns, jit::Form::pointwise})
@@ -249,7 +253,8 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
           const auto check = [&](T got, T above, T below) {
             const double error = error_in_ulps(got, W(above) / W(below));
             // Rounded once, but for the last bits of the least numbers.
-            const bool least = std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
+            const bool least =
+                std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
             if (!(error <= (least ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
           };
           if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
@@ -282,7 +287,8 @@ TEST_CASE("floats are rounded to 16 bits and used as floats again") {
           if (std::isnan(a[i])) return std::isnan(static_cast<float>(got)) && std::isnan(again);
           return got.bits == expected.bits && bits_of(again) == bits_of(static_cast<float>(expected));
         };
-        if (!(t == DType::float16 ? right(half(a[i])) : right(bfloat16(a[i])))) FAIL(a[i], " as ", name(t), ", vectors of ", vector, ": ", y.at<std::uint16_t>(i));
+        if (!(t == DType::float16 ? right(half(a[i])) : right(bfloat16(a[i]))))
+          FAIL(a[i], " as ", name(t), ", vectors of ", vector, ": ", y.at<std::uint16_t>(i));
       }
     }
 }
@@ -451,8 +457,8 @@ TEST_CASE("reductions of columns") {
       CAPTURE(rows);
       CAPTURE(n);
       const std::vector<float> x = random.floats(rows * n), bias = random.floats(n), one = random.floats(1);
-      const std::vector<Array> y = run(columns(rows, n, vector, row_threads, vector == 1), {x, bias, one, x},
-                                       {static_cast<std::size_t>(n), static_cast<std::size_t>(n), x.size()});
+      const std::vector<Array> y =
+          run(columns(rows, n, vector, row_threads, vector == 1), {x, bias, one, x}, {static_cast<std::size_t>(n), static_cast<std::size_t>(n), x.size()});
       double worst = 0;
       bool same_max = true;
       for (std::int64_t c = 0; c < n; ++c) {
@@ -654,8 +660,7 @@ TEST_CASE("vectors beside accesses that start between them, and the last points 
 TEST_CASE("sizes of nothing and of one") {
   const std::vector<float> x = {5};
   for (std::int64_t columns_of_one : {0, 1}) {
-    const std::vector<Array> y =
-        run(softmax(1, columns_of_one, 256, 1, true, true), {x}, {1, static_cast<std::size_t>(columns_of_one)}, {bits_of(1.0f)});
+    const std::vector<Array> y = run(softmax(1, columns_of_one, 256, 1, true, true), {x}, {1, static_cast<std::size_t>(columns_of_one)}, {bits_of(1.0f)});
     CHECK(y[0].number(0) == columns_of_one);
   }
   const std::vector<Array> none = run(elementwise({Op::negative}, f32, 0, 4), {Array(f32, 0), Array(f32, 0), Array(b8, 0)}, {0});

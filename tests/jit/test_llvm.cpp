@@ -27,8 +27,7 @@ struct Layout {
 };
 
 /// out[i, j] = a[layout] - b[layout], and everything of the output array that is not an element stays poisoned.
-template <class T>
-void check_layout(Layout a, Layout b, Layout out, std::int64_t m, std::int64_t n, std::mt19937_64& random) {
+template <class T> void check_layout(Layout a, Layout b, Layout out, std::int64_t m, std::int64_t n, std::mt19937_64& random) {
   NestBuilder builder({m, n});
   builder.stage(false);
   const DType dtype = dtype_of<T>;
@@ -36,8 +35,7 @@ void check_layout(Layout a, Layout b, Layout out, std::int64_t m, std::int64_t n
   builder.store(builder.op(std::is_same_v<T, bool> ? Op::bitwise_xor : Op::subtract, {x, y}), builder.affine({out.row, out.column}));
   // Room on both sides for strides of either sign.
   const std::int64_t middle = 400 * (m + 1) + 200 * (n + 1), size = 2 * middle;
-  auto va = std::make_unique<T[]>(size), vb = std::make_unique<T[]>(size), got = std::make_unique<T[]>(size),
-       expected = std::make_unique<T[]>(size);
+  auto va = std::make_unique<T[]>(size), vb = std::make_unique<T[]>(size), got = std::make_unique<T[]>(size), expected = std::make_unique<T[]>(size);
   for (std::int64_t k = 0; k < size; ++k) va[k] = T(random() % 2), vb[k] = T(random() % 2), got[k] = expected[k] = T(1);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
@@ -64,15 +62,11 @@ jit::LoopNest reduction_nest(Op op, DType dtype, std::int64_t m, std::int64_t n,
   return b.nest;
 }
 
-template <class T>
-void check_reduction(Op op, std::int64_t m, std::int64_t n, Lanes lanes, std::mt19937_64& random) {
+template <class T> void check_reduction(Op op, std::int64_t m, std::int64_t n, Lanes lanes, std::mt19937_64& random) {
   jit::LoopNest nest = reduction_nest(op, dtype_of<T>, m, n, lanes);
   std::vector<T> x(static_cast<std::size_t>(2 * m * n + 2)), out(m + 1);
-  for (T& v : x)
-    v = static_cast<T>(op == Op::reduce_prod ? 0.75 + static_cast<int>(random() % 3) * 0.25 : static_cast<int>(random() % 2001) - 1000);
-  const auto at = [&](std::int64_t i, std::int64_t k) -> T& {
-    return lanes == Lanes::row ? x[i * (n == 1 ? 2 : n) + k] : x[i + k * (m == 1 ? 2 : m)];
-  };
+  for (T& v : x) v = static_cast<T>(op == Op::reduce_prod ? 0.75 + static_cast<int>(random() % 3) * 0.25 : static_cast<int>(random() % 2001) - 1000);
+  const auto at = [&](std::int64_t i, std::int64_t k) -> T& { return lanes == Lanes::row ? x[i * (n == 1 ? 2 : n) + k] : x[i + k * (m == 1 ? 2 : m)]; };
   const bool ordered = op == Op::reduce_min || op == Op::reduce_max;
   if (std::is_floating_point_v<T> && ordered && m > 2 && n > 3) at(1, n / 2) = std::numeric_limits<T>::quiet_NaN(), at(2, n - 1) = T(NAN);
   for (const jit::CpuTarget& cpu : cpu_levels()) {
@@ -89,8 +83,7 @@ void check_reduction(Op op, std::int64_t m, std::int64_t n, Lanes lanes, std::mt
         else if (std::isnan(v) || std::isnan(expected)) expected = NAN;
         else expected = op == Op::reduce_min ? std::min(expected, v) : std::max(expected, v);
       }
-      INFO(trace::name(op), " ", name(dtype_of<T>), " ", m, "x", n, " lanes ", static_cast<int>(lanes), " row ", i, ": ", out[i], " for ",
-           expected);
+      INFO(trace::name(op), " ", name(dtype_of<T>), " ", m, "x", n, " lanes ", static_cast<int>(lanes), " row ", i, ": ", out[i], " for ", expected);
       if (std::isnan(expected)) CHECK(std::isnan(double(out[i])));
       else if (op == Op::reduce_prod) CHECK(std::fabs(double(out[i]) - expected) <= 1e-6 * n * std::fabs(expected));
       else CHECK(std::fabs(double(out[i]) - expected) <= (std::is_same_v<T, float> && !ordered ? 1e-7 * magnitude : 0));
@@ -134,8 +127,7 @@ TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
   const Layout inputs[] = {{200, 1}, {1, 200}, {400, 2}, {-200, -1}, {0, 1}, {1, 0}, {0, 0}, {0, -3}};
   for (const Layout& a : inputs)
     for (const Layout& out : {Layout{200, 1}, Layout{1, 200}, Layout{-400, -2}})
-      check_layout<float>(a, inputs[random() % 8], out, 1 + static_cast<std::int64_t>(random() % 5),
-                          1 + static_cast<std::int64_t>(random() % 130), random);
+      check_layout<float>(a, inputs[random() % 8], out, 1 + static_cast<std::int64_t>(random() % 5), 1 + static_cast<std::int64_t>(random() % 130), random);
   for (const Layout& a : {Layout{200, 1}, Layout{1, 200}, Layout{0, -3}}) {
     check_layout<bool>(a, inputs[random() % 8], {1, 200}, 5, 77, random);
     check_layout<double>(a, inputs[random() % 8], {200, 1}, 5, 77, random);
@@ -230,7 +222,8 @@ TEST_CASE("what one side of a where alone needs is behind a branch where places 
   std::mt19937_64 random(fresh_seed());
   for (const bool by_place : {true, false})
     for (const bool nested : {false, true}) {
-      const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 300), first = static_cast<std::int64_t>(random() % 300), second = static_cast<std::int64_t>(random() % 300);
+      const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 300), first = static_cast<std::int64_t>(random() % 300),
+                         second = static_cast<std::int64_t>(random() % 300);
       INFO(by_place, nested, " ", n, " ", first, " ", second);
       NestBuilder b({3, n});
       b.stage(false);
@@ -304,9 +297,7 @@ TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows 
       const jit::LoopNest nest = softmax_nest(m, n, lanes);
       const std::size_t size = static_cast<std::size_t>((m + 1) * (n + 1));
       std::vector<float> x = random_floats(size, random, -20, 20);
-      const auto at = [&](std::int64_t i, std::int64_t k) {
-        return static_cast<std::size_t>(lanes == Lanes::row ? i * (n + 1) + k : i + k * (m + 1));
-      };
+      const auto at = [&](std::int64_t i, std::int64_t k) { return static_cast<std::size_t>(lanes == Lanes::row ? i * (n + 1) + k : i + k * (m + 1)); };
       for (const jit::CpuTarget& cpu : cpu_levels()) {
         std::vector<float> once(size, -1), shared(size, -1);
         const auto code = compile(nest, cpu);

@@ -18,28 +18,23 @@ using namespace sinter::testing;
 
 namespace {
 
-template <class T>
-struct Type;
-template <>
-struct Type<float> {
+template <class T> struct Type;
+template <> struct Type<float> {
   using Wide = double;
   using Bits = std::uint32_t;
   static constexpr double max_ulp = 2;
   static constexpr int digits = 24, least_exponent = -125;
 };
-template <>
-struct Type<double> {
+template <> struct Type<double> {
   using Wide = long double;
   using Bits = std::uint64_t;
   static constexpr double max_ulp = 1;
   static constexpr int digits = 53, least_exponent = -1021;
 };
-template <class T>
-using Wide = typename Type<T>::Wide;
+template <class T> using Wide = typename Type<T>::Wide;
 
 /// |got - expected| in units of T's last place at `expected`; beside the largest number, infinity counts as the next one.
-template <class T>
-double ulp_error(T got, Wide<T> expected) {
+template <class T> double ulp_error(T got, Wide<T> expected) {
   if (std::isnan(expected)) return std::isnan(got) ? 0 : 1e9;
   if (std::isnan(got)) return 1e9;
   if (std::isinf(expected) || std::isinf(got))
@@ -63,24 +58,39 @@ jit::LoopNest function_nest(Op op, DType dtype, int arity, std::int64_t n) {
   return b.nest;
 }
 
-template <class T>
-struct Function {
+template <class T> struct Function {
   Op op;
   Wide<T> (*reference)(Wide<T>);
 };
-template <class T>
-constexpr Function<T> kFunctions[] = {
-    {Op::exp, std::exp},     {Op::exp2, std::exp2},   {Op::expm1, std::expm1}, {Op::log, std::log},     {Op::log2, std::log2},
-    {Op::log10, std::log10}, {Op::log1p, std::log1p}, {Op::sin, std::sin},     {Op::cos, std::cos},     {Op::tan, std::tan},
-    {Op::asin, std::asin},   {Op::acos, std::acos},   {Op::atan, std::atan},   {Op::sinh, std::sinh},   {Op::cosh, std::cosh},
-    {Op::tanh, std::tanh},   {Op::asinh, std::asinh}, {Op::acosh, std::acosh}, {Op::atanh, std::atanh}, {Op::cbrt, std::cbrt},
-    {Op::erf, std::erf},     {Op::erfc, std::erfc},   {Op::ndtr, normal_distribution}, {Op::sigmoid, sigmoid},
-    {Op::erfinv, inverse_error_function}};
+template <class T> constexpr Function<T> kFunctions[] = {{Op::exp, std::exp},
+                                                         {Op::exp2, std::exp2},
+                                                         {Op::expm1, std::expm1},
+                                                         {Op::log, std::log},
+                                                         {Op::log2, std::log2},
+                                                         {Op::log10, std::log10},
+                                                         {Op::log1p, std::log1p},
+                                                         {Op::sin, std::sin},
+                                                         {Op::cos, std::cos},
+                                                         {Op::tan, std::tan},
+                                                         {Op::asin, std::asin},
+                                                         {Op::acos, std::acos},
+                                                         {Op::atan, std::atan},
+                                                         {Op::sinh, std::sinh},
+                                                         {Op::cosh, std::cosh},
+                                                         {Op::tanh, std::tanh},
+                                                         {Op::asinh, std::asinh},
+                                                         {Op::acosh, std::acosh},
+                                                         {Op::atanh, std::atanh},
+                                                         {Op::cbrt, std::cbrt},
+                                                         {Op::erf, std::erf},
+                                                         {Op::erfc, std::erfc},
+                                                         {Op::ndtr, normal_distribution},
+                                                         {Op::sigmoid, sigmoid},
+                                                         {Op::erfinv, inverse_error_function}};
 
 /// Bit patterns from all over, then what matters most: moderate numbers, neighbours of 1, of multiples of pi/2, of where results begin
 /// to overflow and to underflow.
-template <class T>
-std::vector<T> arguments(std::mt19937_64& random) {
+template <class T> std::vector<T> arguments(std::mt19937_64& random) {
   using Bits = typename Type<T>::Bits;
   const auto uniform = [&](double low, double high) { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); };
   std::vector<T> x;
@@ -93,7 +103,8 @@ std::vector<T> arguments(std::mt19937_64& random) {
     const T turn = static_cast<T>(static_cast<double>(random() % 900000) * 1.5707963267948966);
     x.push_back(k % 2 ? turn : std::nextafter(turn, T(0)));
   }
-  for (const double edge : {88.7228, -87.3365, -103.97, 128.0, -149.0, 709.7827, -708.396, -745.13, 1024.0, -1074.0, 710.4758, 26.54, 10.05, 27.22, -14.1, -38.4, 0.75})
+  for (const double edge :
+       {88.7228, -87.3365, -103.97, 128.0, -149.0, 709.7827, -708.396, -745.13, 1024.0, -1074.0, 710.4758, 26.54, 10.05, 27.22, -14.1, -38.4, 0.75})
     for (int k = 0; k < 4000; ++k) x.push_back(static_cast<T>(edge) * uniform(1 - 1e-4, 1 + 1e-4));
   for (const double special : {0.0, -0.0, 1.0, -1.0, 0.5, 0.625, 0.75, 0.925, 8.0, 27.0, 1000.0, double(INFINITY), -double(INFINITY), double(NAN)})
     x.push_back(static_cast<T>(special));
@@ -140,7 +151,8 @@ TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and beside their 
   const auto uniform = [&](double low, double high) { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); };
   std::vector<T> x;
   for (int k = 0; k < 5000; ++k) {
-    x.insert(x.end(), {uniform(0, 0.5), uniform(0.5, 3), uniform(0.9, 1.1), uniform(1.9, 2.1), uniform(3, 8.5), uniform(8, 500), uniform(-3, 0), uniform(-40, -3), uniform(-1e5, -40)});
+    x.insert(x.end(), {uniform(0, 0.5), uniform(0.5, 3), uniform(0.9, 1.1), uniform(1.9, 2.1), uniform(3, 8.5), uniform(8, 500), uniform(-3, 0),
+                       uniform(-40, -3), uniform(-1e5, -40)});
     x.push_back(std::ldexp(uniform(1, 2), static_cast<int>(random() % 240) - 120));
   }
   for (const double special : {1.0, 2.0, 0.0, -0.0, -1.0, -2.0, -3.5, 1e30, double(INFINITY), double(NAN)}) x.push_back(static_cast<T>(special));
@@ -173,9 +185,28 @@ TEST_CASE_TEMPLATE("pow, atan2 and hypot are within their bound over the whole r
   std::vector<T> x, y;
   using limits = std::numeric_limits<T>;
   const T whole = std::ldexp(T(1), limits::digits);  // from here on all numbers are even
-  const std::vector<T> specials = {0.0,          -0.0,          1.0,          -1.0,       2.0,   -2.0,      3.0, -3.0, 0.5, -0.5, T(0.3), limits::infinity(),
-                                   -limits::infinity(), limits::quiet_NaN(), limits::denorm_min(), -limits::denorm_min(), limits::max(), limits::lowest(),
-                                   whole - 1,    whole,         -whole - 2,   limits::min()};
+  const std::vector<T> specials = {0.0,
+                                   -0.0,
+                                   1.0,
+                                   -1.0,
+                                   2.0,
+                                   -2.0,
+                                   3.0,
+                                   -3.0,
+                                   0.5,
+                                   -0.5,
+                                   T(0.3),
+                                   limits::infinity(),
+                                   -limits::infinity(),
+                                   limits::quiet_NaN(),
+                                   limits::denorm_min(),
+                                   -limits::denorm_min(),
+                                   limits::max(),
+                                   limits::lowest(),
+                                   whole - 1,
+                                   whole,
+                                   -whole - 2,
+                                   limits::min()};
   for (const T a : specials)
     for (const T b : specials) x.push_back(a), y.push_back(b);
   const auto uniform = [&](double low, double high) { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); };
@@ -207,8 +238,7 @@ TEST_CASE_TEMPLATE("pow, atan2 and hypot are within their bound over the whole r
       }
       INFO(trace::name(op), " on ", cpu.vector_bytes, "-byte vectors: ", worst, " ulp at ", x[where], ", ", y[where], ": ", out[where]);
       CHECK(worst <= Type<T>::max_ulp);
-      if (std::getenv("SINTER_TEST_VERBOSE"))
-        MESSAGE(trace::name(op), " ", cpu.vector_bytes, ": ", worst, " ulp at ", x[where], ", ", y[where]);
+      if (std::getenv("SINTER_TEST_VERBOSE")) MESSAGE(trace::name(op), " ", cpu.vector_bytes, ": ", worst, " ulp at ", x[where], ", ", y[where]);
     }
   }
 }

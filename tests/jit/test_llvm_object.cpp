@@ -81,17 +81,13 @@ TEST_CASE("a path that holds no library means no compiler") {
 TEST_CASE("bad text is an exception with the compiler's words") {
   NEEDS_LLVM
   CHECK(message_of(raw_source("this is no IR")).find("does not parse") != std::string::npos);
-  CHECK(message_of(raw_source("define void @test() {\n  %x = add i64 %y, 1\n  ret void\n}\n")).find("undefined value") !=
-        std::string::npos);
-  CHECK(
-      message_of(
-          raw_source("define void @test() {\nentry:\n  br label %a\na:\n  br label %b\nb:\n  %x = phi i64 [ 1, %entry ]\n  ret void\n}\n"))
-          .find("not valid IR") != std::string::npos);
+  CHECK(message_of(raw_source("define void @test() {\n  %x = add i64 %y, 1\n  ret void\n}\n")).find("undefined value") != std::string::npos);
+  CHECK(message_of(raw_source("define void @test() {\nentry:\n  br label %a\na:\n  br label %b\nb:\n  %x = phi i64 [ 1, %entry ]\n  ret void\n}\n"))
+            .find("not valid IR") != std::string::npos);
   CHECK(message_of(raw_source("define void @other() {\n  ret void\n}\n")).find("no function test") != std::string::npos);
-  CHECK(message_of(raw_source("declare void @system(ptr)\ndefine void @test() {\n  call void @system(ptr null)\n  ret void\n}\n"))
-            .find("\"system\"") != std::string::npos);
-  CHECK(message_of(raw_source("@data = global i64 3\ndefine void @test() {\n  store i64 4, ptr @data\n  ret void\n}\n")).find("writable") !=
+  CHECK(message_of(raw_source("declare void @system(ptr)\ndefine void @test() {\n  call void @system(ptr null)\n  ret void\n}\n")).find("\"system\"") !=
         std::string::npos);
+  CHECK(message_of(raw_source("@data = global i64 3\ndefine void @test() {\n  store i64 4, ptr @data\n  ret void\n}\n")).find("writable") != std::string::npos);
   CHECK(message_of(jit::generate_llvm(function_nest(Op::exp, DType::float32, 1), jit::host_cpu())).empty());  // and goes on
 }
 
@@ -112,8 +108,8 @@ TEST_CASE("functions call nothing, but for sin, cos and tan of huge arguments") 
   NEEDS_LLVM
   for (const jit::CpuTarget& cpu : cpu_levels())
     for (const DType dtype : {DType::float32, DType::float64})
-      for (Op op : {Op::exp, Op::exp2, Op::expm1, Op::log, Op::log2, Op::log10, Op::log1p, Op::asin, Op::acos, Op::atan, Op::sinh, Op::cosh,
-                    Op::tanh, Op::asinh, Op::acosh, Op::atanh, Op::cbrt, Op::erf, Op::erfc, Op::ndtr, Op::sigmoid, Op::erfinv}) {
+      for (Op op : {Op::exp,  Op::exp2, Op::expm1, Op::log,   Op::log2,  Op::log10, Op::log1p, Op::asin, Op::acos, Op::atan,    Op::sinh,
+                    Op::cosh, Op::tanh, Op::asinh, Op::acosh, Op::atanh, Op::cbrt,  Op::erf,   Op::erfc, Op::ndtr, Op::sigmoid, Op::erfinv}) {
         const std::string text = jit::llvm_assembly(*llvm_compiler(), jit::generate_llvm(function_nest(op, dtype, 1), cpu));
         CHECK_MESSAGE(text.find("call") == std::string::npos, trace::name(op));
       }
@@ -167,8 +163,7 @@ TEST_CASE("damaged objects are refused, never followed") {
   }
   for (int k = 0; k < 20000; ++k) {
     jit::Binary bad = good;
-    for (int flips = 1 + static_cast<int>(random() % 4); flips > 0; --flips)
-      bad.image[random() % bad.image.size()] = static_cast<std::uint8_t>(random());
+    for (int flips = 1 + static_cast<int>(random() % 4); flips > 0; --flips) bad.image[random() % bad.image.size()] = static_cast<std::uint8_t>(random());
     attempt(bad);
   }
   // Everything but the code: the headers, and the tables behind it.
@@ -176,8 +171,7 @@ TEST_CASE("damaged objects are refused, never followed") {
     jit::Binary bad = good;
     const std::size_t tail = bad.image.size() - 1 - random() % 1500;
     const std::uint64_t values[] = {0, 1, 0xff, 0xffff, 0xffffffff, ~std::uint64_t{0}, std::uint64_t{1} << 63, random()};
-    std::memcpy(bad.image.data() + std::min(random() % 4 ? tail : random() % 64, bad.image.size() - 8), &values[random() % 8],
-                1 + random() % 8);
+    std::memcpy(bad.image.data() + std::min(random() % 4 ? tail : random() % 64, bad.image.size() - 8), &values[random() % 8], 1 + random() % 8);
     attempt(bad);
   }
   CHECK(refused > tried / 20);

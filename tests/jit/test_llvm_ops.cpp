@@ -20,8 +20,7 @@ using namespace sinter::testing;
 
 namespace {
 
-template <class T>
-std::vector<T> specials() {
+template <class T> std::vector<T> specials() {
   using limits = std::numeric_limits<T>;
   if constexpr (std::is_same_v<T, bool>) return {false, true};
   else if constexpr (!std::is_arithmetic_v<T>) {
@@ -56,35 +55,29 @@ std::vector<T> specials() {
             T(1e-20),
             T(2147483648.0),
             T(8388609)};
-  else
-    return {
-        0, 1, T(-1), 2, T(-2), 3, 7, T(-7), 31, 32, 33, 63, 64, 65, T(-10), limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
+  else return {0, 1, T(-1), 2, T(-2), 3, 7, T(-7), 31, 32, 33, 63, 64, 65, T(-10), limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
 }
 
 /// All pairs of special values, then random ones.
-template <class T>
-void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_64& random) {
+template <class T> void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_64& random) {
   for (T x : specials<T>())
     for (T y : specials<T>()) a.push_back(x), b.push_back(y);
   for (int k = 0; k < 1000; ++k)
     for (auto* to : {&a, &b}) {
-      if constexpr (std::is_floating_point_v<T>)
-        to->push_back(static_cast<T>(std::normal_distribution<double>(0, k % 3 ? 2 : 1e5)(random)));
+      if constexpr (std::is_floating_point_v<T>) to->push_back(static_cast<T>(std::normal_distribution<double>(0, k % 3 ? 2 : 1e5)(random)));
       else if constexpr (!std::is_arithmetic_v<T>) to->push_back(std::bit_cast<T>(static_cast<std::uint16_t>(random())));
       else to->push_back(static_cast<T>(random() >> (random() % (sizeof(T) * 8))));
     }
 }
 
 /// Raw memory of n elements (a vector<bool> has none), poisoned.
-template <class T>
-std::unique_ptr<T[]> memory(std::size_t n) {
+template <class T> std::unique_ptr<T[]> memory(std::size_t n) {
   auto p = std::make_unique<T[]>(n + 1);
   std::memset(static_cast<void*>(p.get()), 0x01, n * sizeof(T));
   return p;
 }
 
-template <class T>
-jit::LoopNest op_nest(Op op, std::int64_t n) {
+template <class T> jit::LoopNest op_nest(Op op, std::int64_t n) {
   const trace::Primitive& row = trace::primitive(op);
   NestBuilder b({n});
   b.stage(false);
@@ -95,8 +88,7 @@ jit::LoopNest op_nest(Op op, std::int64_t n) {
   return b.nest;
 }
 
-template <class T>
-void check_op(Op op, std::uint64_t seed) {
+template <class T> void check_op(Op op, std::uint64_t seed) {
   const trace::Primitive& row = trace::primitive(op);
   std::mt19937_64 random(seed);
   std::vector<T> a, b;
@@ -118,8 +110,8 @@ void check_op(Op op, std::uint64_t seed) {
       for (std::size_t k = 0; k < n; ++k) {
         const bool good = boolean ? is_right<T>(op, x[k], y[k], truth[k]) : is_right<T>(op, x[k], y[k], out[k]);
         if (!good) {
-          FAIL_CHECK(row.name, " ", name(dtype_of<T>), " of ", x[k], ", ", y[k], " gives ", boolean ? T(truth[k]) : out[k], " (",
-                     cpu.vector_bytes, "-byte vectors, element ", k, " of ", n, ", seed ", seed, ")");
+          FAIL_CHECK(row.name, " ", name(dtype_of<T>), " of ", x[k], ", ", y[k], " gives ", boolean ? T(truth[k]) : out[k], " (", cpu.vector_bytes,
+                     "-byte vectors, element ", k, " of ", n, ", seed ", seed, ")");
           return;
         }
       }
@@ -130,8 +122,7 @@ void check_op(Op op, std::uint64_t seed) {
 
 /// A float becomes an integer through int32, or int64 for unsigned and wider types, either of which gives its least value for what it
 /// does not hold, and wraps; what only uint64 holds, less 2^63, goes through int64.
-template <class From, class To>
-To cast_reference(From x) {
+template <class From, class To> To cast_reference(From x) {
   if constexpr (!std::is_arithmetic_v<From>) return cast_reference<float, To>(static_cast<float>(x));
   else if constexpr (std::is_same_v<To, bool>) return x != 0;
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -146,15 +137,33 @@ To cast_reference(From x) {
   } else return static_cast<To>(x);
 }
 
-template <class From, class To>
-void check_cast(std::uint64_t seed) {
+template <class From, class To> void check_cast(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<From> a, b;
   fill(a, b, random);
   if constexpr (std::is_floating_point_v<From>)
-    for (double edge : {2147483647.0, 2147483647.5, 2147483648.0, -2147483648.0, -2147483648.5, -2147483649.0, 9223372036854774784.0,
-                        9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0, 18446744073709549568.0, 18446744073709551616.0,
-                        4294967295.0, 4294967296.5, 127.9, 128.0, -129.0, 255.5, 256.0, 300.7, 65535.0, 65536.0})
+    for (double edge : {2147483647.0,
+                        2147483647.5,
+                        2147483648.0,
+                        -2147483648.0,
+                        -2147483648.5,
+                        -2147483649.0,
+                        9223372036854774784.0,
+                        9223372036854775808.0,
+                        -9223372036854775808.0,
+                        -9223372036854777856.0,
+                        18446744073709549568.0,
+                        18446744073709551616.0,
+                        4294967295.0,
+                        4294967296.5,
+                        127.9,
+                        128.0,
+                        -129.0,
+                        255.5,
+                        256.0,
+                        300.7,
+                        65535.0,
+                        65536.0})
       a.push_back(static_cast<From>(edge));
   NestBuilder b2({static_cast<std::int64_t>(a.size())});
   b2.stage(false);
@@ -170,8 +179,8 @@ void check_cast(std::uint64_t seed) {
       const To expected = cast_reference<From, To>(x[k]);
       const bool nans = std::isnan(double(out[k])) && std::isnan(double(expected));
       if (out[k] != expected && !nans) {
-        FAIL_CHECK("cast ", name(dtype_of<From>), " to ", name(dtype_of<To>), " of ", x[k], " gives ", out[k], " on ", cpu.vector_bytes,
-                   "-byte vectors, seed ", seed);
+        FAIL_CHECK("cast ", name(dtype_of<From>), " to ", name(dtype_of<To>), " of ", x[k], " gives ", out[k], " on ", cpu.vector_bytes, "-byte vectors, seed ",
+                   seed);
         return;
       }
     }
@@ -180,18 +189,15 @@ void check_cast(std::uint64_t seed) {
 }
 
 /// Calls f.operator()<T>() for the C++ type of every dtype.
-template <class Function>
-void for_each_type(Function&& f) {
+template <class Function> void for_each_type(Function&& f) {
   for (int i = 0; i < kDTypeCount; ++i) visit_storage(static_cast<DType>(i), f);
 }
 
-template <class From>
-void check_casts(std::uint64_t seed) {
+template <class From> void check_casts(std::uint64_t seed) {
   for_each_type([&]<class To>() { check_cast<From, To>(seed); });
 }
 
-template <class T>
-void check_where(std::uint64_t seed) {
+template <class T> void check_where(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::size_t n = 1003;
   auto c = memory<bool>(n);

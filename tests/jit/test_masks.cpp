@@ -53,7 +53,8 @@ TEST_CASE("a row's elementwise result of another dtype, beside its reduction") {
           std::int64_t count = 1;
           for (const std::int64_t size : shape) count *= size;
           std::vector<double> numbers = some_numbers(count);
-          if (from == DType::bool_) for (double& number : numbers) number = number > 50;
+          if (from == DType::bool_)
+            for (double& number : numbers) number = number > 50;
           const double over = from == DType::bool_ ? 0 : 50;
           const Tensor x = sn::astype(sn::reshape(sn::from_span(numbers), shape), from);
           sn::eval(x);
@@ -73,7 +74,8 @@ TEST_CASE("parts of rows: what is joined and padded along the lanes") {
   for (const DType from : kRead)
     for (std::int64_t n = 1; n <= 19; ++n) {
       std::vector<double> numbers = some_numbers(4 * n);
-      if (from == DType::bool_) for (double& number : numbers) number = number > 50;
+      if (from == DType::bool_)
+        for (double& number : numbers) number = number > 50;
       const double over = from == DType::bool_ ? 0 : 50;
       const Tensor x = sn::astype(sn::reshape(sn::from_span(numbers), {4, n}), from);
       sn::eval(x);

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "cuda_fixture.hpp"
-#include "runtime/host/interpreter.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
+#include "runtime/host/interpreter.hpp"
 
 using namespace sinter;
 using sinter::test::Array;
@@ -47,8 +47,7 @@ Result on_host(const jit::LoopNest& nest, std::vector<Array> inputs, const std::
   return result;
 }
 
-Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& counts,
-               const std::vector<std::uint64_t>& scalars) {
+Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& counts, const std::vector<std::uint64_t>& scalars) {
   auto& gpu = test::gpu();
   const jit::Binary binary = test::compiler().compile(jit::generate_cuda(nest, gpu.info().sm));
   Result result{poisoned(nest, counts), std::vector<std::int64_t>(2 * nest.checks)};
@@ -63,8 +62,7 @@ Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, cons
   std::vector<void*> pointers;
   for (const auto& b : buffers) pointers.push_back(b->data());
   gpu.launch(*gpu.load(nest, binary), nest, {pointers, nest.ints, scalars});
-  for (std::size_t k = 0; k < counts.size(); ++k)
-    gpu.download(result.outputs[k].bytes.data(), *buffers[inputs.size() + k], result.outputs[k].bytes.size());
+  for (std::size_t k = 0; k < counts.size(); ++k) gpu.download(result.outputs[k].bytes.data(), *buffers[inputs.size() + k], result.outputs[k].bytes.size());
   if (nest.checks > 0) gpu.download(result.flags.data(), *buffers.back(), 8 * result.flags.size());
   return result;
 }
@@ -79,18 +77,16 @@ void everywhere(const jit::LoopNest& nest, const std::vector<Array>& inputs, con
   INFO(jit::to_string(nest));
   std::int64_t outer = 1, inner = 1;
   for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];
-  const Result interpreted = on_host(nest, inputs, counts, [&](const std::vector<void*>& pointers) {
-    runtime::Interpreter(nest).run({pointers, nest.ints, scalars}, 0, outer, 0, inner);
-  });
+  const Result interpreted = on_host(
+      nest, inputs, counts, [&](const std::vector<void*>& pointers) { runtime::Interpreter(nest).run({pointers, nest.ints, scalars}, 0, outer, 0, inner); });
   {
     INFO("interpreter");
     check(interpreted);
   }
   if (!with_cuda() && testing::llvm_compiler())
     for (const jit::CpuTarget& cpu : testing::cpu_levels()) {
-      const Result compiled = on_host(nest, inputs, counts, [&](const std::vector<void*>& pointers) {
-        testing::run(nest, testing::compile(nest, cpu)->entry(), pointers, scalars, 2);
-      });
+      const Result compiled = on_host(
+          nest, inputs, counts, [&](const std::vector<void*>& pointers) { testing::run(nest, testing::compile(nest, cpu)->entry(), pointers, scalars, 2); });
       INFO("llvm, vectors of ", cpu.vector_bytes, " bytes");
       check(compiled);
       for (std::size_t k = 0; k < counts.size(); ++k) CHECK(compiled.outputs[k].bytes == interpreted.outputs[k].bytes);  // one arithmetic
@@ -165,21 +161,23 @@ TEST_CASE("padding in two dimensions: what lies outside is never read") {
         std::uint64_t bits = 0;
         std::memcpy(&bits, seven.bytes.data(), seven.bytes.size());
         const auto size = static_cast<std::size_t>(rows * columns);
-        everywhere(b.nest, {x, y}, {size, size, size}, [&](const Result& got) {
-          int wrong = 0;
-          for (std::int64_t i = 0; i < rows; ++i)
-            for (std::int64_t j = 0; j < columns; ++j) {
-              const std::int64_t k = i - low, l = j - low, p = i * columns + j;
-              const bool in = k >= 0 && k < m && l >= 0 && l < n;
-              wrong += got.outputs[0].number(p) != (in ? x.number(k * n + l) : seven.number(0));
-              wrong += got.outputs[1].number(p) != (in ? y.number(k + l * std::max<std::int64_t>(m, 2)) : 0);
-              Array untouched(dtype, 1);
-              std::fill(untouched.bytes.begin(), untouched.bytes.end(), std::byte{0xa5});
-              const double expected = in ? x.number(k * n + l) : untouched.number(0), stored = got.outputs[2].number(p);
-              wrong += !(stored == expected);
-            }
-          CHECK(wrong == 0);
-        }, {bits});
+        everywhere(b.nest, {x, y}, {size, size, size},
+                   [&](const Result& got) {
+                     int wrong = 0;
+                     for (std::int64_t i = 0; i < rows; ++i)
+                       for (std::int64_t j = 0; j < columns; ++j) {
+                         const std::int64_t k = i - low, l = j - low, p = i * columns + j;
+                         const bool in = k >= 0 && k < m && l >= 0 && l < n;
+                         wrong += got.outputs[0].number(p) != (in ? x.number(k * n + l) : seven.number(0));
+                         wrong += got.outputs[1].number(p) != (in ? y.number(k + l * std::max<std::int64_t>(m, 2)) : 0);
+                         Array untouched(dtype, 1);
+                         std::fill(untouched.bytes.begin(), untouched.bytes.end(), std::byte{0xa5});
+                         const double expected = in ? x.number(k * n + l) : untouched.number(0), stored = got.outputs[2].number(p);
+                         wrong += !(stored == expected);
+                       }
+                     CHECK(wrong == 0);
+                   },
+                   {bits});
       }
 }
 
@@ -419,12 +417,12 @@ TEST_CASE("verify refuses what is not defined") {
     change(b);
     CHECK_THROWS_AS(jit::verify(b.nest), InternalError);
   };
-  broken([](NestBuilder& b) { b.nest.instrs[3].guard = 0; });                    // no bool
-  broken([](NestBuilder& b) { b.nest.instrs[3].guard = 3; });                    // itself
-  broken([](NestBuilder& b) { b.nest.instrs[3].guard = -1; });                   // a fill alone
-  broken([](NestBuilder& b) { b.nest.instrs[3].fill = 1; });                     // of another type
-  broken([](NestBuilder& b) { b.nest.instrs[4].op = Op::add; });                 // no reduction
-  broken([](NestBuilder& b) { b.nest.stages[0].checks[0].number = 1; });         // no flag
-  broken([](NestBuilder& b) { b.nest.stages[0].stores[0].guard = 0; });          // no bool
+  broken([](NestBuilder& b) { b.nest.instrs[3].guard = 0; });                                        // no bool
+  broken([](NestBuilder& b) { b.nest.instrs[3].guard = 3; });                                        // itself
+  broken([](NestBuilder& b) { b.nest.instrs[3].guard = -1; });                                       // a fill alone
+  broken([](NestBuilder& b) { b.nest.instrs[3].fill = 1; });                                         // of another type
+  broken([](NestBuilder& b) { b.nest.instrs[4].op = Op::add; });                                     // no reduction
+  broken([](NestBuilder& b) { b.nest.stages[0].checks[0].number = 1; });                             // no flag
+  broken([](NestBuilder& b) { b.nest.stages[0].stores[0].guard = 0; });                              // no bool
   broken([](NestBuilder& b) { b.nest.indices[0].terms[1] = {kOne, -1, -1, kOne, jit::kNone, 1}; });  // not computed yet
 }

@@ -80,16 +80,16 @@ void check_rows(std::int64_t rows, std::int64_t width, DType dtype) {
   }
   check(sn::argmax(x, -1), places, 0, "places");
   check(sn::softmax(x, -1), by_rows(ref, softmax_of), tolerance, "softmax");
-  check(sn::softmax(x * 2, -1) * w + 1, zip(zip(by_rows(map(ref, [](double v) { return 2 * v; }), softmax_of), rw, [](double a, double b) { return a * b; }), Ref{{1}, {1}}, plus),
-        tolerance, "softmax between points");
+  check(sn::softmax(x * 2, -1) * w + 1,
+        zip(zip(by_rows(map(ref, [](double v) { return 2 * v; }), softmax_of), rw, [](double a, double b) { return a * b; }), Ref{{1}, {1}}, plus), tolerance,
+        "softmax between points");
   check(sn::layer_norm(x, w, w), zip(zip(by_rows(ref, normalised), rw, [](double a, double b) { return a * b; }), rw, plus), 4 * tolerance, "layer norm");
 }
 
 }  // namespace
 
 TEST_CASE("rows of every length") {
-  for (const std::int64_t width : {pick(2, 8), pick(9, 63), 8 * pick(8, 16), 4 * pick(33, 255), pick(65, 1300)})
-    check_rows(pick(1, 75), width, DType::float32);
+  for (const std::int64_t width : {pick(2, 8), pick(9, 63), 8 * pick(8, 16), 4 * pick(33, 255), pick(65, 1300)}) check_rows(pick(1, 75), width, DType::float32);
   check_rows(3, 4 * pick(1025, 1100), DType::float32);
 }
 
@@ -126,7 +126,8 @@ TEST_CASE("what is compared with the largest of a row is what that was the large
     const Tensor wide = scores(), kept = sn::where(wide >= sn::max(wide, {1}, true), wide * 2.f, wide).astype(DType::float64);
     const auto doubled = values(kept), whole = values(sn::max(scores().astype(DType::float64), {1}));
     for (std::size_t row = 0; row < 7; ++row)
-      CHECK(*std::max_element(doubled.begin() + static_cast<std::ptrdiff_t>(row * 7), doubled.begin() + static_cast<std::ptrdiff_t>(row * 7 + 7)) == doctest::Approx(2 * whole[row]).epsilon(1e-5));
+      CHECK(*std::max_element(doubled.begin() + static_cast<std::ptrdiff_t>(row * 7), doubled.begin() + static_cast<std::ptrdiff_t>(row * 7 + 7)) ==
+            doctest::Approx(2 * whole[row]).epsilon(1e-5));
   }
 }
 
@@ -154,7 +155,8 @@ TEST_CASE("rows that are kept over a scan") {
     const Ref want = by_rows(ref, scanned);
     check(one(x), want, 1e-5, "scan between two passes");
     Ref both = want;
-    for (std::size_t k = 0; k < both.v.size(); ++k) both.v[k] += want.v[(11 - k / static_cast<std::size_t>(width)) * static_cast<std::size_t>(width) + k % static_cast<std::size_t>(width)];
+    for (std::size_t k = 0; k < both.v.size(); ++k)
+      both.v[k] += want.v[(11 - k / static_cast<std::size_t>(width)) * static_cast<std::size_t>(width) + k % static_cast<std::size_t>(width)];
     check(one(x) + one(sn::flip(x, {0})), both, 1e-5, "two of them");
   }
 }

@@ -53,8 +53,18 @@ std::vector<Formula> formulas() {
   return {
       {"pointwise", {37, 53}, one([](const Tensor& x) { return sn::exp(x) * 2.f + x; })},
       {"pointwise, whole vectors", {64, 128}, one([](const Tensor& x) { return sn::tanh(x) - x * x; })},
-      {"bytes", {48, 64}, [=](const Tensor& x) { const Tensor b = evaluated(bytes(x)); return std::vector<Tensor>{sn::where(b > 3, b, -b)}; }},
-      {"halves", {40, 72}, [](const Tensor& x) { const Tensor h = evaluated(sn::astype(x, DType::float16)); return std::vector<Tensor>{sn::abs(h) + h * h}; }},
+      {"bytes",
+       {48, 64},
+       [=](const Tensor& x) {
+         const Tensor b = evaluated(bytes(x));
+         return std::vector<Tensor>{sn::where(b > 3, b, -b)};
+       }},
+      {"halves",
+       {40, 72},
+       [](const Tensor& x) {
+         const Tensor h = evaluated(sn::astype(x, DType::float16));
+         return std::vector<Tensor>{sn::abs(h) + h * h};
+       }},
       {"transposed", {41, 96}, one([](const Tensor& x) { return x.T() * 2.f + 1.f; })},
       {"permuted", {5, 24, 32}, one([=](const Tensor& x) { return sn::permute(x, {2, 0, 1}) + 1.f; })},
       {"broadcast", {33, 64}, one([=](const Tensor& x) { return sn::maximum(x * row(x), 0.f); })},
@@ -62,14 +72,24 @@ std::vector<Formula> formulas() {
       {"long rows", {2, 9004}, one([](const Tensor& x) { return sn::sum(sn::exp(x), -1); })},
       {"columns", {117, 64}, one([](const Tensor& x) { return sn::sum(x * x, 0); })},
       {"several columns", {65, 36}, [](const Tensor& x) { return std::vector<Tensor>{sn::sum(x, 0), sn::max(x, 0), x - sn::mean(x, 0)}; }},
-      {"integer rows", {31, 84}, [=](const Tensor& x) { const Tensor b = evaluated(bytes(x)); return std::vector<Tensor>{sn::max(b, 1), sn::sum(b, 0)}; }},
+      {"integer rows",
+       {31, 84},
+       [=](const Tensor& x) {
+         const Tensor b = evaluated(bytes(x));
+         return std::vector<Tensor>{sn::max(b, 1), sn::sum(b, 0)};
+       }},
       {"softmax", {21, 132}, one([](const Tensor& x) { return sn::softmax(x, -1); })},
       {"softmax of columns", {90, 40}, one([](const Tensor& x) { return sn::softmax(x, 0); })},
       {"layer norm", {19, 256}, one([=](const Tensor& x) { return sn::layer_norm(x, row(x), row(x) + 1.f); })},
       {"scan of rows", {12, 301}, one([](const Tensor& x) { return sn::cumsum(x * 2.f, 1) + 1.f; })},
       {"scan of columns", {50, 33}, one([](const Tensor& x) { return sn::cumsum(x, 0); })},
       {"gather", {60, 44}, one([](const Tensor& x) { return sn::take(x, sn::arange(0, 30, 1, DType::int64) * 2, 0) * 3.f; })},
-      {"row and points", {27, 64}, [](const Tensor& x) { const Tensor y = sn::exp(x); return std::vector<Tensor>{y, y / sn::sum(y, -1, true), sn::sum(y, -1)}; }},
+      {"row and points",
+       {27, 64},
+       [](const Tensor& x) {
+         const Tensor y = sn::exp(x);
+         return std::vector<Tensor>{y, y / sn::sum(y, -1, true), sn::sum(y, -1)};
+       }},
   };
 }
 
@@ -168,8 +188,8 @@ TEST_CASE("a wish is read, written and refused") {
   CHECK(jit::Wish::parse("form=columns, threads=128,axes=1.0").text() == "form=columns,threads=128,axes=1.0");
   CHECK(jit::Wish::parse(" ").empty());
   CHECK(jit::Wish::parse("vector=4,threads=64").with(jit::Wish::parse("vector=2")).text() == "threads=64,vector=2");
-  for (const char* bad : {"vectors=4", "vector", "vector=", "vector=x", "vector=-1", "form=round", "axes=1,0", "axes=1..0", "vector=4,", "unroll=999999", "vector=0", "threads=16",
-                          "keep=2"}) {
+  for (const char* bad : {"vectors=4", "vector", "vector=", "vector=x", "vector=-1", "form=round", "axes=1,0", "axes=1..0", "vector=4,", "unroll=999999",
+                          "vector=0", "threads=16", "keep=2"}) {
     CAPTURE(std::string(bad));
     CHECK_THROWS_AS(jit::Wish::parse(bad), sn::ValueError);
     sn::Options options = sn::options();

@@ -17,10 +17,10 @@
 #include <map>
 #include <set>
 
-#include "runtime/kind.hpp"
 #include "engine/engine.hpp"
 #include "jit/choose.hpp"
 #include "program.hpp"
+#include "runtime/kind.hpp"
 
 namespace sn = sinter;
 using sn::DType;
@@ -91,7 +91,8 @@ std::vector<Case> corpus() {
       add("softmax of short columns", t, {16, height, 4096}, {sn::softmax(c, 1)});
       add("variance of short columns", t, {16, height, 4096}, {(c - sn::mean(c, 1, true)) / sn::sqrt(sn::var(c, 1, true) + 1e-5f)});
     }
-    for (const std::int64_t height : {8192, 100001}) add("moments of columns", t, {height, 1024}, {sn::mean(make(t, {height, 1024}), 0), sn::var(make(t, {height, 1024}), 0)});
+    for (const std::int64_t height : {8192, 100001})
+      add("moments of columns", t, {height, 1024}, {sn::mean(make(t, {height, 1024}), 0), sn::var(make(t, {height, 1024}), 0)});
     add("product of long rows", t, {64, 65536, 64}, {sn::matmul(make(t, {64, 65536}), make(t, {65536, 64}))});
     const Shape image{32, 64, 56, 56};
     const Tensor i = make(t, image);
@@ -148,7 +149,8 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
         const auto& report = made.report;
         const auto launch = sn::runtime::kind_of(planned->limits).launch(nest, planned->limits);
         const int estimate = sn::jit::estimated_registers(kernel, nest);
-        table.push_back({nest.name, sn::jit::to_string(schedule, true), sm, report.registers, estimate, report.shared_bytes + launch.shared_bytes, launch.threads});
+        table.push_back(
+            {nest.name, sn::jit::to_string(schedule, true), sm, report.registers, estimate, report.shared_bytes + launch.shared_bytes, launch.threads});
         CHECK(report.spill_bytes == 0);
         CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);
         CHECK(report.shared_bytes <= 48 << 10);
@@ -175,14 +177,18 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
   std::map<std::string, std::size_t> kernels;
   std::set<std::string> names;
   std::size_t far = 0;
-  for (const Row& row : table) names.insert(row.kernel + std::to_string(row.sm)), ++kernels[row.schedule.substr(0, row.schedule.find(','))], far += row.registers > std::max(kFloor, row.estimate + row.estimate / 10);
+  for (const Row& row : table)
+    names.insert(row.kernel + std::to_string(row.sm)), ++kernels[row.schedule.substr(0, row.schedule.find(','))],
+        far += row.registers > std::max(kFloor, row.estimate + row.estimate / 10);
   MESSAGE(names.size() << " different kernels");
   for (const auto& [form, count] : kernels) MESSAGE(form << ": " << count);
   MESSAGE(far << " kernels of " << table.size() << " take more than " << kFloor << " registers and a tenth above the estimate");
   if (const char* file = std::getenv("SINTER_STATIC_TABLE")) {
     std::ofstream out(file);
     out << "sm\tregisters\testimate\tshared\tthreads\tkernel\tschedule\n";
-    for (const Row& row : table) out << row.sm << '\t' << row.registers << '\t' << row.estimate << '\t' << row.shared << '\t' << row.threads << '\t' << row.kernel << '\t' << row.schedule << '\n';
+    for (const Row& row : table)
+      out << row.sm << '\t' << row.registers << '\t' << row.estimate << '\t' << row.shared << '\t' << row.threads << '\t' << row.kernel << '\t' << row.schedule
+          << '\n';
   }
   CHECK(far == 0);
 }
@@ -197,7 +203,8 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
         const Tensor x = make(t, {200, width}), w = make(t, {width});
         const std::int64_t kept = width * (t == DType::float64 ? 8 : 4);
         const auto limits = sn::fuse::cuda_limits(sm);
-        for (const auto& [name, y] : {std::pair{"softmax", sn::softmax(x, -1)}, std::pair{"layer norm", sn::layer_norm(x, w, w)}, std::pair{"rms norm", sn::rms_norm(x, w)}}) {
+        for (const auto& [name, y] :
+             {std::pair{"softmax", sn::softmax(x, -1)}, std::pair{"layer norm", sn::layer_norm(x, w, w)}, std::pair{"rms norm", sn::rms_norm(x, w)}}) {
           CAPTURE(std::string(name));
           CAPTURE(sn::name(t));
           CAPTURE(width);

@@ -81,9 +81,8 @@ std::vector<Formula> formulas() {
   return {
       {"softmax of gelu", one(gelu_softmax), 1},
       {"layer_norm over 8192 columns", one([] { return sn::layer_norm(f32({2048, 8192}), f32({8192}), f32({8192})); }), 1},
-      {"softmax of gelu, then layer_norm, over 8192 columns", one([] {
-         return sn::layer_norm(sn::softmax(sn::gelu(f32({512, 8192}) * f32({8192}) + f32({8192})), -1));
-       }), 1},
+      {"softmax of gelu, then layer_norm, over 8192 columns",
+       one([] { return sn::layer_norm(sn::softmax(sn::gelu(f32({512, 8192}) * f32({8192}) + f32({8192})), -1)); }), 1},
       {"20 pointwise ops", one(twenty_ops), 1},
       {"column sums", one([] { return sn::sum(f32({4096, 1024}) * 2.f, 0); }), 2},  // 1024 columns are too few blocks: pieces first
       {"column sums of few columns", one([] { return sn::sum(f32({1 << 20, 16}) * 2.f, 0); }), 2},
@@ -96,40 +95,47 @@ std::vector<Formula> formulas() {
       {"flipped, stepped and offset slices", one([] {
          const Tensor x = f32({2050, 1026});
          return sn::flip(x(sn::Slice{1, -1}, sn::Slice{1, -1}), 1) + x(sn::Slice{2, {}}, sn::Slice{{}, 1024});
-       }), 1},
+       }),
+       1},
       {"integers", one([] {
          const Tensor a = sn::placeholder({100000}, DType::int32), b = sn::placeholder({100000}, DType::int32);
          return (a / (b + 1)).astype(DType::int64) * 3 + (a % 7) + ((a << 2) ^ b);
-       }), 1},
+       }),
+       1},
       {"sum of 64-bit integers", one([] { return sn::sum(sn::placeholder({512, 4096}, DType::int64) + 1, -1); }), 1},
       {"booleans", one([] {
          const Tensor a = sn::placeholder({100000}, DType::bool_), b = f32({100000});
          return sn::where((a & (b < 0.5f)) | (b != b), b, -b);
-       }), 1},
-      {"any and all", [] {
+       }),
+       1},
+      {"any and all",
+       [] {
          const Tensor x = f32({4096, 512});
          return std::vector<Tensor>{sn::any(x > 3.f, -1), sn::all(x > -3.f, -1)};
-       }, 1},
+       },
+       1},
       {"doubles", one([] {
          const Tensor x = sn::placeholder({4096, 512}, DType::float64);
          return sn::softmax(sn::log(sn::exp(x) + 1.0) * sn::erf(x), -1);
-       }), 1},
+       }),
+       1},
       {"matmul, bias, gelu", one([] { return sn::gelu(sn::matmul(f32({512, 256}), f32({256, 384})) + f32({384})); }), 1},
       {"where and comparisons", one([] {
          const Tensor x = f32({1000, 700}), y = f32({700});
          return sn::where(x > y, x - y, sn::where(x == y, 0.f, y * 2.f)) * (x >= 0.f).astype(DType::float32);
-       }), 1},
+       }),
+       1},
       {"iota", one([] { return sn::sin(sn::arange(100000).astype(DType::float32) * 0.01f); }), 1},
-      {"several outputs over one input", [] {
+      {"several outputs over one input",
+       [] {
          const Tensor x = f32({4096, 1000});
          return std::vector<Tensor>{sn::min(x, -1), sn::max(x, -1), sn::sum(x, -1)};
-       }, 1},
+       },
+       1},
   };
 }
 
-json explained(const std::vector<Tensor>& tensors, const std::string& target) {
-  return json::parse(sn::explain(tensors, sn::Format::json, target));
-}
+json explained(const std::vector<Tensor>& tensors, const std::string& target) { return json::parse(sn::explain(tensors, sn::Format::json, target)); }
 
 }  // namespace
 

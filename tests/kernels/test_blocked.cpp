@@ -31,12 +31,15 @@ struct Case {
   std::int64_t groups = 1;  // of whole blocks
   std::int64_t places(int axis) const { return (size[axis] + before[axis] + after[axis] - (taps[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1; }
   ConvOptions options() const {
-    return {.stride = std::vector<std::int64_t>{stride[0], stride[1]}, .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
-            .dilation = std::vector<std::int64_t>{dilation[0], dilation[1]}, .groups = groups};
+    return {.stride = std::vector<std::int64_t>{stride[0], stride[1]},
+            .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
+            .dilation = std::vector<std::int64_t>{dilation[0], dilation[1]},
+            .groups = groups};
   }
   std::string text() const {
-    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{}{} groups {}", batch, channels, filters, size[0], size[1],
-                       taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], depthwise ? " depthwise" : "", groups);
+    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{}{} groups {}", batch,
+                       channels, filters, size[0], size[1], taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0],
+                       after[1], depthwise ? " depthwise" : "", groups);
   }
 };
 
@@ -107,8 +110,9 @@ void check(const Case& c, FilterLayout layout) {
   const std::int64_t each = c.depthwise ? 1 : c.channels / c.groups;
   const Tensor x = random_tensor({c.batch, c.channels, c.size[0], c.size[1]}), w = random_tensor({c.filters, each, c.taps[0], c.taps[1]});
   const Tensor bias = pick(0, 2) == 0 ? Tensor() : random_tensor({c.filters});
-  const Tensor y = conv2d_blocked(layout == FilterLayout::planes ? x : pad(block_channels(x), {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, c.channels == 1 ? kChannelBlock - 1 : 0}}),
-                                  block_filters(w, layout), bias.empty_handle() ? bias : up_to_blocks(bias), c.options());
+  const Tensor y = conv2d_blocked(
+      layout == FilterLayout::planes ? x : pad(block_channels(x), {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, c.channels == 1 ? kChannelBlock - 1 : 0}}),
+      block_filters(w, layout), bias.empty_handle() ? bias : up_to_blocks(bias), c.options());
   CHECK(y.shape() == Shape{c.batch, (c.filters + kChannelBlock - 1) / kChannelBlock, c.places(0), c.places(1), kChannelBlock});
   const auto want = reference(c, x.to_vector<float>(), w.to_vector<float>(), bias.empty_handle() ? std::vector<float>() : bias.to_vector<float>());
   check_near(unblock_channels(y, c.filters), want, each * c.taps[0] * c.taps[1] + 1, c);
@@ -192,7 +196,8 @@ TEST_CASE("transposed convolutions are their definition's, in blocks and as they
       before[k] = pick(0, std::min<std::int64_t>(4, all - 1)), after[k] = pick(0, std::min<std::int64_t>(4, all - 1 - before[k]));
       places[k] = all - before[k] - after[k];
     }
-    const Tensor x = random_tensor({batch, channels, size[0], size[1]}), w = random_tensor({channels, filters, taps[0], taps[1]}), bias = random_tensor({filters});
+    const Tensor x = random_tensor({batch, channels, size[0], size[1]}), w = random_tensor({channels, filters, taps[0], taps[1]}),
+                 bias = random_tensor({filters});
     const ConvTransposeOptions how{.stride = {stride[0], stride[1]},
                                    .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
                                    .output_padding = {more[0], more[1]},
@@ -209,27 +214,33 @@ TEST_CASE("transposed convolutions are their definition's, in blocks and as they
                 for (std::int64_t b = 0; b < taps[1]; ++b) {
                   const std::int64_t row = r * stride[0] + a * dilation[0] - before[0], column = q * stride[1] + b * dilation[1] - before[1];
                   if (row < 0 || row >= places[0] || column < 0 || column >= places[1]) continue;
-                  plane[static_cast<std::size_t>(row * places[1] + column)] += static_cast<double>(xs[static_cast<std::size_t>(((n * channels + c) * size[0] + r) * size[1] + q)]) *
-                                                                               static_cast<double>(ws[static_cast<std::size_t>(((c * filters + f) * taps[0] + a) * taps[1] + b)]);
+                  plane[static_cast<std::size_t>(row * places[1] + column)] +=
+                      static_cast<double>(xs[static_cast<std::size_t>(((n * channels + c) * size[0] + r) * size[1] + q)]) *
+                      static_cast<double>(ws[static_cast<std::size_t>(((c * filters + f) * taps[0] + a) * taps[1] + b)]);
                 }
         want.insert(want.end(), plane.begin(), plane.end());
       }
     const auto near = [&](const Tensor& got) {
-      INFO(fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{} more {},{}", batch, channels, filters, size[0], size[1], taps[0],
-                       taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], more[0], more[1]));
+      INFO(fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{} more {},{}", batch, channels,
+                       filters, size[0], size[1], taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1],
+                       more[0], more[1]));
       REQUIRE(got.shape() == Shape{batch, filters, places[0], places[1]});
       const auto values = got.to_vector<float>();
       double worst = 0;
-      for (std::size_t k = 0; k < want.size(); ++k) worst = std::max(worst, std::isfinite(values[k]) ? std::fabs(static_cast<double>(values[k]) - want[k]) : 1e300);
+      for (std::size_t k = 0; k < want.size(); ++k)
+        worst = std::max(worst, std::isfinite(values[k]) ? std::fabs(static_cast<double>(values[k]) - want[k]) : 1e300);
       const double terms = static_cast<double>(channels * taps[0] * taps[1] + 1);
       CHECK(worst <= 1e-6 * std::sqrt(terms) + 1e-7 * terms);
     };
     near(conv_transpose2d(x, w, bias, how));
     const Tensor all = tile(bias, {stride[0] * stride[1]});
-    const Tensor y = conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), up_to_blocks(all), filters, {taps[0], taps[1]}, how);
+    const Tensor y =
+        conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), up_to_blocks(all), filters, {taps[0], taps[1]}, how);
     near(filters % kChannelBlock == 0 ? unblock_channels(y, filters) : y);
-    const Tensor more_of_it = relu(conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), {}, filters, {taps[0], taps[1]}, how));
-    CHECK(all_close_to(more_of_it, relu(y - (filters % kChannelBlock == 0 ? block_channels(reshape(bias, {1, filters, 1, 1})) : reshape(bias, {1, filters, 1, 1})))));
+    const Tensor more_of_it =
+        relu(conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), {}, filters, {taps[0], taps[1]}, how));
+    CHECK(all_close_to(more_of_it,
+                       relu(y - (filters % kChannelBlock == 0 ? block_channels(reshape(bias, {1, filters, 1, 1})) : reshape(bias, {1, filters, 1, 1})))));
   }
 }
 
@@ -255,9 +266,7 @@ TEST_CASE("what is before and after fuses, several results and residuals among i
   const Tensor plain = relu(x * 2.f);
   const Tensor y2 = relu(conv2d(plain, w, bias, how));
   const Tensor z2 = clip(conv2d(y2, v, bias, {.padding = 1, .groups = 24}), 0.f, 6.f) + plain;
-  const auto near = [](const Tensor& got, const Tensor& want) {
-    CHECK(max(absolute(got - want)).item<float>() < 1e-4f);
-  };
+  const auto near = [](const Tensor& got, const Tensor& want) { CHECK(max(absolute(got - want)).item<float>() < 1e-4f); };
   near(unblock_channels(y, 24), y2);
   near(unblock_channels(tiled, 24), y2 + plain);
   near(unblock_channels(z, 24), z2);
@@ -287,7 +296,8 @@ TEST_CASE("any number of threads gives the same bits") {
       Options now = before;
       now.threads = threads;
       configure(now);
-      results.push_back(conv2d_blocked(block_channels(x), block_filters(w, FilterLayout::blocked), {}, {.padding = {rows == 1 ? 0 : 1, 1}, .groups = 2}).to_vector<float>());
+      results.push_back(
+          conv2d_blocked(block_channels(x), block_filters(w, FilterLayout::blocked), {}, {.padding = {rows == 1 ? 0 : 1, 1}, .groups = 2}).to_vector<float>());
     }
     configure(before);
     CHECK(results[0] == results[1]);

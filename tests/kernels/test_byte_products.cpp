@@ -31,7 +31,8 @@ Tensor bytes(const Shape& shape, bool is_signed, bool extreme) {
 }
 
 /// (batch, m, k) x (batch, k, n), modulo 2^32.
-std::vector<std::int32_t> reference(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b, std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n) {
+std::vector<std::int32_t> reference(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b, std::int64_t batch, std::int64_t m, std::int64_t k,
+                                    std::int64_t n) {
   std::vector<std::int32_t> c;
   for (std::int64_t e = 0; e < batch; ++e)
     for (std::int64_t i = 0; i < m; ++i)
@@ -48,7 +49,8 @@ Tensor wide(const Tensor& x) { return x.astype(DType::int32); }
 
 void check(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, bool a_signed, bool b_signed, bool extreme = false) {
   const bool a_across = pick(0, 1), b_across = pick(0, 1);  // columns side by side
-  const Tensor a0 = bytes(a_across ? Shape{batch, k, m} : Shape{batch, m, k}, a_signed, extreme), b0 = bytes(b_across ? Shape{batch, n, k} : Shape{batch, k, n}, b_signed, extreme);
+  const Tensor a0 = bytes(a_across ? Shape{batch, k, m} : Shape{batch, m, k}, a_signed, extreme),
+               b0 = bytes(b_across ? Shape{batch, n, k} : Shape{batch, k, n}, b_signed, extreme);
   const Tensor a = a_across ? permute(a0, {0, 2, 1}) : a0, b = b_across ? permute(b0, {0, 2, 1}) : b0;
   INFO(fmt::format("batch {} m {} k {} n {} {} {} across {} {}", batch, m, k, n, a_signed ? "int8" : "uint8", b_signed ? "int8" : "uint8", a_across, b_across));
   const auto want = reference(wide(a).to_vector<std::int32_t>(), wide(b).to_vector<std::int32_t>(), batch, m, k, n);
@@ -77,8 +79,7 @@ TEST_CASE("slices, repeated matrices, products of a product, and bytes beside in
   const Tensor repeated = broadcast_to(b, {3, 50, 31}).copy();
   CHECK(matmul(wide(a), wide(b)).to_vector<std::int32_t>() == reference(ints(a), ints(repeated), 3, 20, 50, 31));
   const Tensor part = slice(a, {Slice{}, Slice{1, 20, 3}, Slice{5, 45}}), rows = slice(b, {Slice{}, Slice{5, 45}});
-  CHECK(matmul(wide(part), wide(rows)).to_vector<std::int32_t>() ==
-        reference(ints(part.copy()), ints(broadcast_to(rows, {3, 40, 31}).copy()), 3, 7, 40, 31));
+  CHECK(matmul(wide(part), wide(rows)).to_vector<std::int32_t>() == reference(ints(part.copy()), ints(broadcast_to(rows, {3, 40, 31}).copy()), 3, 7, 40, 31));
   const Tensor flipped = flip(b, {1});
   CHECK(matmul(wide(a), wide(flipped)).to_vector<std::int32_t>() == reference(ints(a), ints(broadcast_to(flipped, {3, 50, 31}).copy()), 3, 20, 50, 31));
   // What no strides describe is put in memory, as bytes.
@@ -109,7 +110,8 @@ TEST_CASE("a matrix in panels") {
     const std::int64_t batch = pick(1, 3), m = pick(1, 40), k = pick(1, 150), n = pick(1, 80);
     INFO(fmt::format("batch {} m {} k {} n {}", batch, m, k, n));
     const bool across = pick(0, 1);
-    const Tensor x0 = bytes(across ? Shape{batch, k, m} : Shape{batch, m, k}, false, pick(0, 3) == 0), x = across ? permute(x0, {0, 2, 1}) : x0, w = bytes({k, n}, true, false);
+    const Tensor x0 = bytes(across ? Shape{batch, k, m} : Shape{batch, m, k}, false, pick(0, 3) == 0), x = across ? permute(x0, {0, 2, 1}) : x0,
+                 w = bytes({k, n}, true, false);
     const auto want = reference(ints(x.copy()), ints(broadcast_to(w, {batch, k, n}).copy()), batch, m, k, n);
     const Tensor panels = byte_panels(w);
     CHECK(panels.shape() == Shape{(n + 15) / 16, (k + 3) / 4, 16, 4});

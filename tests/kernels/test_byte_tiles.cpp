@@ -46,7 +46,8 @@ TEST_CASE("every instruction set convolves bytes alike") {
     t.weight_block = t.channels * t.taps[0] * t.taps[1] * t.inner * 16, t.result_block = t.places * 16;
     const auto x = drawn<std::uint8_t>(rng, t.channels * t.x_channel, 0, 255);
     const auto weight = drawn<std::int8_t>(rng, t.blocks * t.weight_block, -128, 127);
-    const auto bias = drawn<std::int32_t>(rng, t.blocks * 16, -1000000, 1000000), before = drawn<std::int32_t>(rng, t.blocks * t.result_block, -1000000, 1000000);
+    const auto bias = drawn<std::int32_t>(rng, t.blocks * 16, -1000000, 1000000),
+               before = drawn<std::int32_t>(rng, t.blocks * t.result_block, -1000000, 1000000);
     const std::vector<float> scale = reals(rng, t.blocks * 16), shift = reals(rng, t.blocks * 16);
     t.x = x.data(), t.weight = weight.data(), t.bias = any(0, 1) ? bias.data() : nullptr;
     for (const ByteTiles* tiles : tiles_here()) {
@@ -64,7 +65,8 @@ TEST_CASE("every instruction set convolves bytes alike") {
                 for (std::int64_t column = 0; column < t.taps[1]; ++column)
                   for (std::int64_t k = 0; k < t.inner; ++k)
                     want += std::int64_t{x[static_cast<std::size_t>(channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1] + place * t.x_place + k)]} *
-                            weight[static_cast<std::size_t>(block * t.weight_block + (((channel * t.taps[0] + row) * t.taps[1] + column) * (t.inner / 4) + k / 4) * 64 + f * 4 + k % 4)];
+                            weight[static_cast<std::size_t>(block * t.weight_block +
+                                                            (((channel * t.taps[0] + row) * t.taps[1] + column) * (t.inner / 4) + k / 4) * 64 + f * 4 + k % 4)];
             REQUIRE(result[at] == want);
           }
       // The same sums, scaled: each operation rounds.

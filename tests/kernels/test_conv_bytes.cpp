@@ -1,4 +1,5 @@
-// Convolutions of bytes, channels in blocks, against their definition in 64 bits: exact, whatever x is outside; what follows on the pieces; any number of threads.
+// Convolutions of bytes, channels in blocks, against their definition in 64 bits: exact, whatever x is outside; what follows on the pieces; any number of
+// threads.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -29,12 +30,14 @@ struct Case {
   bool depthwise() const { return layout == ByteFilterLayout::depthwise; }
   std::int64_t places(int axis) const { return (size[axis] + before[axis] + after[axis] - (taps[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1; }
   ConvOptions options() const {
-    return {.stride = std::vector<std::int64_t>{stride[0], stride[1]}, .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
+    return {.stride = std::vector<std::int64_t>{stride[0], stride[1]},
+            .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
             .dilation = std::vector<std::int64_t>{dilation[0], dilation[1]}};
   }
   std::string text() const {
-    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{} layout {}", batch, channels, filters, size[0], size[1], taps[0],
-                       taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1], static_cast<int>(layout));
+    return fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{} layout {}", batch, channels,
+                       filters, size[0], size[1], taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1],
+                       static_cast<int>(layout));
   }
 };
 
@@ -52,7 +55,8 @@ Case random_case(ByteFilterLayout layout) {
 }
 
 /// Low 32 bits, as int32 sums wrap.
-std::vector<std::int32_t> reference(const Case& c, const std::vector<std::uint8_t>& x, const std::vector<std::int8_t>& w, const std::vector<std::int32_t>& start, std::uint8_t outside) {
+std::vector<std::int32_t> reference(const Case& c, const std::vector<std::uint8_t>& x, const std::vector<std::int8_t>& w,
+                                    const std::vector<std::int32_t>& start, std::uint8_t outside) {
   std::vector<std::int32_t> y;
   const std::int64_t each = c.depthwise() ? 1 : c.channels;
   for (std::int64_t n = 0; n < c.batch; ++n)
@@ -89,8 +93,9 @@ void check(const Case& c, std::int64_t x_low = 0, std::int64_t w_low = -128, std
   const auto outside = static_cast<std::uint8_t>(pick(0, 3) == 0 ? 0 : pick(0, 255));
   const bool from_zero = pick(0, 2) == 0;
   if (from_zero) start.assign(start.size(), 0);
-  const Tensor y = conv2d_bytes(in_blocks(c, from_span(x, {c.batch, c.channels, c.size[0], c.size[1]})), block_byte_filters(from_span(w, {c.filters, each, c.taps[0], c.taps[1]}), c.layout),
-                                from_zero ? Tensor() : from_span(start), outside == 0 ? Tensor() : from_span(std::vector<std::uint8_t>{outside}), c.options());
+  const Tensor y = conv2d_bytes(in_blocks(c, from_span(x, {c.batch, c.channels, c.size[0], c.size[1]})),
+                                block_byte_filters(from_span(w, {c.filters, each, c.taps[0], c.taps[1]}), c.layout), from_zero ? Tensor() : from_span(start),
+                                outside == 0 ? Tensor() : from_span(std::vector<std::uint8_t>{outside}), c.options());
   CHECK(y.dtype() == DType::int32);
   REQUIRE(y.shape() == Shape{c.batch, filled / 16, c.places(0), c.places(1), kChannelBlock});
   const auto want = reference(c, x, w, start, outside);
@@ -103,8 +108,10 @@ void check(const Case& c, std::int64_t x_low = 0, std::int64_t w_low = -128, std
   };
   const auto scale = numbers_of(1e-3, 1), shift = numbers_of(-1e3, 1e3);
   const bool shifted = pick(0, 2) > 0;
-  const Tensor z = conv2d_bytes_scaled(in_blocks(c, from_span(x, {c.batch, c.channels, c.size[0], c.size[1]})), block_byte_filters(from_span(w, {c.filters, each, c.taps[0], c.taps[1]}), c.layout),
-                                       from_zero ? Tensor() : from_span(start), from_span(std::vector<std::uint8_t>{outside}), from_span(scale), shifted ? from_span(shift) : Tensor(), c.options());
+  const Tensor z =
+      conv2d_bytes_scaled(in_blocks(c, from_span(x, {c.batch, c.channels, c.size[0], c.size[1]})),
+                          block_byte_filters(from_span(w, {c.filters, each, c.taps[0], c.taps[1]}), c.layout), from_zero ? Tensor() : from_span(start),
+                          from_span(std::vector<std::uint8_t>{outside}), from_span(scale), shifted ? from_span(shift) : Tensor(), c.options());
   const auto got = unblock_channels(z, c.filters).to_vector<float>();
   REQUIRE(got.size() == want.size());
   std::size_t other = 0;
@@ -152,7 +159,8 @@ TEST_CASE("what is made of the sums is the same on the pieces, and for any numbe
       Options now = before;
       now.threads = threads;
       configure(now);
-      const Tensor y = conv2d_bytes(block_channels(from_span(x, {2, 64, 33, 29})), block_byte_filters(from_span(w, {64, each, 3, 3}), layout), {}, {}, {.padding = 1});
+      const Tensor y =
+          conv2d_bytes(block_channels(from_span(x, {2, 64, 33, 29})), block_byte_filters(from_span(w, {64, each, 3, 3}), layout), {}, {}, {.padding = 1});
       const Tensor residual = astype(block_channels(from_span(rest, {2, 64, 33, 29})), DType::float32) * 0.5f;
       results.push_back(astype(clip(rint(astype(y, DType::float32) * 0.01f + residual), 0, 255), DType::uint8).to_vector<std::uint8_t>());
       if (threads == 1) sums = y.to_vector<std::int32_t>();
@@ -161,7 +169,8 @@ TEST_CASE("what is made of the sums is the same on the pieces, and for any numbe
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);
     const Tensor residual = astype(block_channels(from_span(rest, {2, 64, 33, 29})), DType::float32) * 0.5f;
-    const auto apart = astype(clip(rint(astype(from_span(sums, residual.shape()), DType::float32) * 0.01f + residual), 0, 255), DType::uint8).to_vector<std::uint8_t>();
+    const auto apart =
+        astype(clip(rint(astype(from_span(sums, residual.shape()), DType::float32) * 0.01f + residual), 0, 255), DType::uint8).to_vector<std::uint8_t>();
     CHECK(results[0] == apart);
   }
 }

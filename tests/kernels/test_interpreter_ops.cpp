@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/primitives/interpreter_kernels.hpp"
 #include "host_data_stub.hpp"
+#include "kernels/primitives/interpreter_kernels.hpp"
 #include "primitive_reference.hpp"
 #include "seed.hpp"
 #include "sinter/dtype.hpp"
@@ -25,8 +25,7 @@ namespace {
 
 const std::uint32_t seed = testing::test_seed();
 
-template <class T>
-std::vector<T> special_values() {
+template <class T> std::vector<T> special_values() {
   using limits = std::numeric_limits<T>;
   std::mt19937_64 random(seed);
   std::vector<T> values;
@@ -73,8 +72,7 @@ std::vector<T> special_values() {
 }
 
 /// The same bits, but for which NaN it is.
-template <class T>
-bool same(T x, T y) {
+template <class T> bool same(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
     return x == y && std::signbit(x) == std::signbit(y);
@@ -83,14 +81,12 @@ bool same(T x, T y) {
   }
 }
 
-template <class T>
-struct TypeName {
+template <class T> struct TypeName {
   static std::string text() { return std::string(name(dtype_of<T>)); }
 };
 
 /// Runs op over tiles of n elements and, for binary ops, over one uniform operand; all must agree. Returns the results.
-template <class R, class T>
-std::vector<R> run(Op op, const std::vector<T>& a, const std::vector<T>& b) {
+template <class R, class T> std::vector<R> run(Op op, const std::vector<T>& a, const std::vector<T>& b) {
   const auto n = static_cast<std::int64_t>(a.size());
   std::vector<R> out(a.size());
   auto raw = std::make_unique<T[]>(2 * a.size());  // std::vector<bool> has no elements
@@ -116,8 +112,7 @@ std::vector<R> run(Op op, const std::vector<T>& a, const std::vector<T>& b) {
   return out;
 }
 
-template <class R, class T>
-void check_results(Op op, const std::vector<T>& a, const std::vector<T>& b) {
+template <class R, class T> void check_results(Op op, const std::vector<T>& a, const std::vector<T>& b) {
   const auto got = run<R>(op, a, b);
   for (std::size_t k = 0; k < a.size(); ++k) {
     const T x = a[k], y = b.empty() ? T() : T(b[k]);
@@ -128,8 +123,7 @@ void check_results(Op op, const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 /// Every elementwise row that takes T, on special and random values, of two operands in all pairs.
-template <class T>
-void check_ops() {
+template <class T> void check_ops() {
   const auto values = special_values<T>();
   std::vector<T> left, right;
   for (T x : values)
@@ -146,38 +140,30 @@ void check_ops() {
 
 __extension__ using Wide = __int128;
 /// The low bits of what the operation gives with as many bits as it needs.
-template <class T>
-T wrapped(Wide x) {
-  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x));
-}
+template <class T> T wrapped(Wide x) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x)); }
 
-template <class From, class To>
-To converted(From x) {
+template <class From, class To> To converted(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     const long double t = std::trunc(static_cast<long double>(x));
     using limits = std::numeric_limits<To>;
-    return t >= static_cast<long double>(limits::min()) && t <= static_cast<long double>(limits::max()) ? static_cast<To>(t)
-                                                                                                        : limits::min();
+    return t >= static_cast<long double>(limits::min()) && t <= static_cast<long double>(limits::max()) ? static_cast<To>(t) : limits::min();
   } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
     return wrapped<To>(x);
   } else {
     return static_cast<To>(x);
   }
 }
-template <class From, class To>
-void check_cast() {
+template <class From, class To> void check_cast() {
   const auto a = special_values<From>();
   const auto got = run<To>(Op::cast, a, {});
   for (std::size_t k = 0; k < a.size(); ++k) {
-    INFO(TypeName<From>::text(), " ", static_cast<long double>(a[k]), " to ", TypeName<To>::text(), " gave ",
-         static_cast<long double>(got[k]));
+    INFO(TypeName<From>::text(), " ", static_cast<long double>(a[k]), " to ", TypeName<To>::text(), " gave ", static_cast<long double>(got[k]));
     CHECK(same<To>(got[k], converted<From, To>(a[k])));
   }
 }
-template <class From>
-void check_casts() {
+template <class From> void check_casts() {
   check_cast<From, bool>();
   check_cast<From, std::int32_t>();
   check_cast<From, std::int64_t>();
@@ -185,8 +171,7 @@ void check_casts() {
   check_cast<From, double>();
 }
 
-template <class T>
-void check_where() {
+template <class T> void check_where() {
   const auto values = special_values<T>();
   const auto n = values.size();
   auto condition = std::make_unique<bool[]>(n);

@@ -69,17 +69,18 @@ TEST_CASE("products of matrices in every layout, with what comes before and afte
     check(sn::matmul(at.T(), bt.T()), product(permute(rat, {1, 0}), permute(rbt, {1, 0})), scale, 1e-6, "a^T b^T");
     const Ref shifted = zip(product(ra, rb), rbias, plus);
     check(sn::maximum(sn::matmul(a, b) + bias, 0.f), map(shifted, [](double x) { return std::max(x, 0.); }), scale, 1e-6, "bias, relu");
-    check(sn::gelu(sn::matmul(a, b) + bias) + rest, zip(map(shifted, [](double x) { return x / 2 * (1 + std::erf(x * std::sqrt(.5))); }), rrest, plus), scale, 2e-6,
-          "bias, gelu, residual");
-    check((sn::matmul(sn::exp(a), b) * 2.f).T(), permute(map(product(map(ra, [](double x) { return std::exp(x); }), rb), [](double x) { return 2 * x; }), {1, 0}), 8 * scale,
-          1e-6, "of a function, transposed");
+    check(sn::gelu(sn::matmul(a, b) + bias) + rest, zip(map(shifted, [](double x) { return x / 2 * (1 + std::erf(x * std::sqrt(.5))); }), rrest, plus), scale,
+          2e-6, "bias, gelu, residual");
+    check((sn::matmul(sn::exp(a), b) * 2.f).T(),
+          permute(map(product(map(ra, [](double x) { return std::exp(x); }), rb), [](double x) { return 2 * x; }), {1, 0}), 8 * scale, 1e-6,
+          "of a function, transposed");
     // Two results of one operand, and a slice of one.
     const Tensor first = sn::matmul(a, b), second = sn::matmul(a, bt.T() * 2.f);
     sn::eval(first, second);
     check(first, product(ra, rb), scale, 1e-6, "two of them, the first");
     check(second, map(product(ra, permute(rbt, {1, 0})), [](double x) { return 2 * x; }), 2 * scale, 1e-6, "two of them, the second");
-    check(sn::matmul(a, b).at({Slice{m / 2, m}, Slice{}}) + 1.f, map(strided(product(ra, rb), {m - m / 2, n}, {m / 2, 0}, {1, 1}), [](double x) { return x + 1; }), scale, 1e-6,
-          "half of it");
+    check(sn::matmul(a, b).at({Slice{m / 2, m}, Slice{}}) + 1.f,
+          map(strided(product(ra, rb), {m - m / 2, n}, {m / 2, 0}, {1, 1}), [](double x) { return x + 1; }), scale, 1e-6, "half of it");
     check(sn::matmul(a.at({Slice{}, Slice{k - 1, {}, -1}}), b), product(strided(ra, {m, k}, {0, k - 1}, {1, -1}), rb), scale, 1e-6, "turned round");
     check(sn::matmul(sn::matmul(a, b), bt), product(product(ra, rb), rbt), scale * sum_scale(n), 1e-6, "twice");
     check(sn::sum(sn::matmul(a, b), 1), reduce(product(ra, rb), {1}, 0, plus), scale * static_cast<double>(n), 1e-6, "summed");
@@ -88,11 +89,14 @@ TEST_CASE("products of matrices in every layout, with what comes before and afte
 
 TEST_CASE("products of every kind of type") {
   const std::int64_t m = pick(16, 70), n = pick(16, 70), k = pick(1, 60);
-  for (const auto& [dtype, tolerance] : {std::pair{DType::float64, 1e-14}, {DType::float16, 1e-3}, {DType::bfloat16, 1e-2}, {DType::int32, 0.}, {DType::int8, 0.}}) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::float64, 1e-14}, {DType::float16, 1e-3}, {DType::bfloat16, 1e-2}, {DType::int32, 0.}, {DType::int8, 0.}}) {
     const auto [a, ra] = drawn({m, k}, dtype);
     const auto [b, rb] = drawn({k, n}, dtype);
     check(sn::matmul(a, b), product(ra, rb), sum_scale(k), tolerance, std::string(sn::name(dtype)));
-    if (tolerance > 0) check(sn::maximum(sn::matmul(a, b), sn::astype(sn::zeros({n}), dtype)), map(product(ra, rb), [](double x) { return std::max(x, 0.); }), sum_scale(k), tolerance, "relu");
+    if (tolerance > 0)
+      check(sn::maximum(sn::matmul(a, b), sn::astype(sn::zeros({n}), dtype)), map(product(ra, rb), [](double x) { return std::max(x, 0.); }), sum_scale(k),
+            tolerance, "relu");
   }
 }
 
@@ -106,7 +110,8 @@ TEST_CASE("small products of long rows: on a GPU pieces of the rows are squares 
     const auto [b, rb] = drawn({k, n});
     const auto [bias, rbias] = drawn({n});
     check(sn::matmul(a, b), product(ra, rb), sum_scale(k), 1e-6, "a b");
-    check(sn::maximum(sn::matmul(a, b) + bias, 0.f), map(zip(product(ra, rb), rbias, plus), [](double x) { return std::max(x, 0.); }), sum_scale(k), 1e-6, "bias, relu");
+    check(sn::maximum(sn::matmul(a, b) + bias, 0.f), map(zip(product(ra, rb), rbias, plus), [](double x) { return std::max(x, 0.); }), sum_scale(k), 1e-6,
+          "bias, relu");
     const Tensor ints = sn::astype(a, DType::int32);
     sn::eval(ints);
     const Ref rints = map(ra, [](double x) { return std::trunc(x); });
@@ -145,12 +150,14 @@ TEST_CASE("distances of all pairs") {
   const Ref squares = over_pairs(rx, ry, 0, [](double p, double q) { return (p - q) * (p - q); }, plus);
   check(sn::sum((a - b) * (a - b), -1), squares, 4 * sum_scale(k), 1e-6, "squares");
   check(sn::sqrt(sn::sum(sn::square(a - b), -1)), map(squares, [](double d) { return std::sqrt(d); }), 4 * sum_scale(k), 1e-6, "euclidean");
-  check(sn::min(sn::sum(sn::square(a - b), -1), 1), reduce(squares, {1}, std::numeric_limits<double>::infinity(), [](double p, double q) { return std::min(p, q); }),
-        4 * sum_scale(k), 1e-6, "of the nearest");
+  check(sn::min(sn::sum(sn::square(a - b), -1), 1),
+        reduce(squares, {1}, std::numeric_limits<double>::infinity(), [](double p, double q) { return std::min(p, q); }), 4 * sum_scale(k), 1e-6,
+        "of the nearest");
   check(sn::sum(sn::abs(a - b), -1), over_pairs(rx, ry, 0, [](double p, double q) { return std::abs(p - q); }, plus), sum_scale(k), 1e-6, "Manhattan");
   const double inf = std::numeric_limits<double>::infinity();
   check(sn::max(a + b, -1), over_pairs(rx, ry, -inf, plus, [](double p, double q) { return std::max(p, q); }), 4, 1e-6, "the largest sum");
-  check(sn::min(sn::exp(a) * b, -1), over_pairs(map(rx, [](double p) { return std::exp(p); }), ry, inf, times, [](double p, double q) { return std::min(p, q); }), 16, 1e-6,
+  check(sn::min(sn::exp(a) * b, -1),
+        over_pairs(map(rx, [](double p) { return std::exp(p); }), ry, inf, times, [](double p, double q) { return std::min(p, q); }), 16, 1e-6,
         "the least product of a function");
 }
 
@@ -169,7 +176,8 @@ TEST_CASE("literals of pairs, also where they are known before the pass") {
   const auto largest = [](double p, double q) { return std::max(p, q); };
   check(sn::max(sn::where(same, std::uint64_t{7}, std::uint64_t{3}), 2), counted(0, 7, 3, largest), 1, 0, "the larger of two literals");
   check(sn::sum(sn::where(same, 2.5f, -0.5f), 2), counted(0, 2.5, -0.5, plus), 1, 0, "a sum of two literals");
-  check(sn::max(sn::where(same, std::int64_t{7}, std::int64_t{3}), 2) * std::int64_t{7} + std::int64_t{3}, map(counted(0, 7, 3, largest), [](double v) { return v * 7 + 3; }), 1, 0, "literals behind the pass too");
+  check(sn::max(sn::where(same, std::int64_t{7}, std::int64_t{3}), 2) * std::int64_t{7} + std::int64_t{3},
+        map(counted(0, 7, 3, largest), [](double v) { return v * 7 + 3; }), 1, 0, "literals behind the pass too");
 }
 
 TEST_CASE("convolutions, padded and apart") {
@@ -222,11 +230,14 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   const Tensor shifted = sn::swapaxes(b, 1, 2).at({Slice{}, Slice{1, {}}, Slice{}});  // (3, 23, 31), one element on
   const Tensor c = sn::matmul(a, shifted);
   one_call(c, 0);
-  check(c, make({2, 3, 19, 31}, [&, &ra = ra, &rb = rb](const Coords& at) {
-          double sum = 0;
-          for (std::int64_t k = 0; k < 23; ++k) sum += ra.v[flat(ra.shape, {at[0], 0, at[2], k})] * rb.v[flat(rb.shape, {at[1], at[3], k + 1})];
-          return sum;
-        }), sum_scale(23), 1e-6, "broadcast, turned, shifted");
+  check(c,
+        make({2, 3, 19, 31},
+             [&, &ra = ra, &rb = rb](const Coords& at) {
+               double sum = 0;
+               for (std::int64_t k = 0; k < 23; ++k) sum += ra.v[flat(ra.shape, {at[0], 0, at[2], k})] * rb.v[flat(rb.shape, {at[1], at[3], k + 1})];
+               return sum;
+             }),
+        sum_scale(23), 1e-6, "broadcast, turned, shifted");
   for (const DType half : {DType::float16, DType::bfloat16}) {
     const auto [x, rx] = drawn({17, 40}, half);
     const auto [y, ry] = drawn({40, 26}, half);
@@ -261,9 +272,14 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
       CHECK(values(got) == unfused(formula));
     };
     one_step([&, &x = x, &y = y] { return sn::matmul(x, y); }, 0, "a product");
-    one_step([&, &x = x, &y = y] { return sn::astype(sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(row, DType::float32), dtype), dtype); },
-             0, "a row added");
-    one_step([&, &x = x, &y = y] { return sn::maximum(sn::matmul(x, y), sn::astype(sn::zeros({n}), dtype)) * sn::matmul(x, y); }, 1, "what follows is a kernel");
+    one_step(
+        [&, &x = x, &y = y] {
+          return sn::astype(sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(row, DType::float32), dtype),
+                            dtype);
+        },
+        0, "a row added");
+    one_step([&, &x = x, &y = y] { return sn::maximum(sn::matmul(x, y), sn::astype(sn::zeros({n}), dtype)) * sn::matmul(x, y); }, 1,
+             "what follows is a kernel");
     if (dtype != DType::float32) one_step([&, &x = x, &y = y] { return sn::matmul(x, y) + row; }, 1, "the product is rounded before the row is added");
     // Not where something else reads the product, the row is of another type, or it is none.
     const auto both = [&, &x = x, &y = y] {
@@ -273,7 +289,9 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     const Tensor twice = both();
     one_call(twice, 1);
     CHECK(values(twice) == unfused(both));
-    const auto columns = [&, &x = x, &y = y] { return sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(rows.at({Slice{0, 1}, Slice{0, 1}}), DType::float32); };
+    const auto columns = [&, &x = x, &y = y] {
+      return sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(rows.at({Slice{0, 1}, Slice{0, 1}}), DType::float32);
+    };
     const Tensor column = columns();
     one_call(column, 1);
     CHECK(values(column) == unfused(columns));
@@ -293,7 +311,8 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   one_call(exact, 0);
   check(exact, product(rp, rq), sum_scale(40), 1e-6, "float32 is no TF32");
   const std::string told = sn::explain(exact);
-  CHECK(told.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") != std::string::npos);
+  CHECK(told.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") !=
+        std::string::npos);
   sn::Options fast = sn::options();
   const sn::Options before = fast;
   fast.fast_math = true;
@@ -311,7 +330,8 @@ TEST_CASE("a frozen product of 16 bits is one library call, by weights and by in
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
     const auto [y, ry] = drawn({30, 21}, dtype);
     const auto [x, rx] = drawn({pick(2, 40), 30}, dtype);
-    const sn::Function frozen = sn::freeze(sn::Function::Formula([&y = y](const std::vector<Tensor>& of) { return std::vector{sn::matmul(of[0], y)}; }), {{dtype, {"n", 30}}});
+    const sn::Function frozen =
+        sn::freeze(sn::Function::Formula([&y = y](const std::vector<Tensor>& of) { return std::vector{sn::matmul(of[0], y)}; }), {{dtype, {"n", 30}}});
     check(frozen({x})[0], product(rx, ry), sum_scale(30), 1e-2, "16 bits");
     const auto before = sn::counters();
     const Tensor again = frozen({x})[0];

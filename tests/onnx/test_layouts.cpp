@@ -100,11 +100,13 @@ class Network {
   }
   /// At most 40 places along an axis.
   void conv_transpose(const Value& x, std::int64_t filters) {
-    const std::int64_t taps = any(1, 4), stride = any(1, 2), dilation = any(1, 2), reach = (taps - 1) * dilation + 1, more = any(0, std::max(stride, dilation) - 1);
-    const std::int64_t least = (std::min(x.columns, line_ ? x.columns : x.rows) - 1) * stride + reach + more, before = any(0, std::min<std::int64_t>(2, least - 1)),
-                       after = any(0, std::min<std::int64_t>(2, least - 1 - before));
+    const std::int64_t taps = any(1, 4), stride = any(1, 2), dilation = any(1, 2), reach = (taps - 1) * dilation + 1,
+                       more = any(0, std::max(stride, dilation) - 1);
+    const std::int64_t least = (std::min(x.columns, line_ ? x.columns : x.rows) - 1) * stride + reach + more,
+                       before = any(0, std::min<std::int64_t>(2, least - 1)), after = any(0, std::min<std::int64_t>(2, least - 1 - before));
     if (std::max(x.rows, x.columns) > 18) return;
-    std::vector<std::string> in{x.name, constant(with_places({x.channels, filters}, {taps, taps}), 1.5f / std::sqrt(static_cast<float>(x.channels * taps * taps)))};
+    std::vector<std::string> in{x.name,
+                                constant(with_places({x.channels, filters}, {taps, taps}), 1.5f / std::sqrt(static_cast<float>(x.channels * taps * taps)))};
     if (any(0, 2) > 0) in.push_back(constant({filters}, 0.5f));
     const auto places = [&](std::int64_t size) { return (size - 1) * stride + reach + more - before - after; };
     Numbers pads = all(before);
@@ -115,7 +117,8 @@ class Network {
   }
 
   void grow() {
-    const Value x = values_[static_cast<std::size_t>(any(std::max<std::int64_t>(0, static_cast<std::int64_t>(values_.size()) - 3), static_cast<std::int64_t>(values_.size()) - 1))];
+    const Value x = values_[static_cast<std::size_t>(
+        any(std::max<std::int64_t>(0, static_cast<std::int64_t>(values_.size()) - 3), static_cast<std::int64_t>(values_.size()) - 1))];
     switch (any(0, 14)) {
       case 0:
       case 1:
@@ -151,7 +154,8 @@ class Network {
         return;
       case 9: {  // squeeze and excite
         const Value pooled = any(0, 1) ? add("GlobalAveragePool", {x.name}, {"", x.channels, 1, 1})
-                                       : add("ReduceMean", {x.name}, {"", x.channels, 1, 1}, {{"axes", line_ ? Numbers{any(0, 1) ? 2 : -1} : Numbers{any(0, 1) ? 2 : -2, 3}}, {"keepdims", 1}});
+                                       : add("ReduceMean", {x.name}, {"", x.channels, 1, 1},
+                                             {{"axes", line_ ? Numbers{any(0, 1) ? 2 : -1} : Numbers{any(0, 1) ? 2 : -2, 3}}, {"keepdims", 1}});
         const Value gate = conv(pooled, x.channels, 1, 1, 1, 1);
         if (gate.rows == 1 && gate.columns == 1) add("Mul", {x.name, gate.name}, x);
         return;
@@ -229,9 +233,18 @@ TEST_CASE("blocks stay from convolution to convolution, and other nodes get what
     return list;
   };
   m.input("x", {-1, 3, 20, 20}).output("y");
-  m.constant("w1", {24, 3, 3, 3}, numbers(24 * 27)).constant("b1", {24}, numbers(24)).constant("w2", {24, 1, 3, 3}, numbers(216)).constant("w3", {24, 24, 1, 1}, numbers(576));
-  m.node("Conv", {"x", "w1", "b1"}, {"c1"}, {{"strides", {2, 2}}}).node("Relu", {"c1"}, {"r1"}).node("Conv", {"r1", "w2"}, {"c2"}, {{"group", 24}, {"pads", {1, 1, 1, 1}}});
-  m.node("Relu", {"c2"}, {"r2"}).node("Conv", {"r2", "w3"}, {"c3"}).node("Add", {"c3", "r1"}, {"s"}).node("GlobalAveragePool", {"s"}, {"g"}).node("Flatten", {"g"}, {"y"});
+  m.constant("w1", {24, 3, 3, 3}, numbers(24 * 27))
+      .constant("b1", {24}, numbers(24))
+      .constant("w2", {24, 1, 3, 3}, numbers(216))
+      .constant("w3", {24, 24, 1, 1}, numbers(576));
+  m.node("Conv", {"x", "w1", "b1"}, {"c1"}, {{"strides", {2, 2}}})
+      .node("Relu", {"c1"}, {"r1"})
+      .node("Conv", {"r1", "w2"}, {"c2"}, {{"group", 24}, {"pads", {1, 1, 1, 1}}});
+  m.node("Relu", {"c2"}, {"r2"})
+      .node("Conv", {"r2", "w3"}, {"c3"})
+      .node("Add", {"c3", "r1"}, {"s"})
+      .node("GlobalAveragePool", {"s"}, {"g"})
+      .node("Flatten", {"g"}, {"y"});
   File file("chain.onnx");
   const Model model = Model::load(m.save(file.path));
   const Tensor x = ones({1, 3, 20, 20}, DType::float32);
@@ -262,8 +275,7 @@ TEST_CASE("one model, several threads, filters laid out by whoever comes first")
   std::vector<std::vector<float>> results(4);
   {
     std::vector<std::jthread> threads;
-    for (auto& result : results)
-      threads.emplace_back([&model, &x, &result] { result = model({x})[0].to_vector<float>(); });
+    for (auto& result : results) threads.emplace_back([&model, &x, &result] { result = model({x})[0].to_vector<float>(); });
   }
   const auto want = Model::load(file.path.string(), {.rewrite = false})({x})[0].to_vector<float>();
   for (const auto& result : results) {
@@ -277,7 +289,11 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
   OnnxBuilder m;
   m.input("x", {-1, 6}).output("y");
   m.integers("k0", {0});
-  m.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "k0"}, {"n"}).node("Cast", {"n"}, {"f"}, {{"to", 1}}).node("Add", {"n", "n"}, {"q"}).node("Cast", {"q"}, {"g"}, {{"to", 1}});
+  m.node("Shape", {"x"}, {"s"})
+      .node("Gather", {"s", "k0"}, {"n"})
+      .node("Cast", {"n"}, {"f"}, {{"to", 1}})
+      .node("Add", {"n", "n"}, {"q"})
+      .node("Cast", {"q"}, {"g"}, {{"to", 1}});
   m.node("Div", {"x", "f"}, {"d"}).node("Add", {"d", "g"}, {"y"});
   File file("numbers.onnx"), plan("numbers.plan");
   const Model model = Model::load(m.save(file.path));
@@ -315,17 +331,20 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
     std::int64_t channels, groups, axes;
     bool blocks;
   };
-  for (const Conv& c : {Conv{"Conv", {40, 20, 5}, 20, 1, 1, true}, Conv{"Conv", {32, 1, 5}, 32, 32, 1, true}, Conv{"Conv", {64, 1, 9}, 1, 1, 1, true}, Conv{"Conv", {64, 8, 3, 3}, 64, 8, 2, true},
-                        Conv{"Conv", {128, 4, 3, 3}, 128, 32, 2, true}, Conv{"Conv", {64, 2, 3, 3}, 64, 32, 2, false}, Conv{"Conv", {96, 24, 3, 3}, 96, 4, 2, true},
-                        Conv{"Conv", {24, 8, 3, 3}, 24, 3, 2, false}, Conv{"ConvTranspose", {24, 32, 4, 4}, 24, 1, 2, true}, Conv{"ConvTranspose", {24, 3, 4, 4}, 24, 1, 2, true},
-                        Conv{"ConvTranspose", {24, 16, 4}, 24, 1, 1, true}, Conv{"ConvTranspose", {24, 16, 4, 4}, 48, 2, 2, false}, Conv{"Conv", {16, 16, 3, 3, 3}, 16, 1, 3, false}}) {
+  for (const Conv& c :
+       {Conv{"Conv", {40, 20, 5}, 20, 1, 1, true}, Conv{"Conv", {32, 1, 5}, 32, 32, 1, true}, Conv{"Conv", {64, 1, 9}, 1, 1, 1, true},
+        Conv{"Conv", {64, 8, 3, 3}, 64, 8, 2, true}, Conv{"Conv", {128, 4, 3, 3}, 128, 32, 2, true}, Conv{"Conv", {64, 2, 3, 3}, 64, 32, 2, false},
+        Conv{"Conv", {96, 24, 3, 3}, 96, 4, 2, true}, Conv{"Conv", {24, 8, 3, 3}, 24, 3, 2, false}, Conv{"ConvTranspose", {24, 32, 4, 4}, 24, 1, 2, true},
+        Conv{"ConvTranspose", {24, 3, 4, 4}, 24, 1, 2, true}, Conv{"ConvTranspose", {24, 16, 4}, 24, 1, 1, true},
+        Conv{"ConvTranspose", {24, 16, 4, 4}, 48, 2, 2, false}, Conv{"Conv", {16, 16, 3, 3, 3}, 16, 1, 3, false}}) {
     const bool transposed = c.op != std::string("Conv");
     Numbers weight = c.weight, shape{2, c.channels}, input{-1, c.channels};
     if (transposed && c.groups > 1) weight[0] = c.channels;
     shape.insert(shape.end(), static_cast<std::size_t>(c.axes), 9), input.insert(input.end(), static_cast<std::size_t>(c.axes), 9);
     OnnxBuilder m;
     m.input("x", input).output("y").constant("w", weight, numbers(element_count(Shape(weight.begin(), weight.end()))));
-    m.node(c.op, {"x", "w"}, {"c"}, {{"group", c.groups}, {"strides", Numbers(static_cast<std::size_t>(c.axes), transposed ? 2 : 1)}}).node("Relu", {"c"}, {"y"});
+    m.node(c.op, {"x", "w"}, {"c"}, {{"group", c.groups}, {"strides", Numbers(static_cast<std::size_t>(c.axes), transposed ? 2 : 1)}})
+        .node("Relu", {"c"}, {"y"});
     File file("kinds.onnx");
     m.save(file.path);
     const Model model = Model::load(file.path.string());
@@ -349,7 +368,8 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
         OnnxBuilder m;
         const Numbers places(line ? 1 : 2, 6);
         Numbers input{-1, 20}, shape{2, 20}, weight{20, 20};
-        input.insert(input.end(), places.begin(), places.end()), shape.insert(shape.end(), places.begin(), places.end()), weight.insert(weight.end(), places.size(), 1);
+        input.insert(input.end(), places.begin(), places.end()), shape.insert(shape.end(), places.begin(), places.end()),
+            weight.insert(weight.end(), places.size(), 1);
         m.input("x", input).output("y").constant("w", weight, numbers(400));
         const Numbers ones_(static_cast<std::size_t>(axes), 1);
         if (constant) m.constant("s", ones_, {0.5f});
@@ -364,8 +384,15 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
       }
   OnnxBuilder m;
   m.input("x", {-1, 20, 9}).output("y").constant("w", {20, 20, 1}, numbers(400)).constant("v", {20, 20, 3}, numbers(1200));
-  m.constant("tiny", {1, 20, 1}, std::vector<float>(20, 1e-35f)).constant("less", {}, {1e31f}).constant("more", {}, {1e20f}).constant("some", {1, 20, 1}, std::vector<float>(20, 1e31f));
-  m.node("Conv", {"x", "w"}, {"c"}).node("Relu", {"c"}, {"r"}).node("Mul", {"r", "tiny"}, {"t"}).node("Sub", {"t", "less"}, {"s"}).node("Add", {"s", "some"}, {"a"});
+  m.constant("tiny", {1, 20, 1}, std::vector<float>(20, 1e-35f))
+      .constant("less", {}, {1e31f})
+      .constant("more", {}, {1e20f})
+      .constant("some", {1, 20, 1}, std::vector<float>(20, 1e31f));
+  m.node("Conv", {"x", "w"}, {"c"})
+      .node("Relu", {"c"}, {"r"})
+      .node("Mul", {"r", "tiny"}, {"t"})
+      .node("Sub", {"t", "less"}, {"s"})
+      .node("Add", {"s", "some"}, {"a"});
   m.node("Mul", {"a", "more"}, {"p"}).node("Conv", {"p", "v"}, {"y"});
   File file("finite.onnx");
   m.save(file.path);
@@ -376,7 +403,9 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
 TEST_CASE("lists that do not fit are refused in the words of the model, laid out or not") {
   const auto refused = [](const char* op, const Numbers& weight, const std::vector<OnnxBuilder::Attribute>& attributes, const char* says) {
     OnnxBuilder m;
-    m.input("x", {-1, 16, 9}).output("y").constant("w", weight, std::vector<float>(static_cast<std::size_t>(element_count(Shape(weight.begin(), weight.end()))), 0.1f));
+    m.input("x", {-1, 16, 9})
+        .output("y")
+        .constant("w", weight, std::vector<float>(static_cast<std::size_t>(element_count(Shape(weight.begin(), weight.end()))), 0.1f));
     m.node(op, {"x", "w"}, {"y"}, attributes);
     File file("refused.onnx");
     m.save(file.path);
@@ -396,8 +425,8 @@ TEST_CASE("3x3 convolutions are computed in tiles where they are many places and
     std::int64_t channels, filters, taps, stride, dilation, size;
     bool tiles;
   };
-  for (const Conv& c : {Conv{32, 48, 3, 1, 1, 12, true}, Conv{32, 48, 3, 2, 1, 24, false}, Conv{32, 48, 3, 1, 2, 24, false}, Conv{32, 48, 5, 1, 1, 24, false}, Conv{24, 48, 3, 1, 1, 12, false},
-                        Conv{32, 48, 3, 1, 1, 7, false}}) {
+  for (const Conv& c : {Conv{32, 48, 3, 1, 1, 12, true}, Conv{32, 48, 3, 2, 1, 24, false}, Conv{32, 48, 3, 1, 2, 24, false}, Conv{32, 48, 5, 1, 1, 24, false},
+                        Conv{24, 48, 3, 1, 1, 12, false}, Conv{32, 48, 3, 1, 1, 7, false}}) {
     std::mt19937 rng(11);
     const auto numbers = [&](std::int64_t count) {
       std::vector<float> list(static_cast<std::size_t>(count));
@@ -405,9 +434,12 @@ TEST_CASE("3x3 convolutions are computed in tiles where they are many places and
       return list;
     };
     OnnxBuilder m;
-    m.input("x", {-1, c.channels, c.size, c.size}).output("y").constant("w", {c.filters, c.channels, c.taps, c.taps}, numbers(c.filters * c.channels * c.taps * c.taps));
+    m.input("x", {-1, c.channels, c.size, c.size})
+        .output("y")
+        .constant("w", {c.filters, c.channels, c.taps, c.taps}, numbers(c.filters * c.channels * c.taps * c.taps));
     const std::int64_t pad = (c.taps - 1) * c.dilation / 2;
-    m.node("Conv", {"x", "w"}, {"c"}, {{"strides", Numbers{c.stride, c.stride}}, {"dilations", Numbers{c.dilation, c.dilation}}, {"pads", Numbers(4, pad)}}).node("Relu", {"c"}, {"y"});
+    m.node("Conv", {"x", "w"}, {"c"}, {{"strides", Numbers{c.stride, c.stride}}, {"dilations", Numbers{c.dilation, c.dilation}}, {"pads", Numbers(4, pad)}})
+        .node("Relu", {"c"}, {"y"});
     File file("tiles.onnx");
     m.save(file.path);
     const Model model = Model::load(file.path.string());

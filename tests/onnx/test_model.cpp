@@ -171,7 +171,9 @@ TEST_CASE("fold_batch_norm: groups, a bias, Gemm and ConvTranspose") {
   OnnxBuilder groups;
   groups.input("x", {2, 4, 6, 6}).output("b").constant("w", {8, 2, 3, 3}, numbers(144)).constant("bias", {8}, numbers(8));
   groups.node("Conv", {"x", "w", "bias"}, {"c"}, {{"group", 2}, {"strides", {2, 2}}});
-  groups.constant("s", {8}, numbers(8)).constant("v", {8}, numbers(8, 0.5, 2)).node("BatchNormalization", {"c", "s", "bias", "s", "v"}, {"b"}, {{"epsilon", 1e-3f}});
+  groups.constant("s", {8}, numbers(8))
+      .constant("v", {8}, numbers(8, 0.5, 2))
+      .node("BatchNormalization", {"c", "s", "bias", "s", "v"}, {"b"}, {{"epsilon", 1e-3f}});
   CHECK(fired(check_same(groups, {random_tensor({2, 4, 6, 6})}), "fold_batch_norm") == 1);
   for (const int transposed : {0, 1}) {
     OnnxBuilder gemm;
@@ -202,7 +204,11 @@ TEST_CASE("fold_scale: a number for each channel, and nothing that broadcasts ot
     OnnxBuilder m;
     std::size_t count = 1;
     for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
-    m.input("x", {2, 3, 4, 4}).output("y").constant("w", {4, 3, 1, 1}, numbers(12)).node("Conv", {"x", "w"}, {"c"}).constant("k", shape, numbers(count, 0.5, 2));
+    m.input("x", {2, 3, 4, 4})
+        .output("y")
+        .constant("w", {4, 3, 1, 1}, numbers(12))
+        .node("Conv", {"x", "w"}, {"c"})
+        .constant("k", shape, numbers(count, 0.5, 2));
     m.node(op, constant_first ? std::vector<std::string>{"k", "c"} : std::vector<std::string>{"c", "k"}, {"y"});
     return fired(check_same(m, {random_tensor({2, 3, 4, 4})}), "fold_scale");
   };
@@ -211,7 +217,7 @@ TEST_CASE("fold_scale: a number for each channel, and nothing that broadcasts ot
     CHECK(with(op, {4, 1, 1}) == 1);
     CHECK(with(op, {1, 4, 1, 1}) == 1);
     CHECK(with(op, {1}) == 1);
-    CHECK(with(op, {4}) == 0);           // along the last axis
+    CHECK(with(op, {4}) == 0);  // along the last axis
     CHECK(with(op, {4, 4}) == 0);
     CHECK(with(op, {2, 4, 1, 1}) == 0);  // one for each batch
     CHECK(with(op, {1, 1, 4, 1, 1}) == 0);
@@ -224,15 +230,16 @@ TEST_CASE("absorb_pad: zeros around a convolution, and no other padding") {
   const auto with = [](const std::vector<std::int64_t>& pads, float fill, const char* mode, const std::string& op = "Conv") {
     OnnxBuilder m;
     m.input("x", {2, 3, 6, 6}).output("y").integers("pads", pads).constant("fill", {}, {fill}).node("Pad", {"x", "pads", "fill"}, {"p"}, {{"mode", mode}});
-    if (op == "Conv") m.constant("w", {4, pads[1] == 0 ? 3 : 5, 3, 3}, numbers(4 * (pads[1] == 0 ? 27 : 45))).node("Conv", {"p", "w"}, {"y"}, {{"pads", {0, 1, 0, 1}}});
+    if (op == "Conv")
+      m.constant("w", {4, pads[1] == 0 ? 3 : 5, 3, 3}, numbers(4 * (pads[1] == 0 ? 27 : 45))).node("Conv", {"p", "w"}, {"y"}, {{"pads", {0, 1, 0, 1}}});
     else m.node(op, {"p"}, {"y"}, {{"kernel_shape", {2, 2}}});
     return fired(check_same(m, {random_tensor({2, 3, 6, 6})}), "absorb_pad");
   };
   CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 0, "constant") == 1);
   CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 1, "constant") == 0);
   CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 0, "edge") == 0);
-  CHECK(with({0, 1, 1, 2, 0, 1, 3, 0}, 0, "constant") == 0);    // channels too
-  CHECK(with({0, 0, -1, 1, 0, 0, 1, 1}, 0, "constant") == 0);   // takes places away
+  CHECK(with({0, 1, 1, 2, 0, 1, 3, 0}, 0, "constant") == 0);   // channels too
+  CHECK(with({0, 0, -1, 1, 0, 0, 1, 1}, 0, "constant") == 0);  // takes places away
   CHECK(with({0, 0, 1, 1, 0, 0, 1, 1}, 0, "constant", "MaxPool") == 0);
 }
 
@@ -253,8 +260,17 @@ TEST_CASE("merge_products: Q, K and V are one product") {
 TEST_CASE("merge_products: rows that are added to each of the products are one row") {
   const auto with = [](const std::string& second, bool product_wanted = false) {
     OnnxBuilder m;
-    m.input("x", {2, 5, 8}).input("row", {4}).output("y").constant("wq", {8, 4}, numbers(32)).constant("wk", {8, 4}, numbers(32)).constant("wv", {8, 6}, numbers(48));
-    m.constant("bq", {4}, numbers(4)).constant("bk", {4}, numbers(4)).constant("bv", {6}, numbers(6)).constant("one", {}, {3}).constant("wide", {5, 4}, numbers(20));
+    m.input("x", {2, 5, 8})
+        .input("row", {4})
+        .output("y")
+        .constant("wq", {8, 4}, numbers(32))
+        .constant("wk", {8, 4}, numbers(32))
+        .constant("wv", {8, 6}, numbers(48));
+    m.constant("bq", {4}, numbers(4))
+        .constant("bk", {4}, numbers(4))
+        .constant("bv", {6}, numbers(6))
+        .constant("one", {}, {3})
+        .constant("wide", {5, 4}, numbers(20));
     m.node("MatMul", {"x", "wq"}, {"q0"}).node("Add", {"q0", "bq"}, {"q"}).node("MatMul", {"x", "wk"}, {"k0"}).node("Add", {second, "k0"}, {"k"});
     m.node("MatMul", {"x", "wv"}, {"v0"}).node("Add", {"bv", "v0"}, {"v"}).node("Transpose", {"k"}, {"kt"}, {{"perm", {0, 2, 1}}});
     m.node("MatMul", {"q", "kt"}, {"s"}).node("Softmax", {"s"}, {"p"}).node("MatMul", {"p", "v"}, {"y"});
@@ -263,10 +279,10 @@ TEST_CASE("merge_products: rows that are added to each of the products are one r
     CHECK(fired(model, "merge_products") == 2);
     return model.nodes();
   };
-  CHECK(with("bk") == 7);          // a product, an addition, the parts; Transpose, two products, Softmax
-  CHECK(with("row") == 9);         // no constant
-  CHECK(with("one") == 9);         // a number
-  CHECK(with("wide") == 9);        // another row for each step
+  CHECK(with("bk") == 7);    // a product, an addition, the parts; Transpose, two products, Softmax
+  CHECK(with("row") == 9);   // no constant
+  CHECK(with("one") == 9);   // a number
+  CHECK(with("wide") == 9);  // another row for each step
   CHECK(with("bk", true) == 9);
 }
 
@@ -276,7 +292,11 @@ TEST_CASE("views, equal nodes, identities and constants") {
   m.node("Transpose", {"x"}, {"a"}, {{"perm", {2, 0, 1}}}).node("Transpose", {"a"}, {"b"}, {{"perm", {1, 2, 0}}}).node("Identity", {"b"}, {"c"});
   m.node("Dropout", {"c"}, {"d"}).node("Exp", {"d"}, {"e1"}).node("Exp", {"d"}, {"e2"}).node("Add", {"e1", "e2"}, {"f"});
   m.integers("s1", {6, 4}).integers("s2", {4, -1}).node("Reshape", {"f", "s1"}, {"g"}).node("Reshape", {"g", "s2"}, {"h"});
-  m.constant("k", {2}, {1, 2}).constant("l", {2}, {3, 4}).node("Mul", {"k", "l"}, {"kl"}).node("ReduceSum", {"kl"}, {"n"}, {{"keepdims", 0}}).node("Mul", {"h", "n"}, {"y"});
+  m.constant("k", {2}, {1, 2})
+      .constant("l", {2}, {3, 4})
+      .node("Mul", {"k", "l"}, {"kl"})
+      .node("ReduceSum", {"kl"}, {"n"}, {{"keepdims", 0}})
+      .node("Mul", {"h", "n"}, {"y"});
   m.node("Identity", {"x"}, {"same"});
   const Model model = check_same(m, {random_tensor({2, 3, 4})});
   CHECK(fired(model, "merge_transposes") == 1);
@@ -314,8 +334,17 @@ TEST_CASE("remove_identity: what changes nothing, and nothing that changes somet
   const auto with = [](const std::string& op, const std::vector<std::string>& more, const std::vector<OnnxBuilder::Attribute>& attributes = {}) {
     OnnxBuilder m;
     m.input("x", {2, 3, 4}).output("y").constant("one", {}, {1}).constant("ones", {1}, {1}).constant("zero", {}, {0});
-    m.integers("none", {0, 0, 0, 0, 0, 0}).integers("some", {0, 0, 1, 0, 0, 0}).integers("from", {0, 0}).integers("past", {INT64_MAX, INT64_MAX}).integers("early", {1, INT64_MAX});
-    m.integers("axes", {0, 2}).integers("steps", {1, 1}).integers("backwards", {1, -1}).integers("copied", {0, 0, 0}).integers("fewer", {0, 0, -1}).integers("as_is", {0, 0});
+    m.integers("none", {0, 0, 0, 0, 0, 0})
+        .integers("some", {0, 0, 1, 0, 0, 0})
+        .integers("from", {0, 0})
+        .integers("past", {INT64_MAX, INT64_MAX})
+        .integers("early", {1, INT64_MAX});
+    m.integers("axes", {0, 2})
+        .integers("steps", {1, 1})
+        .integers("backwards", {1, -1})
+        .integers("copied", {0, 0, 0})
+        .integers("fewer", {0, 0, -1})
+        .integers("as_is", {0, 0});
     std::vector<std::string> inputs{"x"};
     inputs.insert(inputs.end(), more.begin(), more.end());
     m.node(op, inputs, {"v"}, attributes).node("Exp", {"v"}, {"y"});
@@ -365,7 +394,8 @@ TEST_CASE("merge_casts: where the first one lost nothing") {
 }
 
 TEST_CASE("pool_first: a function that rises, that nobody else reads, and that does not come for free") {
-  const auto with = [](const std::string& op, const std::vector<OnnxBuilder::Attribute>& attributes, bool conv = false, bool read_twice = false, bool ceil = false) {
+  const auto with = [](const std::string& op, const std::vector<OnnxBuilder::Attribute>& attributes, bool conv = false, bool read_twice = false,
+                       bool ceil = false) {
     OnnxBuilder m;
     m.input("x", {2, 3, 7, 7}).output("y").constant("w", {3, 3, 1, 1}, numbers(9));
     if (conv) m.node("Conv", {"x", "w"}, {"c"});
@@ -378,8 +408,8 @@ TEST_CASE("pool_first: a function that rises, that nobody else reads, and that d
   CHECK(with("Tanh", {}, true) == 1);
   CHECK(with("Relu", {}) == 1);
   CHECK(with("LeakyRelu", {{"alpha", 0.2f}}) == 1);
-  CHECK(with("Relu", {}, true) == 0);                  // behind the convolution it costs nothing
-  CHECK(with("LeakyRelu", {{"alpha", -0.2f}}) == 0);   // falls, then rises
+  CHECK(with("Relu", {}, true) == 0);                 // behind the convolution it costs nothing
+  CHECK(with("LeakyRelu", {{"alpha", -0.2f}}) == 0);  // falls, then rises
   CHECK(with("Neg", {}) == 0);
   CHECK(with("Sigmoid", {}, false, true) == 0);
   CHECK(with("Sigmoid", {}, false, false, true) == 0);
@@ -394,14 +424,23 @@ TEST_CASE("merges that may not be made: other axes, sizes copied from between, r
   apart.node("Transpose", {"b"}, {"y"}, {{"perm", {1, 0, 2}}});
   CHECK(fired(check_same(apart, {random_tensor({2, 3, 4})}), "merge_transposes") == 0);
   OnnxBuilder differ;
-  differ.input("x", {4, 4}).output("y").node("Softmax", {"x"}, {"a"}, {{"axis", 0}}).node("Softmax", {"x"}, {"b"}, {{"axis", 1}}).node("Add", {"a", "b"}, {"y"});
+  differ.input("x", {4, 4})
+      .output("y")
+      .node("Softmax", {"x"}, {"a"}, {{"axis", 0}})
+      .node("Softmax", {"x"}, {"b"}, {{"axis", 1}})
+      .node("Add", {"a", "b"}, {"y"});
   CHECK(fired(check_same(differ, {random_tensor({4, 4})}), "merge_equal") == 0);
   OnnxBuilder random;
   random.input("x", {64}).output("y").node("RandomNormalLike", {"x"}, {"a"}).node("RandomNormalLike", {"x"}, {"b"}).node("Sub", {"a", "b"}, {"y"});
   File file("random.onnx");
   CHECK(fired(Model::load(random.save(file.path)), "merge_equal") == 0);
   OnnxBuilder large;
-  large.input("x", {100, 100}).output("y").integers("shape", {100, 100}).constant("k", {}, {3}).node("Expand", {"k", "shape"}, {"e"}).node("Add", {"x", "e"}, {"y"});
+  large.input("x", {100, 100})
+      .output("y")
+      .integers("shape", {100, 100})
+      .constant("k", {}, {3})
+      .node("Expand", {"k", "shape"}, {"e"})
+      .node("Add", {"x", "e"}, {"y"});
   CHECK(fired(check_same(large, {random_tensor({100, 100})}), "fold_constants") == 0);
   OnnxBuilder wanted;  // a constant that is an output
   wanted.input("x", {2}).output("y").output("k2").constant("k", {2}, {1, 2}).node("Exp", {"k"}, {"k2"}).node("Add", {"x", "k2"}, {"y"});
@@ -461,11 +500,16 @@ TEST_CASE("recurrent layers in one call are those whose steps are recorded, and 
   const std::vector<Layer> layers{{"LSTM", 4, {}}, {"GRU", 3, {{"linear_before_reset", 1}}}, {"GRU", 3, {}}, {"RNN", 1, {}}};
   for (const Layer& layer : layers) {
     constexpr std::int64_t kSize = 10, kInputs = 6;
-    const std::vector<float> w = numbers(static_cast<std::size_t>(2 * layer.gates * kSize * kInputs), -0.5f, 0.5f), r = numbers(static_cast<std::size_t>(2 * layer.gates * kSize * kSize), -0.5f, 0.5f),
+    const std::vector<float> w = numbers(static_cast<std::size_t>(2 * layer.gates * kSize * kInputs), -0.5f, 0.5f),
+                             r = numbers(static_cast<std::size_t>(2 * layer.gates * kSize * kSize), -0.5f, 0.5f),
                              b = numbers(static_cast<std::size_t>(4 * layer.gates * kSize));
     const auto saved = [&](const File& file, bool clipped) {
       OnnxBuilder m;
-      m.input("x", {-1, 3, kInputs}).output("y").output("last").constant("w", {2, layer.gates * kSize, kInputs}, w).constant("r", {2, layer.gates * kSize, kSize}, r);
+      m.input("x", {-1, 3, kInputs})
+          .output("y")
+          .output("last")
+          .constant("w", {2, layer.gates * kSize, kInputs}, w)
+          .constant("r", {2, layer.gates * kSize, kSize}, r);
       m.constant("b", {2, 2 * layer.gates * kSize}, b).constant("h", {2, 3, kSize}, std::vector<float>(2 * 3 * kSize, 0.25f));
       auto attributes = layer.attributes;
       attributes.insert(attributes.end(), {{"hidden_size", kSize}, {"direction", "bidirectional"}});
@@ -494,11 +538,15 @@ TEST_CASE("numbers of recurrent activations go to the functions that take them")
   OnnxBuilder m;
   m.input("x", {1, 1, 2}).output("y").constant("w", {1, 4, 2}, w).constant("r", {1, 4, 1}, r).constant("b", {1, 8}, b);
   m.node("LSTM", {"x", "w", "r", "b"}, {"y"},
-         {{"hidden_size", 1}, OnnxBuilder::Attribute::texts("activations", {"HardSigmoid", "LeakyRelu", "ScaledTanh"}),
-          OnnxBuilder::Attribute::floats("activation_alpha", {0.25f, 0.375f, 1.5f}), OnnxBuilder::Attribute::floats("activation_beta", {0.4f, 0.7f})});
+         {{"hidden_size", 1},
+          OnnxBuilder::Attribute::texts("activations", {"HardSigmoid", "LeakyRelu", "ScaledTanh"}),
+          OnnxBuilder::Attribute::floats("activation_alpha", {0.25f, 0.375f, 1.5f}),
+          OnnxBuilder::Attribute::floats("activation_beta", {0.4f, 0.7f})});
   File file("activations.onnx");
   const double y = Model::load(m.save(file.path))({from_span(x, {1, 1, 2})})[0].astype(DType::float64).to_vector<double>()[0];
-  const auto sum = [&](std::size_t gate) { return static_cast<double>(w[2 * gate]) * x[0] + static_cast<double>(w[2 * gate + 1]) * x[1]; };  // input, output, forget, cell
+  const auto sum = [&](std::size_t gate) {
+    return static_cast<double>(w[2 * gate]) * x[0] + static_cast<double>(w[2 * gate + 1]) * x[1];
+  };  // input, output, forget, cell
   const auto gate = [](double z) { return std::clamp(0.25 * z + 0.4f, 0.0, 1.0); };
   const double cell = gate(sum(0)) * (sum(3) < 0 ? 0.375 * sum(3) : sum(3)), want = gate(sum(1)) * 1.5 * std::tanh(0.7f * cell);
   CHECK(std::fabs(y - want) <= 1e-6);
@@ -507,7 +555,12 @@ TEST_CASE("numbers of recurrent activations go to the functions that take them")
 TEST_CASE("steps of sequences of several lengths are kernels, whatever was joined before") {
   constexpr std::int64_t kSteps = 41, kBatch = 13;
   OnnxBuilder m;
-  m.input("x", {kSteps, kBatch, 2}).input("lengths", {kBatch}, 6).output("y").constant("w", {1, 12, 2}, numbers(24)).constant("r", {1, 12, 3}, numbers(36)).constant("b", {1, 24}, numbers(24));
+  m.input("x", {kSteps, kBatch, 2})
+      .input("lengths", {kBatch}, 6)
+      .output("y")
+      .constant("w", {1, 12, 2}, numbers(24))
+      .constant("r", {1, 12, 3}, numbers(36))
+      .constant("b", {1, 24}, numbers(24));
   m.node("LSTM", {"x", "w", "r", "b", "lengths"}, {"y"}, {{"hidden_size", 3}, {"direction", "reverse"}});
   File file("lengths.onnx");
   const Model model = Model::load(m.save(file.path));
@@ -520,7 +573,8 @@ TEST_CASE("steps of sequences of several lengths are kernels, whatever was joine
   // A sequence by itself, of its length, gives the same.
   for (const std::int64_t row : {0, 5, 12}) {
     const std::int64_t length = 3 * row + 2;
-    const auto alone = model({broadcast_to(x(Slice{}, Slice{row, row + 1}), {kSteps, kBatch, 2}), full({kBatch}, length).astype(DType::int32)})[0].to_vector<float>();
+    const auto alone =
+        model({broadcast_to(x(Slice{}, Slice{row, row + 1}), {kSteps, kBatch, 2}), full({kBatch}, length).astype(DType::int32)})[0].to_vector<float>();
     for (std::int64_t at = 0; at < kSteps; ++at)
       for (std::int64_t k = 0; k < 3; ++k) {
         CAPTURE(at);
@@ -573,10 +627,21 @@ TEST_CASE("float64: what the file has in float32 is computed in float64, and rou
 
 TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as the model says") {
   OnnxBuilder m;
-  m.input("x", {-1, 16}).input("n", {-1}, 7).output("y").output("count", {}, 7).output("s").constant("w", {16, 8}, numbers(128)).constant("b", {8}, numbers(8)).constant("low", {}, {-3e38f});
+  m.input("x", {-1, 16})
+      .input("n", {-1}, 7)
+      .output("y")
+      .output("count", {}, 7)
+      .output("s")
+      .constant("w", {16, 8}, numbers(128))
+      .constant("b", {8}, numbers(8))
+      .constant("low", {}, {-3e38f});
   m.node("Gemm", {"x", "w", "b"}, {"g"}).node("Gelu", {"g"}, {"a"}, {{"approximate", "tanh"}}).constant("gain", {8}, numbers(8, 0.5, 1.5));
   m.node("LayerNormalization", {"a", "gain"}, {"l"}).node("Softmax", {"l"}, {"s"}).node("Add", {"n", "n"}, {"count"});
-  m.node("Greater", {"s", "cut"}, {"some"}).constant("cut", {}, {0.1f}).node("Where", {"some", "l", "low"}, {"z"}).node("Max", {"z", "floor"}, {"y"}).constant("floor", {}, {-2});
+  m.node("Greater", {"s", "cut"}, {"some"})
+      .constant("cut", {}, {0.1f})
+      .node("Where", {"some", "l", "low"}, {"z"})
+      .node("Max", {"z", "floor"}, {"y"})
+      .constant("floor", {}, {-2});
   File file("half.onnx");
   const std::string path = m.save(file.path);
   const Tensor x = random_tensor({5, 16}), n = from_span(std::vector<std::int64_t>{1, 2, 3, 4, 5});
@@ -602,7 +667,10 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
 
 TEST_CASE("a place that is out of bounds when the result is computed names the node") {
   OnnxBuilder m;
-  m.input("x", {1, 1, 2, 2}).input("places", {1, 1, 2, 2}, 7).output("y").node("MaxUnpool", {"x", "places"}, {"y"}, {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
+  m.input("x", {1, 1, 2, 2})
+      .input("places", {1, 1, 2, 2}, 7)
+      .output("y")
+      .node("MaxUnpool", {"x", "places"}, {"y"}, {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
   File file("unpool.onnx");
   const Model model = Model::load(m.save(file.path));
   const Tensor x = random_tensor({1, 1, 2, 2});
@@ -615,7 +683,11 @@ TEST_CASE("nodes without inputs, or without outputs") {
   for (const char* const op : {"Transpose", "Cast", "Reshape", "MaxPool", "Conv", "MatMul", "Identity", "BatchNormalization", "Pad"}) {
     CAPTURE(op);
     OnnxBuilder m;
-    m.input("x", {2, 3}).output("y").node("Transpose", {}, {"t"}, {{"perm", {1, 0}}}).node(op, {}, {"a"}, {{"to", 1}, {"perm", {1, 0}}}).node(op, {"a"}, {"b"}, {{"to", 1}, {"perm", {1, 0}}});
+    m.input("x", {2, 3})
+        .output("y")
+        .node("Transpose", {}, {"t"}, {{"perm", {1, 0}}})
+        .node(op, {}, {"a"}, {{"to", 1}, {"perm", {1, 0}}})
+        .node(op, {"a"}, {"b"}, {{"to", 1}, {"perm", {1, 0}}});
     m.node("Add", {"b", "t"}, {"y"});
     File file("empty.onnx");
     CHECK_THROWS_AS(Model::load(m.save(file.path))({random_tensor({2, 3})}), Error);
@@ -628,8 +700,13 @@ TEST_CASE("nodes without inputs, or without outputs") {
 TEST_CASE("a file of which bytes were changed is refused, or is another model") {
   OnnxBuilder m;
   m.input("x", {-1, 4}).output("y").constant("w", {4, 6}, numbers(24)).integers("shape", {0, 2, 3}).integers("axes", {1}).constant("k", {3}, numbers(3));
-  m.node("MatMul", {"x", "w"}, {"p"}).node("Reshape", {"p", "shape"}, {"r"}).node("Add", {"r", "k"}, {"a"}).node("Transpose", {"a"}, {"t"}, {{"perm", {0, 2, 1}}});
-  m.node("ReduceMean", {"t"}, {"n"}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0}}).node("Softmax", {"n"}, {"s"}, {{"axis", -1}}).node("Unsqueeze", {"s", "axes"}, {"y"});
+  m.node("MatMul", {"x", "w"}, {"p"})
+      .node("Reshape", {"p", "shape"}, {"r"})
+      .node("Add", {"r", "k"}, {"a"})
+      .node("Transpose", {"a"}, {"t"}, {{"perm", {0, 2, 1}}});
+  m.node("ReduceMean", {"t"}, {"n"}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0}})
+      .node("Softmax", {"n"}, {"s"}, {{"axis", -1}})
+      .node("Unsqueeze", {"s", "axes"}, {"y"});
   const std::string whole = m.bytes();
   File file("changed.onnx");
   const Tensor x = random_tensor({3, 4});
@@ -661,19 +738,37 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
   };
   OnnxBuilder branch, body;
   branch.output("b").node("Neg", {"x"}, {"b"});
-  body.input("n", {}, 7).input("going", {}, 9).input("s", {1, 4, 4, 4}).output("going2", {}, 9).output("s2").node("Identity", {"going"}, {"going2"}).node("Neg", {"s"}, {"s2"});
+  body.input("n", {}, 7)
+      .input("going", {}, 9)
+      .input("s", {1, 4, 4, 4})
+      .output("going2", {}, 9)
+      .output("s2")
+      .node("Identity", {"going"}, {"going2"})
+      .node("Neg", {"s"}, {"s2"});
   const std::vector<OnnxBuilder::Attribute> branches{{"then_branch", branch.model.graph()}, {"else_branch", branch.model.graph()}};
   add("If without a condition").node("If", {}, {"y"}, branches);
   add("If with two").node("If", {"x", "x"}, {"y"}, branches);
   add("If without a branch").whole("c", {}, {1}, 9).node("If", {"c"}, {"y"}, {{"then_branch", branch.model.graph()}});
-  add("If whose branch has inputs").whole("c", {}, {1}, 9).node("If", {"c"}, {"y"}, {{"then_branch", branch.model.graph()}, {"else_branch", body.model.graph()}});
+  add("If whose branch has inputs")
+      .whole("c", {}, {1}, 9)
+      .node("If", {"c"}, {"y"}, {{"then_branch", branch.model.graph()}, {"else_branch", body.model.graph()}});
   add("Loop without an end").node("Loop", {"", "", "x"}, {"y"}, {{"body", body.model.graph()}});
   add("Loop of 2^63 - 1 rounds").integers("n", {kMost}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", body.model.graph()}});
   for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, k32, kMost}) {
     add("DepthToSpace").node("DepthToSpace", {"x"}, {"y"}, {{"blocksize", bad}});
     add("SpaceToDepth").node("SpaceToDepth", {"x"}, {"y"}, {{"blocksize", bad}});
-    add("Col2Im windows").integers("to", {3, 1}).node("Reshape", {"x", "three"}, {"r"}).integers("three", {1, 16, 4}).integers("window", {bad, 1}).node("Col2Im", {"r", "to", "window"}, {"y"});
-    add("Col2Im strides").integers("to", {3, 1}).node("Reshape", {"x", "three"}, {"r"}).integers("three", {1, 16, 4}).integers("window", {1, 1}).node("Col2Im", {"r", "to", "window"}, {"y"}, {{"strides", {1, bad}}});
+    add("Col2Im windows")
+        .integers("to", {3, 1})
+        .node("Reshape", {"x", "three"}, {"r"})
+        .integers("three", {1, 16, 4})
+        .integers("window", {bad, 1})
+        .node("Col2Im", {"r", "to", "window"}, {"y"});
+    add("Col2Im strides")
+        .integers("to", {3, 1})
+        .node("Reshape", {"x", "three"}, {"r"})
+        .integers("three", {1, 16, 4})
+        .integers("window", {1, 1})
+        .node("Col2Im", {"r", "to", "window"}, {"y"}, {{"strides", {1, bad}}});
     add("AveragePool").node("AveragePool", {"x"}, {"y"}, {{"kernel_shape", {bad, 2}}, {"auto_pad", "SAME_UPPER"}});
     add("MaxPool").node("MaxPool", {"x"}, {"y"}, {{"kernel_shape", {2, 2}}, {"strides", {bad, bad}}, {"dilations", {1, bad}}});
     add("Conv").constant("w", {2, 4, 1, 1}, std::vector<float>(8, 1)).node("Conv", {"x", "w"}, {"y"}, {{"group", bad}});
@@ -683,7 +778,8 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
     if (bad != 0) add("Tile").integers("times", {1, bad, 1, bad}).node("Tile", {"x", "times"}, {"y"});
     if (bad != 0) add("Expand").integers("sizes", {bad, 4, 4, 4}).node("Expand", {"x", "sizes"}, {"y"});
   }
-  add("AveragePool of 2^31 - 1").node("AveragePool", {"x"}, {"y"}, {{"kernel_shape", {(std::int64_t{1} << 31) - 1, (std::int64_t{1} << 31) - 1}}, {"auto_pad", "SAME_UPPER"}});
+  add("AveragePool of 2^31 - 1")
+      .node("AveragePool", {"x"}, {"y"}, {{"kernel_shape", {(std::int64_t{1} << 31) - 1, (std::int64_t{1} << 31) - 1}}, {"auto_pad", "SAME_UPPER"}});
   add("LRN").node("LRN", {"x"}, {"y"}, {{"size", k32}});
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -3e38f}) {
     add("Resize by scales").constant("scales", {4}, {1, 1, bad, 1}).node("Resize", {"x", "", "scales"}, {"y"});
@@ -691,7 +787,11 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
   }
   add("Range of no number").integers("none", {}).node("Range", {"none", "none", "none"}, {"y"});
   add("ReverseSequence").integers("lengths", {1}).node("ReverseSequence", {"x", "lengths"}, {"y"}, {{"batch_axis", kMost}, {"time_axis", -kMost + 1}});
-  add("activations of another type").constant("w", {1, 4, 4}, std::vector<float>(16)).node("Reshape", {"x", "three"}, {"r"}).integers("three", {4, 4, 4}).node("RNN", {"r", "w", "w"}, {"y"}, {{"activations", "Tanh"}});
+  add("activations of another type")
+      .constant("w", {1, 4, 4}, std::vector<float>(16))
+      .node("Reshape", {"x", "three"}, {"r"})
+      .integers("three", {4, 4, 4})
+      .node("RNN", {"r", "w", "w"}, {"y"}, {{"activations", "Tanh"}});
   add("a node of the library's own").node("QuantizedConv", {"x", "x", "x", "x", "x", "x"}, {"y"}, {}, "sinter");
   add("too many inputs").node("Neg", {"x", "x"}, {"y"});
   File file("broken.onnx");
@@ -809,13 +909,15 @@ TEST_CASE("operators that choose, and that write at places") {
   File file("places.onnx");
   const Model model = Model::load(m.save(file.path));
   const std::vector<float> x = numbers(12);
-  const std::vector<Tensor> results = model({from_span(x, {3, 4}), Tensor{{std::int64_t{2}, std::int64_t{1}}, {std::int64_t{2}, std::int64_t{1}}}, Tensor{7.f, 5.f}});
+  const std::vector<Tensor> results =
+      model({from_span(x, {3, 4}), Tensor{{std::int64_t{2}, std::int64_t{1}}, {std::int64_t{2}, std::int64_t{1}}}, Tensor{7.f, 5.f}});
   eval(results);
   std::vector<float> lowest;
   std::vector<std::int64_t> places, rows, columns;
   for (std::int64_t i = 0; i < 3; ++i) {
     std::vector<std::int64_t> order{0, 1, 2, 3};
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return x[static_cast<std::size_t>(i * 4 + a)] < x[static_cast<std::size_t>(i * 4 + b)]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return x[static_cast<std::size_t>(i * 4 + a)] < x[static_cast<std::size_t>(i * 4 + b)]; });
     for (std::size_t k = 0; k < 2; ++k) places.push_back(order[k]), lowest.push_back(x[static_cast<std::size_t>(i * 4 + order[k])]);
     for (std::int64_t j = 0; j < 4; ++j)
       if (x[static_cast<std::size_t>(i * 4 + j)] > 0) rows.push_back(i), columns.push_back(j);
@@ -911,13 +1013,18 @@ TEST_CASE("files that mean nothing") {
 
 TEST_CASE("an operator that is missing is told with its node; the others can be looked at") {
   OnnxBuilder m;
-  m.input("x", {2}).output("y").node("Sqrt", {"x"}, {"a"}).node("Frobnicate", {"a"}, {"b"}, {}, "org.example").node("Frobnicate", {"b"}, {"y"}, {}, "org.example");
+  m.input("x", {2})
+      .output("y")
+      .node("Sqrt", {"x"}, {"a"})
+      .node("Frobnicate", {"a"}, {"b"}, {}, "org.example")
+      .node("Frobnicate", {"b"}, {"y"}, {}, "org.example");
   File file("missing.onnx");
   const Model model = Model::load(m.save(file.path));
   REQUIRE(model.missing().size() == 1);
   CHECK(model.missing()[0].op == "org.example.Frobnicate");
   CHECK(model.missing()[0].nodes == 2);
-  CHECK_THROWS_WITH_AS(model({Tensor{1.f, 2.f}}), doctest::Contains("node 'Frobnicate2' (org.example.Frobnicate, number 1): sinter has no operator"), ModelError);
+  CHECK_THROWS_WITH_AS(model({Tensor{1.f, 2.f}}), doctest::Contains("node 'Frobnicate2' (org.example.Frobnicate, number 1): sinter has no operator"),
+                       ModelError);
 }
 
 TEST_CASE("calls that do not fit") {
@@ -995,7 +1102,12 @@ TEST_CASE("Scan walks along an axis, forwards and backwards") {
   body.node("Mul", {"a", "b"}, {"product"}).node("Add", {"sum", "product"}, {"now"}).node("Identity", {"now"}, {"out"});
   m.input("zero", {3}).input("x", {4, 3}).input("y", {3, 4}).output("last").output("sums").output("products");
   m.node("Scan", {"zero", "x", "y"}, {"last", "sums", "products"},
-         {{"body", body.model.graph()}, {"num_scan_inputs", 2}, {"scan_input_axes", at(0, 1)}, {"scan_input_directions", at(0, 1)}, {"scan_output_axes", at(0, -1)}, {"scan_output_directions", at(1, 0)}});
+         {{"body", body.model.graph()},
+          {"num_scan_inputs", 2},
+          {"scan_input_axes", at(0, 1)},
+          {"scan_input_directions", at(0, 1)},
+          {"scan_output_axes", at(0, -1)},
+          {"scan_output_directions", at(1, 0)}});
   File file("scan.onnx");
   const Model model = Model::load(m.save(file.path));
   const std::vector<float> x = numbers(12), y = numbers(12);

@@ -80,9 +80,14 @@ TEST_CASE("a Loop that adds to a list, and one that is frozen") {
   for (auto* value : {body.model.mutable_graph()->add_input(), body.model.mutable_graph()->add_output()}) value->mutable_type()->mutable_sequence_type();
   body.model.mutable_graph()->mutable_input(2)->set_name("list");
   body.model.mutable_graph()->mutable_output(1)->set_name("more");
-  body.node("Identity", {"go"}, {"on"}).node("Gather", {"x", "i"}, {"row"}, {{"axis", 0}}).node("Exp", {"row"}, {"e"}).node("SequenceInsert", {"list", "e"}, {"more"});
+  body.node("Identity", {"go"}, {"on"})
+      .node("Gather", {"x", "i"}, {"row"}, {{"axis", 0}})
+      .node("Exp", {"row"}, {"e"})
+      .node("SequenceInsert", {"list", "e"}, {"more"});
   m.input("x", {5, 3}).output("y").integers("three", {3});
-  m.node("SequenceEmpty", {}, {"none"}).node("Loop", {"three", "", "none"}, {"all"}, {{"body", body.model.graph()}}).node("ConcatFromSequence", {"all"}, {"y"}, {{"axis", 0}, {"new_axis", 1}});
+  m.node("SequenceEmpty", {}, {"none"})
+      .node("Loop", {"three", "", "none"}, {"all"}, {{"body", body.model.graph()}})
+      .node("ConcatFromSequence", {"all"}, {"y"}, {{"axis", 0}, {"new_axis", 1}});
   const Model model = loaded(m);
   const std::vector<float> x = floats(15);
   std::vector<double> expected;
@@ -116,7 +121,8 @@ TEST_CASE("a list where a tensor is needed, and the other way round, are refused
 namespace {
 
 /// A function of a model: the nodes of `body`, with these inputs, outputs and attributes.
-onnx::format::Function* add_function(OnnxBuilder& m, const char* name, const OnnxBuilder& body, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+onnx::format::Function* add_function(OnnxBuilder& m, const char* name, const OnnxBuilder& body, const std::vector<std::string>& inputs,
+                                     const std::vector<std::string>& outputs) {
   onnx::format::Function* function = m.model.add_functions();
   function->set_name(name);
   function->set_domain("mine");
@@ -135,9 +141,13 @@ TEST_CASE("functions that a model defines: called twice, one within another, wit
   leaky.model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_ref_attr_name("slope");
   then.output("r").node("Add", {"u", "a"}, {"r"});
   otherwise.output("r").node("Sub", {"u", "a"}, {"r"});
-  twice.node("Leaky", {"a", "a"}, {"u"}, {{"slope", 0.25f}}, "mine").node("If", {"flag"}, {"o"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}});
+  twice.node("Leaky", {"a", "a"}, {"u"}, {{"slope", 0.25f}}, "mine")
+      .node("If", {"flag"}, {"o"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}});
   m.input("x", {2, 3}).input("flag", {}, 9).output("y").output("z").output("same");
-  m.node("Twice", {"x", "flag"}, {"p", "u1", "x1"}, {}, "mine").node("Twice", {"p", "flag"}, {"y"}, {}, "mine").node("Leaky", {"u1", "p"}, {"z"}, {}, "mine").node("Neg", {"x1"}, {"same"});
+  m.node("Twice", {"x", "flag"}, {"p", "u1", "x1"}, {}, "mine")
+      .node("Twice", {"p", "flag"}, {"y"}, {}, "mine")
+      .node("Leaky", {"u1", "p"}, {"z"}, {}, "mine")
+      .node("Neg", {"x1"}, {"same"});
   onnx::format::Function* first = add_function(m, "Leaky", leaky, {"a", "b"}, {"o"});
   *first->add_attribute_proto() = OnnxBuilder::Attribute("slope", 0.5f).message;  // unless the call says another
   add_function(m, "Twice", twice, {"a", "flag"}, {"o", "u", "a"});
@@ -199,7 +209,14 @@ TEST_CASE("functions that cannot be written out are refused by name") {
 
 TEST_CASE("Slice backwards from before the first element gives the first, where NumPy gives nothing") {
   OnnxBuilder m;
-  m.input("x", {5}).output("y").output("z").integers("before", {-9}).integers("far", {std::numeric_limits<std::int64_t>::min()}).integers("beyond", {9}).integers("axis", {0}).integers("back", {-2});
+  m.input("x", {5})
+      .output("y")
+      .output("z")
+      .integers("before", {-9})
+      .integers("far", {std::numeric_limits<std::int64_t>::min()})
+      .integers("beyond", {9})
+      .integers("axis", {0})
+      .integers("back", {-2});
   m.node("Slice", {"x", "before", "far", "axis", "back"}, {"y"}).node("Slice", {"x", "beyond", "far", "axis", "back"}, {"z"});
   const std::vector<float> x = floats(5);
   const auto results = loaded(m)({from_span(x, {5})});
@@ -211,10 +228,13 @@ TEST_CASE("ScatterElements and ScatterND combine with what is there") {
   for (const std::string reduction : {"add", "mul", "max", "min"}) {
     OnnxBuilder m;
     m.input("x", {3, 4}).input("at", {2, 4}, 7).input("values", {2, 4}).input("rows", {3, 1}, 7).input("new", {3, 4}).output("y").output("z");
-    m.node("ScatterElements", {"x", "at", "values"}, {"y"}, {{"axis", 0}, {"reduction", reduction.c_str()}}).node("ScatterND", {"x", "rows", "new"}, {"z"}, {{"reduction", reduction.c_str()}});
+    m.node("ScatterElements", {"x", "at", "values"}, {"y"}, {{"axis", 0}, {"reduction", reduction.c_str()}})
+        .node("ScatterND", {"x", "rows", "new"}, {"z"}, {{"reduction", reduction.c_str()}});
     const std::vector<float> x = floats(12), values = floats(8), rows = floats(12);
     const Numbers at{0, 2, -1, 1, 0, 1, 2, 1}, row{2, 0, 2};
-    const auto combine = [&](double a, double b) { return reduction == "add" ? a + b : reduction == "mul" ? a * b : reduction == "max" ? std::max(a, b) : std::min(a, b); };
+    const auto combine = [&](double a, double b) {
+      return reduction == "add" ? a + b : reduction == "mul" ? a * b : reduction == "max" ? std::max(a, b) : std::min(a, b);
+    };
     std::vector<double> y(x.begin(), x.end()), z = y;
     for (std::size_t i = 0; i < 8; ++i) {
       double& there = y[static_cast<std::size_t>((at[i] + 3) % 3) * 4 + i % 4];
@@ -232,7 +252,11 @@ TEST_CASE("ScatterElements and ScatterND combine with what is there") {
 
 TEST_CASE("NonMaxSuppression keeps all boxes where the most is the largest number there is, as PyTorch writes it") {
   OnnxBuilder m;
-  m.input("boxes", {1, 4, 4}).input("scores", {1, 1, 4}).output("y", {}, 7).integers("most", {std::numeric_limits<std::int64_t>::max()}).constant("overlap", {1}, {0.5f});
+  m.input("boxes", {1, 4, 4})
+      .input("scores", {1, 1, 4})
+      .output("y", {}, 7)
+      .integers("most", {std::numeric_limits<std::int64_t>::max()})
+      .constant("overlap", {1}, {0.5f});
   m.node("NonMaxSuppression", {"boxes", "scores", "most", "overlap"}, {"y"});
   const Tensor boxes = from_span(std::vector<float>{0, 0, 2, 2, 0, 0, 2, 1.9f, 5, 5, 6, 6, 9, 9, 8, 8}, {1, 4, 4});
   const Tensor result = loaded(m)({boxes, from_span(std::vector<float>{0.3f, 0.9f, 0.5f, 0.1f}, {1, 1, 4})})[0];
@@ -246,13 +270,15 @@ TEST_CASE("Pad takes more away than the axis has, of what the other end adds") {
 }
 
 TEST_CASE("pools whose last window begins inside and ends beyond, a larger one than the axis among them") {
-  for (const auto& [size, taps, stride, before, after] : {std::array<std::int64_t, 5>{2, 3, 2, 0, 0}, {5, 3, 2, 1, 1}, {6, 3, 2, 0, 0}, {3, 5, 4, 0, 0}, {7, 4, 3, 2, 1}, {1, 2, 2, 0, 0}}) {
+  for (const auto& [size, taps, stride, before, after] :
+       {std::array<std::int64_t, 5>{2, 3, 2, 0, 0}, {5, 3, 2, 1, 1}, {6, 3, 2, 0, 0}, {3, 5, 4, 0, 0}, {7, 4, 3, 2, 1}, {1, 2, 2, 0, 0}}) {
     for (const bool include : {false, true}) {
       OnnxBuilder m;
       const Numbers pads{before, after};
       m.input("x", {1, 1, size}).output("most").output("mean");
       m.node("MaxPool", {"x"}, {"most"}, {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}});
-      m.node("AveragePool", {"x"}, {"mean"}, {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}, {"count_include_pad", include ? 1 : 0}});
+      m.node("AveragePool", {"x"}, {"mean"},
+             {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}, {"count_include_pad", include ? 1 : 0}});
       const std::vector<float> x = floats(static_cast<std::size_t>(size));
       std::vector<double> most, mean;
       const std::int64_t room = size + before + after - taps;
@@ -262,7 +288,8 @@ TEST_CASE("pools whose last window begins inside and ends beyond, a larger one t
         double largest = -1e30, sum = 0, counted = 0;
         for (std::int64_t k = start; k < start + taps; ++k) {
           const bool inside = k >= 0 && k < size;
-          if (inside) largest = std::max(largest, static_cast<double>(x[static_cast<std::size_t>(k)])), sum += static_cast<double>(x[static_cast<std::size_t>(k)]);
+          if (inside)
+            largest = std::max(largest, static_cast<double>(x[static_cast<std::size_t>(k)])), sum += static_cast<double>(x[static_cast<std::size_t>(k)]);
           counted += inside || (include && k >= -before && k < size + after);
         }
         most.push_back(largest);
@@ -304,7 +331,9 @@ TEST_CASE("Resize: antialias weighs all places that one stands for, a region is 
   }
   // from 0.25 to 1.5 of the axis: places 1.5, 4, 6.5 of it and one beyond
   const std::vector<double> region{(at(1) + at(2)) / 2, at(4), -3, -3};
-  check_close(resized({{"mode", "linear"}, {"coordinate_transformation_mode", "tf_crop_and_resize"}, {"extrapolation_value", -3.f}}, {0, 0, 0.25f, 1, 1, 1.5f}, 4), {1, 1, 4}, region);
+  check_close(
+      resized({{"mode", "linear"}, {"coordinate_transformation_mode", "tf_crop_and_resize"}, {"extrapolation_value", -3.f}}, {0, 0, 0.25f, 1, 1, 1.5f}, 4),
+      {1, 1, 4}, region);
 }
 
 TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product with them") {
@@ -316,7 +345,8 @@ TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product 
   for (std::size_t r = 0; r < 2; ++r)
     for (std::size_t c = 0; c < columns; ++c) {
       double sum = 0;
-      for (std::size_t k = 0; k < rows; ++k) sum += static_cast<double>(x[r * rows + k]) * weights[k * columns + c] * static_cast<double>(scales[k / block * columns + c]);
+      for (std::size_t k = 0; k < rows; ++k)
+        sum += static_cast<double>(x[r * rows + k]) * weights[k * columns + c] * static_cast<double>(scales[k / block * columns + c]);
       expected.push_back(sum);
     }
   const auto nibble = [&](std::size_t i) { return weights[i] & 15; };
@@ -340,7 +370,8 @@ TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product 
   n.node("MatMulNBits", {"x", "w", "s"}, {"y"}, {{"K", 32}, {"N", 3}, {"bits", 4}, {"block_size", 16}}, "com.microsoft");
   std::vector<std::uint8_t> blocks;
   for (std::size_t c = 0; c < columns; ++c)
-    for (std::size_t k = 0; k < rows; k += 2) blocks.push_back(static_cast<std::uint8_t>((weights[k * columns + c] + 8) | (weights[(k + 1) * columns + c] + 8) << 4));
+    for (std::size_t k = 0; k < rows; k += 2)
+      blocks.push_back(static_cast<std::uint8_t>((weights[k * columns + c] + 8) | (weights[(k + 1) * columns + c] + 8) << 4));
   check_close(loaded(n)({from_span(x, {2, 32}), from_span(blocks, {3, 2, 8})})[0], {2, 3}, expected);
 }
 
@@ -375,5 +406,6 @@ TEST_CASE("an output that is a Shape is a number of the plan: any size is served
   freeze(loaded(m), {{"N", {5}}}).save(path.string());
   const Function f = Function::load(path.string());
   fs::remove(path);
-  for (const std::int64_t rows : {2, 5, 6}) CHECK(f({from_span(floats(static_cast<std::size_t>(rows * 3)), {rows, 3})})[1].to_vector<std::int64_t>() == Numbers{rows, 3});
+  for (const std::int64_t rows : {2, 5, 6})
+    CHECK(f({from_span(floats(static_cast<std::size_t>(rows * 3)), {rows, 3})})[1].to_vector<std::int64_t>() == Numbers{rows, 3});
 }

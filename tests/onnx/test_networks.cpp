@@ -98,7 +98,8 @@ Image convolved(const Image& in, const Doubles& weight, const Doubles& bias, std
           for (std::size_t c = 0; c < each; ++c)
             for (std::size_t i = 0; i < 3; ++i)
               for (std::size_t j = 0; j < 3; ++j)
-                sum += weight[((f * each + c) * 3 + i) * 3 + j] * in.padded(n, f / (filters / groups) * each + c, static_cast<long>(y * stride + i) - 1, static_cast<long>(x * stride + j) - 1);
+                sum += weight[((f * each + c) * 3 + i) * 3 + j] *
+                       in.padded(n, f / (filters / groups) * each + c, static_cast<long>(y * stride + i) - 1, static_cast<long>(x * stride + j) - 1);
           out(n, f, y, x) = sum;
         }
   return out;
@@ -151,10 +152,19 @@ TEST_CASE("a small convolutional network: batch norms, a depthwise convolution, 
   const OnnxBuilder::Attribute pads{"pads", std::vector<std::int64_t>{1, 1, 1, 1}};
   m.node("Conv", {"x", "w1"}, {"c1"}, {pads}).node("BatchNormalization", {"c1", "gain", "shift", "mean", "variance"}, {"n1"}).node("Relu", {"n1"}, {"a1"});
   m.node("MaxPool", {"a1"}, {"p1"}, {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
-  m.node("Conv", {"p1", "w2"}, {"c2"}, {pads, {"group", 16}}).integers("shape", {1, 16, 1, 1}).node("Reshape", {"b2", "shape"}, {"b2r"}).node("Add", {"c2", "b2r"}, {"d2"});
+  m.node("Conv", {"p1", "w2"}, {"c2"}, {pads, {"group", 16}})
+      .integers("shape", {1, 16, 1, 1})
+      .node("Reshape", {"b2", "shape"}, {"b2r"})
+      .node("Add", {"c2", "b2r"}, {"d2"});
   m.node("Add", {"d2", "p1"}, {"s2"}).node("Sigmoid", {"s2"}, {"g2"}).node("Mul", {"s2", "g2"}, {"a2"});
-  m.node("Conv", {"a2", "w3", "b3"}, {"c3"}, {pads, {"strides", {2, 2}}}).constant("zero", {}, {0}).constant("six", {}, {6}).node("Clip", {"c3", "zero", "six"}, {"a3"});
-  m.node("GlobalAveragePool", {"a3"}, {"p3"}).node("Flatten", {"p3"}, {"f3"}).node("Gemm", {"f3", "w4", "b4"}, {"g4"}, {{"transB", 1}}).node("Softmax", {"g4"}, {"y"}, {{"axis", 1}});
+  m.node("Conv", {"a2", "w3", "b3"}, {"c3"}, {pads, {"strides", {2, 2}}})
+      .constant("zero", {}, {0})
+      .constant("six", {}, {6})
+      .node("Clip", {"c3", "zero", "six"}, {"a3"});
+  m.node("GlobalAveragePool", {"a3"}, {"p3"})
+      .node("Flatten", {"p3"}, {"f3"})
+      .node("Gemm", {"f3", "w4", "b4"}, {"g4"}, {{"transB", 1}})
+      .node("Softmax", {"g4"}, {"y"}, {{"axis", 1}});
 
   const std::size_t batch = 2;
   const std::vector<float> x = floats(batch * 3 * 144);
@@ -193,15 +203,25 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
   OnnxBuilder& m = n.file;
   m.input("x", {-1, kSteps, kWidth}).input("mask", {-1, 1, 1, kSteps}).output("y");
   m.integers("apart", {0, 0, kHeads, kSize}).integers("together", {0, 0, kWidth}).integers("last", {-1});
-  m.constant("root", {}, {std::sqrt(static_cast<float>(kSize))}).constant("two", {}, {2}).constant("epsilon", {}, {1e-5f}).constant("half", {}, {0.5f}).constant("one", {}, {1});
+  m.constant("root", {}, {std::sqrt(static_cast<float>(kSize))})
+      .constant("two", {}, {2})
+      .constant("epsilon", {}, {1e-5f})
+      .constant("half", {}, {0.5f})
+      .constant("one", {}, {1});
   m.constant("root2", {}, {std::sqrt(2.f)});
   std::string at = "x";
   const auto norm = [&](const std::string& name, const std::string& in) {
-    m.node("ReduceMean", {in}, {name + "m"}, {{"axes", std::vector<std::int64_t>{-1}}}).node("Sub", {in, name + "m"}, {name + "d"}).node("Pow", {name + "d", "two"}, {name + "q"});
-    m.node("ReduceMean", {name + "q"}, {name + "v"}, {{"axes", std::vector<std::int64_t>{-1}}}).node("Add", {name + "v", "epsilon"}, {name + "e"}).node("Sqrt", {name + "e"}, {name + "s"});
+    m.node("ReduceMean", {in}, {name + "m"}, {{"axes", std::vector<std::int64_t>{-1}}})
+        .node("Sub", {in, name + "m"}, {name + "d"})
+        .node("Pow", {name + "d", "two"}, {name + "q"});
+    m.node("ReduceMean", {name + "q"}, {name + "v"}, {{"axes", std::vector<std::int64_t>{-1}}})
+        .node("Add", {name + "v", "epsilon"}, {name + "e"})
+        .node("Sqrt", {name + "e"}, {name + "s"});
     n.weight(name + "gain", {kWidth}, 0.5f, 1.5f);
     n.weight(name + "shift", {kWidth}, -0.5f, 0.5f);
-    m.node("Div", {name + "d", name + "s"}, {name + "n"}).node("Mul", {name + "n", name + "gain"}, {name + "g"}).node("Add", {name + "g", name + "shift"}, {name});
+    m.node("Div", {name + "d", name + "s"}, {name + "n"})
+        .node("Mul", {name + "n", name + "gain"}, {name + "g"})
+        .node("Add", {name + "g", name + "shift"}, {name});
     return name;
   };
   const auto linear = [&](const std::string& name, const std::string& in, std::int64_t from, std::int64_t to) {
@@ -215,15 +235,21 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
     for (const std::string part : {"q", "k", "v"}) {
       linear(l + part, first, kWidth, kWidth);
       m.node("Reshape", {l + part, "apart"}, {l + part + "r"});
-      m.node("Transpose", {l + part + "r"}, {l + part + "t"}, {{"perm", part == "k" ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3}}});
+      m.node("Transpose", {l + part + "r"}, {l + part + "t"},
+             {{"perm", part == "k" ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3}}});
     }
-    m.node("MatMul", {l + "qt", l + "kt"}, {l + "scores"}).node("Div", {l + "scores", "root"}, {l + "scaled"}).node("Add", {l + "scaled", "mask"}, {l + "masked"});
+    m.node("MatMul", {l + "qt", l + "kt"}, {l + "scores"})
+        .node("Div", {l + "scores", "root"}, {l + "scaled"})
+        .node("Add", {l + "scaled", "mask"}, {l + "masked"});
     m.node("Softmax", {l + "masked"}, {l + "soft"}, {{"axis", -1}}).node("MatMul", {l + "soft", l + "vt"}, {l + "mixed"});
     m.node("Transpose", {l + "mixed"}, {l + "back"}, {{"perm", {0, 2, 1, 3}}}).node("Reshape", {l + "back", "together"}, {l + "joined"});
     linear(l + "o", l + "joined", kWidth, kWidth);
     m.node("Add", {at, l + "o"}, {l + "r1"});
     linear(l + "up", norm(l + "n2", l + "r1"), kWidth, kInner);
-    m.node("Div", {l + "up", "root2"}, {l + "e0"}).node("Erf", {l + "e0"}, {l + "e1"}).node("Add", {l + "e1", "one"}, {l + "e2"}).node("Mul", {l + "up", l + "e2"}, {l + "e3"});
+    m.node("Div", {l + "up", "root2"}, {l + "e0"})
+        .node("Erf", {l + "e0"}, {l + "e1"})
+        .node("Add", {l + "e1", "one"}, {l + "e2"})
+        .node("Mul", {l + "up", l + "e2"}, {l + "e3"});
     m.node("Mul", {l + "e3", "half"}, {l + "gelu"});
     linear(l + "down", l + "gelu", kInner, kWidth);
     const bool end = l == "l1_";

@@ -66,35 +66,84 @@ std::vector<OnnxSample> own_samples() {
   conv.node("AveragePool", {"r"}, {"a"}, {{"kernel_shape", {2, 2}}, {"auto_pad", "SAME_UPPER"}}).node("DepthToSpace", {"a"}, {"y"}, {{"blocksize", 2}});
   add("convolution", conv);
   OnnxBuilder shapes;
-  shapes.input("x", {-1, 4}).output("y").constant("w", {4, 6}, std::vector<float>(24, 1)).integers("shape", {0, 2, 3}).integers("axes", {1}).integers("split", {1, 2}).integers("pads", {0, 0, 0, 1, 1, 1});
-  shapes.node("MatMul", {"x", "w"}, {"p"}).node("Reshape", {"p", "shape"}, {"r"}).node("Split", {"r", "split"}, {"s0", "s1"}, {{"axis", 2}}).node("Pad", {"s1", "pads"}, {"q"});
-  shapes.node("Softmax", {"q"}, {"s"}).node("Unsqueeze", {"s", "axes"}, {"u"}).node("Tile", {"u", "tiles"}, {"t"}).integers("tiles", {1, 2, 1, 1}).node("Expand", {"t", "wide"}, {"y"}).integers("wide", {1, 1, 1, 1, 1});
+  shapes.input("x", {-1, 4})
+      .output("y")
+      .constant("w", {4, 6}, std::vector<float>(24, 1))
+      .integers("shape", {0, 2, 3})
+      .integers("axes", {1})
+      .integers("split", {1, 2})
+      .integers("pads", {0, 0, 0, 1, 1, 1});
+  shapes.node("MatMul", {"x", "w"}, {"p"})
+      .node("Reshape", {"p", "shape"}, {"r"})
+      .node("Split", {"r", "split"}, {"s0", "s1"}, {{"axis", 2}})
+      .node("Pad", {"s1", "pads"}, {"q"});
+  shapes.node("Softmax", {"q"}, {"s"})
+      .node("Unsqueeze", {"s", "axes"}, {"u"})
+      .node("Tile", {"u", "tiles"}, {"t"})
+      .integers("tiles", {1, 2, 1, 1})
+      .node("Expand", {"t", "wide"}, {"y"})
+      .integers("wide", {1, 1, 1, 1, 1});
   add("shapes", shapes);
   OnnxBuilder resize;
   resize.input("x", {1, 1, 2, 3}).output("y").integers("sizes", {1, 1, 4, 6}).node("Resize", {"x", "", "", "sizes"}, {"r"}, {{"mode", "linear"}});
-  resize.integers("block", {2, 2}).integers("image", {5, 5}).node("Reshape", {"r", "to"}, {"z"}).integers("to", {1, 4, 6}).node("GlobalAveragePool", {"r"}, {"y"});
+  resize.integers("block", {2, 2})
+      .integers("image", {5, 5})
+      .node("Reshape", {"r", "to"}, {"z"})
+      .integers("to", {1, 4, 6})
+      .node("GlobalAveragePool", {"r"}, {"y"});
   add("resize", resize);
   OnnxBuilder columns;
-  columns.input("x", {1, 5, 5}).output("y").integers("image", {5, 5}).integers("block", {1, 5}).node("Col2Im", {"x", "image", "block"}, {"y"}, {{"strides", {1, 1}}});
+  columns.input("x", {1, 5, 5})
+      .output("y")
+      .integers("image", {5, 5})
+      .integers("block", {1, 5})
+      .node("Col2Im", {"x", "image", "block"}, {"y"}, {{"strides", {1, 1}}});
   add("columns", columns);
   OnnxBuilder then, otherwise, branches;
   then.output("t").node("Add", {"x", "one"}, {"t"});
   otherwise.output("e").constant("two", {1}, {2}).node("Mul", {"x", "two"}, {"e"});
   branches.input("x", {3}).output("y").constant("one", {1}, {1}).whole("c", {1}, {1}, 9);
-  branches.node("If", {"c"}, {"i"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}}).node("TopK", {"i", "k"}, {"v", "places"}).integers("k", {2}).node("Gather", {"i", "places"}, {"y"});
+  branches.node("If", {"c"}, {"i"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}})
+      .node("TopK", {"i", "k"}, {"v", "places"})
+      .integers("k", {2})
+      .node("Gather", {"i", "places"}, {"y"});
   add("branches", branches);
   OnnxBuilder body, loop;
-  body.input("n", {}, 7).input("going", {}, 9).input("s", {2}).output("going2", {}, 9).output("s2").output("each").node("Identity", {"going"}, {"going2"}).node("Add", {"s", "one"}, {"s2"}).node("Identity", {"s2"}, {"each"});
-  loop.input("x", {2}).output("y").output("all").constant("one", {1}, {1}).integers("rounds", {3}).node("Loop", {"rounds", "", "x"}, {"y", "all"}, {{"body", body.model.graph()}});
+  body.input("n", {}, 7)
+      .input("going", {}, 9)
+      .input("s", {2})
+      .output("going2", {}, 9)
+      .output("s2")
+      .output("each")
+      .node("Identity", {"going"}, {"going2"})
+      .node("Add", {"s", "one"}, {"s2"})
+      .node("Identity", {"s2"}, {"each"});
+  loop.input("x", {2})
+      .output("y")
+      .output("all")
+      .constant("one", {1}, {1})
+      .integers("rounds", {3})
+      .node("Loop", {"rounds", "", "x"}, {"y", "all"}, {{"body", body.model.graph()}});
   add("loop", loop);
   OnnxBuilder recurrent;
-  recurrent.input("x", {3, 2, 4}).output("y").constant("w", {1, 12, 4}, std::vector<float>(48, 0.1f)).constant("r", {1, 12, 4}, std::vector<float>(48, 0.1f)).constant("b", {1, 24}, std::vector<float>(24, 0.f));
-  recurrent.node("GRU", {"x", "w", "r", "b"}, {"g"}, {{"hidden_size", 4}, {"activations", "Tanh"}}).node("LayerNormalization", {"g", "gain"}, {"l"}).constant("gain", {4}, std::vector<float>(4, 1.f));
+  recurrent.input("x", {3, 2, 4})
+      .output("y")
+      .constant("w", {1, 12, 4}, std::vector<float>(48, 0.1f))
+      .constant("r", {1, 12, 4}, std::vector<float>(48, 0.1f))
+      .constant("b", {1, 24}, std::vector<float>(24, 0.f));
+  recurrent.node("GRU", {"x", "w", "r", "b"}, {"g"}, {{"hidden_size", 4}, {"activations", "Tanh"}})
+      .node("LayerNormalization", {"g", "gain"}, {"l"})
+      .constant("gain", {4}, std::vector<float>(4, 1.f));
   recurrent.node("ReduceSum", {"l", "axes"}, {"y"}, {{"keepdims", 0}}).integers("axes", {1});
   recurrent.model.mutable_graph()->mutable_node(0)->mutable_attribute()->RemoveLast();
   add("recurrent", recurrent);
   OnnxBuilder bytes;
-  bytes.input("x", {2, 4}).output("y").constant("scale", {}, {0.1f}).whole("zero", {}, {3}, 2).whole("w", {4, 3}, std::vector<int>(12, 5), 2).node("QuantizeLinear", {"x", "scale", "zero"}, {"q"});
+  bytes.input("x", {2, 4})
+      .output("y")
+      .constant("scale", {}, {0.1f})
+      .whole("zero", {}, {3}, 2)
+      .whole("w", {4, 3}, std::vector<int>(12, 5), 2)
+      .node("QuantizeLinear", {"x", "scale", "zero"}, {"q"});
   bytes.node("QLinearMatMul", {"q", "scale", "zero", "w", "scale", "zero", "scale", "zero"}, {"p"}).node("DequantizeLinear", {"p", "scale", "zero"}, {"y"});
   add("bytes", bytes);
   return samples;
@@ -103,7 +152,8 @@ std::vector<OnnxSample> own_samples() {
 /// A value for a declared input of a broken model: the test's own numbers, where there are as many, or others.
 Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator& draw) {
   Shape shape;
-  for (const ModelSize& size : input.shape.value_or(std::vector<ModelSize>(draw.below(4)))) shape.push_back(size.size ? *size.size : static_cast<std::int64_t>(1 + draw.below(4)));
+  for (const ModelSize& size : input.shape.value_or(std::vector<ModelSize>(draw.below(4))))
+    shape.push_back(size.size ? *size.size : static_cast<std::int64_t>(1 + draw.below(4)));
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
     if (size > kMost || (count *= size) > kMost) throw ShapeError("an input is too large to be tried");
@@ -121,7 +171,8 @@ template <class F> auto naming(const fs::path& path, F f) {
   try {
     return f();
   } catch (const Error& error) {
-    if (std::string(error.what()).find(path.filename().string()) == std::string::npos) throw std::logic_error(std::string("an error that names no file: ") + error.what());
+    if (std::string(error.what()).find(path.filename().string()) == std::string::npos)
+      throw std::logic_error(std::string("an error that names no file: ") + error.what());
     throw;
   }
 }
@@ -152,13 +203,12 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
     OnnxMutator draw(samples, mutation);
     const OnnxSample& sample = samples[draw.below(samples.size())];
     testing::say_mutation(sample.name);
-    {
-      std::ofstream(path, std::ios::binary) << draw.broken(sample);
-    }
+    { std::ofstream(path, std::ios::binary) << draw.broken(sample); }
     try_model(path, sample, draw);
   };
   if (const char* one = std::getenv("SINTER_TEST_MUTATION")) return attempt(std::strtoull(one, nullptr, 10));
-  const auto outcomes = testing::try_mutations(count, std::uint64_t{testing::fresh_seed()} << 32, attempt, {.seconds = 30, .bytes = std::uint64_t{4} << 30, .faults = faults});
+  const auto outcomes =
+      testing::try_mutations(count, std::uint64_t{testing::fresh_seed()} << 32, attempt, {.seconds = 30, .bytes = std::uint64_t{4} << 30, .faults = faults});
   fs::remove(path);
   CHECK(outcomes.refused > 0);
   CHECK(outcomes.ran > 0);

@@ -102,7 +102,8 @@ struct Conv {
             for (std::int64_t k = 0; k < each(); ++k)
               for (std::int64_t a = 0; a < taps[0]; ++a)
                 for (std::int64_t b = 0; b < taps[1]; ++b) {
-                  const std::int64_t row = i * stride + a * dilation - before, column = j * stride + b * dilation - before, channel = f / (filters / groups) * each() + k;
+                  const std::int64_t row = i * stride + a * dilation - before, column = j * stride + b * dilation - before,
+                                     channel = f / (filters / groups) * each() + k;
                   if (row < 0 || row >= size[0] || column < 0 || column >= size[1]) continue;
                   sum += (x[static_cast<std::size_t>(((n * channels + channel) * size[0] + row) * size[1] + column)] - x_zero) *
                          (w[static_cast<std::size_t>(((f * each() + k) * taps[0] + a) * taps[1] + b)] - w_zero[static_cast<std::size_t>(per_channel ? f : 0)]);
@@ -143,9 +144,13 @@ void write_operands(OnnxBuilder& m, const Conv& c, bool x_is_bytes = true) {
   const List one{}, many{count};
   if (x_is_bytes) m.input("x", {c.batch, c.channels, c.size[0], c.size[1]}, c.x_type);
   m.constant("xs", {}, {c.x_scale}).whole("xz", {}, {c.x_zero}, c.x_type);
-  m.whole("w", {c.filters, c.each(), c.taps[0], c.taps[1]}, c.w, c.w_type).constant("ws", c.per_channel ? many : one, c.w_scale).whole("wz", c.per_channel ? many : one, c.w_zero, c.w_type);
+  m.whole("w", {c.filters, c.each(), c.taps[0], c.taps[1]}, c.w, c.w_type)
+      .constant("ws", c.per_channel ? many : one, c.w_scale)
+      .whole("wz", c.per_channel ? many : one, c.w_zero, c.w_type);
 }
-void write_dequantized(OnnxBuilder& m) { m.node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"}, {{"axis", 0}}); }
+void write_dequantized(OnnxBuilder& m) {
+  m.node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"}, {{"axis", 0}});
+}
 
 Tensor x_of(const Conv& c) { return bytes(c.x, {c.batch, c.channels, c.size[0], c.size[1]}, c.x_type); }
 
@@ -223,7 +228,9 @@ TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convol
       m.constant("ys", {}, {real(0.01, 0.02)}).whole("yz", {}, {7}, c.x_type).whole("b", {c.filters}, bias, kInt32).output("y", {}, c.x_type);
       m.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"}, c.attributes());
     } else if (dynamic) {
-      m.input("f", {c.batch, c.channels, c.size[0], c.size[1]}).node("DynamicQuantizeLinear", {"f"}, {"x", "fs", "fz"}).node("ConvInteger", {"x", "w", "fz", "wz"}, {"y0"}, c.attributes());
+      m.input("f", {c.batch, c.channels, c.size[0], c.size[1]})
+          .node("DynamicQuantizeLinear", {"f"}, {"x", "fs", "fz"})
+          .node("ConvInteger", {"x", "w", "fz", "wz"}, {"y0"}, c.attributes());
       m.node("Cast", {"y0"}, {"y1"}, {{"to", 1}}).node("Mul", {"y1", "fs"}, {"y"}).output("y");
     } else {
       m.node("ConvInteger", {"x", "w", "xz", "wz"}, {"y"}, c.attributes()).output("y", {}, kInt32);
@@ -238,8 +245,15 @@ TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convol
 
 TEST_CASE("bytes stay in blocks from convolution to convolution, and so in a plan's file") {
   OnnxBuilder m;
-  const auto quantize = [&](const std::string& from, const std::string& to) { m.node("QuantizeLinear", {from, "s", "z"}, {to + "q"}).node("DequantizeLinear", {to + "q", "s", "z"}, {to}); };
-  m.input("x", {-1, 3, 20, 20}).output("y").constant("s", {}, {0.02f}).whole("z", {}, {128}, kUnsigned).constant("ws", {}, {0.002f}).whole("wz", {}, {0}, kSigned);
+  const auto quantize = [&](const std::string& from, const std::string& to) {
+    m.node("QuantizeLinear", {from, "s", "z"}, {to + "q"}).node("DequantizeLinear", {to + "q", "s", "z"}, {to});
+  };
+  m.input("x", {-1, 3, 20, 20})
+      .output("y")
+      .constant("s", {}, {0.02f})
+      .whole("z", {}, {128}, kUnsigned)
+      .constant("ws", {}, {0.002f})
+      .whole("wz", {}, {0}, kSigned);
   for (const auto& [name, shape] : std::vector<std::pair<std::string, List>>{{"w1", {32, 3, 3, 3}}, {"w2", {32, 1, 3, 3}}, {"w3", {32, 32, 1, 1}}})
     m.whole(name, shape, wholes(shape[0] * shape[1] * shape[2] * shape[3], kSigned), kSigned).node("DequantizeLinear", {name, "ws", "wz"}, {"d" + name});
   quantize("x", "x0");
@@ -281,11 +295,18 @@ TEST_CASE("MatMul and Gemm of bytes: scales by column, zero points, both operand
     const float a_scale = real(0.005, 0.02);
     const auto b_scale = reals(many ? columns : 1, 0.001, 0.01), c = reals(columns, -2, 2);
     OnnxBuilder m;
-    m.input("a", {rows, depth}, a_type).output("y").constant("as", {}, {a_scale}).whole("az", {}, {a_zero}, a_type).node("DequantizeLinear", {"a", "as", "az"}, {"da"});
+    m.input("a", {rows, depth}, a_type)
+        .output("y")
+        .constant("as", {}, {a_scale})
+        .whole("az", {}, {a_zero}, a_type)
+        .node("DequantizeLinear", {"a", "as", "az"}, {"da"});
     const List scales = many ? List{columns} : List{};
     if (input) m.input("b", {depth, columns}, b_type);
     else m.whole("b", turned ? List{columns, depth} : List{depth, columns}, b, b_type);
-    m.constant("bs", scales, b_scale).whole("bz", scales, zeros, b_type).node("DequantizeLinear", {"b", "bs", "bz"}, {"db"}, {{"axis", turned ? 0 : 1}}).constant("c", {columns}, c);
+    m.constant("bs", scales, b_scale)
+        .whole("bz", scales, zeros, b_type)
+        .node("DequantizeLinear", {"b", "bs", "bz"}, {"db"}, {{"axis", turned ? 0 : 1}})
+        .constant("c", {columns}, c);
     if (gemm) m.node("Gemm", row ? std::vector<std::string>{"da", "db", "c"} : std::vector<std::string>{"da", "db"}, {"y"}, {{"transB", turned ? 1 : 0}});
     else m.node("MatMul", {"da", "db"}, {"y"});
     const Model model = load(m);
@@ -298,8 +319,10 @@ TEST_CASE("MatMul and Gemm of bytes: scales by column, zero points, both operand
         double sum = 0;
         const auto at = static_cast<std::size_t>(j);
         for (std::int64_t k = 0; k < depth; ++k)
-          sum += (a[static_cast<std::size_t>(i * depth + k)] - a_zero) * static_cast<double>(b[static_cast<std::size_t>(turned ? j * depth + k : k * columns + j)] - zeros[many ? at : 0]);
-        const double product = sum * static_cast<double>(a_scale) * static_cast<double>(b_scale[many ? at : 0]), want = product + (row ? static_cast<double>(c[at]) : 0);
+          sum += (a[static_cast<std::size_t>(i * depth + k)] - a_zero) *
+                 static_cast<double>(b[static_cast<std::size_t>(turned ? j * depth + k : k * columns + j)] - zeros[many ? at : 0]);
+        const double product = sum * static_cast<double>(a_scale) * static_cast<double>(b_scale[many ? at : 0]),
+                     want = product + (row ? static_cast<double>(c[at]) : 0);
         // The sum is exact; its conversion, the scale and two operations round once each.
         CHECK(std::fabs(static_cast<double>(got[static_cast<std::size_t>(i * columns + j)]) - want) <= 3e-7 * (std::fabs(product) + std::fabs(want)));
       }
@@ -326,30 +349,38 @@ TEST_CASE("what may not be a convolution of bytes is none") {
   };
   CHECK(count(as_it_is) == 1);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // weights that are an input
-    m.input("v", {c.filters, c.each(), c.taps[0], c.taps[1]}, c.w_type).node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"}).node("DequantizeLinear", {"v", "ws", "wz"}, {"dw"});
-    return std::string("dw");
-  }) == 0);
+          m.input("v", {c.filters, c.each(), c.taps[0], c.taps[1]}, c.w_type)
+              .node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"})
+              .node("DequantizeLinear", {"v", "ws", "wz"}, {"dw"});
+          return std::string("dw");
+        }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv&) {  // a scale that is an input
-    m.input("s", {}).node("DequantizeLinear", {"x", "s", "xz"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
-    return std::string("dw");
-  }) == 0);
+          m.input("s", {}).node("DequantizeLinear", {"x", "s", "xz"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
+          return std::string("dw");
+        }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // a scale for each channel of x
-    m.constant("s", {c.channels}, reals(c.channels, 0.01, 0.02)).whole("z", {c.channels}, std::vector<int>(static_cast<std::size_t>(c.channels), 1), c.x_type);
-    m.node("DequantizeLinear", {"x", "s", "z"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
-    return std::string("dw");
-  }) == 0);
+          m.constant("s", {c.channels}, reals(c.channels, 0.01, 0.02))
+              .whole("z", {c.channels}, std::vector<int>(static_cast<std::size_t>(c.channels), 1), c.x_type);
+          m.node("DequantizeLinear", {"x", "s", "z"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
+          return std::string("dw");
+        }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // scales along the channels that the filters read
-    m.constant("s", {c.each()}, reals(c.each(), 0.01, 0.02)).node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"}).node("DequantizeLinear", {"w", "s"}, {"dw"}, {{"axis", 1}});
-    return std::string("dw");
-  }) == 0);
+          m.constant("s", {c.each()}, reals(c.each(), 0.01, 0.02))
+              .node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"})
+              .node("DequantizeLinear", {"w", "s"}, {"dw"}, {{"axis", 1}});
+          return std::string("dw");
+        }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // weights of floats
-    m.node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"}).constant("f", {c.filters, c.each(), c.taps[0], c.taps[1]}, reals(static_cast<std::int64_t>(c.w.size()), -1, 1));
-    return std::string("f");
-  }) == 0);
+          m.node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"})
+              .constant("f", {c.filters, c.each(), c.taps[0], c.taps[1]}, reals(static_cast<std::int64_t>(c.w.size()), -1, 1));
+          return std::string("f");
+        }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // numbers of 32 bits
-    m.input("n", {c.batch, c.channels, c.size[0], c.size[1]}, kInt32).node("DequantizeLinear", {"n", "xs"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
-    return std::string("dw");
-  }) == 0);
+          m.input("n", {c.batch, c.channels, c.size[0], c.size[1]}, kInt32)
+              .node("DequantizeLinear", {"n", "xs"}, {"dx"})
+              .node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
+          return std::string("dw");
+        }) == 0);
 }
 
 TEST_CASE("who else reads what is dequantized, or wants it, gets it") {
@@ -417,8 +448,15 @@ TEST_CASE("what only arranges what is dequantized arranges the bytes") {
         INFO(view.op << " of several scales " << several << " a zero point " << zero);
         OnnxBuilder m;
         const List count = several ? List{8} : List{};
-        m.input("x", {2, 8, 4, 6}, kUnsigned).constant("s", count, reals(several ? 8 : 1, 0.01, 0.02)).whole("z", count, wholes(several ? 8 : 1, kUnsigned), kUnsigned);
-        m.integers("sizes", {16, 24}).integers("axis", {1}).integers("starts", {1, 2}).integers("ends", {2, 7}).integers("lengths", {3, 5}).integers("widths", {0, 0, 1, 0, 0, 0, 0, 2});
+        m.input("x", {2, 8, 4, 6}, kUnsigned)
+            .constant("s", count, reals(several ? 8 : 1, 0.01, 0.02))
+            .whole("z", count, wholes(several ? 8 : 1, kUnsigned), kUnsigned);
+        m.integers("sizes", {16, 24})
+            .integers("axis", {1})
+            .integers("starts", {1, 2})
+            .integers("ends", {2, 7})
+            .integers("lengths", {3, 5})
+            .integers("widths", {0, 0, 1, 0, 0, 0, 0, 2});
         m.constant("factors", {4}, {1, 1, 2, 2});
         m.node("DequantizeLinear", zero ? std::vector<std::string>{"x", "s", "z"} : std::vector<std::string>{"x", "s"}, {"d"});
         std::vector<std::string> inputs{"d"};
@@ -456,13 +494,19 @@ TEST_CASE("ONNX Runtime's operators on bytes are their formulas") {
   const auto run = [&](const std::string& op, const std::vector<std::string>& reads, const std::vector<OnnxBuilder::Attribute>& attributes = {}) {
     OnnxBuilder m;
     m.input("a", {2, 16, 3, 3}, kUnsigned).input("b", {2, 16, 3, 3}, kUnsigned).output("y", {}, kUnsigned);
-    m.constant("sa", {}, {sa}).constant("sb", {}, {sb}).constant("sy", {}, {sy}).whole("za", {}, {100}, kUnsigned).whole("zb", {}, {90}, kUnsigned).whole("zy", {}, {128}, kUnsigned);
+    m.constant("sa", {}, {sa})
+        .constant("sb", {}, {sb})
+        .constant("sy", {}, {sy})
+        .whole("za", {}, {100}, kUnsigned)
+        .whole("zb", {}, {90}, kUnsigned)
+        .whole("zy", {}, {128}, kUnsigned);
     m.node(op, reads, {"y"}, attributes, "com.microsoft");
     return load(m)({bytes(a, {2, 16, 3, 3}, kUnsigned), bytes(b, {2, 16, 3, 3}, kUnsigned)})[0];
   };
   const auto each = [&](auto function) {
     std::vector<double> want;
-    for (std::size_t i = 0; i < a.size(); ++i) want.push_back(rounded(function(number(a[i], 100, sa), number(b[i], 90, sb)) / static_cast<double>(sy), 128, kUnsigned));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      want.push_back(rounded(function(number(a[i], 100, sa), number(b[i], 90, sb)) / static_cast<double>(sy), 128, kUnsigned));
     return want;
   };
   check_units(run("QLinearAdd", {"a", "sa", "za", "b", "sb", "zb", "sy", "zy"}), each([](double x, double y) { return x + y; }));
@@ -486,9 +530,16 @@ TEST_CASE("ONNX Runtime's operators on bytes are their formulas") {
   const auto scales = reals(7, 0.001, 0.002);
   const auto rows = wholes(5 * 9, kUnsigned);
   OnnxBuilder m;
-  m.input("x", {5, 9}, kUnsigned).output("y", {}, kUnsigned).output("f").constant("sx", {}, {sa}).whole("zx", {}, {100}, kUnsigned).whole("w", {7, 9}, w, kSigned).constant("sw", {7}, scales);
+  m.input("x", {5, 9}, kUnsigned)
+      .output("y", {}, kUnsigned)
+      .output("f")
+      .constant("sx", {}, {sa})
+      .whole("zx", {}, {100}, kUnsigned)
+      .whole("w", {7, 9}, w, kSigned)
+      .constant("sw", {7}, scales);
   m.whole("zw", {7}, std::vector<int>(7, 0), kSigned).whole("c", {7}, bias, kInt32).constant("sy", {}, {sy}).whole("zy", {}, {128}, kUnsigned);
-  m.node("QGemm", {"x", "sx", "zx", "w", "sw", "zw", "c", "sy", "zy"}, {"y"}, {{"transB", 1}}, "com.microsoft").node("QGemm", {"x", "sx", "zx", "w", "sw", "zw", "c"}, {"f"}, {{"transB", 1}}, "com.microsoft");
+  m.node("QGemm", {"x", "sx", "zx", "w", "sw", "zw", "c", "sy", "zy"}, {"y"}, {{"transB", 1}}, "com.microsoft")
+      .node("QGemm", {"x", "sx", "zx", "w", "sw", "zw", "c"}, {"f"}, {{"transB", 1}}, "com.microsoft");
   std::vector<double> want;
   std::vector<double> floats;
   for (std::size_t i = 0; i < 5; ++i)

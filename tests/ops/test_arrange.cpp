@@ -29,7 +29,6 @@ namespace {
 const std::vector<DType> kTypes = {DType::float32, DType::float64, DType::int32, DType::int64, DType::bool_};
 const std::vector<Shape> kShapes = {{1}, {7}, {0}, {3, 5}, {1, 1}, {0, 4}, {4, 0}, {6, 1, 33}, {2, 3, 4, 5}, {40, 70}};
 
-
 void same(const Tensor& got, const Ref& expected, const std::string& what) {
   INFO(what);
   REQUIRE(got.shape() == expected.shape);
@@ -94,14 +93,17 @@ TEST_CASE("pad in every mode") {
           CHECK_THROWS_AS(sn::pad(x, widths, mode), sn::ValueError);
           continue;
         }
-        same(sn::pad(x, widths, mode, 1), make(padded, [&](const Coords& at) {
-               Coords from(at.size());
-               for (std::size_t k = 0; k < at.size(); ++k) {
-                 from[k] = source(at[k] - widths[k].first, shape[k], mode);
-                 if (from[k] < 0) return 1.0;
-               }
-               return ref.v[flat(shape, from)];
-             }), what);
+        same(sn::pad(x, widths, mode, 1),
+             make(padded,
+                  [&](const Coords& at) {
+                    Coords from(at.size());
+                    for (std::size_t k = 0; k < at.size(); ++k) {
+                      from[k] = source(at[k] - widths[k].first, shape[k], mode);
+                      if (from[k] < 0) return 1.0;
+                    }
+                    return ref.v[flat(shape, from)];
+                  }),
+             what);
       }
   const Tensor scalar = sn::full({}, 2.5);
   CHECK(values(sn::pad(scalar, {}, PadMode::constant, 1)) == std::vector<double>{2.5});
@@ -131,7 +133,8 @@ TEST_CASE("pads under views, views under pads, pads of pads, with work around th
     near(y, y_ref, 1e-6, "pad of pad");
     const auto [z, z_ref] = random_view(rng, {y, y_ref});
     near(sn::abs(z), map(z_ref, [](double v) { return std::fabs(v); }), 1e-6, "view of pad");
-    if (!z_ref.shape.empty()) near(sn::sum(z, -1), reduce(z_ref, {static_cast<std::int64_t>(z_ref.shape.size()) - 1}, 0, std::plus<double>()), 1e-5, "sum of it");
+    if (!z_ref.shape.empty())
+      near(sn::sum(z, -1), reduce(z_ref, {static_cast<std::int64_t>(z_ref.shape.size()) - 1}, 0, std::plus<double>()), 1e-5, "sum of it");
   }
 }
 
@@ -153,14 +156,17 @@ TEST_CASE("concatenate and stack") {
           refs.push_back(ref);
           joined[k] += size;
         }
-        same(sn::concatenate(parts, axis), make(joined, [&](const Coords& at) {
-               Coords from = at;
-               for (const Ref& ref : refs) {
-                 if (from[k] < ref.shape[k]) return ref.v[flat(ref.shape, from)];
-                 from[k] -= ref.shape[k];
-               }
-               return -99.0;
-             }), fmt::format("{} {} axis {}", sn::to_string(shape), name(dtype), axis));
+        same(sn::concatenate(parts, axis),
+             make(joined,
+                  [&](const Coords& at) {
+                    Coords from = at;
+                    for (const Ref& ref : refs) {
+                      if (from[k] < ref.shape[k]) return ref.v[flat(ref.shape, from)];
+                      from[k] -= ref.shape[k];
+                    }
+                    return -99.0;
+                  }),
+             fmt::format("{} {} axis {}", sn::to_string(shape), name(dtype), axis));
       }
   const auto [a, a_ref] = random(rng, {3, 4}, DType::float32, -2, 2);
   const auto [b, b_ref] = random(rng, {3, 4}, DType::int32, -9, 9);
@@ -171,11 +177,14 @@ TEST_CASE("concatenate and stack") {
     const Tensor both = sn::stack({a, b}, axis);
     CHECK(both.dtype() == DType::float64);
     const Ref &first = a_ref, &second = b_ref;
-    same(both, make(shape, [&](const Coords& at) {
-           Coords from = at;
-           from.erase(from.begin() + static_cast<std::ptrdiff_t>(k));
-           return (at[k] == 0 ? first : second).v[flat({3, 4}, from)];
-         }), "stack");
+    same(both,
+         make(shape,
+              [&](const Coords& at) {
+                Coords from = at;
+                from.erase(from.begin() + static_cast<std::ptrdiff_t>(k));
+                return (at[k] == 0 ? first : second).v[flat({3, 4}, from)];
+              }),
+         "stack");
   }
   CHECK_THROWS_AS(sn::concatenate({}), sn::ValueError);
   CHECK_THROWS_AS(sn::concatenate({a, sn::ones({2, 5})}), sn::ShapeError);
@@ -199,15 +208,18 @@ TEST_CASE("a concatenate of ten, with work before and after, is one kernel; of m
     const Tensor y = sn::exp(sn::concatenate(parts, axis)) + 1.f;
     if (fused()) CHECK(launches(y) == 1);
     Shape shape = y.shape();
-    near(y, make(shape, [&](const Coords& at) {
-           Coords from = at;
-           const auto k = static_cast<std::size_t>(axis);
-           for (const Ref& ref : refs) {
-             if (from[k] < ref.shape[k]) return std::exp(2 * ref.v[flat(ref.shape, from)]) + 1;
-             from[k] -= ref.shape[k];
-           }
-           return -99.0;
-         }), 1e-6, "exp of concatenate");
+    near(y,
+         make(shape,
+              [&](const Coords& at) {
+                Coords from = at;
+                const auto k = static_cast<std::size_t>(axis);
+                for (const Ref& ref : refs) {
+                  if (from[k] < ref.shape[k]) return std::exp(2 * ref.v[flat(ref.shape, from)]) + 1;
+                  from[k] -= ref.shape[k];
+                }
+                return -99.0;
+              }),
+         1e-6, "exp of concatenate");
   }
   std::vector<Tensor> many;
   std::vector<double> all;
@@ -239,12 +251,16 @@ TEST_CASE("pieces with functions of their own, joined within rows, within column
       return std::sin(z) - std::erf(z);
     };
     near(joined, make(joined.shape(), at_place), 1e-6, fmt::format("joined along {}", axis));
-    near(sn::tril(sn::exp(joined)), make(joined.shape(), [&](const Coords& at) { return at[1] <= at[0] ? std::exp(at_place(at)) : 0.0; }), 1e-5, "a triangle of it");
-    near(sn::sum(joined, {1}), make({joined.shape()[0]}, [&](const Coords& at) {
-           double sum = 0;
-           for (std::int64_t j = 0; j < joined.shape()[1]; ++j) sum += at_place({at[0], j});
-           return sum;
-         }), 1e-4, "its rows' sums");
+    near(sn::tril(sn::exp(joined)), make(joined.shape(), [&](const Coords& at) { return at[1] <= at[0] ? std::exp(at_place(at)) : 0.0; }), 1e-5,
+         "a triangle of it");
+    near(sn::sum(joined, {1}),
+         make({joined.shape()[0]},
+              [&](const Coords& at) {
+                double sum = 0;
+                for (std::int64_t j = 0; j < joined.shape()[1]; ++j) sum += at_place({at[0], j});
+                return sum;
+              }),
+         1e-4, "its rows' sums");
   }
 }
 
@@ -262,29 +278,38 @@ TEST_CASE("roll, tile, repeat") {
         for (std::int64_t i = 0; i < n; ++i) rolled.v[static_cast<std::size_t>(modulo(i + shift, n))] = ref.v[static_cast<std::size_t>(i)];
         same(sn::roll(x, {shift}), rolled, what + " roll flat");
         for (std::size_t k = 0; k < shape.size(); ++k)
-          same(sn::roll(x, {shift}, static_cast<std::int64_t>(k)), make(shape, [&](const Coords& at) {
-                 Coords from = at;
-                 from[k] = modulo(at[k] - shift, shape[k]);
-                 return r.v[flat(shape, from)];
-               }), what + " roll axis");
+          same(sn::roll(x, {shift}, static_cast<std::int64_t>(k)),
+               make(shape,
+                    [&](const Coords& at) {
+                      Coords from = at;
+                      from[k] = modulo(at[k] - shift, shape[k]);
+                      return r.v[flat(shape, from)];
+                    }),
+               what + " roll axis");
       }
       std::vector<std::int64_t> times{2};
       for (std::size_t k = 0; k < shape.size(); ++k) times.push_back(1 + static_cast<std::int64_t>(k % 3));
       Shape tiled{2};
       for (std::size_t k = 0; k < shape.size(); ++k) tiled.push_back(shape[k] * times[k + 1]);
-      same(sn::tile(x, times), make(tiled, [&](const Coords& at) {
-             Coords from(at.begin() + 1, at.end());
-             for (std::size_t k = 0; k < from.size(); ++k) from[k] %= shape[k];
-             return r.v[flat(shape, from)];
-           }), what + " tile");
+      same(sn::tile(x, times),
+           make(tiled,
+                [&](const Coords& at) {
+                  Coords from(at.begin() + 1, at.end());
+                  for (std::size_t k = 0; k < from.size(); ++k) from[k] %= shape[k];
+                  return r.v[flat(shape, from)];
+                }),
+           what + " tile");
       for (std::size_t k = 0; k < shape.size(); ++k) {
         Shape repeated = shape;
         repeated[k] *= 3;
-        same(sn::repeat(x, 3, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())), make(repeated, [&](const Coords& at) {
-               Coords from = at;
-               from[k] /= 3;
-               return r.v[flat(shape, from)];
-             }), what + " repeat");
+        same(sn::repeat(x, 3, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())),
+             make(repeated,
+                  [&](const Coords& at) {
+                    Coords from = at;
+                    from[k] /= 3;
+                    return r.v[flat(shape, from)];
+                  }),
+             what + " repeat");
       }
     }
   CHECK(values(sn::roll(sn::full({}, 3.0), {1})) == std::vector<double>{3});
@@ -308,7 +333,8 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
         same(sn::floor_divide(part(1), sn::maximum(part(2), sn::ones({}, dtype))),
              make({3, n}, [&](const Coords& c) { return std::floor(at(c, 1) / std::max(at(c, 2), 1.0)); }), what + ", divided");
       const Tensor place = sn::arange(n);
-      for (const std::int64_t number : {std::int64_t{-3}, std::int64_t{0}, n / 2, n - 1, n, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+      for (const std::int64_t number :
+           {std::int64_t{-3}, std::int64_t{0}, n / 2, n - 1, n, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
         const Tensor limit = sn::full({}, number, DType::int64);
         const auto chosen = [&](const Tensor& condition, const std::function<bool(std::int64_t)>& holds, const char* name) {
           same(sn::where(condition, part(0), part(2)), make({3, n}, [&](const Coords& c) { return holds(c[1]) ? at(c, 0) : at(c, 2); }),
@@ -346,12 +372,15 @@ TEST_CASE("triangles, eye, diagonals") {
         const std::int64_t size = std::max<std::int64_t>(0, std::min(shape[rank - 2] - down, shape[rank - 1] - right));
         Shape diagonal(shape.begin(), shape.end() - 2);
         diagonal.push_back(size);
-        same(sn::diagonal(x, k, -2, -1), make(diagonal, [&](const Coords& at) {
-               Coords from(at.begin(), at.end() - 1);
-               from.push_back(at.back() + down);
-               from.push_back(at.back() + right);
-               return r.v[flat(shape, from)];
-             }), what + " diagonal");
+        same(sn::diagonal(x, k, -2, -1),
+             make(diagonal,
+                  [&](const Coords& at) {
+                    Coords from(at.begin(), at.end() - 1);
+                    from.push_back(at.back() + down);
+                    from.push_back(at.back() + right);
+                    return r.v[flat(shape, from)];
+                  }),
+             what + " diagonal");
       }
   for (DType dtype : kTypes)
     for (std::int64_t n : {0, 1, 4})
@@ -361,7 +390,8 @@ TEST_CASE("triangles, eye, diagonals") {
         const Ref& r = ref;
         const std::int64_t size = n + std::abs(k);
         const Tensor matrix = sn::diag(x, k);
-        same(matrix, make({size, size}, [&](const Coords& at) { return at[1] - at[0] == k ? r.v[static_cast<std::size_t>(std::min(at[0], at[1]))] : 0; }), "diag");
+        same(matrix, make({size, size}, [&](const Coords& at) { return at[1] - at[0] == k ? r.v[static_cast<std::size_t>(std::min(at[0], at[1]))] : 0; }),
+             "diag");
         same(sn::diag(matrix, k), ref, "diag back");
       }
   CHECK(values(sn::tril(sn::arange(1, 3))) == std::vector<double>{1, 0, 1, 2});
@@ -383,7 +413,8 @@ TEST_CASE("take, take_along_axis, indexing with a tensor") {
             result.insert(result.end(), places.begin(), places.end());
             result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape.end());
             const Ref expected = make(result, [&](const Coords& at) {
-              const auto place = static_cast<std::int64_t>(ir.v[flat(places, Coords(at.begin() + static_cast<std::ptrdiff_t>(k), at.begin() + static_cast<std::ptrdiff_t>(k + places.size())))]);
+              const auto place = static_cast<std::int64_t>(
+                  ir.v[flat(places, Coords(at.begin() + static_cast<std::ptrdiff_t>(k), at.begin() + static_cast<std::ptrdiff_t>(k + places.size())))]);
               Coords from(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(k));
               from.push_back(place < 0 ? place + shape[k] : place);
               from.insert(from.end(), at.begin() + static_cast<std::ptrdiff_t>(k + places.size()), at.end());
@@ -409,16 +440,19 @@ TEST_CASE("take, take_along_axis, indexing with a tensor") {
       const Shape &s = shape, &p = places;
       Shape result;
       for (std::size_t n = 0; n < s.size(); ++n) result.push_back(n == k ? p[n] : std::max(s[n], p[n]));
-      same(sn::take_along_axis(x, i, axis), make(result, [&](const Coords& at) {
-             Coords to = at, from = at;
-             for (std::size_t n = 0; n < at.size(); ++n) {
-               if (p[n] == 1) to[n] = 0;
-               if (s[n] == 1) from[n] = 0;
-             }
-             const auto place = static_cast<std::int64_t>(ir.v[flat(p, to)]);
-             from[k] = place < 0 ? place + s[k] : place;
-             return r.v[flat(s, from)];
-           }), fmt::format("take_along_axis {} {} {}", sn::to_string(shape), sn::to_string(places), axis));
+      same(sn::take_along_axis(x, i, axis),
+           make(result,
+                [&](const Coords& at) {
+                  Coords to = at, from = at;
+                  for (std::size_t n = 0; n < at.size(); ++n) {
+                    if (p[n] == 1) to[n] = 0;
+                    if (s[n] == 1) from[n] = 0;
+                  }
+                  const auto place = static_cast<std::int64_t>(ir.v[flat(p, to)]);
+                  from[k] = place < 0 ? place + s[k] : place;
+                  return r.v[flat(s, from)];
+                }),
+           fmt::format("take_along_axis {} {} {}", sn::to_string(shape), sn::to_string(places), axis));
     }
   const Tensor x = sn::arange(5) * 10;
   const Tensor far = Tensor{-7, 12, 3};
@@ -439,7 +473,7 @@ TEST_CASE("several tensors in one index broadcast against each other") {
     const Shape shape{2 + static_cast<std::int64_t>(rng() % 4), 3, 5, 4};
     const auto [x, ref] = random_view(rng, random(rng, shape, DType::float32, -9, 9));
     if (ref.shape.size() != 4 || ref.v.empty() || ref.shape[1] < 2) continue;
-    const Ref &r = ref;
+    const Ref& r = ref;
     const auto drawn = [&](const Shape& places, std::size_t axis) {
       const auto size = static_cast<double>(ref.shape[axis]);
       return random(rng, places, DType::int64, -size, size);
@@ -452,29 +486,36 @@ TEST_CASE("several tensors in one index broadcast against each other") {
     const auto [j, rj] = drawn({4}, 2);
     const Ref &a = ri, &b = rj;
     // Side by side they stay where they are.
-    near(sn::exp(x)(Slice{}, i, j) * 2.f, make({r.shape[0], 3, 4, r.shape[3]}, [&](const Coords& at) {
-           return 2 * std::exp(r.v[static_cast<std::size_t>(flat(r.shape, {at[0], place(a, {at[1], 0}, 1), place(b, {at[2]}, 2), at[3]}))]);
-         }), 1e-5, "side by side");
+    near(sn::exp(x)(Slice{}, i, j) * 2.f,
+         make({r.shape[0], 3, 4, r.shape[3]},
+              [&](const Coords& at) {
+                return 2 * std::exp(r.v[static_cast<std::size_t>(flat(r.shape, {at[0], place(a, {at[1], 0}, 1), place(b, {at[2]}, 2), at[3]}))]);
+              }),
+         1e-5, "side by side");
     // Parted by a slice they go to the front; so does one that is parted from an integer.
     const auto [k, rk] = drawn({4}, 3);
     const Ref& c = rk;
-    same(x(Slice{}, i, Slice{}, k), make({3, 4, r.shape[0], r.shape[2]}, [&](const Coords& at) {
-           return r.v[static_cast<std::size_t>(flat(r.shape, {at[2], place(a, {at[0], 0}, 1), at[3], place(c, {at[1]}, 3)}))];
-         }), "parted");
-    same(x(0, Slice{}, j), make({4, r.shape[1], r.shape[3]}, [&](const Coords& at) {
-           return r.v[static_cast<std::size_t>(flat(r.shape, {0, at[1], place(b, {at[0]}, 2), at[2]}))];
-         }), "an integer first");
-    same(x(Slice{}, 1, j), make({r.shape[0], 4, r.shape[3]}, [&](const Coords& at) {
-           return r.v[static_cast<std::size_t>(flat(r.shape, {at[0], 1, place(b, {at[1]}, 2), at[2]}))];
-         }), "an integer beside");
+    same(x(Slice{}, i, Slice{}, k),
+         make({3, 4, r.shape[0], r.shape[2]},
+              [&](const Coords& at) { return r.v[static_cast<std::size_t>(flat(r.shape, {at[2], place(a, {at[0], 0}, 1), at[3], place(c, {at[1]}, 3)}))]; }),
+         "parted");
+    same(x(0, Slice{}, j),
+         make({4, r.shape[1], r.shape[3]},
+              [&](const Coords& at) { return r.v[static_cast<std::size_t>(flat(r.shape, {0, at[1], place(b, {at[0]}, 2), at[2]}))]; }),
+         "an integer first");
+    same(x(Slice{}, 1, j),
+         make({r.shape[0], 4, r.shape[3]},
+              [&](const Coords& at) { return r.v[static_cast<std::size_t>(flat(r.shape, {at[0], 1, place(b, {at[1]}, 2), at[2]}))]; }),
+         "an integer beside");
     if (fused()) CHECK(launches(sn::exp(x(Slice{}, i, j) + 1.f)) == 1);
   }
   const Tensor x = sn::arange(6).reshape({2, 3});
   CHECK(values(x(Tensor{1, 0}, Tensor{-1, 0})) == std::vector<double>{5, 0});
   CHECK(x(Tensor(sn::zeros({0}, DType::int64)), Tensor(sn::zeros({1}, DType::int64))).shape() == Shape{0});
   CHECK_THROWS_AS(x(Tensor{0, 1}, Tensor{0, 1, 2}), sn::ShapeError);
-  for (const auto& [i, j, says] : std::vector<std::tuple<Tensor, Tensor, std::string>>{
-           {Tensor{0, 2}, Tensor{0, 0}, "index 2 is out of bounds for axis 0 with size 2"}, {Tensor{0, 1}, Tensor{0, -4}, "index -4 is out of bounds for axis 1 with size 3"}})
+  for (const auto& [i, j, says] :
+       std::vector<std::tuple<Tensor, Tensor, std::string>>{{Tensor{0, 2}, Tensor{0, 0}, "index 2 is out of bounds for axis 0 with size 2"},
+                                                            {Tensor{0, 1}, Tensor{0, -4}, "index -4 is out of bounds for axis 1 with size 3"}})
     CHECK_THROWS_WITH_AS(sn::eval(x(i, j)), doctest::Contains(says.c_str()), sn::IndexError);
 }
 
@@ -564,11 +605,14 @@ TEST_CASE("scans along every axis") {
           sums.shape[k] = 1;
           const Ref expected = zip(scanned(ref, k), sums, [](double a, double b) { return a + 2 * b; });
           near(z, expected, tolerance * 20, what + " with work");
-          near(sn::flip(row.scan(x, static_cast<std::int64_t>(k))), make(shape, [&, all = scanned(ref, k)](const Coords& at) {
-                 Coords from = at;
-                 for (std::size_t n = 0; n < at.size(); ++n) from[n] = shape[n] - 1 - at[n];
-                 return all.v[flat(shape, from)];
-               }), tolerance, what + " flipped");
+          near(sn::flip(row.scan(x, static_cast<std::int64_t>(k))),
+               make(shape,
+                    [&, all = scanned(ref, k)](const Coords& at) {
+                      Coords from = at;
+                      for (std::size_t n = 0; n < at.size(); ++n) from[n] = shape[n] - 1 - at[n];
+                      return all.v[flat(shape, from)];
+                    }),
+               tolerance, what + " flipped");
         }
         if (ref.v.size() < 200) near(row.scan(x, {}), scanned(Ref{{static_cast<std::int64_t>(ref.v.size())}, ref.v}, 0), tolerance, what + " flat");
       }
@@ -610,14 +654,17 @@ TEST_CASE("every element type is arranged, gathered and scanned") {
     std::vector<double>& v = made.second.v;
     if (dtype == DType::bool_)
       for (double& element : v) element = element != 0;
-    same(sn::pad(x, {{0, 1}, {2, 3}}, PadMode::constant, 1), make({3, 42}, [&v](const Coords& at) {
-           return at[0] < 2 && at[1] >= 2 && at[1] < 39 ? v[static_cast<std::size_t>(at[0] * 37 + at[1] - 2)] : 1;
-         }), what);
+    same(sn::pad(x, {{0, 1}, {2, 3}}, PadMode::constant, 1),
+         make({3, 42}, [&v](const Coords& at) { return at[0] < 2 && at[1] >= 2 && at[1] < 39 ? v[static_cast<std::size_t>(at[0] * 37 + at[1] - 2)] : 1; }),
+         what);
     same(sn::concatenate({x, x}, 1), make({2, 74}, [&](const Coords& at) { return v[static_cast<std::size_t>(at[0] * 37 + at[1] % 37)]; }), what);
-    same(sn::take(x, Tensor{36, -1, 0, 5}, 1), make({2, 4}, [&](const Coords& at) {
-           const std::int64_t places[] = {36, 36, 0, 5};
-           return v[static_cast<std::size_t>(at[0] * 37 + places[at[1]])];
-         }), what);
+    same(sn::take(x, Tensor{36, -1, 0, 5}, 1),
+         make({2, 4},
+              [&](const Coords& at) {
+                const std::int64_t places[] = {36, 36, 0, 5};
+                return v[static_cast<std::size_t>(at[0] * 37 + places[at[1]])];
+              }),
+         what);
     const auto scanned = [&](bool sum) {
       return make({2, 37}, [&](const Coords& at) {
         double total = 0;
@@ -657,18 +704,21 @@ TEST_CASE("argmax and argmin: the first of several, NaN before all") {
             continue;
           }
           const Ref& r = ref;
-          same(find(x, axis, true), make(kept, [&](const Coords& at) {
-                 Coords from = at;
-                 std::int64_t best = 0;
-                 for (std::int64_t i = 0; i < shape[k]; ++i) {
-                   from[k] = best;
-                   const double b = r.v[flat(shape, from)];
-                   from[k] = i;
-                   const double v = r.v[flat(shape, from)];
-                   if (!std::isnan(b) && (std::isnan(v) || (largest ? v > b : v < b))) best = i;
-                 }
-                 return static_cast<double>(best);
-               }), fmt::format("{} {} axis {} largest {}", name(dtype), sn::to_string(shape), k, largest));
+          same(find(x, axis, true),
+               make(kept,
+                    [&](const Coords& at) {
+                      Coords from = at;
+                      std::int64_t best = 0;
+                      for (std::int64_t i = 0; i < shape[k]; ++i) {
+                        from[k] = best;
+                        const double b = r.v[flat(shape, from)];
+                        from[k] = i;
+                        const double v = r.v[flat(shape, from)];
+                        if (!std::isnan(b) && (std::isnan(v) || (largest ? v > b : v < b))) best = i;
+                      }
+                      return static_cast<double>(best);
+                    }),
+               fmt::format("{} {} axis {} largest {}", name(dtype), sn::to_string(shape), k, largest));
         }
   CHECK(values(sn::argmax(Tensor{{1, 5}, {5, 2}})) == std::vector<double>{1});
   CHECK(sn::argmax(Tensor{{1, 5}, {5, 2}}, {}, true).shape() == Shape{1, 1});

@@ -76,7 +76,6 @@ Ref with_part(Ref x, const Selected& s, const std::vector<double>& value) {
   return x;
 }
 
-
 }  // namespace
 
 TEST_CASE("any part of any view, by a tensor, a broadcast one and a number") {
@@ -126,7 +125,7 @@ TEST_CASE("compound assignment to a part") {
   bits(1) %= 5;
   bits(1) >>= 1;
   CHECK(values(bits) == std::vector<double>{4, 1, 2, 7});
-  x(1) = x(0);           // a part to a part
+  x(1) = x(0);  // a part to a part
   x(2) = {1.f, 2.f, 3.f, 4.f};
   x(0, 0) = 7;
   CHECK(values(x) == std::vector<double>{7, 3, 7, 4, 5, 3, 7, 4, 1, 2, 3, 4});
@@ -309,7 +308,11 @@ TEST_CASE("the truth of one element; of several, a question") {
   for (Tensor n = 5; n > 0; n -= 2) ++count;
   CHECK(count == 3);
   CHECK((x.sum() && x(0) + 1 ? true : false));
-  says<sn::ShapeError>([&] { if (x == y) ++count; }, "operator bool: shape (6,) has 6 elements, not 1: any() or all() of them?");
+  says<sn::ShapeError>(
+      [&] {
+        if (x == y) ++count;
+      },
+      "operator bool: shape (6,) has 6 elements, not 1: any() or all() of them?");
   CHECK_THROWS_AS(static_cast<bool>(Tensor()), sn::ValueError);
 }
 

@@ -33,7 +33,8 @@ Dense matrix(const Ref& x, std::int64_t element) {
   const std::int64_t m = x.shape[x.shape.size() - 2], n = x.shape.back();
   Dense out(static_cast<std::size_t>(m), std::vector<long double>(static_cast<std::size_t>(n)));
   for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) out[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = x.v[static_cast<std::size_t>((element * m + i) * n + j)];
+    for (std::int64_t j = 0; j < n; ++j)
+      out[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = x.v[static_cast<std::size_t>((element * m + i) * n + j)];
   return out;
 }
 
@@ -71,7 +72,8 @@ Ref solved(const Ref& a, const Ref& b) {
   for (std::int64_t element = 0; element * n * k < static_cast<std::int64_t>(b.v.size()); ++element) {
     const Dense x = eliminated(matrix(a, element), matrix(b, element)).x;
     for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < k; ++j) out.v[static_cast<std::size_t>((element * n + i) * k + j)] = static_cast<double>(x[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
+      for (std::int64_t j = 0; j < k; ++j)
+        out.v[static_cast<std::size_t>((element * n + i) * k + j)] = static_cast<double>(x[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
   }
   return out;
 }
@@ -119,7 +121,9 @@ Tensor identity(const Shape& batch, std::int64_t n) {
 Tensor wide(const Tensor& x) { return sn::astype(x, DType::float64); }
 Tensor transposed(const Tensor& x) { return sn::matrix_transpose(x); }
 
-std::vector<DType> types() { return on_cuda() ? std::vector{DType::float32} : std::vector{DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::int32}; }
+std::vector<DType> types() {
+  return on_cuda() ? std::vector{DType::float32} : std::vector{DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::int32};
+}
 std::vector<Shape> shapes() {
   if (on_cuda()) return {{4, 3}, {2, 3, 5}};
   return {{1, 1}, {3, 3}, {7, 4}, {4, 7}, {2, 3, 5}, {3, 1, 6, 2}, {33, 20}, {1, 5}, {5, 1}};
@@ -484,7 +488,8 @@ TEST_CASE("what has no result names the op, the matrix and the line") {
   fails(x, "inv: the matrix of shape (2, 2) is singular", line);
   // Elsewhere NaN goes through.
   const Tensor bad = {{NAN, 1.}, {1., 2.}};
-  for (const Tensor& y : {sn::inv(bad), sn::det(bad), sn::solve(bad, Tensor{1., 1.}), sn::qr(bad).R, sn::cholesky(bad), sn::eigh(bad).eigenvectors, sn::eigvalsh(bad)})
+  for (const Tensor& y :
+       {sn::inv(bad), sn::det(bad), sn::solve(bad, Tensor{1., 1.}), sn::qr(bad).R, sn::cholesky(bad), sn::eigh(bad).eigenvectors, sn::eigvalsh(bad)})
     CHECK(sn::any(sn::isnan(y)).item<bool>());
 }
 
@@ -495,7 +500,8 @@ TEST_CASE("what does not fit") {
   says<sn::ShapeError>([&] { sn::solve(sn::eye(3), v); }, "solve: matrices of shape (3, 3) and a right side of shape (4,): 3 equations, 4 numbers");
   says<sn::ShapeError>([&] { sn::solve(sn::zeros({2, 3, 3}), sn::zeros({4, 3, 1})); }, "solve: shapes (2,) and (4,) do not broadcast (axis -1: 2 against 4)");
   says<sn::ShapeError>([&] { sn::lstsq(x, v); }, "lstsq: a matrix of shape (3, 4) and a right side of shape (4,): 3 equations want as many numbers");
-  says<sn::ValueError>([&] { sn::matrix_norm(x, false, "max"); }, "matrix_norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not \"max\"");
+  says<sn::ValueError>([&] { sn::matrix_norm(x, false, "max"); },
+                       "matrix_norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not \"max\"");
   says<sn::ValueError>([&] { sn::norm(v, "nuc", 0); }, "norm: \"nuc\" is a matrix's norm, and one axis a vector");
   says<sn::ValueError>([&] { sn::cond(sn::zeros({0, 3})); }, "cond: a matrix of shape (0, 3) has no elements");
   says<sn::ShapeError>([&] { sn::cross(v, v); }, "cross: shapes (4,) and (4,): axis -1 is not of 3 numbers");

@@ -37,19 +37,18 @@ const Function kFunctions[] = {
     {"leaky_relu", +[](const sn::Arg& x) { return sn::leaky_relu(x, 0.25); }, +[](Real x) { return x < 0 ? x / 4 : x; }, 0.51},
     {"elu", +[](const sn::Arg& x) { return sn::elu(x, 0.5); }, +[](Real x) { return elu(x, 0.5); }, 2},
     {"celu", +[](const sn::Arg& x) { return sn::celu(x, 2); }, +[](Real x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, 2},
-    {"selu", sn::selu,
-     +[](Real x) { return Real(1.0507009873554804934193349852946L) * elu(x, Real(1.6732632423543772848170429916717L)); }, 5},
+    {"selu", sn::selu, +[](Real x) { return Real(1.0507009873554804934193349852946L) * elu(x, Real(1.6732632423543772848170429916717L)); }, 5},
     {"hard_sigmoid", sn::hard_sigmoid, +[](Real x) { return relu6(x + 3) / 6; }, 1e30},  // x + 3 cancels: compared absolutely
     {"hard_swish", sn::hard_swish, +[](Real x) { return x * relu6(x + 3) / 6; }, 1e30},
-    {"sinc", sn::sinc, +[](Real x) { return x == 0 ? 1 : std::sin(Real(3.14159265358979323846264338327950288L) * x) / (Real(3.14159265358979323846264338327950288L) * x); }, 1e30},
+    {"sinc", sn::sinc,
+     +[](Real x) { return x == 0 ? 1 : std::sin(Real(3.14159265358979323846264338327950288L) * x) / (Real(3.14159265358979323846264338327950288L) * x); },
+     1e30},
 };
 
-template <class T>
-constexpr int kDigits = std::numeric_limits<T>::digits;
+template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
 
 /// Moderate numbers and both tails, down to where a result vanishes.
-template <class T>
-std::vector<T> arguments() {
+template <class T> std::vector<T> arguments() {
   std::mt19937_64 random(5);
   std::vector<T> x{T(0.f), T(-0.f), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
   const double end = kDigits<T> == 53 ? 700 : kDigits<T> == 24 ? 85 : 9;
@@ -133,13 +132,15 @@ TEST_CASE_TEMPLATE("elementwise functions of several arguments", T, float, doubl
   check("logaddexp", sn::logaddexp(x, row), [](Real p, Real q, Real) { return std::log(std::exp(p) + std::exp(q)); }, eps);
   check("logaddexp2", sn::logaddexp2(x, row), [](Real p, Real q, Real) { return std::log2(std::exp2(p) + std::exp2(q)); }, eps);
   check("select", sn::select({x < 0, row > 1}, {row, z}, 7), [](Real p, Real q, Real r) { return p < 0 ? q : q > 1 ? r : 7; }, 0);
-  check("piecewise", sn::piecewise(x, {x < 0, x < -1}, {row, z, Tensor(sn::full({}, 5))}),
-        [](Real p, Real q, Real r) { return p < -1 ? r : p < 0 ? q : 5; }, 0);
+  check(
+      "piecewise", sn::piecewise(x, {x < 0, x < -1}, {row, z, Tensor(sn::full({}, 5))}), [](Real p, Real q, Real r) { return p < -1  ? r
+                                                                                                                             : p < 0 ? q
+                                                                                                                                     : 5; }, 0);
   check("heaviside", sn::heaviside(x, row), [](Real p, Real q, Real) { return p < 0 ? 0 : p > 0 ? 1 : q; }, 0);
   check("divmod", sn::divmod(x, row).first * row + sn::divmod(x, row).second, [](Real p, Real q, Real) { return q == 0 ? NAN : p; }, eps);
   check("clipped", sn::fmin(sn::fmax(x, row), z), [](Real p, Real q, Real r) { return std::fmin(std::fmax(p, q), r); }, 0);
-  check("isclose", sn::isclose(x, row, 0.25, 0.5).astype(sn::dtype_of<T>),
-        [](Real p, Real q, Real) { return std::fabs(p - q) <= 0.5 + 0.25 * std::fabs(q); }, 0);
+  check(
+      "isclose", sn::isclose(x, row, 0.25, 0.5).astype(sn::dtype_of<T>), [](Real p, Real q, Real) { return std::fabs(p - q) <= 0.5 + 0.25 * std::fabs(q); }, 0);
   CHECK(sn::allclose(x, x + 1e-9).template item<bool>());
   CHECK_FALSE(sn::allclose(x, x + 1).template item<bool>());
   const Tensor both = sn::concatenate({x, z}, 1);
@@ -154,8 +155,7 @@ TEST_CASE_TEMPLATE("ldexp rounds once and frexp takes it apart again", T, float,
   std::mt19937_64 random(3);
   constexpr int range = std::numeric_limits<T>::max_exponent - std::numeric_limits<T>::min_exponent + std::numeric_limits<T>::digits;
   for (int k = 0; k < 2000; ++k)
-    x.push_back(std::ldexp(static_cast<T>(std::uniform_real_distribution<double>(-2, 2)(random)),
-                           static_cast<int>(random() % range) - range / 2));
+    x.push_back(std::ldexp(static_cast<T>(std::uniform_real_distribution<double>(-2, 2)(random)), static_cast<int>(random() % range) - range / 2));
   std::vector<std::int64_t> n(x.size());
   for (std::size_t k = 0; k < n.size(); ++k) n[k] = static_cast<std::int64_t>(random() % (3 * range)) - 3 * range / 2;
   n[2] = std::int64_t{1} << 40;

@@ -35,7 +35,8 @@ std::vector<Wide> complex(const std::vector<double>& re, const std::vector<doubl
 std::vector<Wide> transformed(const std::vector<Wide>& x, int sign = -1) {
   const std::size_t n = x.size();
   std::vector<Wide> turn, out(n);
-  for (std::size_t k = 0; k < n; ++k) turn.push_back(std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n)));
+  for (std::size_t k = 0; k < n; ++k)
+    turn.push_back(std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n)));
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t j = 0; j < n; ++j) out[k] += x[j] * turn[j * k % n];
   return out;
@@ -95,7 +96,8 @@ TEST_CASE("axes, views, batches, types") {
       const std::int64_t n = lines[k];
       CHECK(got.im.shape()[k] == n / 2 + 1);
       lines[k] = 1;
-      const auto re = values(sn::moveaxis(got.re, axis, -1)), im = values(sn::moveaxis(got.im, axis, -1)), from = values(sn::moveaxis(sn::astype(x, DType::float64), axis, -1));
+      const auto re = values(sn::moveaxis(got.re, axis, -1)), im = values(sn::moveaxis(got.im, axis, -1)),
+                 from = values(sn::moveaxis(sn::astype(x, DType::float64), axis, -1));
       for (std::size_t row = 0; row < from.size() / static_cast<std::size_t>(n); ++row) {
         const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(n));
         const auto want = transformed(complex({begin, begin + n}, {}));
@@ -172,7 +174,8 @@ TEST_CASE("frequencies that are real, and complex numbers") {
   near(sn::imag(x), sn::zeros({4, 9}), 0);
   CHECK(sn::imag(sn::arange(3)).dtype() == DType::int64);
   near(sn::real(sn::conj(x)), x, 0);
-  says<sn::ShapeError>([&] { (void)(a + sn::Complex{sn::ones({5}), sn::ones({5})}); }, "add (add): shapes (4, 9) and (5,) do not broadcast (axis -1: 9 against 5)");
+  says<sn::ShapeError>([&] { (void)(a + sn::Complex{sn::ones({5}), sn::ones({5})}); },
+                       "add (add): shapes (4, 9) and (5,) do not broadcast (axis -1: 9 against 5)");
 }
 
 TEST_CASE("functions of complex numbers") {
@@ -181,7 +184,7 @@ TEST_CASE("functions of complex numbers") {
     Wide (*want)(const Wide&);
   };
   const Row rows[] = {
-      {sn::exp, std::exp}, {sn::log, std::log}, {sn::sqrt, std::sqrt}, {sn::sin, std::sin}, {sn::cos, std::cos},
+      {sn::exp, std::exp}, {sn::log, std::log},   {sn::sqrt, std::sqrt}, {sn::sin, std::sin},   {sn::cos, std::cos},
       {sn::tan, std::tan}, {sn::sinh, std::sinh}, {sn::cosh, std::cosh}, {sn::tanh, std::tanh},
   };
   // All over the plane, near the unit circle, where a logarithm cancels, far right, and on both axes.

@@ -44,7 +44,8 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
   std::mt19937 rng(seed);
   const auto pick = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
   for (int round = 0; round < (sn::options().backend == "interpreter" ? 150 : 15); ++round) {
-    const DType dtype = std::vector{DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::float16}[static_cast<std::size_t>(pick(6))];
+    const DType dtype =
+        std::vector{DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::float16}[static_cast<std::size_t>(pick(6))];
     const int rows = 1 + pick(6), columns = 1 + pick(9);
     const auto count = static_cast<std::size_t>(rows * columns);
     std::vector<Held> held;
@@ -66,7 +67,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
       const auto at = static_cast<std::size_t>(pick(static_cast<int>(held.size())));
       switch (pick(14)) {
         case 0: held.push_back(fresh()); break;
-        case 1: held.push_back(held[at]); break;                     // two handles of one value
+        case 1: held.push_back(held[at]); break;  // two handles of one value
         case 2: held.push_back({held[at].x.reshape({columns, rows}).reshape({rows, columns}), held[at].want}); break;
         case 3: {
           double sum = 0;
@@ -181,9 +182,9 @@ TEST_CASE("what numbers do on the way is what kernels do") {
       y = y.copy() + Tensor::zeros({1}, dtype);
       const auto apply = [&]<class Target>(Target&& target) {
         switch (op) {
-          case 0: floating && whole % 2 ? std::forward<Target>(target) += literal : std::forward<Target>(target) += whole; break;
-          case 1: floating && whole % 2 ? std::forward<Target>(target) -= literal : std::forward<Target>(target) -= whole; break;
-          case 2: floating && whole % 2 ? std::forward<Target>(target) *= literal : std::forward<Target>(target) *= whole; break;
+          case 0: floating&& whole % 2 ? std::forward<Target>(target) += literal : std::forward<Target>(target) += whole; break;
+          case 1: floating&& whole % 2 ? std::forward<Target>(target) -= literal : std::forward<Target>(target) -= whole; break;
+          case 2: floating&& whole % 2 ? std::forward<Target>(target) *= literal : std::forward<Target>(target) *= whole; break;
           default: whole % 2 ? std::forward<Target>(target) /= literal : std::forward<Target>(target) /= whole;
         }
       };
@@ -199,13 +200,13 @@ TEST_CASE("what numbers do on the way is what kernels do") {
 
 TEST_CASE("a frozen formula that fills an array records the same for every size") {
   const sn::Function f = sn::freeze(
-    [](const Tensor& x) {
-      Tensor w = Tensor::zeros({x.shape()[0]});
-      for (int k = 0; k < 12; ++k) w(k) = k + 1;
-      w(0) += 5;
-      return x * w;
-    },
-    {sn::InputSpec{.dtype = DType::float64, .shape = {"n"}}});
+      [](const Tensor& x) {
+        Tensor w = Tensor::zeros({x.shape()[0]});
+        for (int k = 0; k < 12; ++k) w(k) = k + 1;
+        w(0) += 5;
+        return x * w;
+      },
+      {sn::InputSpec{.dtype = DType::float64, .shape = {"n"}}});
   for (const int n : {12, 20, 33}) {
     const Tensor y = f(sn::ones({n}))[0];
     CHECK(values(y) == make({n}, [](const Coords& at) { return at[0] == 0 ? 6.0 : at[0] < 12 ? static_cast<double>(at[0] + 1) : 0.0; }).v);

@@ -48,7 +48,8 @@ void same(const Tensor& got, const Ref& want, double slack = 1) {
   for (double w : want.v)
     if (std::isfinite(w)) scale = std::max(scale, std::abs(w));
   for (std::size_t k = 0; k < list.size(); ++k) {
-    const bool close = list[k] == want.v[k] || std::abs(list[k] - want.v[k]) <= slack * scale * unit(got.dtype()) || (std::isnan(list[k]) && std::isnan(want.v[k]));
+    const bool close =
+        list[k] == want.v[k] || std::abs(list[k] - want.v[k]) <= slack * scale * unit(got.dtype()) || (std::isnan(list[k]) && std::isnan(want.v[k]));
     if (!close) FAIL_CHECK("element " << k << " is " << list[k] << ", not " << want.v[k]);
     if (!close) return;
   }
@@ -170,20 +171,22 @@ TEST_CASE("convolutions of random shapes") {
     const sn::ConvOptions how{o.stride, o.widths, o.dilation, groups};
     same(sn::conv(x, w, b, how), conv_of(rx, rw, &rb, o.stride, o.widths, o.dilation, groups), 4);
     if (round % 4 == 0) {  // with work around it, which is another plan
-      const Ref want = map(conv_of(map(rx, [](double v) { return v * 2; }), rw, nullptr, o.stride, o.widths, o.dilation, groups), [](double v) { return std::max(v, 0.0) + 1; });
+      const Ref want = map(conv_of(map(rx, [](double v) { return v * 2; }), rw, nullptr, o.stride, o.widths, o.dilation, groups),
+                           [](double v) { return std::max(v, 0.0) + 1; });
       same(sn::relu(sn::conv(x * 2, w, {}, how)) + 1, want, 8);
     }
   }
 }
 
 TEST_CASE("convolutions large enough for tiles and threads, of views") {
-  struct Case { Shape x, w; Ints stride, pad, dilation; std::int64_t groups; };
-  const std::vector<Case> cases{{{2, 16, 30, 31}, {24, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
-                                {{1, 64, 7, 7}, {96, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
-                                {{3, 32, 28, 28}, {32, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 32},
-                                {{1, 3, 40, 40}, {16, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}, 1},
-                                {{2, 40, 12, 13}, {20, 20, 3, 3}, {1, 1}, {2, 2}, {2, 2}, 2},
-                                {{1, 400, 9, 9}, {33, 400, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}};
+  struct Case {
+    Shape x, w;
+    Ints stride, pad, dilation;
+    std::int64_t groups;
+  };
+  const std::vector<Case> cases{{{2, 16, 30, 31}, {24, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}, {{1, 64, 7, 7}, {96, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
+                                {{3, 32, 28, 28}, {32, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 32}, {{1, 3, 40, 40}, {16, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}, 1},
+                                {{2, 40, 12, 13}, {20, 20, 3, 3}, {1, 1}, {2, 2}, {2, 2}, 2}, {{1, 400, 9, 9}, {33, 400, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}};
   for (std::size_t k = 0; k < (on_cuda() ? 2 : cases.size()); ++k) {
     const Case& c = cases[k];
     for (DType type : {DType::float32, DType::float64}) {
@@ -196,7 +199,8 @@ TEST_CASE("convolutions large enough for tiles and threads, of views") {
       same(sn::conv2d(x, w, {}, how), conv_of(rx, rw, nullptr, c.stride, widths, c.dilation, c.groups), 10);
       // x and weights turned: the call takes them as they lie.
       const Tensor turned = sn::permute(x, {0, 1, 3, 2}), flipped = sn::flip(w, {2, 3});
-      const Ref want = conv_of(permute(rx, {0, 1, 3, 2}), strided(rw, c.w, {0, 0, c.w[2] - 1, c.w[3] - 1}, {1, 1, -1, -1}), nullptr, c.stride, widths, c.dilation, c.groups);
+      const Ref want =
+          conv_of(permute(rx, {0, 1, 3, 2}), strided(rw, c.w, {0, 0, c.w[2] - 1, c.w[3] - 1}, {1, 1, -1, -1}), nullptr, c.stride, widths, c.dilation, c.groups);
       same(sn::conv2d(turned, flipped, {}, how), want, 10);
     }
   }
@@ -213,7 +217,8 @@ TEST_CASE("integers convolve, bool does not; batches and channels may be left ou
   same(sn::conv1d(y, sn::astype(w, DType::float32), {}, {.padding = 1}), alone, 4);
   CHECK(sn::conv2d(sn::zeros({0, 3, 8, 8}, DType::float32), sn::zeros({4, 3, 3, 3}, DType::float32)).shape() == Shape{0, 4, 6, 6});
   same(sn::conv2d(sn::zeros({1, 0, 8, 8}, DType::float32), sn::zeros({4, 0, 3, 3}, DType::float32)), make({1, 4, 6, 6}, [](const Coords&) { return 0; }));
-  same(sn::conv1d(sn::ones({1, 1, 5}, DType::float32), sn::ones({1, 1, 4}, DType::float32), {}, {.padding = sn::Padding::same()}), {{1, 1, 5}, {3, 4, 4, 3, 2}});
+  same(sn::conv1d(sn::ones({1, 1, 5}, DType::float32), sn::ones({1, 1, 4}, DType::float32), {}, {.padding = sn::Padding::same()}),
+       {{1, 1, 5}, {3, 4, 4, 3, 2}});
 }
 
 TEST_CASE("transposed convolutions of random shapes") {
@@ -274,18 +279,20 @@ TEST_CASE("pools of random shapes") {
                double sum = 0;
                for (double value : v) sum += value * value;
                return std::sqrt(sum);
-             }), 2);
+             }),
+             2);
     }
   }
   for (std::int64_t step : {1, 2, 7}) {  // more places than are written out
     const auto [wide, rwide] = random(rng, {1, 2, 15, 16}, DType::float32, -1, 1);
     const Widths widths{{3, 3}, {3, 3}};
-    same(sn::max_pool2d(wide, 7, {.stride = step, .padding = 3}), pool_of(rwide, {7, 7}, {step, step}, widths, {1, 1}, false, true, [](const std::vector<double>& v, double) {
-           return *std::max_element(v.begin(), v.end());
-         }));
-    same(sn::avg_pool2d(wide, 7, {.stride = step, .padding = 3}), pool_of(rwide, {7, 7}, {step, step}, widths, {1, 1}, false, true, [](const std::vector<double>& v, double count) {
-           return std::accumulate(v.begin(), v.end(), 0.0) / count;
-         }), 2);
+    same(sn::max_pool2d(wide, 7, {.stride = step, .padding = 3}),
+         pool_of(rwide, {7, 7}, {step, step}, widths, {1, 1}, false, true,
+                 [](const std::vector<double>& v, double) { return *std::max_element(v.begin(), v.end()); }));
+    same(sn::avg_pool2d(wide, 7, {.stride = step, .padding = 3}),
+         pool_of(rwide, {7, 7}, {step, step}, widths, {1, 1}, false, true,
+                 [](const std::vector<double>& v, double count) { return std::accumulate(v.begin(), v.end(), 0.0) / count; }),
+         2);
   }
   const auto [x, rx] = random(rng, {2, 3, 7, 10}, DType::float32, -1, 1);
   const auto adaptive = [&](bool most) {
@@ -309,11 +316,14 @@ TEST_CASE("pools of random shapes") {
   alike(sn::max_pool(x, 2), sn::max_pool2d(x, 2));
   alike(sn::avg_pool(x, 3, {.stride = 1}), sn::avg_pool(x, {3, 3}, {.stride = 1}));
   alike(sn::adaptive_avg_pool(x, 2), sn::adaptive_avg_pool(x, {2, 2}));
-  same(sn::global_avg_pool(x), make({2, 3, 1, 1}, [&](const Coords& o) {
-    double sum = 0;
-    each({7, 10}, [&](const Coords& p) { sum += at(rx, {o[0], o[1], p[0], p[1]}); });
-    return sum / 70;
-  }), 2);
+  same(sn::global_avg_pool(x),
+       make({2, 3, 1, 1},
+            [&](const Coords& o) {
+              double sum = 0;
+              each({7, 10}, [&](const Coords& p) { sum += at(rx, {o[0], o[1], p[0], p[1]}); });
+              return sum / 70;
+            }),
+       2);
   CHECK(sn::max_pool2d(sn::astype(x * 9, DType::int32), 2).dtype() == DType::int32);
   CHECK(sn::max_pool2d(sn::zeros({0, 3, 8, 8}, DType::float32), 2).shape() == Shape{0, 3, 4, 4});
 }
@@ -327,9 +337,8 @@ TEST_CASE("norms over channels and groups") {
     const auto [weight, rw] = random(rng, {c}, type, -1, 1);
     const auto [bias, rb] = random(rng, {c}, type, -1, 1);
     const auto v = [](const Ref& r, std::int64_t k) { return r.v[static_cast<std::size_t>(k)]; };
-    same(sn::batch_norm(x, mean, var, weight, bias), make(rx.shape, [&](const Coords& p) {
-      return (at(rx, p) - v(rm, p[1])) / std::sqrt(v(rv, p[1]) + 1e-5) * v(rw, p[1]) + v(rb, p[1]);
-    }), 4);
+    same(sn::batch_norm(x, mean, var, weight, bias),
+         make(rx.shape, [&](const Coords& p) { return (at(rx, p) - v(rm, p[1])) / std::sqrt(v(rv, p[1]) + 1e-5) * v(rw, p[1]) + v(rb, p[1]); }), 4);
     const auto grouped = [&](std::int64_t groups) {
       return make(rx.shape, [&](const Coords& p) {
         const std::int64_t each_group = c / groups, first = p[1] / each_group * each_group;
@@ -342,17 +351,21 @@ TEST_CASE("norms over channels and groups") {
     };
     if (h * w > 1) same(sn::instance_norm(x, weight, bias), grouped(c), 20);
     if (c * h * w > 2) same(sn::group_norm(x, 2, weight, bias), grouped(2), 20);
-    same(sn::local_response_norm(x, 3, 0.1, 0.75, 2), make(rx.shape, [&](const Coords& p) {
-      double squares = 0;
-      for (std::int64_t k = -1; k <= 1; ++k) squares += std::pow(at(rx, {p[0], p[1] + k, p[2], p[3]}), 2);
-      return at(rx, p) / std::pow(2 + 0.1 * squares / 3, 0.75);
-    }), 4);
+    same(sn::local_response_norm(x, 3, 0.1, 0.75, 2),
+         make(rx.shape,
+              [&](const Coords& p) {
+                double squares = 0;
+                for (std::int64_t k = -1; k <= 1; ++k) squares += std::pow(at(rx, {p[0], p[1] + k, p[2], p[3]}), 2);
+                return at(rx, p) / std::pow(2 + 0.1 * squares / 3, 0.75);
+              }),
+         4);
   }
 }
 
 TEST_CASE("attention: masks, causal, scale, shared heads") {
   for (int round = 0; round < rounds(8); ++round) {
-    const std::int64_t batch = pick(1, 2), own = pick(1, 2), heads = own * pick(1, 2), queries = pick(1, 6), keys = pick(1, 7), features = pick(1, 9), out = pick(1, 5);
+    const std::int64_t batch = pick(1, 2), own = pick(1, 2), heads = own * pick(1, 2), queries = pick(1, 6), keys = pick(1, 7), features = pick(1, 9),
+                       out = pick(1, 5);
     const DType type = round % 2 ? DType::float32 : DType::float64;
     const auto [q, rq] = random(rng, {batch, heads, queries, features}, type, -1, 1);
     const auto [k, rk] = random(rng, {batch, own, keys, features}, type, -1, 1);
@@ -398,16 +411,19 @@ TEST_CASE("embeddings, one_hot, linear, unfold, shuffled pixels") {
   same(sn::one_hot(index, 7), make({2, 3, 7}, [&](const Coords& p) { return at(ri, {p[0], p[1]}) == static_cast<double>(p[2]); }));
   const auto [x, rx] = random(rng, {2, 3, 5}, DType::float32, -1, 1);
   const auto [b, rb] = random(rng, {7}, DType::float32, -1, 1);
-  same(sn::linear(x, table, b), make({2, 3, 7}, [&](const Coords& p) {
-    double sum = rb.v[static_cast<std::size_t>(p[2])];
-    for (std::int64_t k = 0; k < 5; ++k) sum += at(rx, {p[0], p[1], k}) * at(rt, {p[2], k});
-    return sum;
-  }), 4);
+  same(sn::linear(x, table, b),
+       make({2, 3, 7},
+            [&](const Coords& p) {
+              double sum = rb.v[static_cast<std::size_t>(p[2])];
+              for (std::int64_t k = 0; k < 5; ++k) sum += at(rx, {p[0], p[1], k}) * at(rt, {p[2], k});
+              return sum;
+            }),
+       4);
   const auto [m, rm] = random(rng, {2, 3, 6, 7}, DType::float32, -1, 1);
   same(sn::unfold(m, {2, 3}, {2, 1}, 1, {2, 3}), make({2, 18, 3 * 3}, [&](const Coords& p) {
-    const std::int64_t c = p[1] / 6, i = p[1] % 6 / 3, j = p[1] % 3, row = p[2] / 3, column = p[2] % 3;
-    return at(rm, {p[0], c, row * 2 + i * 2 - 1, column * 3 + j - 1});
-  }));
+         const std::int64_t c = p[1] / 6, i = p[1] % 6 / 3, j = p[1] % 3, row = p[2] / 3, column = p[2] % 3;
+         return at(rm, {p[0], c, row * 2 + i * 2 - 1, column * 3 + j - 1});
+       }));
   const auto [s, rs] = random(rng, {2, 12, 3, 5}, DType::float32, -1, 1);
   const Ref shuffled = make({2, 3, 6, 10}, [&](const Coords& p) { return at(rs, {p[0], p[1] * 4 + p[2] % 2 * 2 + p[3] % 2, p[2] / 2, p[3] / 2}); });
   same(sn::pixel_shuffle(s, 2), shuffled);
@@ -418,8 +434,7 @@ TEST_CASE("resize: PyTorch's and ONNX's examples") {
   const Tensor x = sn::reshape(Tensor{1.f, 2.f, 3.f, 4.f}, {1, 1, 2, 2});
   const auto square = [](std::vector<double> v) { return Ref{{1, 1, 4, 4}, std::move(v)}; };
   same(sn::interpolate(x, {.scale_factor = {2}, .mode = "nearest"}), square({1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}));
-  same(sn::interpolate(x, {.scale_factor = {2}, .mode = "bilinear"}),
-       square({1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4}));
+  same(sn::interpolate(x, {.scale_factor = {2}, .mode = "bilinear"}), square({1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4}));
   const double t = 1. / 3;
   same(sn::interpolate(x, {.size = {4}, .mode = "bilinear", .align_corners = true}),
        square({1, 1 + t, 1 + 2 * t, 2, 1 + 2 * t, 2, 2 + t, 2 + 2 * t, 2 + t, 2 + 2 * t, 3, 3 + t, 3, 3 + t, 3 + 2 * t, 4}));
@@ -514,13 +529,20 @@ TEST_CASE("what follows a convolution or a product runs on its pieces, with the 
   const auto [row, rrow] = random(rng, {777}, DType::float32, -1, 1);
   const auto conv = [&] { return sn::conv2d(x, w, {}, {.padding = 1}); };
   const auto product = [&] { return sn::matmul(m, n); };
-  struct Case { std::string what; std::function<std::vector<Tensor>(const Tensor&)> rest; std::function<Tensor()> call; int epilogues; };
+  struct Case {
+    std::string what;
+    std::function<std::vector<Tensor>(const Tensor&)> rest;
+    std::function<Tensor()> call;
+    int epilogues;
+  };
   const std::vector<Case> cases{
       {"scale, shift, relu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y * scale + 0.5f)}; }, conv, 1},
       {"bias, residual, relu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y + b.reshape({40, 1, 1}) + residual)}; }, conv, 1},
-      {"depthwise, clip", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu6(y)}; }, [&] { return sn::conv2d(x, d, {}, {.padding = 1, .groups = 12}); }, 1},
+      {"depthwise, clip", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu6(y)}; },
+       [&] { return sn::conv2d(x, d, {}, {.padding = 1, .groups = 12}); }, 1},
       {"bias, gelu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::gelu(y + row)}; }, product, 1},
-      {"a residual in another order", [&](const Tensor& y) -> std::vector<Tensor> { return {y + sn::permute(sn::permute(residual, {0, 1, 3, 2}) * 1, {0, 1, 3, 2})}; }, conv, 1},
+      {"a residual in another order",
+       [&](const Tensor& y) -> std::vector<Tensor> { return {y + sn::permute(sn::permute(residual, {0, 1, 3, 2}) * 1, {0, 1, 3, 2})}; }, conv, 1},
       {"another type", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::astype(y * 2, DType::float64)}; }, product, 1},
       {"a column of the rows", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::silu(y * y(Slice{}, Slice{0, 1}))}; }, product, 0},
       {"wanted elsewhere too", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y), y}; }, conv, 1},
@@ -547,7 +569,8 @@ TEST_CASE("what follows a convolution or a product runs on its pieces, with the 
 
 TEST_CASE("other sizes plan nothing") {
   const auto run = [](std::int64_t batch, std::int64_t h, std::int64_t w) {
-    const Tensor x = sn::random::normal(sn::random::Key(1), {batch, 4, h, w}, 0, 1, DType::float32), k = sn::random::normal(sn::random::Key(2), {6, 4, 3, 3}, 0, 1, DType::float32);
+    const Tensor x = sn::random::normal(sn::random::Key(1), {batch, 4, h, w}, 0, 1, DType::float32),
+                 k = sn::random::normal(sn::random::Key(2), {6, 4, 3, 3}, 0, 1, DType::float32);
     sn::eval(x, k);
     const auto before = sn::counters().plans_made;
     sn::eval(sn::relu(sn::max_pool2d(sn::conv2d(x, k, {}, {.padding = 1}) * 0.5f, 2)));
@@ -576,7 +599,8 @@ TEST_CASE("a product large enough for a library, transposed and not") {
 
 TEST_CASE("misuse names the function, shapes and numbers") {
   const Tensor x = sn::zeros({1, 3, 8, 8}, DType::float32), w = sn::zeros({4, 3, 3, 3}, DType::float32);
-  CHECK_THROWS_WITH_AS(sn::conv2d(x, sn::zeros({4, 2, 3, 3}, DType::float32)), doctest::Contains("conv2d: weight of shape (4, 2, 3, 3) reads 2 channels where x of shape (1, 3, 8, 8) has 3"), sn::ShapeError);
+  CHECK_THROWS_WITH_AS(sn::conv2d(x, sn::zeros({4, 2, 3, 3}, DType::float32)),
+                       doctest::Contains("conv2d: weight of shape (4, 2, 3, 3) reads 2 channels where x of shape (1, 3, 8, 8) has 3"), sn::ShapeError);
   CHECK_THROWS_WITH_AS(sn::conv1d(x, w), doctest::Contains("conv1d: weight of shape (4, 3, 3, 3)"), sn::ShapeError);
   CHECK_THROWS_WITH_AS(sn::conv2d(x, w, sn::zeros({3}, DType::float32)), doctest::Contains("bias of shape (3,) for 4 filters"), sn::ShapeError);
   CHECK_THROWS_WITH_AS(sn::conv2d(x, w, {}, {.dilation = 5}), doctest::Contains("3 taps, 5 apart, do not fit into axis 2"), sn::ShapeError);

@@ -24,8 +24,7 @@ namespace {
 struct Moments {
   double mean = 0, variance = 0, skewness = 0, kurtosis = 0;
 };
-template <class T>
-Moments moments(const std::vector<T>& x) {
+template <class T> Moments moments(const std::vector<T>& x) {
   Moments m;
   for (const T v : x) m.mean += v;
   m.mean /= static_cast<double>(x.size());
@@ -42,8 +41,7 @@ Moments moments(const std::vector<T>& x) {
 }
 
 /// Pearson's statistic over `bins` equal parts of [0, 1), as deviations from its mean.
-template <class T>
-double chi_square(const std::vector<T>& x, int bins) {
+template <class T> double chi_square(const std::vector<T>& x, int bins) {
   std::vector<double> counts(static_cast<std::size_t>(bins));
   for (const T v : x) ++counts.at(static_cast<std::size_t>(static_cast<double>(v) * bins));
   const double expected = static_cast<double>(x.size()) / bins;
@@ -60,8 +58,7 @@ TEST_CASE("the reference gives the vectors published with Random123") {
   using Block = std::array<std::uint32_t, 4>;
   CHECK(philox_reference({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   CHECK(philox_reference({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
-  CHECK(philox_reference({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
-        Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+  CHECK(philox_reference({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) == Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
 TEST_CASE("bits are Philox's, element by element") {
@@ -158,8 +155,13 @@ TEST_CASE("integers: every value of the range, none outside, also for ranges bey
   CHECK(counts[0] == 0);
   for (int face = 1; face < 7; ++face) CHECK(std::abs(counts[static_cast<std::size_t>(face)] - 10000) < 5 * std::sqrt(10000.0 * 5 / 6));
   __extension__ using Wide = unsigned __int128;
-  const std::pair<std::int64_t, std::int64_t> ranges[] = {{0, 1}, {-5, 5}, {0, std::int64_t{1} << 32}, {-3, (std::int64_t{1} << 33) + 12345},
-                                                          {INT64_MIN, INT64_MAX}, {0, INT64_MAX}, {-1'000'000'007, 998'244'353}};
+  const std::pair<std::int64_t, std::int64_t> ranges[] = {{0, 1},
+                                                          {-5, 5},
+                                                          {0, std::int64_t{1} << 32},
+                                                          {-3, (std::int64_t{1} << 33) + 12345},
+                                                          {INT64_MIN, INT64_MAX},
+                                                          {0, INT64_MAX},
+                                                          {-1'000'000'007, 998'244'353}};
   for (const auto& [low, high] : ranges) {
     const auto got = integers(Key(22), {2000}, low, high).to_vector<std::int64_t>();
     const auto range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -178,8 +180,9 @@ TEST_CASE("bernoulli, exponential, choice") {
   CHECK(sn::sum(bernoulli(Key(31), {100000}, 0.3)).item<std::int64_t>() == doctest::Approx(30000).epsilon(5 * std::sqrt(0.7 / 0.3 / 100000)));
   CHECK(sn::sum(bernoulli(Key(31), {1000}, 0)).item<std::int64_t>() == 0);
   CHECK(sn::sum(bernoulli(Key(31), {1000}, 1)).item<std::int64_t>() == 1000);
-  const auto rows = sn::mean(sn::astype(bernoulli(Key(32), {3, 40000}, sn::reshape(sn::from_span(std::vector<float>{0.1f, 0.5f, 0.9f}), {3, 1})),
-                                        DType::float64), 1).to_vector<double>();
+  const auto rows =
+      sn::mean(sn::astype(bernoulli(Key(32), {3, 40000}, sn::reshape(sn::from_span(std::vector<float>{0.1f, 0.5f, 0.9f}), {3, 1})), DType::float64), 1)
+          .to_vector<double>();
   for (int k = 0; k < 3; ++k) CHECK(std::abs(rows[static_cast<std::size_t>(k)] - (0.1 + 0.4 * k)) < 0.013);
   const auto waits = exponential(Key(33), {200000}, 2.0).to_vector<double>();
   const Moments m = moments(waits);
@@ -238,11 +241,11 @@ TEST_CASE("continuous distributions, in both types") {
     CHECK(kolmogorov(gamma(Key(11), shape, 3, 1, type), [](double x) { return 1 - std::exp(-x) * (1 + x + x * x / 2); }) < 2.2);
     CHECK(kolmogorov(gamma(Key(12), shape, 0.5, 1, type), [](double x) { return std::erf(std::sqrt(x)); }) < 2.2);
     CHECK(kolmogorov(loggamma(Key(13), shape, 0.01, type), [](double y) {  // exp(y) may be 0: the series of the function near 0
-      const double x = std::exp(y);
-      double sum = 0, term = 1;
-      for (int k = 0; k < 60; ++k) sum += term / (0.01 + k), term *= -x / (k + 1);
-      return std::exp(y * 0.01 - std::lgamma(0.01)) * sum;
-    }) < 2.2);
+            const double x = std::exp(y);
+            double sum = 0, term = 1;
+            for (int k = 0; k < 60; ++k) sum += term / (0.01 + k), term *= -x / (k + 1);
+            return std::exp(y * 0.01 - std::lgamma(0.01)) * sum;
+          }) < 2.2);
     CHECK(kolmogorov(beta(Key(14), shape, 2, 3, type), [](double x) { return x * x * (6 - 8 * x + 3 * x * x); }) < 2.2);
     CHECK(kolmogorov(beta(Key(15), shape, 0.5, 0.5, type), [](double x) { return 2 / std::numbers::pi * std::asin(std::sqrt(x)); }) < 2.2);
     CHECK(kolmogorov(chisquare(Key(16), shape, 4, type), [](double x) { return 1 - std::exp(-x / 2) * (1 + x / 2); }) < 2.2);
@@ -265,7 +268,8 @@ TEST_CASE("discrete distributions: as often as their probabilities say") {
   const int n = sinter::testing::on_cuda() ? 4000 : 200000;
   const auto matches = [&](const Tensor& numbers, std::int64_t first, const std::vector<double>& probabilities) {
     std::vector<double> counts(probabilities.size() + 1);
-    for (const std::int64_t v : numbers.to_vector<std::int64_t>()) ++counts[static_cast<std::size_t>(std::clamp<std::int64_t>(v - first, 0, static_cast<std::int64_t>(probabilities.size())))];
+    for (const std::int64_t v : numbers.to_vector<std::int64_t>())
+      ++counts[static_cast<std::size_t>(std::clamp<std::int64_t>(v - first, 0, static_cast<std::int64_t>(probabilities.size())))];
     double rest = 1;
     for (std::size_t k = 0; k < probabilities.size(); ++k) {
       const double p = probabilities[k];
@@ -292,7 +296,8 @@ TEST_CASE("discrete distributions: as often as their probabilities say") {
   const Moments many = moments(poisson(Key(2), {n}, 1e6).to_vector<std::int64_t>());
   CHECK(std::abs(many.mean - 1e6) < 5 * 1e3 / std::sqrt(n));
   CHECK(many.variance == doctest::Approx(1e6).epsilon(5 * std::sqrt(2.0 / n)));
-  matches(binomial(Key(3), {n}, 10, 0.3), 0, list(0, 11, [](int k) { return std::exp(std::lgamma(11) - std::lgamma(k + 1) - std::lgamma(11 - k)) * std::pow(0.3, k) * std::pow(0.7, 10 - k); }));
+  matches(binomial(Key(3), {n}, 10, 0.3), 0,
+          list(0, 11, [](int k) { return std::exp(std::lgamma(11) - std::lgamma(k + 1) - std::lgamma(11 - k)) * std::pow(0.3, k) * std::pow(0.7, 10 - k); }));
   matches(geometric(Key(4), {n}, 0.4), 1, list(1, 8, [](int k) { return 0.4 * std::pow(0.6, k - 1); }));
   matches(categorical(Key(5), sn::log(Tensor{0.5, 0.25, 0.0, 0.25}), -1, sn::Shape{n}), 0, {0.5, 0.25, 0.0, 0.25});
   matches(choice(Key(6), sn::arange(4), n, 0, true, Tensor{2.0, 1.0, 0.0, 1.0}), 0, {0.5, 0.25, 0.0, 0.25});
@@ -309,7 +314,8 @@ TEST_CASE("permutations, and choice without replacement") {
   const auto order = permutation(Key(5), 40).to_vector<std::int64_t>();
   std::vector<std::int64_t> want(40);
   for (std::size_t k = 0; k < 40; ++k) want[k] = static_cast<std::int64_t>(k);
-  std::sort(want.begin(), want.end(), [](auto a, auto b) { return philox_reference(static_cast<std::uint64_t>(a), 5) < philox_reference(static_cast<std::uint64_t>(b), 5); });
+  std::sort(want.begin(), want.end(),
+            [](auto a, auto b) { return philox_reference(static_cast<std::uint64_t>(a), 5) < philox_reference(static_cast<std::uint64_t>(b), 5); });
   CHECK(order == want);
   const Tensor table = sn::arange(12).reshape({3, 4});
   const auto turned = permutation(Key(6), table, 1).to_vector<std::int64_t>();
@@ -319,7 +325,8 @@ TEST_CASE("permutations, and choice without replacement") {
   // The first of a choice without replacement is drawn with probability p.
   double firsts = 0;
   const int tries = sinter::testing::on_cuda() ? 0 : 2000;
-  for (int k = 0; k < tries; ++k) firsts += choice(Key(8).fold_in(static_cast<std::uint64_t>(k)), sn::arange(3), 2, 0, false, Tensor{0.6, 0.3, 0.1})(0).item<std::int64_t>() == 0;
+  for (int k = 0; k < tries; ++k)
+    firsts += choice(Key(8).fold_in(static_cast<std::uint64_t>(k)), sn::arange(3), 2, 0, false, Tensor{0.6, 0.3, 0.1})(0).item<std::int64_t>() == 0;
   CHECK(std::abs(firsts - 0.6 * tries) <= 5 * std::sqrt(tries * 0.24));
   CHECK_THROWS_AS(choice(Key(1), sn::arange(3), 4, 0, false), sn::ValueError);
   CHECK_THROWS_AS(choice(Key(1), sn::arange(3), 2, 0, true, Tensor{1.0}), sn::ShapeError);

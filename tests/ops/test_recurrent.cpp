@@ -51,7 +51,9 @@ struct Case {
   Tensor weights_tensor() const { return from_span(weights, {size + 1, gates(cell) * size}); }
   Tensor start_tensor() const { return from_span(start, {states(cell), batch, size}); }
   Tensor computed() const { return recurrence(cell, x_tensor(), weights_tensor(), start_tensor(), backwards); }
-  std::string text() const { return fmt::format("cell {}, {} steps, batch {}, size {}{}", static_cast<int>(cell), steps, batch, size, backwards ? ", backwards" : ""); }
+  std::string text() const {
+    return fmt::format("cell {}, {} steps, batch {}, size {}{}", static_cast<int>(cell), steps, batch, size, backwards ? ", backwards" : "");
+  }
 };
 
 double sigmoid_of(double z) { return 1 / (1 + std::exp(-z)); }
@@ -79,8 +81,10 @@ std::vector<double> expected(const Case& c) {
         if (c.cell == Cell::rnn_relu) to = std::max(z(j), 0.0);
         if (gates(c.cell) == 3) {
           const double update = sigmoid_of(z(j));
-          const double fresh = c.cell == Cell::gru ? std::tanh(input(2 * n + j) + bias(2 * n + j) + product(2 * n + j, [&](std::int64_t i) { return sigmoid_of(z(n + i)) * old(i); }))
-                                                   : std::tanh(input(2 * n + j) + sigmoid_of(z(n + j)) * (bias(2 * n + j) + product(2 * n + j, old)));
+          const double fresh =
+              c.cell == Cell::gru
+                  ? std::tanh(input(2 * n + j) + bias(2 * n + j) + product(2 * n + j, [&](std::int64_t i) { return sigmoid_of(z(n + i)) * old(i); }))
+                  : std::tanh(input(2 * n + j) + sigmoid_of(z(n + j)) * (bias(2 * n + j) + product(2 * n + j, old)));
           to = (1 - update) * fresh + update * old(j);
         }
         if (c.cell == Cell::lstm) {
@@ -150,7 +154,8 @@ TEST_CASE("operands are views, and others follow what it gives") {
   same.x = (contiguous(across) * 2 + 1).to_vector<float>();
   const Tensor all = recurrence(Cell::lstm, across * 2 + 1, c.weights_tensor(), c.start_tensor(), true);
   check_close(all, expected(same), "a view");
-  const Tensor twice = recurrence(Cell::lstm, matmul(reshape(all.at({Slice{0, 7}}), {21, 10}), ones({10, 40}, DType::float32)).reshape({7, 3, 40}), c.weights_tensor(), c.start_tensor());
+  const Tensor twice = recurrence(Cell::lstm, matmul(reshape(all.at({Slice{0, 7}}), {21, 10}), ones({10, 40}, DType::float32)).reshape({7, 3, 40}),
+                                  c.weights_tensor(), c.start_tensor());
   Case second = c;
   second.backwards = false;
   const std::vector<float> states = all.to_vector<float>();
@@ -211,7 +216,8 @@ TEST_CASE("one plan serves every length") {
       const std::size_t state = 6 * 12;
       std::vector<double> both;
       for (std::size_t row = 0; row < static_cast<std::size_t>(steps) * 6; ++row)
-        for (const auto* one : {&forwards, &back}) both.insert(both.end(), one->begin() + static_cast<std::ptrdiff_t>(row * 12), one->begin() + static_cast<std::ptrdiff_t>(row * 12 + 12));
+        for (const auto* one : {&forwards, &back})
+          both.insert(both.end(), one->begin() + static_cast<std::ptrdiff_t>(row * 12), one->begin() + static_cast<std::ptrdiff_t>(row * 12 + 12));
       check_close(results[0], both, fmt::format("{} steps", steps));
       check_close(results[1], {forwards.end() - 2 * state, forwards.end() - state}, "the state");
       check_close(results[2], {forwards.end() - state, forwards.end()}, "the cell");

@@ -215,7 +215,8 @@ TEST_CASE("combined at integers: in pairs, or one after the other") {
   CHECK(values(sn::combine_at(sn::arange(4.), Tensor{true, false, true, false}, 5., sn::maximum)) == std::vector<double>{5, 1, 5, 3});
   CHECK(values(sn::combine_at(sn::zeros({3}), {1, 1, 0}, Tensor{4., 6., 5.}, sn::maximum)) == std::vector<double>{5, 6, 0});
   CHECK(sn::combine_at(sn::zeros({0}), sn::zeros({0}, DType::int64), 1., sn::maximum).size() == 0);
-  says<sn::DTypeError>([&] { sn::combine_at(sn::zeros({3}, DType::int32), {0}, 0.5, sn::maximum); }, "combine_at (assign): float64 cannot take the place of int32; convert one of them with astype first");
+  says<sn::DTypeError>([&] { sn::combine_at(sn::zeros({3}, DType::int32), {0}, 0.5, sn::maximum); },
+                       "combine_at (assign): float64 cannot take the place of int32; convert one of them with astype first");
   says<sn::ValueError>([&] { sn::combine_at(sn::zeros({3}), sn::zeros({1001}, DType::int64), 1., sn::divide, sn::Combining::one_by_one); },
                        "combine_at: more than 1000 values for one place, combined one after the other");
 }
@@ -274,7 +275,8 @@ TEST_CASE("isin of many integers: close together, far apart, at the ends of thei
     if (!is_integer(type) || (on_cuda() && d % 3 != 0)) continue;
     CAPTURE(sn::name(type));
     const auto count = static_cast<std::int64_t>(rng() % 3000) + 1;
-    const Tensor bits = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 4100 : 20000}, DType::uint64), others = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 9 : count}, DType::uint64);
+    const Tensor bits = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 4100 : 20000}, DType::uint64),
+                 others = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 9 : count}, DType::uint64);
     const auto least = sn::iinfo(type).min;
     for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{20000}, std::uint64_t{1} << 40}) {
       if (on_cuda() && range > 100) continue;
@@ -331,7 +333,8 @@ TEST_CASE("searched and interpolated in tables of every length") {
     if (on_cuda() && n != 13) continue;
     CAPTURE(n);
     std::vector<double> table, heights, x{nan, inf, -inf, 0.0, -0.0};
-    for (std::int64_t k = 0; k < n; ++k) table.push_back(std::round(std::normal_distribution<double>(0, 8)(rng))), heights.push_back(std::normal_distribution<double>()(rng));
+    for (std::int64_t k = 0; k < n; ++k)
+      table.push_back(std::round(std::normal_distribution<double>(0, 8)(rng))), heights.push_back(std::normal_distribution<double>()(rng));
     std::sort(table.begin(), table.end());
     for (int k = 0; k < 60; ++k) x.push_back(std::round(std::normal_distribution<double>(0, 16)(rng)) / 2);
     // NaN is the largest of numbers, and as large as itself.
@@ -396,10 +399,13 @@ TEST_CASE("places out of range, and what does not fit") {
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, Tensor{0, 3}, 1.)); }, "add_at: index 3 is out of bounds for axis 0 with size 3");
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, {Tensor{0, 1}, Tensor{-5, 0}}, 1.)); }, "add_at: index -5 is out of bounds for axis 1 with size 4");
   says<sn::IndexError>([&] { sn::eval(sn::put_along_axis(x, Tensor{{9}}, 1., 1)); }, "put_along_axis: index 9 is out of bounds for axis 1 with size 4");
-  says<sn::ShapeError>([&] { sn::add_at(x, Tensor{0, 1}, sn::zeros({3})); }, "add_at: shape (3,) does not broadcast to (2, 4), the shape of what is assigned to");
-  says<sn::DTypeError>([&] { sn::add_at(sn::arange(3), Tensor{0}, 0.5); }, "add_at: float64 cannot take the place of int64; convert one of them with astype first");
+  says<sn::ShapeError>([&] { sn::add_at(x, Tensor{0, 1}, sn::zeros({3})); },
+                       "add_at: shape (3,) does not broadcast to (2, 4), the shape of what is assigned to");
+  says<sn::DTypeError>([&] { sn::add_at(sn::arange(3), Tensor{0}, 0.5); },
+                       "add_at: float64 cannot take the place of int64; convert one of them with astype first");
   says<sn::DTypeError>([&] { sn::add_at(x, Tensor{0.5}, 1.); }, "add_at (index): indices are integers, not float64");
-  says<sn::ShapeError>([&] { sn::put_along_axis(x, Tensor{0}, 1., 1); }, "put_along_axis: shape (3, 4) is written with indices of shape (1,): both need as many axes");
+  says<sn::ShapeError>([&] { sn::put_along_axis(x, Tensor{0}, 1., 1); },
+                       "put_along_axis: shape (3, 4) is written with indices of shape (1,): both need as many axes");
   says<sn::ValueError>([&] { sn::bincount(Tensor{1, -2}); }, "bincount: -2 is negative: there is no such bin");
   says<sn::ValueError>([&] { sn::histogram(x, Tensor{1, 0}); }, "histogram: edges must ascend");
   says<sn::ValueError>([&] { sn::histogram(sn::log(x)); }, "histogram: bins from -inf to -inf are not finite");

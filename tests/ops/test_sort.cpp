@@ -110,7 +110,7 @@ TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special v
           if (rng() % 5 == 0) rx.v[k] = specials[rng() % 6];
         x = sn::from_span(rx.v, shape).astype(type);
         rx.v = values(x);
-      } else if (!is_bool(type) && sn::itemsize(type) > 1) {  // all digits
+      } else if (!is_bool(type) && sn::itemsize(type) > 1) {                                                     // all digits
         const DType drawn = type == DType::int64 ? DType::int32 : type == DType::uint64 ? DType::uint32 : type;  // what a double holds
         x = sn::random::bits(sn::random::Key(rng()), shape, drawn).astype(type);
         rx.v = values(x);
@@ -174,10 +174,10 @@ TEST_CASE("a few of a long row: every dtype, along any axis, among many that are
         const Ref want = make(some, [&](const Coords& at) { return all.v[static_cast<std::size_t>(flat(shape, at))]; });
         same(order, want);
         same(found, make(some, [&](const Coords& at) {
-          Coords from = at;
-          from[axis] = static_cast<std::int64_t>(want.v[static_cast<std::size_t>(flat(some, at))]);
-          return rx.v[static_cast<std::size_t>(flat(shape, from))];
-        }));
+               Coords from = at;
+               from[axis] = static_cast<std::int64_t>(want.v[static_cast<std::size_t>(flat(some, at))]);
+               return rx.v[static_cast<std::size_t>(flat(shape, from))];
+             }));
       }
     }
 }
@@ -195,10 +195,10 @@ TEST_CASE("searchsorted against the standard library, NaN the largest") {
     const Tensor wanted = sn::where(x == 3, std::numeric_limits<double>::quiet_NaN(), x.astype(DType::float64));
     for (const auto side : {sn::Side::left, sn::Side::right})
       same(sn::searchsorted(list, wanted, side), map(rx, [&](double v) {
-        if (v == 3) v = std::numeric_limits<double>::quiet_NaN();
-        const auto at = side == sn::Side::left ? std::lower_bound(rl.v.begin(), rl.v.end(), v, less) : std::upper_bound(rl.v.begin(), rl.v.end(), v, less);
-        return static_cast<double>(at - rl.v.begin());
-      }));
+             if (v == 3) v = std::numeric_limits<double>::quiet_NaN();
+             const auto at = side == sn::Side::left ? std::lower_bound(rl.v.begin(), rl.v.end(), v, less) : std::upper_bound(rl.v.begin(), rl.v.end(), v, less);
+             return static_cast<double>(at - rl.v.begin());
+           }));
   }
 }
 

@@ -23,10 +23,10 @@ struct Planted {
   const char* fault;
   const char* body;
   const char *right, *wrong;
-  const char* told;       // a part of the report
-  bool refused = false;   // by the launch, before any thread runs
+  const char* told;      // a part of the report
+  bool refused = false;  // by the launch, before any thread runs
   int dynamic = 0, wrong_dynamic = 0;
-  int cluster = 0;        // all blocks of which are one
+  int cluster = 0;  // all blocks of which are one
 };
 
 const char* const kTypes = R"(struct __align__(8) F2 { float at[2]; };
@@ -56,14 +56,11 @@ const Planted kPlanted[] = {
     {"dynamic and static shared memory over the limit together",
      "__shared__ float s[16]; extern __shared__ unsigned char dynamic[]; float* d = (float*)dynamic; "
      "if (threadIdx.x < 16) s[threadIdx.x] = 1; d[threadIdx.x] = a[i]; __syncthreads(); b[i] = d[threadIdx.x] + s[threadIdx.x / 8];",
-     "", "",
-     "49152 bytes of dynamic shared memory beside 64 static ones", true, 49152 - 64, 49152},
-    {"a block reads what another block of the launch writes", "a[i] = i; b[i] = a[i];", "b[i] = a[i]", "b[i] = a[(i + 128) % n]",
-     " of the same launch"},
+     "", "", "49152 bytes of dynamic shared memory beside 64 static ones", true, 49152 - 64, 49152},
+    {"a block reads what another block of the launch writes", "a[i] = i; b[i] = a[i];", "b[i] = a[i]", "b[i] = a[(i + 128) % n]", " of the same launch"},
     {"two blocks write one element", "b[i] = a[i];", "b[i]", "b[threadIdx.x]", "written by block ("},
     {"a wrong write that another block repeats", "b[i] = a[i];", "b[i] = a[i];", "b[(i + 128) % n] = -1; b[i] = a[i];", "written by block ("},
-    {"global memory read before the block has met", "a[i] = i; __syncthreads(); b[i] = a[i ^ 32];", "__syncthreads();", "",
-     "with no barrier between"},
+    {"global memory read before the block has met", "a[i] = i; __syncthreads(); b[i] = a[i ^ 32];", "__syncthreads();", "", "with no barrier between"},
     {"two threads of a block write one element", "if (i % 2) b[i / 2] = a[i];", "if (i % 2)", "", "written by thread ("},
     {"past the end", "if (i < n) b[i] = a[i];", "if (i < n) b[i] = a[i]", "b[i + 1] = a[i]",
      "outside every allocation of the device: byte 2048 of an array of 2048"},
@@ -71,22 +68,19 @@ const Planted kPlanted[] = {
     {"memory that nobody wrote", "b[i] = a[i];", "b[i] = a[i]", "a[i] = b[i]", "which nobody has written"},
     {"past the end of a shared array", "__shared__ float s[128]; const int at = threadIdx.x; s[at] = a[i]; b[i] = s[at];", "at = threadIdx.x",
      "at = threadIdx.x + 1", "takes element 128 of an array 'float [128]'"},
-    {"past the end of dynamic shared memory",
-     "extern __shared__ unsigned char dynamic[]; float* s = (float*)dynamic + threadIdx.x; *s = a[i]; b[i] = *s;", "dynamic + threadIdx.x",
-     "dynamic + threadIdx.x + 1", "past the 512 bytes of dynamic shared memory", false, 512, 512},
-    {"shared memory that nobody wrote", "__shared__ float s[128]; s[threadIdx.x] = a[i]; __syncthreads(); b[i] = s[threadIdx.x ^ 1];",
-     "s[threadIdx.x] = a[i]", "if (threadIdx.x < 64) s[threadIdx.x] = a[i]", "which no thread of the block has written"},
-    {"a barrier left out", "__shared__ float s[128]; s[threadIdx.x] = a[i]; __syncthreads(); b[i] = s[127 - threadIdx.x]; __syncwarp();",
-     "__syncthreads();", "", "shared byte "},
-    {"a warp's barrier left out",
-     "__shared__ float s[128]; s[threadIdx.x] = a[i]; __syncwarp(); b[i] = s[threadIdx.x ^ 1]; __shfl_sync(0xffffffffu, i, 0);",
+    {"past the end of dynamic shared memory", "extern __shared__ unsigned char dynamic[]; float* s = (float*)dynamic + threadIdx.x; *s = a[i]; b[i] = *s;",
+     "dynamic + threadIdx.x", "dynamic + threadIdx.x + 1", "past the 512 bytes of dynamic shared memory", false, 512, 512},
+    {"shared memory that nobody wrote", "__shared__ float s[128]; s[threadIdx.x] = a[i]; __syncthreads(); b[i] = s[threadIdx.x ^ 1];", "s[threadIdx.x] = a[i]",
+     "if (threadIdx.x < 64) s[threadIdx.x] = a[i]", "which no thread of the block has written"},
+    {"a barrier left out", "__shared__ float s[128]; s[threadIdx.x] = a[i]; __syncthreads(); b[i] = s[127 - threadIdx.x]; __syncwarp();", "__syncthreads();",
+     "", "shared byte "},
+    {"a warp's barrier left out", "__shared__ float s[128]; s[threadIdx.x] = a[i]; __syncwarp(); b[i] = s[threadIdx.x ^ 1]; __shfl_sync(0xffffffffu, i, 0);",
      "__syncwarp();", "", "shared byte "},
     {"a barrier that some threads miss", "b[i] = a[i]; __syncthreads();", "__syncthreads();", "if (threadIdx.x < 64) __syncthreads();",
      "is reached by 64 of 128 threads, not by thread (64, 0, 0)"},
-    {"threads at different barriers", "b[i] = a[i];\n __syncthreads();", "__syncthreads();",
-     "if (threadIdx.x < 64)\n __syncthreads(); else\n __syncthreads();", "waits at the barrier of line "},
-    {"a shuffle that a lane misses", "b[i] = __shfl_sync(0xffffffffu, a[i], 3);", "b[i] = ", "if (threadIdx.x != 7) b[i] = ",
-     "wait in a shuffle"},
+    {"threads at different barriers", "b[i] = a[i];\n __syncthreads();", "__syncthreads();", "if (threadIdx.x < 64)\n __syncthreads(); else\n __syncthreads();",
+     "waits at the barrier of line "},
+    {"a shuffle that a lane misses", "b[i] = __shfl_sync(0xffffffffu, a[i], 3);", "b[i] = ", "if (threadIdx.x != 7) b[i] = ", "wait in a shuffle"},
     {"the last block reads with no fence before it",
      R"(if (threadIdx.x == 0) {
     b[blockIdx.x] = a[i + 1];
@@ -102,24 +96,29 @@ const Planted kPlanted[] = {
      "__shared__ float own; meet(); if (threadIdx.x == 0) own = a[i]; meet(/*written*/); b[i] = *of_block(&own, (blockIdx.x + 1) % 4); meet();",
      "meet(/*written*/);", "__syncthreads();", "shared byte ", false, 0, 0, 4},
     {"a part written again while other blocks read it",
-     "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, (blockIdx.x + 1) % 4); meet(/*read*/); if (threadIdx.x == 0) own = 2; meet();",
+     "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, (blockIdx.x + 1) % 4); meet(/*read*/); if (threadIdx.x == 0) own "
+     "= 2; meet();",
      "meet(/*read*/);", "__syncthreads();", " with no barrier between", false, 0, 0, 4},
     {"a write to another block's part beside its own",
      "__shared__ float own; meet(); if (threadIdx.x == 0) *of_block(&own, (blockIdx.x + 1) % 4) = a[i]; meet(); b[i] = own; meet();",
-     "if (threadIdx.x == 0) *of_block(&own, (blockIdx.x + 1) % 4) = a[i];", "if (threadIdx.x == 0) own = *of_block(&own, (blockIdx.x + 1) % 4) = a[i];", "shared byte 0, written by block (",
-     false, 0, 0, 4},
+     "if (threadIdx.x == 0) *of_block(&own, (blockIdx.x + 1) % 4) = a[i];", "if (threadIdx.x == 0) own = *of_block(&own, (blockIdx.x + 1) % 4) = a[i];",
+     "shared byte 0, written by block (", false, 0, 0, 4},
     {"another block's memory before the cluster has met",
      "__shared__ float own; meet(/*begun*/); if (threadIdx.x == 0) *of_block(&own, blockIdx.x ^ 1) = a[i]; meet(); b[i] = own; meet();", "meet(/*begun*/);", "",
      "which the cluster has not met yet", false, 0, 0, 4},
     {"a block that leaves while others read its memory",
-     "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, 3 - blockIdx.x); meet(/*read*/);", "meet(/*read*/);", "", "which has ended", false, 0, 0, 4},
-    {"a cluster's barrier that some threads miss", "b[i] = a[i]; meet();", "meet();", "if (threadIdx.x < 64) meet();", "does not reach the cluster's barrier 1", false, 0, 0, 4},
+     "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, 3 - blockIdx.x); meet(/*read*/);", "meet(/*read*/);", "",
+     "which has ended", false, 0, 0, 4},
+    {"a cluster's barrier that some threads miss", "b[i] = a[i]; meet();", "meet();", "if (threadIdx.x < 64) meet();", "does not reach the cluster's barrier 1",
+     false, 0, 0, 4},
     {"an arrival without a wait", "b[i] = a[i]; arrive(); wait(); meet();", "wait();", "", "and has not waited there", false, 0, 0, 4},
-    {"a block that the cluster has not", "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, 3); meet();", "&own, 3", "&own, 4",
-     "asks for block 4 of a cluster of 4", false, 0, 0, 4},
+    {"a block that the cluster has not", "__shared__ float own; if (threadIdx.x == 0) own = a[i]; meet(); b[i] = *of_block(&own, 3); meet();", "&own, 3",
+     "&own, 4", "asks for block 4 of a cluster of 4", false, 0, 0, 4},
     {"clusters of 16 blocks", "b[i] = a[i]; meet();", "__cluster_dims__(4", "__cluster_dims__(16", "clusters of 16 blocks", true, 0, 0, 4},
-    {"a grid that is no multiple of the cluster", "b[i] = a[i]; meet();", "__cluster_dims__(4", "__cluster_dims__(8", "clusters of 8 blocks, of (4, 1, 1)", true, 0, 0, 4},
-    {"an atomic beside a plain write", "atomicAdd(a, 1.0f);", "atomicAdd(a, 1.0f)", "if (i == 77) a[0] = 1; else atomicAdd(a, 1.0f)", "byte 0 of an array of 2048"},
+    {"a grid that is no multiple of the cluster", "b[i] = a[i]; meet();", "__cluster_dims__(4", "__cluster_dims__(8", "clusters of 8 blocks, of (4, 1, 1)",
+     true, 0, 0, 4},
+    {"an atomic beside a plain write", "atomicAdd(a, 1.0f);", "atomicAdd(a, 1.0f)", "if (i == 77) a[0] = 1; else atomicAdd(a, 1.0f)",
+     "byte 0 of an array of 2048"},
 };
 
 std::string text_of(const Planted& planted, bool wrong) {
@@ -219,8 +218,8 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
     CHECK(has(report, "block ("));
     CHECK(has(report, "SINTER_EMULATOR_SEED="));
     CHECK((has(report, "thread (") || has(report, " wait in a shuffle")));
-    const bool of_no_address = has(report, "waits at the barrier") || has(report, "is reached by") || has(report, "takes element") || has(report, "the cluster's barrier") ||
-                               has(report, "asks for block");
+    const bool of_no_address = has(report, "waits at the barrier") || has(report, "is reached by") || has(report, "takes element") ||
+                               has(report, "the cluster's barrier") || has(report, "asks for block");
     CHECK((of_no_address || has(report, " at 0x")));
   }
 }

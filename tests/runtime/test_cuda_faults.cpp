@@ -12,8 +12,8 @@
 
 #include "cuda_fixture.hpp"
 #include "cuda_nests.hpp"
-#include "seed.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "seed.hpp"
 
 using namespace sinter;
 using namespace sinter::test;
@@ -139,9 +139,7 @@ TEST_CASE("what the host gives is read before an upload returns, however long th
 }
 
 TEST_CASE("child: barrier removed" * doctest::skip()) { run_changed(sum_of_rows(40, 1000), kBarrier, "float", 40000, 40); }
-TEST_CASE("child: second barrier removed" * doctest::skip()) {
-  run_changed(sum_of_rows(9000, 40), "__syncthreads();  //", "//", 360000, 9000);
-}
+TEST_CASE("child: second barrier removed" * doctest::skip()) { run_changed(sum_of_rows(9000, 40), "__syncthreads();  //", "//", 360000, 9000); }
 TEST_CASE("child: barrier of some threads" * doctest::skip()) {
   run_changed(sum_of_rows(40, 1000), kBarrier, "if (threadIdx.x < 64) __syncthreads();\n    float", 40000, 40);
 }
@@ -298,8 +296,7 @@ TEST_CASE("memory: exhausted, reused, without a pool") {
     CHECK(has(full, "ERROR: cuda:0: allocating 614400 bytes (614400 in use of 1048576)"));
     CHECK(has(full, "free tensors"));
     for (const char* pools : {"SINTER_EMULATOR_POOLS=1", "SINTER_EMULATOR_POOLS=0"})
-      CHECK(
-          has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").output, "IN USE 0 AT PEAK 100000"));
+      CHECK(has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").output, "IN USE 0 AT PEAK 100000"));
   }
   CHECK_THROWS_AS(gpu().allocate(std::size_t{1} << 60), DeviceError);
   const runtime::BufferPtr small = gpu().allocate(8);
@@ -348,7 +345,8 @@ TEST_CASE("among several NVRTCs the newest that the driver takes is found") {
   const std::string searched = path ? path : "";
   setenv("LD_LIBRARY_PATH", (home / "lib64").c_str(), 1);
   unsetenv("SINTER_NVRTC");
-  for (const auto& [driver, file] : {std::pair{0, "libnvrtc.so.13"}, std::pair{13, "libnvrtc.so.13"}, std::pair{12, "libnvrtc.so.12"}, std::pair{11, "libnvrtc.so.11.2"}})
+  for (const auto& [driver, file] :
+       {std::pair{0, "libnvrtc.so.13"}, std::pair{13, "libnvrtc.so.13"}, std::pair{12, "libnvrtc.so.12"}, std::pair{11, "libnvrtc.so.11.2"}})
     CHECK(jit::find_nvrtc(driver)->path() == (home / "lib64" / file).string());
   setenv("SINTER_NVRTC", named.c_str(), 1);
   setenv("LD_LIBRARY_PATH", searched.c_str(), 1);
@@ -413,8 +411,7 @@ TEST_CASE("a row that does not fit in shared memory is refused before the launch
   const runtime::BufferPtr from = gpu().allocate(4 << 20), to = gpu().allocate(4 << 20);
   gpu().upload(*from, std::vector<float>(1 << 20).data(), 4 << 20);
   void* const pointers[] = {from->data(), to->data()};
-  CHECK_THROWS_WITH_AS(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}),
-                       doctest::Contains("needs 4194304 bytes of shared memory"), DeviceError);
+  CHECK_THROWS_WITH_AS(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}), doctest::Contains("needs 4194304 bytes of shared memory"), DeviceError);
   // Above what a block has without asking, and within what it may ask for.
   b.nest.ints[1] = 12 * 1024 + 256;
   CHECK_NOTHROW(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}));

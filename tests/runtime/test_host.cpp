@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/products/matmul.hpp"
-#include "runtime/host/partition.hpp"
 #include "base/threads.hpp"
 #include "host_data_stub.hpp"
+#include "kernels/products/matmul.hpp"
 #include "nest_builder.hpp"
+#include "runtime/host/partition.hpp"
 #include "seed.hpp"
 #include "sinter/errors.hpp"
 
@@ -27,9 +27,7 @@ using testing::Op;
 
 namespace {
 
-
-template <class T>
-std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
+template <class T> std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<T> values(static_cast<std::size_t>(n));
   for (auto& value : values) {
@@ -209,9 +207,9 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
     run_tasks(threads, 500, [&](std::int64_t k) { ++count[k]; });
     for (const auto& c : count) CHECK(c == 1);
     CHECK_THROWS_AS(run_tasks(threads, 100,
-                                      [](std::int64_t k) {
-                                        if (k == 57) throw DeviceError("task 57");
-                                      }),
+                              [](std::int64_t k) {
+                                if (k == 57) throw DeviceError("task 57");
+                              }),
                     DeviceError);
   }
   CHECK(thread_count(3) == 3);
@@ -264,8 +262,7 @@ TEST_CASE("a kernel of another device, or broken machine code, is refused") {
 namespace {
 
 /// Random operands in every layout, with gaps between rows and between matrices, against long double or wrapped sums.
-template <class T>
-void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool a_t, bool b_t, bool shared_b) {
+template <class T> void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool a_t, bool b_t, bool shared_b) {
   const auto seed = sinter::testing::fresh_seed();
   INFO(name(dtype_of<T>), " ", batch, "x", m, "x", n, "x", k, " transposed ", a_t, b_t, " shared ", shared_b, " seed ", seed);
   const std::int64_t a_leading = (a_t ? m : k) + 3, b_leading = (b_t ? k : n) + 1;
@@ -300,13 +297,11 @@ void check_matmul(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64
         else if constexpr (std::is_same_v<T, bool>) worst += got != any;
         else worst += got != static_cast<Stored>(wrapped);
       }
-  CHECK(worst <= (std::is_floating_point_v<T>
-                      ? std::numeric_limits<double>::epsilon() * (sizeof(T) == 4 ? std::ldexp(1, 29) : 1) * static_cast<double>(k)
-                      : 0));
+  CHECK(worst <=
+        (std::is_floating_point_v<T> ? std::numeric_limits<double>::epsilon() * (sizeof(T) == 4 ? std::ldexp(1, 29) : 1) * static_cast<double>(k) : 0));
 }
 
-template <class T>
-void check_matmul_layouts() {
+template <class T> void check_matmul_layouts() {
   for (bool a_t : {false, true})
     for (bool b_t : {false, true}) {
       check_matmul<T>(1, 1, 1, 1, a_t, b_t, false);
@@ -337,8 +332,13 @@ TEST_CASE("matmul: matrices one below the other, times one matrix, are one") {
   INFO("seed ", seed);
   const std::int64_t n = 40, k = 33;
   const auto b = random_values<float>(k * n, seed + 1);
-  struct Case { std::int64_t m, leading, step; std::vector<std::int64_t> batch_left; std::int64_t rows; };
-  for (const Case& one : {Case{6, 35, 6 * 35, {}, 30}, Case{6, 35, 6 * 35 + 1, {5}, 6}, Case{1, 35, 50, {}, 5}, Case{1, 35, 20, {5}, 1}, Case{6, 35, 0, {5}, 6}}) {
+  struct Case {
+    std::int64_t m, leading, step;
+    std::vector<std::int64_t> batch_left;
+    std::int64_t rows;
+  };
+  for (const Case& one :
+       {Case{6, 35, 6 * 35, {}, 30}, Case{6, 35, 6 * 35 + 1, {5}, 6}, Case{1, 35, 50, {}, 5}, Case{1, 35, 20, {5}, 1}, Case{6, 35, 0, {5}, 6}}) {
     const auto x = random_values<float>(5 * (one.step + one.leading) + one.m * one.leading, seed);
     kernels::MatmulOperand left{x.data(), one.leading, {one.step}, false}, right{b.data(), n, {0}, false};
     std::vector<std::int64_t> batch{5};
@@ -353,7 +353,8 @@ TEST_CASE("matmul: matrices one below the other, times one matrix, are one") {
       for (std::int64_t i = 0; i < one.m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
           double sum = 0;
-          for (std::int64_t l = 0; l < k; ++l) sum += static_cast<double>(x[static_cast<std::size_t>(s * one.step + i * one.leading + l)]) * b[static_cast<std::size_t>(l * n + j)];
+          for (std::int64_t l = 0; l < k; ++l)
+            sum += static_cast<double>(x[static_cast<std::size_t>(s * one.step + i * one.leading + l)]) * b[static_cast<std::size_t>(l * n + j)];
           worst = std::max(worst, std::fabs(sum - got[static_cast<std::size_t>((s * one.m + i) * n + j)]));
         }
     CHECK(worst <= 1e-5 * static_cast<double>(k));

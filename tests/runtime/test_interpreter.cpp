@@ -66,8 +66,7 @@ void run_in_pieces(const jit::LoopNest& nest, std::vector<void*> pointers, std::
   const Interpreter interpreter(nest);
   for (std::int64_t outer = (bound.outer - 1) / outer_step * outer_step; outer >= 0; outer -= outer_step)
     for (std::int64_t inner = (bound.inner - 1) / inner_step * inner_step; inner >= 0; inner -= inner_step)
-      interpreter.run({pointers, nest.ints, {}}, outer, std::min(outer + outer_step, bound.outer), inner,
-                      std::min(inner + inner_step, bound.inner));
+      interpreter.run({pointers, nest.ints, {}}, outer, std::min(outer + outer_step, bound.outer), inner, std::min(inner + inner_step, bound.inner));
 }
 
 /// softmax over the axis of `rows` elements; `lanes_are_rows`: rows are contiguous, else columns are.
@@ -115,12 +114,10 @@ TEST_CASE("pointwise: contiguous, broadcast, strided, backwards and scalar opera
     auto in0 = random_values(rows * columns, seed), in1 = random_values(rows, seed + 1), in2 = random_values(columns, seed + 2);
     auto in3 = random_values(rows * columns, seed + 3), in4 = random_values(rows * columns, seed + 4), in5 = random_values(1, seed + 5);
     std::vector<float> out0(in0.size(), kPoison), out1(in0.size(), kPoison);
-    run(b.nest, {in0.data(), in1.data(), in2.data(), in3.data(), in4.data() + rows * columns - 1, in5.data(), out0.data(), out1.data()},
-        {bits_of(0.75, kF32)});
+    run(b.nest, {in0.data(), in1.data(), in2.data(), in3.data(), in4.data() + rows * columns - 1, in5.data(), out0.data(), out1.data()}, {bits_of(0.75, kF32)});
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
-        const float expected =
-            in1[i] * in0[i * columns + j] + in2[j] * 0.75f - in3[j * rows + i] * in5[0] + in4[rows * columns - 1 - i * columns - j];
+        const float expected = in1[i] * in0[i * columns + j] + in2[j] * 0.75f - in3[j * rows + i] * in5[0] + in4[rows * columns - 1 - i * columns - j];
         CHECK(out0[i * columns + j] == doctest::Approx(expected).epsilon(1e-6));
         CHECK(out1[j * rows + i] == in1[i] * 0.75f);
       }
@@ -320,8 +317,7 @@ TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk")
         auto x = random_values(total * columns, seed);
         // 0: lanes walk the row; 1: lanes walk the columns, each chunk a point; 2: lanes walk the chunks themselves
         const bool lanes_are_rows = layout == 0, lanes_are_chunks = layout == 2;
-        NestBuilder b(lanes_are_chunks ? std::vector<std::int64_t>{columns, chunks} : std::vector<std::int64_t>{chunks, columns}, {size},
-                      lanes_are_rows);
+        NestBuilder b(lanes_are_chunks ? std::vector<std::int64_t>{columns, chunks} : std::vector<std::int64_t>{chunks, columns}, {size}, lanes_are_rows);
         const int chunk = lanes_are_chunks ? 1 : 0;
         b.chunks(chunk, total);
         b.stage(true);
@@ -366,8 +362,7 @@ TEST_CASE("a long body uses its tiles again and still computes the same") {
     const bool max = random() % 2;
     values.push_back(b.op(max ? Op::maximum : Op::subtract, {values[x], values[y]}));
     expected.emplace_back(n);
-    for (std::int64_t i = 0; i < n; ++i)
-      expected.back()[i] = max ? std::max(expected[x][i], expected[y][i]) : expected[x][i] - expected[y][i];
+    for (std::int64_t i = 0; i < n; ++i) expected.back()[i] = max ? std::max(expected[x][i], expected[y][i]) : expected[x][i] - expected[y][i];
   }
   std::vector<void*> pointers;
   for (auto& input : inputs) pointers.push_back(input.data());

@@ -47,7 +47,8 @@ inline std::string fault_of(const std::string& call, Attempt attempt, Shared& sh
   try {
     std::vector<Tensor> small;
     for (const Tensor& result : attempt(call)) {
-      if (std::any_of(result.shape().begin(), result.shape().end(), [](std::int64_t size) { return size < 0; })) return "a shape of " + to_string(result.shape());
+      if (std::any_of(result.shape().begin(), result.shape().end(), [](std::int64_t size) { return size < 0; }))
+        return "a shape of " + to_string(result.shape());
       double elements = 1;
       for (const std::int64_t size : result.shape()) elements *= static_cast<double>(size);
       if (elements > 0x1p62) return "more than 2^62 elements: " + to_string(result.shape());
@@ -69,7 +70,9 @@ inline std::string fault_of(const std::string& call, Attempt attempt, Shared& sh
 
 inline constexpr double kSeconds = 3;  // of the processor, for one call
 inline void limit_time(double seconds) {
-  const auto of = [](double s) { return itimerval{{0, 0}, {static_cast<time_t>(s), static_cast<suseconds_t>((s - static_cast<double>(static_cast<time_t>(s))) * 1e6)}}; };
+  const auto of = [](double s) {
+    return itimerval{{0, 0}, {static_cast<time_t>(s), static_cast<suseconds_t>((s - static_cast<double>(static_cast<time_t>(s))) * 1e6)}};
+  };
   const itimerval cpu = of(seconds), wall = of(15 * seconds);
   setitimer(ITIMER_PROF, &cpu, nullptr);
   setitimer(ITIMER_REAL, &wall, nullptr);

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/cuda_device.hpp"
 #include "jit/compiler.hpp"
 #include "jit/loop_nest.hpp"
+#include "runtime/cuda/cuda_device.hpp"
 #include "seed.hpp"
 #include "sinter/errors.hpp"
 
@@ -61,33 +61,21 @@ struct Array {
   std::vector<std::byte> bytes;
   Array() = default;
   Array(DType t, std::size_t count) : dtype(t), bytes(count * itemsize(t)) {}
-  template <class T>
-  Array(const std::vector<T>& values) : Array(dtype_of<T>, values.size()) {
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-  }
+  template <class T> Array(const std::vector<T>& values) : Array(dtype_of<T>, values.size()) { std::memcpy(bytes.data(), values.data(), bytes.size()); }
   std::size_t count() const { return bytes.size() / itemsize(dtype); }
-  template <class T>
-  T at(std::size_t i) const {
+  template <class T> T at(std::size_t i) const {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
     return value;
   }
-  template <class T>
-  void set(std::size_t i, T value) {
-    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-  }
+  template <class T> void set(std::size_t i, T value) { std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T)); }
   double number(std::size_t i) const {
     switch (dtype) {
-      case DType::float32:
-        return at<float>(i);
-      case DType::float64:
-        return at<double>(i);
-      case DType::int32:
-        return at<std::int32_t>(i);
-      case DType::int64:
-        return static_cast<double>(at<std::int64_t>(i));
-      default:
-        return at<std::uint8_t>(i);
+      case DType::float32: return at<float>(i);
+      case DType::float64: return at<double>(i);
+      case DType::int32: return at<std::int32_t>(i);
+      case DType::int64: return static_cast<double>(at<std::int64_t>(i));
+      default: return at<std::uint8_t>(i);
     }
   }
 };
@@ -123,8 +111,7 @@ inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array
 
   const runtime::KernelPtr kernel = gpu().load(nest, binary);
   gpu().launch(*kernel, nest, {pointers, nest.ints, scalars});
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    gpu().download(outputs[i].bytes.data(), *buffers[inputs.size() + i], outputs[i].bytes.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) gpu().download(outputs[i].bytes.data(), *buffers[inputs.size() + i], outputs[i].bytes.size());
   return outputs;
 }
 

@@ -54,18 +54,10 @@ inline Array test_values(DType dtype, std::size_t count, Random& random, int whi
     }
   };
   switch (dtype) {
-    case DType::float32:
-      floating(0.0f);
-      break;
-    case DType::float64:
-      floating(0.0);
-      break;
-    case DType::int32:
-      integer(std::int32_t{0});
-      break;
-    case DType::int64:
-      integer(std::int64_t{0});
-      break;
+    case DType::float32: floating(0.0f); break;
+    case DType::float64: floating(0.0); break;
+    case DType::int32: integer(std::int32_t{0}); break;
+    case DType::int64: integer(std::int64_t{0}); break;
     default:
       for (std::size_t i = 0; i < count; ++i) a.set<std::uint8_t>(i, random.integer(0, 1));
   }
@@ -73,8 +65,7 @@ inline Array test_values(DType dtype, std::size_t count, Random& random, int whi
 }
 
 /// Distance in units of the last place of T; 0 for equal values and for two NaNs.
-template <class T, class W>
-double ulps(T got, W expected) {
+template <class T, class W> double ulps(T got, W expected) {
   const T rounded = static_cast<T>(expected);
   if (got == rounded || (std::isnan(got) && std::isnan(rounded))) return 0;
   if (!std::isfinite(got) || !std::isfinite(rounded)) return std::numeric_limits<double>::infinity();
@@ -83,30 +74,25 @@ double ulps(T got, W expected) {
   return static_cast<double>(std::fabs(W(got) - expected) / ulp);
 }
 
-template <class T, class W>
-std::string check_float(Op op, const Array& left, const Array& right, bool choice, const Array& result, std::size_t i) {
+template <class T, class W> std::string check_float(Op op, const Array& left, const Array& right, bool choice, const Array& result, std::size_t i) {
   const T a = left.at<T>(i), b = right.at<T>(i);
   const bool truth = result.dtype == DType::bool_;
   const W expected = op == Op::where ? W(choice ? a : b) : truth ? W(testing::truth_reference(op, a, b)) : W(testing::float_reference(op, a, b));
-  const double error =
-      truth ? (result.number(i) == static_cast<double>(expected) ? 0 : 1) : ulps<T, W>(result.at<T>(i), expected);
-  // CUDA's normcdf and erfinv err by up to 5 ULP, its hypotf by 3, and sigmoid is an exponential, a sum and a quotient; glibc's functions, which the emulator calls, by 2 to 3, its cbrt and erfc by
-  // 4 and 5 (the GNU C library's manual, "Errors in Math Functions").
-  // Beside their zeros these err absolutely.
+  const double error = truth ? (result.number(i) == static_cast<double>(expected) ? 0 : 1) : ulps<T, W>(result.at<T>(i), expected);
+  // CUDA's normcdf and erfinv err by up to 5 ULP, its hypotf by 3, and sigmoid is an exponential, a sum and a quotient; glibc's functions, which the emulator
+  // calls, by 2 to 3, its cbrt and erfc by 4 and 5 (the GNU C library's manual, "Errors in Math Functions"). Beside their zeros these err absolutely.
   const bool absolute = op == Op::lgamma || op == Op::digamma;
-  if (absolute && std::fabs(static_cast<W>(result.at<T>(i)) - expected) <=
-                      8 * std::numeric_limits<T>::epsilon() * testing::size_of_terms(op, static_cast<W>(a), expected))
+  if (absolute &&
+      std::fabs(static_cast<W>(result.at<T>(i)) - expected) <= 8 * std::numeric_limits<T>::epsilon() * testing::size_of_terms(op, static_cast<W>(a), expected))
     return {};
   const bool wide = op == Op::ndtr || op == Op::sigmoid || op == Op::erfinv || op == Op::cbrt || op == Op::erfc;
   const double bound = wide ? 6 : testing::is_function(op) || op == Op::rsqrt ? 3 : 0;
   if (error <= bound) return {};
-  return fmt::format("({}, {}) gives {}, not {} ({} ULP)", left.number(i), right.number(i), result.number(i), static_cast<double>(expected),
-                     error);
+  return fmt::format("({}, {}) gives {}, not {} ({} ULP)", left.number(i), right.number(i), result.number(i), static_cast<double>(expected), error);
 }
 
 /// Empty, or what is wrong with element i.
-inline std::string check_value(Op op, DType dtype, const Array& left, const Array& right, const Array& choice, const Array& result,
-                               std::size_t i) {
+inline std::string check_value(Op op, DType dtype, const Array& left, const Array& right, const Array& choice, const Array& result, std::size_t i) {
   const bool c = choice.number(i) != 0;
   if (dtype == DType::float32) return check_float<float, double>(op, left, right, c, result, i);
   if (dtype == DType::float64) return check_float<double, long double>(op, left, right, c, result, i);
@@ -133,22 +119,15 @@ inline std::string check_cast(const Array& input, const Array& result, std::size
     return result.at<T>(i) == (fits ? static_cast<T>(x) : std::numeric_limits<T>::min());
   };
   switch (result.dtype) {
-    case DType::bool_:
-      same = result.number(i) == (x != 0);
-      break;
-    case DType::int32:
-      same = to_integer(std::int32_t{0});
-      break;
-    case DType::int64:
-      same = to_integer(std::int64_t{0});
-      break;
+    case DType::bool_: same = result.number(i) == (x != 0); break;
+    case DType::int32: same = to_integer(std::int32_t{0}); break;
+    case DType::int64: same = to_integer(std::int64_t{0}); break;
     case DType::float32: {
       const float expected = input.dtype == DType::int64 ? static_cast<float>(input.at<std::int64_t>(i)) : static_cast<float>(x);
       same = ulps<float, double>(result.at<float>(i), expected) == 0;
       break;
     }
-    default:
-      same = ulps<double, long double>(result.at<double>(i), x) == 0;
+    default: same = ulps<double, long double>(result.at<double>(i), x) == 0;
   }
   if (same) return {};
   return fmt::format("{} {} as {} gives {}", name(input.dtype), x, name(result.dtype), result.number(i));

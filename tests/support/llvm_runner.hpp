@@ -47,8 +47,7 @@ inline std::shared_ptr<jit::LoadedCode> compile(const jit::LoopNest& nest, const
 }
 
 /// Runs the code over the whole space, cut into shares at odd places as threads would.
-inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vector<void*>& pointers,
-                const std::vector<std::uint64_t>& scalars, int shares = 1) {
+inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vector<void*>& pointers, const std::vector<std::uint64_t>& scalars, int shares = 1) {
   const bool rows_are_lanes = nest.schedule.lanes_along_rows();
   std::int64_t outer = 1, inner = 1, row_points = 1;
   for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];
@@ -66,8 +65,7 @@ inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vecto
 }
 
 /// The value as kernels take a scalar.
-template <class T>
-std::uint64_t scalar_bits(T value) {
+template <class T> std::uint64_t scalar_bits(T value) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
   return bits;

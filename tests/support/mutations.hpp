@@ -58,7 +58,7 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
   while (shared.outcomes.done < count && failures < bounds.faults) {
     const pid_t process = fork();
     REQUIRE(process >= 0);
-    if (process == 0) {  // a process for many mutations
+    if (process == 0) {                                                                                  // a process for many mutations
       for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(number, SIG_DFL);  // the test's own report is for the test
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
       const rlimit most{bounds.bytes, bounds.bytes};
@@ -85,7 +85,8 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
     }
     int status = 0;
     REQUIRE(waitpid(process, &status, 0) == process);
-    INFO("mutation ", shared.current, " ", std::string(shared.subject), ", signal ", WIFSIGNALED(status) ? WTERMSIG(status) : 0, ", exit ", WIFEXITED(status) ? WEXITSTATUS(status) : 0, " ", std::string(shared.what));
+    INFO("mutation ", shared.current, " ", std::string(shared.subject), ", signal ", WIFSIGNALED(status) ? WTERMSIG(status) : 0, ", exit ",
+         WIFEXITED(status) ? WEXITSTATUS(status) : 0, " ", std::string(shared.what));
     CHECK(status == 0);
     failures += status != 0;
   }

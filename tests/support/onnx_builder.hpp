@@ -19,7 +19,9 @@ class OnnxBuilder {
   }
 
   /// Sizes below 0 are the symbol "N".
-  OnnxBuilder& input(const std::string& name, const std::vector<std::int64_t>& shape, int type = 1) { return value(model.mutable_graph()->add_input(), name, shape, type); }
+  OnnxBuilder& input(const std::string& name, const std::vector<std::int64_t>& shape, int type = 1) {
+    return value(model.mutable_graph()->add_input(), name, shape, type);
+  }
   OnnxBuilder& output(const std::string& name, const std::vector<std::int64_t>& shape = {}, int type = 1) {
     return value(model.mutable_graph()->add_output(), name, shape, type);
   }

@@ -35,13 +35,48 @@ class OnnxMutator {
   std::uint64_t below(std::uint64_t count) { return count == 0 ? 0 : random_() % count; }
   bool one_in(std::uint64_t count) { return below(count) == 0; }
   std::int64_t nasty_integer() {
-    constexpr std::int64_t kNasty[] = {0, -1, 1, 2, 3, 4, 7, -2, -3, 16, 100, 255, 65536, 1000003, std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1, -(std::int64_t{1} << 31),
-                                       std::int64_t{1} << 32, std::int64_t{1} << 40, std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max(),
-                                       std::numeric_limits<std::int64_t>::max() - 1, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::min() + 1};
+    constexpr std::int64_t kNasty[] = {0,
+                                       -1,
+                                       1,
+                                       2,
+                                       3,
+                                       4,
+                                       7,
+                                       -2,
+                                       -3,
+                                       16,
+                                       100,
+                                       255,
+                                       65536,
+                                       1000003,
+                                       std::int64_t{1} << 31,
+                                       (std::int64_t{1} << 31) - 1,
+                                       -(std::int64_t{1} << 31),
+                                       std::int64_t{1} << 32,
+                                       std::int64_t{1} << 40,
+                                       std::int64_t{1} << 62,
+                                       std::numeric_limits<std::int64_t>::max(),
+                                       std::numeric_limits<std::int64_t>::max() - 1,
+                                       std::numeric_limits<std::int64_t>::min(),
+                                       std::numeric_limits<std::int64_t>::min() + 1};
     return kNasty[below(std::size(kNasty))];
   }
   float nasty_float() {
-    constexpr float kNasty[] = {0, -0.f, 1, -1, 0.5f, 2, 1e-45f, 1e-30f, 65504, 3e9f, 1e19f, -1e19f, 3e38f, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+    constexpr float kNasty[] = {0,
+                                -0.f,
+                                1,
+                                -1,
+                                0.5f,
+                                2,
+                                1e-45f,
+                                1e-30f,
+                                65504,
+                                3e9f,
+                                1e19f,
+                                -1e19f,
+                                3e38f,
+                                std::numeric_limits<float>::infinity(),
+                                -std::numeric_limits<float>::infinity(),
                                 std::numeric_limits<float>::quiet_NaN()};
     return kNasty[below(std::size(kNasty))];
   }
@@ -66,12 +101,19 @@ class OnnxMutator {
   void change(onnx::format::Model& model) {
     onnx::format::Graph& graph = any_graph(*model.mutable_graph());
     switch (below(16)) {
-      case 0: case 1: case 2: return change_attribute(any_node(graph));
-      case 3: case 4: return change_inputs(graph, any_node(graph));
+      case 0:
+      case 1:
+      case 2: return change_attribute(any_node(graph));
+      case 3:
+      case 4: return change_inputs(graph, any_node(graph));
       case 5: return change_outputs(graph, any_node(graph));
       case 6: return change_nodes(graph);
       case 7: return any_node(graph).set_op_type(any_op());
-      case 8: case 9: case 10: return graph.initializer_size() > 0 ? change_tensor(*graph.mutable_initializer(static_cast<int>(below(graph.initializer_size())))) : change_attribute(any_node(graph));
+      case 8:
+      case 9:
+      case 10:
+        return graph.initializer_size() > 0 ? change_tensor(*graph.mutable_initializer(static_cast<int>(below(graph.initializer_size()))))
+                                            : change_attribute(any_node(graph));
       case 11: return change_declared(graph);
       case 12: return wrap(model);
       case 13: return change_opset(model);
@@ -88,10 +130,31 @@ class OnnxMutator {
         if (attribute.has_g()) graphs.push_back(attribute.mutable_g());
     return *graphs[below(graphs.size())];
   }
-  onnx::format::Node& any_node(onnx::format::Graph& graph) { return graph.node_size() == 0 ? *graph.add_node() : *graph.mutable_node(static_cast<int>(below(graph.node_size()))); }
+  onnx::format::Node& any_node(onnx::format::Graph& graph) {
+    return graph.node_size() == 0 ? *graph.add_node() : *graph.mutable_node(static_cast<int>(below(graph.node_size())));
+  }
   std::string any_op() {
-    static constexpr const char* kMore[] = {"If", "Loop", "Scan", "SequenceConstruct", "SequenceAt", "SplitToSequence", "ConcatFromSequence", "Identity", "Resize", "Constant", "LSTM", "GRU", "RNN",
-                                            "QLinearConv", "QLinearMatMul", "DequantizeLinear", "QuantizeLinear", "Attention", "RotaryEmbedding", "RMSNormalization", "Swish"};
+    static constexpr const char* kMore[] = {"If",
+                                            "Loop",
+                                            "Scan",
+                                            "SequenceConstruct",
+                                            "SequenceAt",
+                                            "SplitToSequence",
+                                            "ConcatFromSequence",
+                                            "Identity",
+                                            "Resize",
+                                            "Constant",
+                                            "LSTM",
+                                            "GRU",
+                                            "RNN",
+                                            "QLinearConv",
+                                            "QLinearMatMul",
+                                            "DequantizeLinear",
+                                            "QuantizeLinear",
+                                            "Attention",
+                                            "RotaryEmbedding",
+                                            "RMSNormalization",
+                                            "Swish"};
     if (one_in(4)) return kMore[below(std::size(kMore))];
     const onnx::format::Graph& graph = any_sample().model.graph();
     return graph.node_size() == 0 ? "Add" : graph.node(static_cast<int>(below(graph.node_size()))).op_type();
@@ -139,11 +202,62 @@ class OnnxMutator {
   }
 
   void change_attribute(onnx::format::Node& node) {
-    static constexpr const char* kNames[] = {"axis", "axes", "kernel_shape", "strides", "dilations", "pads", "group", "blocksize", "to", "keepdims", "num_outputs", "split", "epsilon", "hidden_size",
-                                             "auto_pad", "mode", "block_size", "size", "ceil_mode", "output_shape", "output_padding", "perm", "direction", "activations", "clip", "batch_dims",
-                                             "num_scan_inputs", "scan_input_axes", "alpha", "beta", "output_height", "sampling_ratio", "k", "depth", "num_groups", "q_num_heads", "kv_num_heads", "num_heads",
-                                             "rotary_embedding_dim", "p", "saturate", "value", "shape", "scales", "cubic_coeff_a", "antialias", "keep_aspect_ratio_policy", "onesided", "output_datatype",
-                                             "then_branch", "body", "reduction", "storage_order", "count_include_pad", "transB", "layout"};
+    static constexpr const char* kNames[] = {"axis",
+                                             "axes",
+                                             "kernel_shape",
+                                             "strides",
+                                             "dilations",
+                                             "pads",
+                                             "group",
+                                             "blocksize",
+                                             "to",
+                                             "keepdims",
+                                             "num_outputs",
+                                             "split",
+                                             "epsilon",
+                                             "hidden_size",
+                                             "auto_pad",
+                                             "mode",
+                                             "block_size",
+                                             "size",
+                                             "ceil_mode",
+                                             "output_shape",
+                                             "output_padding",
+                                             "perm",
+                                             "direction",
+                                             "activations",
+                                             "clip",
+                                             "batch_dims",
+                                             "num_scan_inputs",
+                                             "scan_input_axes",
+                                             "alpha",
+                                             "beta",
+                                             "output_height",
+                                             "sampling_ratio",
+                                             "k",
+                                             "depth",
+                                             "num_groups",
+                                             "q_num_heads",
+                                             "kv_num_heads",
+                                             "num_heads",
+                                             "rotary_embedding_dim",
+                                             "p",
+                                             "saturate",
+                                             "value",
+                                             "shape",
+                                             "scales",
+                                             "cubic_coeff_a",
+                                             "antialias",
+                                             "keep_aspect_ratio_policy",
+                                             "onesided",
+                                             "output_datatype",
+                                             "then_branch",
+                                             "body",
+                                             "reduction",
+                                             "storage_order",
+                                             "count_include_pad",
+                                             "transB",
+                                             "layout"};
     if (node.attribute_size() == 0 || one_in(5)) {
       onnx::format::Attribute* added = node.add_attribute();
       added->set_name(kNames[below(std::size(kNames))]);
@@ -188,12 +302,15 @@ class OnnxMutator {
     if (how == 0) list.Add(draw());
     else if (how == 1) list.RemoveLast();
     else if (how == 2) list.Clear();
-    else if (how == 3) for (auto& number : list) number = draw();
+    else if (how == 3)
+      for (auto& number : list) number = draw();
     else list.Set(static_cast<int>(below(list.size())), draw());
   }
   std::string any_text() {
-    static constexpr const char* kTexts[] = {"", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "linear", "cubic", "nearest", "bidirectional", "reverse", "max", "CRD", "not_larger", "tf_crop_and_resize",
-                                             "Affine", "ij,jk->ik", "...ii->...i", "a,b,c->", "\xff\xfe", "reflect", "wrap", "edge", "mul", "add"};
+    static constexpr const char* kTexts[] = {"",        "NOTSET",        "SAME_UPPER",  "SAME_LOWER", "VALID",    "linear",     "cubic",
+                                             "nearest", "bidirectional", "reverse",     "max",        "CRD",      "not_larger", "tf_crop_and_resize",
+                                             "Affine",  "ij,jk->ik",     "...ii->...i", "a,b,c->",    "\xff\xfe", "reflect",    "wrap",
+                                             "edge",    "mul",           "add"};
     return one_in(16) ? std::string(below(100000), 'a') : kTexts[below(std::size(kTexts))];
   }
 
@@ -290,7 +407,8 @@ class OnnxMutator {
           node.set_op_type("If");
           if (!one_in(6)) node.add_input(add_number(outer, static_cast<std::int64_t>(below(2)), 9));
           if (!one_in(6)) add_graph(node, "then_branch", inner);
-          if (!one_in(6)) add_graph(node, "else_branch", deep || one_in(4) ? any_sample().model.graph() : inner);  // twice itself at each level would be too long
+          if (!one_in(6))
+            add_graph(node, "else_branch", deep || one_in(4) ? any_sample().model.graph() : inner);  // twice itself at each level would be too long
           break;
         case 1: {
           node.set_op_type("Loop");
@@ -354,7 +472,9 @@ class OnnxMutator {
     for (std::size_t changes = 1 + below(4); changes > 0 && !bytes.empty(); --changes) {
       const std::size_t at = below(bytes.size()), length = 1 + below(16);
       switch (below(8)) {
-        case 0: case 1: case 2: bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8)); break;
+        case 0:
+        case 1:
+        case 2: bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8)); break;
         case 3: bytes[at] = static_cast<char>(random_()); break;
         case 4: bytes.resize(at); break;
         case 5: bytes.insert(at, std::string(length, static_cast<char>(random_()))); break;

@@ -9,8 +9,7 @@
 namespace sinter::testing {
 
 /// The message is `what` and a place in the caller's file, at most `within` lines from the call.
-template <class E, class Call>
-void says(Call call, const std::string& what, int within = 2, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class E, class Call> void says(Call call, const std::string& what, int within = 2, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   std::string text = "nothing was thrown";
   try {
     call();

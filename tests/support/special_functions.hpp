@@ -9,19 +9,16 @@
 namespace sinter::testing {
 
 /// The normal distribution; what rounding its argument to erfc does, which is much far out, is put right.
-template <class W>
-W normal_distribution(W x) {
+template <class W> W normal_distribution(W x) {
   constexpr W kRoot = static_cast<W>(0x1.6a09e667f3bcdp-1), kRest = static_cast<W>(-0x1.bdd3413b26456p-55);
   const W z = -x * kRoot, rest = std::fma(-x, kRoot, -z) - x * kRest;
   return (std::erfc(z) - (std::isfinite(z) ? W(1.12837916709551257L) * std::exp(-z * z) * rest : 0)) / 2;
 }
 
-template <class W>
-W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+template <class W> W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
 /// By recurrence to 40 and beyond, where the asymptotic series has all digits.
-template <class W>
-W digamma(W x) {
+template <class W> W digamma(W x) {
   const W pi = W(3.14159265358979323846264338327950288L), infinity = std::numeric_limits<W>::infinity();
   if (std::isnan(x) || x == infinity) return x;
   if (x == 0) return std::copysign(infinity, -x);
@@ -40,15 +37,13 @@ W digamma(W x) {
 
 /// What lgamma and digamma lose beside their zeros is measured by the terms whose difference they are: digamma(x) left of zero is log|x| less
 /// a cotangent as large.
-template <class W>
-W size_of_terms(trace::Op op, W x, W value) {
+template <class W> W size_of_terms(trace::Op op, W x, W value) {
   if (!std::isfinite(value)) return 0;
   return 1 + std::fabs(value) + (op == trace::Op::digamma && x < 0 ? std::fabs(std::log(-x)) : W(0));
 }
 
 /// y with erf(y) = x, by Halley's steps.
-template <class W>
-W inverse_error_function(W x) {
+template <class W> W inverse_error_function(W x) {
   const W a = std::fabs(x);
   if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<W>::infinity(), x) : std::numeric_limits<W>::quiet_NaN();
   if (a < W(1e-12)) return x * W(0.886226925452758013649083741670572591L);
@@ -64,66 +59,37 @@ W inverse_error_function(W x) {
 }
 
 /// The functions of one number that are not rounded correctly, in a wider type; none for another op.
-template <class W>
-std::optional<W> function_reference(trace::Op op, W x) {
+template <class W> std::optional<W> function_reference(trace::Op op, W x) {
   using trace::Op;
   switch (op) {
-    case Op::exp:
-      return std::exp(x);
-    case Op::exp2:
-      return std::exp2(x);
-    case Op::expm1:
-      return std::expm1(x);
-    case Op::log:
-      return std::log(x);
-    case Op::log2:
-      return std::log2(x);
-    case Op::log10:
-      return std::log10(x);
-    case Op::log1p:
-      return std::log1p(x);
-    case Op::sin:
-      return std::sin(x);
-    case Op::cos:
-      return std::cos(x);
-    case Op::tan:
-      return std::tan(x);
-    case Op::asin:
-      return std::asin(x);
-    case Op::acos:
-      return std::acos(x);
-    case Op::atan:
-      return std::atan(x);
-    case Op::sinh:
-      return std::sinh(x);
-    case Op::cosh:
-      return std::cosh(x);
-    case Op::tanh:
-      return std::tanh(x);
-    case Op::asinh:
-      return std::asinh(x);
-    case Op::acosh:
-      return std::acosh(x);
-    case Op::atanh:
-      return std::atanh(x);
-    case Op::cbrt:
-      return std::cbrt(x);
-    case Op::erfc:
-      return std::erfc(x);
-    case Op::erf:
-      return std::erf(x);
-    case Op::ndtr:
-      return normal_distribution(x);
-    case Op::sigmoid:
-      return sigmoid(x);
-    case Op::lgamma:
-      return x <= 0 && std::trunc(x) == x ? std::numeric_limits<W>::infinity() : std::lgamma(x);
-    case Op::digamma:
-      return digamma(x);
-    case Op::erfinv:
-      return inverse_error_function(x);
-    default:
-      return std::nullopt;
+    case Op::exp: return std::exp(x);
+    case Op::exp2: return std::exp2(x);
+    case Op::expm1: return std::expm1(x);
+    case Op::log: return std::log(x);
+    case Op::log2: return std::log2(x);
+    case Op::log10: return std::log10(x);
+    case Op::log1p: return std::log1p(x);
+    case Op::sin: return std::sin(x);
+    case Op::cos: return std::cos(x);
+    case Op::tan: return std::tan(x);
+    case Op::asin: return std::asin(x);
+    case Op::acos: return std::acos(x);
+    case Op::atan: return std::atan(x);
+    case Op::sinh: return std::sinh(x);
+    case Op::cosh: return std::cosh(x);
+    case Op::tanh: return std::tanh(x);
+    case Op::asinh: return std::asinh(x);
+    case Op::acosh: return std::acosh(x);
+    case Op::atanh: return std::atanh(x);
+    case Op::cbrt: return std::cbrt(x);
+    case Op::erfc: return std::erfc(x);
+    case Op::erf: return std::erf(x);
+    case Op::ndtr: return normal_distribution(x);
+    case Op::sigmoid: return sigmoid(x);
+    case Op::lgamma: return x <= 0 && std::trunc(x) == x ? std::numeric_limits<W>::infinity() : std::lgamma(x);
+    case Op::digamma: return digamma(x);
+    case Op::erfinv: return inverse_error_function(x);
+    default: return std::nullopt;
   }
 }
 

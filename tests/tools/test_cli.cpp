@@ -65,8 +65,7 @@ struct Sandbox {
     if (child == 0) {
       const int to = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), errors = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       if (to < 0 || errors < 0 || dup2(to, 1) < 0 || dup2(errors, 2) < 0 || chdir(path.c_str()) != 0) _exit(126);
-      for (const char* name : {"SINTER_DEVICE", "SINTER_BACKEND", "SINTER_FUSE", "SINTER_DUMP", "SINTER_LOG", "SINTER_CACHE_SIZE"})
-        unsetenv(name);
+      for (const char* name : {"SINTER_DEVICE", "SINTER_BACKEND", "SINTER_FUSE", "SINTER_DUMP", "SINTER_LOG", "SINTER_CACHE_SIZE"}) unsetenv(name);
       for (auto* list : {&environment, const_cast<const std::vector<std::string>*>(&more_environment)})
         for (const std::string& setting : *list) putenv(const_cast<char*>(setting.c_str()));
       std::vector<char*> argv{const_cast<char*>("sinter")};
@@ -93,7 +92,6 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-
 /// softmax(gelu(x*s + b), axis=-1) in float64.
 std::vector<double> reference_chain(const std::vector<float>& x, const std::vector<float>& s, double b) {
   std::vector<double> result(x.size());
@@ -111,9 +109,7 @@ std::vector<double> reference_chain(const std::vector<float>& x, const std::vect
   return result;
 }
 
-bool has_compiler(const Sandbox& box, const std::string& name) {
-  return !contains(box.run({"info"}).out, fmt::format("{:<7} none found", name));
-}
+bool has_compiler(const Sandbox& box, const std::string& name) { return !contains(box.run({"info"}).out, fmt::format("{:<7} none found", name)); }
 
 }  // namespace
 
@@ -157,12 +153,11 @@ TEST_CASE("eval computes files, on every backend, fused and not, as float64 does
   const std::vector<double> wanted = reference_chain(x, s, 0.25);
   write_text(box.path / "chain.txt", "u = x*s + b   # scale and shift\nsoftmax(gelu(u), axis=-1)\n");
   const std::vector<std::string> bindings = {"x=x.npy", "s=s.npy", "b=0.25", "-o", "y.npy"};
-  const std::vector<std::vector<std::string>> ways = {
-      {"eval", "softmax(gelu(x*s + b), axis=-1)"},
-      {"eval", "-f", "chain.txt"},
-      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--backend", "interpreter"},
-      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--fuse", "off"},
-      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--device", "cpu", "--backend", "llvm", "--fuse", "on"}};
+  const std::vector<std::vector<std::string>> ways = {{"eval", "softmax(gelu(x*s + b), axis=-1)"},
+                                                      {"eval", "-f", "chain.txt"},
+                                                      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--backend", "interpreter"},
+                                                      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--fuse", "off"},
+                                                      {"eval", "softmax(gelu(x*s + b), axis=-1)", "--device", "cpu", "--backend", "llvm", "--fuse", "on"}};
   for (std::vector<std::string> arguments : ways) {
     CAPTURE(fmt::format("{} {}", arguments[1], arguments.back()));
     arguments.insert(arguments.end(), bindings.begin(), bindings.end());
@@ -186,9 +181,10 @@ TEST_CASE("several results are computed together, printed or written each to its
   const std::string expression = "y = x * 2 + 1; y, y[:, 0:2], y.sum(axis=1)";
   const Outcome printed = box.run({"eval", expression, "x=x.npy"});
   CHECK(printed.code == 0);
-  CHECK(printed.out == "y  int64 (3, 4)\n[[ 1  3  5  7]\n [ 9 11 13 15]\n [17 19 21 23]]\n"
-                       "y[:, 0:2]  int64 (3, 2)\n[[ 1  3]\n [ 9 11]\n [17 19]]\n"
-                       "y.sum(axis=1)  int64 (3,)\n[16 48 80]\n");
+  CHECK(printed.out ==
+        "y  int64 (3, 4)\n[[ 1  3  5  7]\n [ 9 11 13 15]\n [17 19 21 23]]\n"
+        "y[:, 0:2]  int64 (3, 2)\n[[ 1  3]\n [ 9 11]\n [17 19]]\n"
+        "y.sum(axis=1)  int64 (3,)\n[16 48 80]\n");
   CHECK(box.run({"eval", "x,", "x=5"}).out == "5\n");  // one is one
 
   const Outcome written = box.run({"eval", expression, "x=x.npy", "-o", "a.npy,b.npy, c.npy", "--explain=json"});
@@ -337,8 +333,7 @@ TEST_CASE("info tells version, devices, compilers and the cache") {
   const Sandbox box;
   const Outcome info = box.run({"info"});
   CHECK(info.code == 0);
-  for (const char* part : {"sinter 0.1.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"})
-    CHECK(contains(info.out, part));
+  for (const char* part : {"sinter 0.1.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"}) CHECK(contains(info.out, part));
   CHECK(contains(info.out, (box.path / "cache").string()));
 }
 
@@ -481,9 +476,17 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
 
 TEST_CASE("arguments that make no sense: exit code 2") {
   const Sandbox box;
-  const std::vector<std::vector<std::string>> rows = {
-      {}, {"foo"}, {"eval"}, {"eval", "1", "--backend", "gcc"}, {"eval", "1", "--time", "0"}, {"eval", "1", "--fuse", "maybe"},
-      {"eval", "1", "--explain=xml"}, {"eval", "1", "--nonsense"}, {"kernels", "x", "x=f32[3]", "--target"}, {"cache"}, {"cache", "burn"}};
+  const std::vector<std::vector<std::string>> rows = {{},
+                                                      {"foo"},
+                                                      {"eval"},
+                                                      {"eval", "1", "--backend", "gcc"},
+                                                      {"eval", "1", "--time", "0"},
+                                                      {"eval", "1", "--fuse", "maybe"},
+                                                      {"eval", "1", "--explain=xml"},
+                                                      {"eval", "1", "--nonsense"},
+                                                      {"kernels", "x", "x=f32[3]", "--target"},
+                                                      {"cache"},
+                                                      {"cache", "burn"}};
   for (const auto& arguments : rows) {
     const Outcome outcome = box.run(arguments);
     CAPTURE(arguments.empty() ? std::string() : arguments.back());
@@ -548,8 +551,9 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
   for (const std::vector<std::string>& how : {std::vector<std::string>{"help", "softmax"}, {"--help", "softmax"}, {"eval", "--help", "softmax"}}) {
     const Outcome help = box.run(how);
     CHECK(help.code == 0);
-    CHECK(help.out == "softmax(x, axis=…)\n  exp(x) over its sum along the axes, without overflow.\n  Becomes part of the kernels around it.\n\n"
-                      "  $ sinter eval \"softmax(array([1., 2, 3]))\"\n  [0.09003057 0.24472847 0.66524096]\n");
+    CHECK(help.out ==
+          "softmax(x, axis=…)\n  exp(x) over its sum along the axes, without overflow.\n  Becomes part of the kernels around it.\n\n"
+          "  $ sinter eval \"softmax(array([1., 2, 3]))\"\n  [0.09003057 0.24472847 0.66524096]\n");
   }
   CHECK(contains(box.run({"help", "sort"}).out, "A step of its own"));
   CHECK(contains(box.run({"help", "transpose"}).out, "[[1 3]\n   [2 4]]"));
@@ -590,8 +594,9 @@ TEST_CASE("completion offers commands, options, their values, functions and file
   write_text(box.path / "table.npy", "");
   // What bash's own completion would have: the words of the line, the last of them to be completed.
   const auto offered = [&](const std::string& words) {
-    const std::string script = fmt::format("cd '{}' && . ./completion.bash && COMP_WORDS=({}) && COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)) && _sinter && echo ${{COMPREPLY[@]}}",
-                                           box.path.string(), words);
+    const std::string script =
+        fmt::format("cd '{}' && . ./completion.bash && COMP_WORDS=({}) && COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)) && _sinter && echo ${{COMPREPLY[@]}}",
+                    box.path.string(), words);
     write_text(box.path / "ask.sh", script);
     FILE* pipe = popen(("bash '" + (box.path / "ask.sh").string() + "'").c_str(), "r");
     REQUIRE(pipe);
@@ -612,7 +617,9 @@ TEST_CASE("completion offers commands, options, their values, functions and file
   CHECK(contains(offered("sinter eval @comp"), "@completion.bash"));
   CHECK(contains(offered("sinter eval -f comp"), "completion.bash"));
   // The others' syntax, where they are installed.
-  CHECK(std::system(fmt::format("cd '{}' && {{ ! command -v zsh || zsh -n completion.zsh; }} && {{ ! command -v fish || fish -n completion.fish; }}", box.path.string()).c_str()) == 0);
+  CHECK(std::system(
+            fmt::format("cd '{}' && {{ ! command -v zsh || zsh -n completion.zsh; }} && {{ ! command -v fish || fish -n completion.fish; }}", box.path.string())
+                .c_str()) == 0);
 }
 
 TEST_CASE("a wrong command is named, with the one that was meant") {

@@ -2,8 +2,8 @@
 // points at its column. Nothing is computed: recorded graphs are compared as text.
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numbers>
@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "bindings.hpp"
 #include "expression.hpp"
 #include "functions.hpp"
-#include "arguments.hpp"
 #include "host_data_stub.hpp"
 #include "lexer.hpp"
 #include "seed.hpp"
@@ -37,8 +37,8 @@ namespace {
 __extension__ typedef __int128 Wide;
 
 Bindings names() {
-  static const Tensor x = placeholder({4, 6}, DType::float32), y = placeholder({6}, DType::float32),
-                      i = placeholder({4, 6}, DType::int32), m = placeholder({4, 6}, DType::bool_);
+  static const Tensor x = placeholder({4, 6}, DType::float32), y = placeholder({6}, DType::float32), i = placeholder({4, 6}, DType::int32),
+                      m = placeholder({4, 6}, DType::bool_);
   Bindings bindings;
   bindings.emplace("x", Value{x});
   bindings.emplace("y", Value{y});
@@ -53,17 +53,15 @@ Tensor named(const char* name) { return *names().at(name).as<Tensor>(); }
 Tensor expr(std::string_view text) { return evaluate(text, names()).results.at(0); }
 
 /// Graphs without the lines they were recorded at.
-std::string graph(const Tensor& tensor) {
-  return trace::to_string(trace::linearize({tensor.node()}).graph);
-}
+std::string graph(const Tensor& tensor) { return trace::to_string(trace::linearize({tensor.node()}).graph); }
 
 /// Every name x, y, ... as in the expression.
-#define CHECK_RECORDS(text, tensor)                         \
-  do {                                                      \
-    CAPTURE(text);                                          \
-    std::string got;                                        \
-    REQUIRE_NOTHROW(got = graph(expr(text)));               \
-    CHECK(got == graph(tensor));                            \
+#define CHECK_RECORDS(text, tensor)           \
+  do {                                        \
+    CAPTURE(text);                            \
+    std::string got;                          \
+    REQUIRE_NOTHROW(got = graph(expr(text))); \
+    CHECK(got == graph(tensor));              \
   } while (false)
 
 /// The value of an expression among numbers.
@@ -346,7 +344,8 @@ TEST_CASE("several results: a tuple as the last statement") {
     REQUIRE(got.results.size() == row.results.size());
     for (std::size_t k = 0; k < row.results.size(); ++k) CHECK(graph(got.results[k]) == graph(row.results[k]));
   }
-  const std::string label = evaluate(std::string("y, x") + std::string(100, ' ') + "+ 1.0" + std::string(18, '0') + "*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x", names()).labels[1];
+  const std::string label =
+      evaluate(std::string("y, x") + std::string(100, ' ') + "+ 1.0" + std::string(18, '0') + "*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x", names()).labels[1];
   CHECK(label == "x + 1.0" + std::string(18, '0') + "*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*" + "…");
 }
 
@@ -395,7 +394,7 @@ TEST_CASE("functions of a script record what their bodies say where they are cal
   CHECK_RECORDS("def f(a):\n  'what it does'\n  b = a + 1  # next\n\n  # a remark\n  return (b *\n    b)\n\nf(x)", (x + 1) * (x + 1));
   CHECK_RECORDS("\"\"\"A script\nof lines.\"\"\"\ndef f(a):\n\tb = a; b += 1\n\treturn b\nf(x)", x + 1);
   CHECK_RECORDS("def f(a):\n    return a + 1\ndef g(a):\n    return f(f(a)) * 2\ng(x)", (x + 1 + 1) * 2);
-  CHECK_RECORDS("def f(x): return x + n; n = 7; f(y)", y + 7);  // names of the script, as they are at the call
+  CHECK_RECORDS("def f(x): return x + n; n = 7; f(y)", y + 7);          // names of the script, as they are at the call
   CHECK_RECORDS("def f(a): y = a * 2; return y\nf(x) + y", x * 2 + y);  // its names are its own
   CHECK_RECORDS("def f(x): x += 1; return x\nf(x); x", x);
   CHECK_RECORDS("def relu(a): return where(a > 0, a, 0.5)\nrelu(x)", where(x > 0, x, 0.5));  // before the table's
@@ -481,7 +480,12 @@ TEST_CASE("numbers and lists become tensors") {
 }
 
 TEST_CASE("a list as the result is the array of it") {
-  for (const auto& [text, shape] : {std::pair<const char*, Shape>{"[5]", {1}}, {"[[1, 2], [3, 4]]", {2, 2}}, {"[x.sum(axis=0)]", {1, 6}}, {"[[1, 2], [3, 4]][1]", {2}}, {"[1, 2, 3][0]", {}}, {"[]", {0}}}) {
+  for (const auto& [text, shape] : {std::pair<const char*, Shape>{"[5]", {1}},
+                                    {"[[1, 2], [3, 4]]", {2, 2}},
+                                    {"[x.sum(axis=0)]", {1, 6}},
+                                    {"[[1, 2], [3, 4]][1]", {2}},
+                                    {"[1, 2, 3][0]", {}},
+                                    {"[]", {0}}}) {
     CAPTURE(std::string(text));
     const Evaluated got = evaluate(text, names());
     REQUIRE(got.results.size() == 1);
@@ -532,9 +536,14 @@ TEST_CASE("an else behind a loop is for one that nothing broke off; faults that 
 TEST_CASE("complex numbers: literals take the precision of what they meet, and functions go by parts where they are linear") {
   const Tensor y = named("y");
   CHECK_RECORDS("(y * 1j).imag", y * full({}, 1.0, DType::float32));
-  for (const auto& [text, type] : {std::pair{"(y * 1j).real", DType::float32}, {"(y + (1 + 2j)).real", DType::float32}, {"(arange(3) * 1j).imag", DType::float64},
-                                   {"array([1j, 2]).real", DType::float64}, {"zeros(3, dtype=complex64).imag", DType::float32}, {"y.astype(complex).real", DType::float64},
-                                   {"np.exp(1j * y).real", DType::float32}, {"np.where(y > 0, 1j, y).real", DType::float64}}) {
+  for (const auto& [text, type] : {std::pair{"(y * 1j).real", DType::float32},
+                                   {"(y + (1 + 2j)).real", DType::float32},
+                                   {"(arange(3) * 1j).imag", DType::float64},
+                                   {"array([1j, 2]).real", DType::float64},
+                                   {"zeros(3, dtype=complex64).imag", DType::float32},
+                                   {"y.astype(complex).real", DType::float64},
+                                   {"np.exp(1j * y).real", DType::float32},
+                                   {"np.where(y > 0, 1j, y).real", DType::float64}}) {
     CAPTURE(std::string(text));
     CHECK(evaluate(text, names()).results[0].dtype() == type);
   }
@@ -589,7 +598,8 @@ TEST_CASE("functions of two have NumPy's reduce, accumulate, outer, and its keyw
   CHECK_RECORDS("multiply.reduce(x, axis=1, keepdims=True)", prod(x, 1, true));
   CHECK_RECORDS("np.maximum.reduce(x, axis=None)", max(x));
   CHECK_RECORDS("np.logical_or.reduce([m, x > 1])", any(stack({m, x > 1}), 0));
-  CHECK_RECORDS("np.bitwise_or.reduce(i)", bitwise_or(bitwise_or(i(Slice{0, 2}), i(Slice{2, 4}))(Slice{0, 1}), bitwise_or(i(Slice{0, 2}), i(Slice{2, 4}))(Slice{1, 2}))(0));
+  CHECK_RECORDS("np.bitwise_or.reduce(i)",
+                bitwise_or(bitwise_or(i(Slice{0, 2}), i(Slice{2, 4}))(Slice{0, 1}), bitwise_or(i(Slice{0, 2}), i(Slice{2, 4}))(Slice{1, 2}))(0));
   CHECK_RECORDS("np.add.accumulate(x)", cumsum(x, 0));
   CHECK_RECORDS("np.minimum.accumulate(x, axis=1)", cummin(x, 1));
   CHECK_RECORDS("np.subtract.outer(y, y)", reshape(y, {6, 1}) - y);
@@ -624,9 +634,17 @@ TEST_CASE("conditions, chains, lists made of others, parts as targets, grids") {
   CHECK_RECORDS("0 < x.sum() < 3", logical_and(0 < sum(x), sum(x) < 3));
   CHECK_RECORDS("np.stack([y * k for k in range(2)])", stack({y * 0, y * 1}));
   CHECK_RECORDS("np.stack([row[:2] for row in x])", stack({x(0)(Slice{0, 2}), x(1)(Slice{0, 2}), x(2)(Slice{0, 2}), x(3)(Slice{0, 2})}));
-  CHECK_RECORDS("y[0], y[1] = 5, 7; y", [y = y]() mutable { y(0) = 5; y(1) = 7; return y; }());
+  CHECK_RECORDS("y[0], y[1] = 5, 7; y", [y = y]() mutable {
+    y(0) = 5;
+    y(1) = 7;
+    return y;
+  }());
   CHECK_RECORDS("a = c = y * 2; a + c", y * 2 + y * 2);
-  CHECK_RECORDS("y[0] = y[1] = 7; y", [y = y]() mutable { y(0) = 7; y(1) = 7; return y; }());
+  CHECK_RECORDS("y[0] = y[1] = 7; y", [y = y]() mutable {
+    y(0) = 7;
+    y(1) = 7;
+    return y;
+  }());
   CHECK(message<ShapeError>("np.tensorsolve(zeros((2, 2)), zeros(3))").find("tools/") == std::string::npos);
   CHECK_RECORDS("a, b, c, d = x; c", x(2));
   CHECK_RECORDS("np.r_[y, y]", concatenate({y, y}));
@@ -642,7 +660,8 @@ TEST_CASE("conditions, chains, lists made of others, parts as targets, grids") {
   CHECK_RECORDS("f = lambda a, k=2: a * k; f(x) + f(y, k=3)", x * 2 + y * 3);
   CHECK_RECORDS("(lambda a: a + 1)(x)", x + 1);
   CHECK_RECORDS("def g(a, k): return piecewise(a, [a < 0], [lambda t: t * k, 1])\ng(x, 3)", piecewise(x, {x < 0}, {x * 3, Tensor(std::int64_t{1})}));
-  CHECK_RECORDS("np.apply_along_axis(np.sum, 0, x)", reshape(stack({sum(x.T()(0)), sum(x.T()(1)), sum(x.T()(2)), sum(x.T()(3)), sum(x.T()(4)), sum(x.T()(5))}), {6}));
+  CHECK_RECORDS("np.apply_along_axis(np.sum, 0, x)",
+                reshape(stack({sum(x.T()(0)), sum(x.T()(1)), sum(x.T()(2)), sum(x.T()(3)), sum(x.T()(4)), sum(x.T()(5))}), {6}));
   CHECK_RECORDS("np.vectorize(lambda t: t * 2)(x)", x * 2);
   CHECK(expr("np.fromfunction(lambda i, j: i + j, (2, 3))").shape() == Shape{2, 3});
   CHECK(message("np.vectorize(x)").find("takes a function first") != std::string::npos);
@@ -680,7 +699,8 @@ TEST_CASE("loops, conditions and lists that grow") {
   CHECK_RECORDS("x[np.s_[1, ::2]] + x[(slice(None), 1)][()][1]", x(1, Slice{{}, {}, 2}) + x(Slice{}, 1)(1));
   CHECK_RECORDS("pi = x; e = y; pi + e", x + y);
   std::string printed;
-  const Evaluated none = evaluate("for k in range(2): print(k, f'{k / 4:.2f}|{k:03d}', [k, 'a', None], sep=', ', end=';')", {}, [&](const std::string& text) { printed += text; });
+  const Evaluated none =
+      evaluate("for k in range(2): print(k, f'{k / 4:.2f}|{k:03d}', [k, 'a', None], sep=', ', end=';')", {}, [&](const std::string& text) { printed += text; });
   CHECK(none.results.empty());
   CHECK(printed == "0, 0.00|000, [0, 'a', None];1, 0.25|001, [1, 'a', None];");
   CHECK(evaluate("print(x); y", names()).results.size() == 1);  // without a place to print to nothing is computed
@@ -697,8 +717,16 @@ TEST_CASE("loops, conditions and lists that grow") {
 }
 
 TEST_CASE("types by NumPy's strings, integers that do not fit, and the other forms of arguments") {
-  for (const auto& [text, dtype] : {std::pair{"'f4'", DType::float32}, {"'<f4'", DType::float32}, {"'i4'", DType::int32}, {"'i8'", DType::int64}, {"'|u1'", DType::uint8}, {"'f8'", DType::float64}, {"'=f2'", DType::float16},
-                                    {"'b1'", DType::bool_}, {"'float32'", DType::float32}, {"'i32'", DType::int32}}) {
+  for (const auto& [text, dtype] : {std::pair{"'f4'", DType::float32},
+                                    {"'<f4'", DType::float32},
+                                    {"'i4'", DType::int32},
+                                    {"'i8'", DType::int64},
+                                    {"'|u1'", DType::uint8},
+                                    {"'f8'", DType::float64},
+                                    {"'=f2'", DType::float16},
+                                    {"'b1'", DType::bool_},
+                                    {"'float32'", DType::float32},
+                                    {"'i32'", DType::int32}}) {
     CAPTURE(std::string(text));
     CHECK(expr(fmt::format("x.astype({})", text)).dtype() == dtype);
   }
@@ -888,9 +916,9 @@ TEST_CASE("hostile input ends in an error, never in a crash") {
   const std::uint32_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  const std::vector<std::string> pieces = {"x", "y", "i", "m", "n", " ", "(", ")", "[", "]", ",", ":", ";", "\n", "=", "+", "-", "*",
-                                           "**", "//", "@", "<", "==", "~", ".", ".T", "...", "None", "1", "2.5", "'a'", "sum(",
-                                           "axis=", "reshape(", "np.", "0x", "\xff", "\xc3", "#", "1e", "and", "softmax(", "float32"};
+  const std::vector<std::string> pieces = {"x",   "y",    "i",     "m",        "n",   " ",  "(",    ")",    "[", "]",  ",",   ":",        ";",      "\n", "=",
+                                           "+",   "-",    "*",     "**",       "//",  "@",  "<",    "==",   "~", ".",  ".T",  "...",      "None",   "1",  "2.5",
+                                           "'a'", "sum(", "axis=", "reshape(", "np.", "0x", "\xff", "\xc3", "#", "1e", "and", "softmax(", "float32"};
   int recorded = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text;
@@ -925,8 +953,8 @@ TEST_CASE("types and numbers bind names") {
   CHECK(*bound("x=+7").as<std::int64_t>() == 7);
   CHECK(std::isinf(*bound("x=inf").as<double>()));
   CHECK(*bound("x=True").as<bool>());
-  for (const char* bad : {"x", "=f32[3]", "2x=3", "x=", "x=f32", "x=f32[", "x=f32[3", "x=f33[3]", "x=f32[-1]", "x=f32[3,,4]",
-                          "x=f32[x]", "x=f32[4294967296,4294967296]", "x=1.5.2", "x=f32[99999999999999999999]"}) {
+  for (const char* bad : {"x", "=f32[3]", "2x=3", "x=", "x=f32", "x=f32[", "x=f32[3", "x=f33[3]", "x=f32[-1]", "x=f32[3,,4]", "x=f32[x]",
+                          "x=f32[4294967296,4294967296]", "x=1.5.2", "x=f32[99999999999999999999]"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(bind_types({bad}), ValueError);
   }
@@ -941,7 +969,8 @@ TEST_CASE("types and numbers bind names") {
   CHECK(*named.names.at("B").as<std::int64_t>() == b);
   CHECK(std::set<std::int64_t>{b, t, 32, 64}.size() == 4);
   CHECK(bind_types({"x=f32[B,3]", "B=7"}).names.at("x").as<Tensor>()->shape() == Shape{7, 3});
-  for (const auto& bad : std::vector<std::vector<std::string>>{{"x=f32[B]", "B=-1"}, {"x=f32[B]", "B=1.5"}, {"x=f32[B]", "B=f32[3]"}}) CHECK_THROWS_AS(bind_types(bad), ValueError);
+  for (const auto& bad : std::vector<std::vector<std::string>>{{"x=f32[B]", "B=-1"}, {"x=f32[B]", "B=1.5"}, {"x=f32[B]", "B=f32[3]"}})
+    CHECK_THROWS_AS(bind_types(bad), ValueError);
   CHECK_THROWS_AS(bind_values({"x=no-such-file"}), ValueError);
   CHECK_THROWS_AS(bind_values({"x=no-such-file.npy"}), IoError);
 }

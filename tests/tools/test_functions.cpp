@@ -160,7 +160,8 @@ TEST_CASE("what does not fit") {
   says<sn::ValueError>([&] { sn::array_split(x, 0); }, "array_split: 0 sections: at least one is needed");
   says<sn::AxisError>([&] { sn::moveaxis(x, {0, 1}, {0}); }, "moveaxis: 2 axes are moved to 1 places");
   says<sn::AxisError>([&] { sn::rot90(x, 1, {0, -2}); }, "rot90: axis 0 is given twice");
-  says<sn::ShapeError>([&] { sn::broadcast_arrays({x, Tensor::ones({5})}); }, "broadcast_arrays: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::ShapeError>([&] { sn::broadcast_arrays({x, Tensor::ones({5})}); },
+                       "broadcast_arrays: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
   says<sn::ShapeError>([&] { sn::meshgrid({v, x}); }, "meshgrid: shape (3, 4) is no vector");
   says<sn::ShapeError>([&] { sn::sliding_window_view(v, {5}); }, "sliding_window_view: a window of 5 does not fit into axis 0 of shape (4,)");
   says<sn::ShapeError>([&] { sn::hstack({x, v}); }, "hstack: shapes (3, 4) and (4,) do not fit: all but axis 1 must be the same");

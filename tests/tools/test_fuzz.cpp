@@ -199,13 +199,16 @@ class Program {
       }
       case 15: return {sn::searchsorted(sn::arange(1 + static_cast<std::int64_t>(pick(9))) * 3 - 9, x.exact ? sn::astype(a, DType::int64) : places), true};
       case 0: return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(3), pick(3)})), x.exact};
-      case 1: return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(2), pick(2)}), sn::PadMode::edge), x.exact};
+      case 1:
+        return {sn::pad(a, std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(rank), {pick(2), pick(2)}), sn::PadMode::edge), x.exact};
       case 2: return {sn::concatenate({a, sn::flip(a)}, axis), x.exact};
       case 3: return a.shape() == b.shape() ? Entry{sn::stack({a, b}, axis), x.exact && y.exact} : Entry{sn::repeat(a, 2, axis), x.exact};
       case 4: return {sn::roll(a, static_cast<std::int64_t>(pick(5)) - 2, axis), x.exact};
       case 5: return {sn::take(a, places, axis), x.exact};
       case 6: return {sn::sort(a, axis), x.exact};
-      case 7: return rank < 2 ? Entry{sn::diff(sn::astype(a, real(a) ? a.dtype() : DType::int64)), x.exact && !real(a)} : Entry{pick(2) ? sn::tril(a) : sn::triu(a, 1), x.exact};
+      case 7:
+        return rank < 2 ? Entry{sn::diff(sn::astype(a, real(a) ? a.dtype() : DType::int64)), x.exact && !real(a)}
+                        : Entry{pick(2) ? sn::tril(a) : sn::triu(a, 1), x.exact};
       case 8: return {sn::sum(sn::sliding_window_view(a, {std::min<std::int64_t>(n, 3)}, axis), -1), x.exact && !real(a)};
       case 9: {
         Tensor whole = a;
@@ -294,7 +297,9 @@ class Program {
       case 10: return real(a) || empty ? Entry{sn::nansum(a, axes, keep), false} : Entry{sn::ptp(sn::astype(a, DType::int32), axes, keep), x.exact};
       case 5: return empty || !x.exact ? Entry{sn::sum(a, axes, keep), false} : Entry{pick(2) ? sn::argmax(a, one, keep) : sn::argmin(a, one, keep), true};
       case 6: return real(a) ? Entry{sn::logsumexp(sn::minimum(a, 50), axes, keep), false} : Entry{sn::sum(a, axes, keep), x.exact};
-      case 7: return real(a) ? Entry{sn::cumsum(a, one) / static_cast<double>(std::max<std::int64_t>(a.size(), 1)), false} : Entry{pick(2) ? sn::cummax(a, one) : sn::cummin(a, one), x.exact};
+      case 7:
+        return real(a) ? Entry{sn::cumsum(a, one) / static_cast<double>(std::max<std::int64_t>(a.size(), 1)), false}
+                       : Entry{pick(2) ? sn::cummax(a, one) : sn::cummin(a, one), x.exact};
       case 0: return empty ? Entry{sn::sum(a, axes, keep), x.exact} : Entry{sn::max(a, axes, keep), x.exact};
       case 1: return empty ? Entry{sn::prod(a, axes, keep), x.exact} : Entry{sn::min(a, axes, keep), x.exact};
       case 2: return x.exact ? Entry{pick(2) ? sn::any(a > 0, axes, keep) : sn::all(a > -5, axes, keep), true} : Entry{sn::abs(a), false};
@@ -318,14 +323,23 @@ class Program {
       case 4: return boolean ? Entry{x | y, both} : Entry{x * 3 - 1, exact};
       case 5: return {floating ? sn::minimum(sn::abs(x), 2) : sn::abs(x), both && a.exact};
       case 6: return both ? Entry{sn::where(x < y, x, y), true} : Entry{sn::minimum(x, y), false};
-      case 7: case 8: case 9: return view(a);
-      case 10: case 11: return reduced(a);
+      case 7:
+      case 8:
+      case 9: return view(a);
+      case 10:
+      case 11: return reduced(a);
       case 12: return floating ? Entry{sn::exp(sn::minimum(x, 1)) + y, false} : boolean ? Entry{!x, a.exact} : Entry{x & 0x3f, a.exact};
       case 13: return floating ? Entry{sn::sqrt(sn::abs(x) + 0.5) - y, false} : Entry{x == y, both};
-      case 14: return floating && x.ndim() > 0 && x.size() > 0 ? Entry{sn::softmax(x, static_cast<std::int64_t>(pick(static_cast<std::size_t>(x.ndim())))), false} : Entry{x * y, exact};
+      case 14:
+        return floating && x.ndim() > 0 && x.size() > 0 ? Entry{sn::softmax(x, static_cast<std::int64_t>(pick(static_cast<std::size_t>(x.ndim())))), false}
+                                                        : Entry{x * y, exact};
       case 15: return floating ? Entry{x / (sn::square(y) + 1.0), false} : Entry{sn::floor_divide(boolean ? x.astype(DType::int32) : x, 3), a.exact};
-      case 18: case 19: case 20: case 21: return of_table(a, b);
-      case 22: case 23: return moved(a, b);
+      case 18:
+      case 19:
+      case 20:
+      case 21: return of_table(a, b);
+      case 22:
+      case 23: return moved(a, b);
       case 16: {
         if (x.ndim() != 2 || boolean || x.size() > 5000) return {sn::contiguous(x.T()), a.exact};
         const Tensor product = sn::matmul(x, x.T());
@@ -408,7 +422,8 @@ std::string difference(const std::vector<Result>& got, const std::vector<Result>
     for (std::size_t i = 0; i < want[o].values.size(); ++i) {
       const double g = got[o].values[i], w = want[o].values[i];
       if ((std::isnan(w) && std::isnan(g)) || g == w || std::abs(g - w) <= slack * (1 + std::abs(w))) continue;
-      return "result " + std::to_string(o) + " of shape " + sn::to_string(want[o].shape) + " is " + std::to_string(g) + " at " + std::to_string(i) + ", not " + std::to_string(w);
+      return "result " + std::to_string(o) + " of shape " + sn::to_string(want[o].shape) + " is " + std::to_string(g) + " at " + std::to_string(i) + ", not " +
+             std::to_string(w);
     }
   }
   return {};

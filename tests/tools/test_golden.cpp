@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -170,7 +170,8 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
     for (std::size_t r = 0; r < results.size(); ++r) {
       const Expected& want = expected[r];
       if (results[r].dtype() != want.dtype || results[r].shape() != want.shape) {
-        fails(expression, fmt::format("result {} is {} {} and not {} {}", r + 1, sn::name(results[r].dtype()), sn::to_string(results[r].shape()), sn::name(want.dtype), sn::to_string(want.shape)));
+        fails(expression, fmt::format("result {} is {} {} and not {} {}", r + 1, sn::name(results[r].dtype()), sn::to_string(results[r].shape()),
+                                      sn::name(want.dtype), sn::to_string(want.shape)));
         same = false;
         continue;
       }

@@ -75,9 +75,20 @@ Ran run_on_terminal(const std::vector<std::string>& words) {
 /// A convolution with a batch norm, and a classifier, for any batch.
 std::string saved(const Folder& folder) {
   OnnxBuilder m;
-  m.input("x", {-1, 3, 8, 8}).output("y").constant("w", {16, 3, 3, 3}, numbers(432)).constant("s", {16}, numbers(16)).constant("v", {16}, std::vector<float>(16, 0.7f));
-  m.node("Conv", {"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}}).node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"}).node("Relu", {"b"}, {"r"}).node("Identity", {"r"}, {"i"});
-  m.node("GlobalAveragePool", {"i"}, {"g"}).node("Flatten", {"g"}, {"f"}).constant("k", {16, 5}, numbers(80)).node("MatMul", {"f", "k"}, {"m"}).node("Softmax", {"m"}, {"y"});
+  m.input("x", {-1, 3, 8, 8})
+      .output("y")
+      .constant("w", {16, 3, 3, 3}, numbers(432))
+      .constant("s", {16}, numbers(16))
+      .constant("v", {16}, std::vector<float>(16, 0.7f));
+  m.node("Conv", {"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}})
+      .node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"})
+      .node("Relu", {"b"}, {"r"})
+      .node("Identity", {"r"}, {"i"});
+  m.node("GlobalAveragePool", {"i"}, {"g"})
+      .node("Flatten", {"g"}, {"f"})
+      .constant("k", {16, 5}, numbers(80))
+      .node("MatMul", {"f", "k"}, {"m"})
+      .node("Softmax", {"m"}, {"y"});
   return m.save(folder.path / "net.onnx");
 }
 
@@ -170,7 +181,8 @@ TEST_CASE("what is refused, in words") {
   refused("run " + onnx + " z=" + (folder / "x.npy"), "x: float32[N, 3, 8, 8]");
   refused("run " + onnx, "x: float32[N, 3, 8, 8] is not given");
   refused("run " + onnx + " --random", "--size N=1");
-  for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"}) refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));
+  for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"})
+    refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));
   refused("run " + onnx + " --random --size N=2 -o " + (folder / "none/of/these"), "there is no folder");
   CHECK(!fs::exists(folder / "none"));
   refused("run " + onnx + " --precision int8 --random --size N=1", "int8");

@@ -1,8 +1,8 @@
 // What a user's file sees: sinter.hpp alone, then what it promises at compile time.
 #include <sinter/sinter.hpp>
 
-#if defined(EIGEN_CORE_H) || defined(FMT_VERSION) || defined(_GLIBCXX_IOSTREAM) || defined(_GLIBCXX_MAP) || \
-    defined(_GLIBCXX_FILESYSTEM) || defined(_GLIBCXX_FUNCTIONAL)
+#if defined(EIGEN_CORE_H) || defined(FMT_VERSION) || defined(_GLIBCXX_IOSTREAM) || defined(_GLIBCXX_MAP) || defined(_GLIBCXX_FILESYSTEM) || \
+    defined(_GLIBCXX_FUNCTIONAL)
 #error "sinter/sinter.hpp must stay light"
 #endif
 

@@ -12,7 +12,10 @@ namespace sn = sinter;
 
 namespace {
 
-struct Figures { double value; std::uint64_t kernels, made; };
+struct Figures {
+  double value;
+  std::uint64_t kernels, made;
+};
 
 Figures figures(const sn::loops::Run& run, int steps, bool evaluating) {
   const auto before = sn::counters();
@@ -73,7 +76,8 @@ TEST_CASE("parts assigned from their neighbours") { check_parts("shifted parts",
 TEST_CASE("heat, assigned in place") { check_parts("heat in place", steps(80), 4); }
 TEST_CASE("pieces joined the other way round") { check_parts("rolled", steps(120), 4); }
 TEST_CASE("rolled, eliminated, filtered, walked at random, sorted, joined") {
-  for (const auto& [name, plans] : {std::pair{"roll", 4}, {"Gauss", 40}, {"filter", 4}, {"heat until still", 4}, {"random walk", 6}, {"bubble sort", 24}, {"growing", 24}})
+  for (const auto& [name, plans] :
+       {std::pair{"roll", 4}, {"Gauss", 40}, {"filter", 4}, {"heat until still", 4}, {"random walk", 6}, {"bubble sort", 24}, {"growing", 24}})
     check_parts(name, steps(40), static_cast<std::uint64_t>(plans));
 }
 TEST_CASE("one element after the other") { check_parts("counted", steps(200), 16); }

@@ -171,10 +171,13 @@ void on_a_small_stack(void (*work)()) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 128 << 10);
   pthread_t thread;
-  REQUIRE(pthread_create(&thread, &attributes, [](void* function) -> void* {
-    reinterpret_cast<void (*)()>(function)();
-    return nullptr;
-  }, reinterpret_cast<void*>(work)) == 0);
+  REQUIRE(pthread_create(
+              &thread, &attributes,
+              [](void* function) -> void* {
+                reinterpret_cast<void (*)()>(function)();
+                return nullptr;
+              },
+              reinterpret_cast<void*>(work)) == 0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
 }

@@ -106,8 +106,8 @@ TEST_CASE("identities vanish") {
 
 TEST_CASE("what looks like an identity and is none stays") {
   const Tensor f = input(), i = input(DType::int32), b = input(DType::bool_);
-  CHECK_FALSE(same(f + 0, f));            // -0.0 + 0.0 is 0.0
-  CHECK_FALSE(same(f - (-0.0), f));       // -0.0 - -0.0 is 0.0
+  CHECK_FALSE(same(f + 0, f));       // -0.0 + 0.0 is 0.0
+  CHECK_FALSE(same(f - (-0.0), f));  // -0.0 - -0.0 is 0.0
   CHECK_FALSE(same(0 - f, f));
   CHECK_FALSE(same(1 / f, f));
   CHECK_FALSE(same(sn::floor_divide(f, 1), f));
@@ -180,9 +180,7 @@ TEST_CASE("merging random slices equals slicing in steps") {
   const unsigned seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937 engine(seed);
-  const auto random = [&](std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
-  };
+  const auto random = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine); };
   for (int round = 0; round < 500; ++round) {
     const std::int64_t n = random(0, 30);
     std::vector<std::int64_t> values(static_cast<std::size_t>(n));

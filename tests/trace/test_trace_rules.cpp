@@ -84,8 +84,7 @@ TEST_CASE("types of binary functions, tensors and weak scalars") {
       {"less", sn::less, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
       {"equal", sn::equal, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
       {"logical_and", sn::logical_and, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
-      {"where", [](const sn::Arg& a, const sn::Arg& b) { return sn::where(data('?'), a, b); },
-       "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
+      {"where", [](const sn::Arg& a, const sn::Arg& b) { return sn::where(data('?'), a, b); }, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
   };
   for (const Row& row : rows) {
     for (std::size_t a = 0; a < 5; ++a) {
@@ -220,10 +219,19 @@ TEST_CASE("slices clamp as Python's do") {
   };
   const auto none = std::nullopt;
   const Row rows[] = {
-      {{none, none, none}, 0, 1, 10}, {{2, 8, 3}, 2, 3, 2},      {{-3, none, none}, 7, 1, 3}, {{none, -3, none}, 0, 1, 7},
-      {{none, none, -1}, 9, -1, 10},  {{8, 2, -2}, 8, -2, 3},    {{100, none, -4}, 9, -4, 3}, {{-100, 100, 2}, 0, 2, 5},
-      {{5, 5, none}, 0, 1, 0},        {{8, 2, none}, 0, 1, 0},   {{none, -100, -1}, 9, -1, 10},
-      {{3, none, INT64_MAX}, 3, 1, 1}, {{none, none, INT64_MIN}, 9, 1, 1},
+      {{none, none, none}, 0, 1, 10},
+      {{2, 8, 3}, 2, 3, 2},
+      {{-3, none, none}, 7, 1, 3},
+      {{none, -3, none}, 0, 1, 7},
+      {{none, none, -1}, 9, -1, 10},
+      {{8, 2, -2}, 8, -2, 3},
+      {{100, none, -4}, 9, -4, 3},
+      {{-100, 100, 2}, 0, 2, 5},
+      {{5, 5, none}, 0, 1, 0},
+      {{8, 2, none}, 0, 1, 0},
+      {{none, -100, -1}, 9, -1, 10},
+      {{3, none, INT64_MAX}, 3, 1, 1},
+      {{none, none, INT64_MIN}, 9, 1, 1},
   };
   const Tensor x = data('f', {10});
   for (const Row& row : rows) {
@@ -245,82 +253,51 @@ TEST_CASE("matmul shapes") {
   CHECK(shape({5, 1, 2, 3}, {7, 3, 4}) == Shape{5, 7, 2, 4});
   CHECK(shape({5, 2, 3}, {3}) == Shape{5, 2});
   CHECK(shape({2, 0}, {0, 4}) == Shape{2, 4});
-  CHECK(thrown<sn::ShapeError>([&] { shape({2, 3}, {4, 3}); }).find("(2, 3) and (4, 3): the inner sizes 3 and 4 differ") !=
-        std::string::npos);
+  CHECK(thrown<sn::ShapeError>([&] { shape({2, 3}, {4, 3}); }).find("(2, 3) and (4, 3): the inner sizes 3 and 4 differ") != std::string::npos);
   CHECK_THROWS_AS(sn::matmul(data('f', {2, 3}), 2), sn::ShapeError);
 }
 
 TEST_CASE("each misuse says what, where and what to do") {
   const Tensor f = data('f', {3, 4}), i = data('i', {3}), b = data('?', {3});
-  says<sn::ShapeError>([&] { f + data('f', {5}); },
-      "add: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
-  says<sn::ShapeError>([&] { f > data('f', {5}); },
-      "greater: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
-  says<sn::DTypeError>([&] { b - b; },
-      "subtract: not supported for bool and bool; use bitwise_xor (^) or logical_xor");
+  says<sn::ShapeError>([&] { f + data('f', {5}); }, "add: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::ShapeError>([&] { f > data('f', {5}); }, "greater: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::DTypeError>([&] { b - b; }, "subtract: not supported for bool and bool; use bitwise_xor (^) or logical_xor");
   says<sn::DTypeError>([&] { f & 1; },
-      "bitwise_and: not supported for float32 and an integer literal; it works on integers and bool: "
-      "convert with astype first");
-  says<sn::ValueError>([&] { data('b') + 200; },
-      "add: integer literal 200 is out of bounds for int8; convert the tensor with astype(DType::int64) first");
+                       "bitwise_and: not supported for float32 and an integer literal; it works on integers and bool: "
+                       "convert with astype first");
+  says<sn::ValueError>([&] { data('b') + 200; }, "add: integer literal 200 is out of bounds for int8; convert the tensor with astype(DType::int64) first");
   says<sn::ValueError>([&] { i + 3000000000; },
-      "add: integer literal 3000000000 is out of bounds for int32; convert the tensor with astype(DType::int64) first");
+                       "add: integer literal 3000000000 is out of bounds for int32; convert the tensor with astype(DType::int64) first");
   CHECK((i < 3000000000).dtype() == DType::bool_);  // a comparison has an answer
-  says<sn::ValueError>([&] { sn::pow(i, -1); },
-      "power: integers to negative integer powers are not allowed (int32 ** -1); make one of them floating");
-  says<sn::AxisError>([&] { sn::sum(f, 2); },
-      "sum: axis 2 is out of bounds for 2 axes (use -2 to 1)");
-  says<sn::AxisError>([&] { sn::sum(f, {0, -2}); },
-      "sum: axis 0 is given twice");
-  says<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); },
-      "max: shape (0, 3) has no elements to reduce and max has no value for nothing");
-  says<sn::ShapeError>([&] { sn::reshape(f, {5, -1}); },
-      "reshape: cannot reshape (3, 4) (12 elements) into (5, -1): the -1 has no size that fits");
-  says<sn::ShapeError>([&] { f.reshape({7}); },
-      "reshape: cannot reshape (3, 4) (12 elements) into (7,) (7 elements)");
-  says<sn::AxisError>([&] { f(3); },
-      "index: index 3 is out of bounds for axis 0 with size 3");
-  says<sn::AxisError>([&] { f(0, 0, 0); },
-      "index: 3 indices for shape (3, 4) with 2 axes");
-  says<sn::ValueError>([&] { f(sn::Slice{0, 1, 0}); },
-      "index: a slice step cannot be zero");
-  says<sn::ShapeError>([&] { sn::layer_norm(f, data('f', {5})); },
-      "layer_norm (multiply): shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
-  says<sn::ValueError>([&] { f + Tensor(); },
-      "add: an empty Tensor handle was passed; assign it a value first");
-  says<sn::ShapeError>([&] { sn::squeeze(f, 0); },
-      "squeeze: axis 0 of shape (3, 4) has size 3, not 1");
-  says<sn::ShapeError>([&] { sn::broadcast_to(f, {4}); },
-      "broadcast_to: shape (3, 4) does not broadcast to (4,): sizes match from the last axis on, or are 1");
-  says<sn::ShapeError>([&] { sn::zeros({-1}); },
-      "zeros: shape (-1,) has a negative size");
-  CHECK(thrown<sn::ShapeError>([&] { data('f', {1LL << 40, 1}) + data('f', {1, 1LL << 40}); }).find("2^62 bytes") !=
-        std::string::npos);
-  says<sn::ValueError>([&] { sn::full({2}, 3e9, DType::int32); },
-      "full: 3000000000 does not fit in int32; choose a floating dtype");
+  says<sn::ValueError>([&] { sn::pow(i, -1); }, "power: integers to negative integer powers are not allowed (int32 ** -1); make one of them floating");
+  says<sn::AxisError>([&] { sn::sum(f, 2); }, "sum: axis 2 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::AxisError>([&] { sn::sum(f, {0, -2}); }, "sum: axis 0 is given twice");
+  says<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); }, "max: shape (0, 3) has no elements to reduce and max has no value for nothing");
+  says<sn::ShapeError>([&] { sn::reshape(f, {5, -1}); }, "reshape: cannot reshape (3, 4) (12 elements) into (5, -1): the -1 has no size that fits");
+  says<sn::ShapeError>([&] { f.reshape({7}); }, "reshape: cannot reshape (3, 4) (12 elements) into (7,) (7 elements)");
+  says<sn::AxisError>([&] { f(3); }, "index: index 3 is out of bounds for axis 0 with size 3");
+  says<sn::AxisError>([&] { f(0, 0, 0); }, "index: 3 indices for shape (3, 4) with 2 axes");
+  says<sn::ValueError>([&] { f(sn::Slice{0, 1, 0}); }, "index: a slice step cannot be zero");
+  says<sn::ShapeError>([&] { sn::layer_norm(f, data('f', {5})); }, "layer_norm (multiply): shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::ValueError>([&] { f + Tensor(); }, "add: an empty Tensor handle was passed; assign it a value first");
+  says<sn::ShapeError>([&] { sn::squeeze(f, 0); }, "squeeze: axis 0 of shape (3, 4) has size 3, not 1");
+  says<sn::ShapeError>([&] { sn::broadcast_to(f, {4}); }, "broadcast_to: shape (3, 4) does not broadcast to (4,): sizes match from the last axis on, or are 1");
+  says<sn::ShapeError>([&] { sn::zeros({-1}); }, "zeros: shape (-1,) has a negative size");
+  CHECK(thrown<sn::ShapeError>([&] { data('f', {1LL << 40, 1}) + data('f', {1, 1LL << 40}); }).find("2^62 bytes") != std::string::npos);
+  says<sn::ValueError>([&] { sn::full({2}, 3e9, DType::int32); }, "full: 3000000000 does not fit in int32; choose a floating dtype");
   CHECK_THROWS_AS(sn::full({2}, std::numeric_limits<double>::quiet_NaN(), DType::int64), sn::ValueError);
   CHECK_THROWS_AS(sn::full({2}, 0x1p63, DType::int64), sn::ValueError);
   CHECK(sn::full({2}, -2147483648.5, DType::int32).dtype() == DType::int32);  // truncated as a cast, it fits
-  says<sn::AxisError>([&] { (void)f.size(2); },
-      "size: axis 2 is out of bounds for 2 axes (use -2 to 1)");
-  says<sn::ShapeError>([&] { Tensor{{1, 2}, {3}}; },
-      "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
-  says<sn::ShapeError>([&] { Tensor{{1, 2.5}, {3}}; },
-      "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
-  says<sn::DTypeError>([&] { +b; },
-      "positive: not supported for bool; convert with astype(DType::int32) or another type first");
-  says<sn::AxisError>([&] { f.mean(3); },
-      "mean: axis 3 is out of bounds for 2 axes (use -2 to 1)");
-  says<sn::AxisError>([&] { f.swapaxes(0, 2); },
-      "swapaxes: axis 2 is out of bounds for 2 axes (use -2 to 1)");
-  says<sn::ShapeError>([&] { f.clip(0, 1).reshape({5}); },
-      "reshape: cannot reshape (3, 4) (12 elements) into (5,) (5 elements)");
-  says<sn::ShapeError>([&] { sn::from_span(std::array<float, 6>{}, {4}); },
-      "from_span: cannot reshape (6,) (6 elements) into (4,) (4 elements)");
-  says<sn::ValueError>([&] { sn::arange(0, 1, 0); },
-      "arange: the step cannot be zero");
-  CHECK(thrown<sn::ValueError>([&] { i * 18446744073709551615u; }).find("18446744073709551615 is out of bounds") !=
-        std::string::npos);
+  says<sn::AxisError>([&] { (void)f.size(2); }, "size: axis 2 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::ShapeError>([&] { Tensor{{1, 2}, {3}}; }, "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
+  says<sn::ShapeError>([&] { Tensor{{1, 2.5}, {3}}; }, "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
+  says<sn::DTypeError>([&] { +b; }, "positive: not supported for bool; convert with astype(DType::int32) or another type first");
+  says<sn::AxisError>([&] { f.mean(3); }, "mean: axis 3 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::AxisError>([&] { f.swapaxes(0, 2); }, "swapaxes: axis 2 is out of bounds for 2 axes (use -2 to 1)");
+  says<sn::ShapeError>([&] { f.clip(0, 1).reshape({5}); }, "reshape: cannot reshape (3, 4) (12 elements) into (5,) (5 elements)");
+  says<sn::ShapeError>([&] { sn::from_span(std::array<float, 6>{}, {4}); }, "from_span: cannot reshape (6,) (6 elements) into (4,) (4 elements)");
+  says<sn::ValueError>([&] { sn::arange(0, 1, 0); }, "arange: the step cannot be zero");
+  CHECK(thrown<sn::ValueError>([&] { i * 18446744073709551615u; }).find("18446744073709551615 is out of bounds") != std::string::npos);
   CHECK_THROWS_AS(sn::permute(f, {0}), sn::AxisError);
   CHECK_THROWS_AS(sn::permute(f, {0, 0}), sn::AxisError);
   CHECK_THROWS_AS(f(sn::ellipsis, sn::ellipsis), sn::AxisError);

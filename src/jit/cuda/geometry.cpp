@@ -35,9 +35,9 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
   const std::int64_t walked = ints[nest.lane_axis()];
   if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
-    throw InternalError(
-        fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
-  const std::int64_t at_once = nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.cluster * nest.schedule.row_threads * nest.schedule.vector;
+    throw InternalError(fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
+  const std::int64_t at_once =
+      nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.cluster * nest.schedule.row_threads * nest.schedule.vector;
   const std::int64_t kept = nest.schedule.row_steps * at_once;
   if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != kept : row > kept))
     throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
@@ -46,8 +46,7 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.schedule.wide_index) return;
   for (int i : used_ints(nest))
-    if (ints[i] > limit || ints[i] < -limit)
-      throw InternalError(fmt::format("kernel {}: parameter {} is {}, the kernel takes 32 bits", nest.name, i, ints[i]));
+    if (ints[i] > limit || ints[i] < -limit) throw InternalError(fmt::format("kernel {}: parameter {} is {}, the kernel takes 32 bits", nest.name, i, ints[i]));
   if (points > limit || row > limit)
     throw InternalError(fmt::format("kernel {}: {} points of {} row points, the kernel counts in 32 bits", nest.name, points, row));
 }
@@ -103,8 +102,7 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
     const auto tiles = [&](int axis) { return (ints[static_cast<std::size_t>(axis)] + kWarp - 1) / kWarp; };
     blocks = product(ints.first(nest.parallel - 2)) * tiles(nest.parallel - 2) * tiles(nest.parallel - 1);
   } else {
-    const std::int64_t points_per_block =
-        schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
+    const std::int64_t points_per_block = schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
     blocks = (points + points_per_block - 1) / points_per_block;
   }
   const std::int64_t most = std::max<std::int64_t>(static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks, schedule.cluster);

@@ -30,7 +30,7 @@ std::vector<int> used_ints(const LoopNest& nest);
 int parameter_bytes(const LoopNest& nest);
 
 struct Geometry {
-  unsigned grid = 0;  // blocks; 0: nothing to do
+  unsigned grid = 0;     // blocks; 0: nothing to do
   unsigned cluster = 1;  // of so many blocks beside each other, as the kernel's text says
   unsigned block_x = 1, block_y = 1;
   std::size_t shared = 0;  // dynamic shared memory, bytes

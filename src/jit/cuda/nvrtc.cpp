@@ -14,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.hpp"
 #include "jit/compiler.hpp"
 #include "jit/cuda/report.hpp"
 #include "jit/library.hpp"
 #include "jit/until_exit.hpp"
 #include "sinter/errors.hpp"
-#include "base/log.hpp"
 
 namespace sinter::jit {
 namespace cuda {
@@ -72,8 +72,8 @@ class NvrtcCompiler : public Compiler {
     std::vector<std::string> options = split_options(source);
     const bool as_ptx = make_known(options);
     if (!as_ptx) options.push_back("--ptxas-options=-v");  // the resource report
-    if (has_own_cache_) options.push_back("--no-cache");  // a hit there would give no report
-    if (has_minimal_) options.push_back("--minimal");     // without textures and the runtime's functions: an eighth of a small kernel's time
+    if (has_own_cache_) options.push_back("--no-cache");   // a hit there would give no report
+    if (has_minimal_) options.push_back("--minimal");      // without textures and the runtime's functions: an eighth of a small kernel's time
     std::vector<const char*> option_pointers;
     for (const std::string& option : options) option_pointers.push_back(option.c_str());
 
@@ -87,8 +87,8 @@ class NvrtcCompiler : public Compiler {
     const int result = api.compile_program(raw, static_cast<int>(option_pointers.size()), option_pointers.data());
     const std::string log = read_log(api, raw);
     if (result != 0)
-      throw RefusedSource(fmt::format("kernel {} does not compile for {} ({}):\n{}\n{}", source.entry, source.target,
-                                      api.error_string(result), log, source_around_errors(source.text, log)));
+      throw RefusedSource(fmt::format("kernel {} does not compile for {} ({}):\n{}\n{}", source.entry, source.target, api.error_string(result), log,
+                                      source_around_errors(source.text, log)));
     Binary binary;
     binary.entry = source.entry;
     const char* const image = as_ptx ? "PTX" : "cubin";
@@ -163,8 +163,8 @@ CompilerPtr find_nvrtc(int driver_major) {
   if (path.empty() && driver_major > 0) {
     path = find_library("SINTER_NVRTC", names, places, 11);
     if (!path.empty())
-      log().warn("{} is newer than the GPU's driver, which is for CUDA {}: its kernels will not load. Install a newer driver, or NVRTC {}", path,
-                 driver_major, driver_major);
+      log().warn("{} is newer than the GPU's driver, which is for CUDA {}: its kernels will not load. Install a newer driver, or NVRTC {}", path, driver_major,
+                 driver_major);
   }
   return path.empty() ? nullptr : std::make_shared<cuda::NvrtcCompiler>(path);
 }

@@ -38,23 +38,12 @@ class Printer {
   std::string print() {
     check();
     switch (form_) {
-      case Form::pointwise:
-        pointwise();
-        break;
-      case Form::tiles:
-        tiles();
-        break;
-      case Form::rows:
-        rows();
-        break;
-      case Form::columns:
-        columns();
-        break;
-      case Form::contraction:
-        contract();
-        break;
-      default:
-        throw InternalError("a form that is the CPU's");  // check() has told it better
+      case Form::pointwise: pointwise(); break;
+      case Form::tiles: tiles(); break;
+      case Form::rows: rows(); break;
+      case Form::columns: columns(); break;
+      case Form::contraction: contract(); break;
+      default: throw InternalError("a form that is the CPU's");  // check() has told it better
     }
     return header() + helpers_.text() + "\n" + signature() + body_ + "}\n";
   }
@@ -62,14 +51,12 @@ class Printer {
  private:
   // ---- output -------------------------------------------------------------------------------------------------
 
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
     body_.append(2 * depth_, ' ');
     body_ += fmt::format(format, std::forward<Args>(args)...);
     body_ += '\n';
   }
-  template <class... Args>
-  void open(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void open(fmt::format_string<Args...> format, Args&&... args) {
     const std::string head = fmt::format(format, std::forward<Args>(args)...);
     line("{}{{", head.empty() ? "" : head + " ");
     ++depth_;
@@ -95,23 +82,17 @@ class Printer {
       text += "// " + op + "\n";
     }
     switch (form_) {
-      case Form::pointwise:
-        text += "// a thread per point";
-        break;
-      case Form::tiles:
-        text += "// a block per 32 x 32 points; what lies the other way round is turned in shared memory";
-        break;
+      case Form::pointwise: text += "// a thread per point"; break;
+      case Form::tiles: text += "// a block per 32 x 32 points; what lies the other way round is turned in shared memory"; break;
       case Form::rows:
-        text += cluster() > 1 ? fmt::format("// a cluster of {} blocks per row", cluster()) : !within_warps(nest_) ? "// a block per row" : nest_.schedule.row_threads == kWarp ? "// a warp per row" : fmt::format("// {} threads per row", nest_.schedule.row_threads);
+        text += cluster() > 1                         ? fmt::format("// a cluster of {} blocks per row", cluster())
+                : !within_warps(nest_)                ? "// a block per row"
+                : nest_.schedule.row_threads == kWarp ? "// a warp per row"
+                                                      : fmt::format("// {} threads per row", nest_.schedule.row_threads);
         break;
-      case Form::columns:
-        text += "// a thread per column, the block's y shares its rows";
-        break;
-      case Form::contraction:
-        text += fmt::format("// a block per {0} x {0} points, of which a thread has {1} x {1}", side(), each());
-        break;
-      default:
-        break;
+      case Form::columns: text += "// a thread per column, the block's y shares its rows"; break;
+      case Form::contraction: text += fmt::format("// a block per {0} x {0} points, of which a thread has {1} x {1}", side(), each()); break;
+      default: break;
     }
     return text + (width_ > 1 ? fmt::format("; vectors of {}\n", width_) : "\n");
   }
@@ -127,7 +108,8 @@ class Printer {
       if (parts && parts->of_products && parts->pairs.size() == 1) return fmt::format("__launch_bounds__({}, 2) ", threads);
     }
     // What is kept of columns takes about half of a thread's 64 registers, which leave a multiprocessor as many warps as a block has or twice that.
-    if (form_ == Form::columns && in_registers() && nest_.schedule.residents > 0) return fmt::format("__launch_bounds__({}, {}) ", threads, nest_.schedule.residents);
+    if (form_ == Form::columns && in_registers() && nest_.schedule.residents > 0)
+      return fmt::format("__launch_bounds__({}, {}) ", threads, nest_.schedule.residents);
     return threads <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", threads);
   }
 
@@ -137,8 +119,7 @@ class Printer {
     for (const Access& a : nest_.outputs) parameters.push_back(fmt::format("{}* __restrict__ {}", cpp_type(a.dtype), a.name));
     if (nest_.checks > 0) parameters.push_back("long long* __restrict__ flags");
     for (int i : used_ints(nest_)) parameters.push_back(fmt::format("const {} s{}", int_, i));
-    for (std::size_t i = 0; i < nest_.scalars.size(); ++i)
-      parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
+    for (std::size_t i = 0; i < nest_.scalars.size(); ++i) parameters.push_back(fmt::format("const {} c{}", cpp_type(nest_.scalars[i].dtype), i));
     const std::string dimensions = cluster() > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster()) : "";
     return fmt::format("extern \"C\" __global__ void {}{}{}(\n    {}) {{\n", dimensions, launch_bounds(), nest_.name, fmt::join(parameters, ",\n    "));
   }
@@ -152,10 +133,12 @@ class Printer {
     if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
     if (form_ == Form::tiles && kWarp * kWarp % threads != 0) fail(fmt::format("squares of {} for {} threads", kWarp, threads));
     if (form_ == Form::tiles && (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1)) fail("tiles are of points of two axes, one by one");
-    if (form_ == Form::rows && row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
+    if (form_ == Form::rows && row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads)
+      fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     if (cluster() > 1) {
       if (sm_ < 90 || cluster() > 8 || (cluster() & (cluster() - 1)) != 0) fail(fmt::format("clusters of {} blocks for sm_{}", cluster(), sm_));
-      if (form_ != Form::rows || row_threads != threads || threads <= kWarp || nest_.chunk_axis >= 0) fail("blocks share whole rows, which all of their threads walk");
+      if (form_ != Form::rows || row_threads != threads || threads <= kWarp || nest_.chunk_axis >= 0)
+        fail("blocks share whole rows, which all of their threads walk");
       for (const Stage& stage : nest_.stages)
         if (has_scan(nest_, stage)) fail("a scan goes through one block");
     }
@@ -191,8 +174,7 @@ class Printer {
         factor = nest_.schedule.wide_index ? value_[term.value] : "(int)" + value_[term.value];
       } else {
         const bool named = !(per_lane && depends_on(nest_, term.inner, nest_.lane_axis()));
-        factor =
-            named && index_names_.count(term.inner) ? fmt::format("i{}", term.inner) : fmt::format("({})", index(term.inner, per_lane));
+        factor = named && index_names_.count(term.inner) ? fmt::format("i{}", term.inner) : fmt::format("({})", index(term.inner, per_lane));
         if (term.div != kOne) factor += fmt::format(" / s{}", term.div);
         if (term.mod != kNone) factor = fmt::format("({} % {})", factor, int_or_one(term.mod));
         if (term.div != kOne && term.mod == kNone) factor = "(" + factor + ")";
@@ -222,8 +204,7 @@ class Printer {
       named.push_back(term.inner);
     }
   }
-  template <class Visit>
-  void each_index(const Stage& stage, Visit visit) const {
+  template <class Visit> void each_index(const Stage& stage, Visit visit) const {
     for (int id : stage.body) {
       const Instr& instr = nest_.instrs[id];
       if (instr.kind == Instr::Kind::load) visit(nest_.inputs[instr.input].index);
@@ -253,8 +234,7 @@ class Printer {
     return axes;
   }
   /// Axis values from a flat count, the last axis innermost; those that nothing uses have no name.
-  template <class IsUsed>
-  void unflatten(const std::string& flat, const std::vector<int>& axes, IsUsed is_wanted) {
+  template <class IsUsed> void unflatten(const std::string& flat, const std::vector<int>& axes, IsUsed is_wanted) {
     std::string rest = flat;
     for (auto at = axes.rbegin(); at != axes.rend(); ++at) {
       const int a = *at;
@@ -365,8 +345,7 @@ class Printer {
         value_[id] = instr.name + ".at[lane]";
       } else if (instr.kind == Instr::Kind::load && is_vector(instr)) {
         const Access& input = nest_.inputs[instr.input];
-        line("const {} {} = {};", helpers_.vector_type(input.dtype, width_), instr.name,
-             vector_at(input.name, input.dtype, index(input.index, false), true));
+        line("const {} {} = {};", helpers_.vector_type(input.dtype, width_), instr.name, vector_at(input.name, input.dtype, index(input.index, false), true));
         value_[id] = instr.name + ".at[lane]";
       } else if (instr.kind == Instr::Kind::load && is_uniform(nest_.inputs[instr.input].index)) {
         const Access& input = nest_.inputs[instr.input];
@@ -395,23 +374,22 @@ class Printer {
         const std::string fill = instr.fill < 0 ? fmt::format("({})0", cpp_type(instr.dtype)) : value_[instr.fill];
         return fmt::format("{} ? {} : {}", value_[instr.guard], element, fill);
       }
-      case Instr::Kind::index:
-        return fmt::format("(long long)({})", index(instr.input, per_lane));
+      case Instr::Kind::index: return fmt::format("(long long)({})", index(instr.input, per_lane));
       case Instr::Kind::persistent:  // of the last element, what its own thread may be changing
         if (scanning_ && !in_registers()) return fmt::format("in_row ? persistent{}[row] : ({})0", instr.input, cpp_type(instr.dtype));
         return persistent_element(instr.input, false);
-      case Instr::Kind::op:
-        break;
-      default:
-        throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
+      case Instr::Kind::op: break;
+      default: throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
     }
     auto arg = [&](int i) { return instr.args[i] >= 0 ? value_[instr.args[i]] : std::string(); };
     // What is rounded to 16 bits and used as a float again.
     if (instr.op == Op::cast && is_storage_only(instr.operand) && instr.dtype == DType::float32) {
       const Instr& narrow = nest_.instrs[instr.args[0]];
-      if (narrow.kind == Instr::Kind::op && narrow.op == Op::cast && narrow.operand == DType::float32) return helpers_.rounded(instr.operand, value_[narrow.args[0]]);
+      if (narrow.kind == Instr::Kind::op && narrow.op == Op::cast && narrow.operand == DType::float32)
+        return helpers_.rounded(instr.operand, value_[narrow.args[0]]);
       constexpr std::string_view element = ".at[lane]";
-      if (const std::string& a = value_[instr.args[0]]; a.ends_with(element)) return helpers_.widened(instr.operand, a.substr(0, a.size() - element.size()), "lane");
+      if (const std::string& a = value_[instr.args[0]]; a.ends_with(element))
+        return helpers_.widened(instr.operand, a.substr(0, a.size() - element.size()), "lane");
     }
     if (instr.op == Op::cast) return helpers_.cast(instr.operand, instr.dtype, arg(0));
     if (const auto divisor = divisors_.find(instr.args[1]); instr.op == Op::divide && divisor != divisors_.end())
@@ -460,8 +438,7 @@ class Printer {
           line("{} {}[{}];", cpp_type(nest_.instrs[id].dtype), nest_.instrs[id].name, width_);
     if (per_lane) {
       for (const Store& store : stage.stores)
-        if (is_vector(store))
-          line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
+        if (is_vector(store)) line("{} {}_at;", helpers_.vector_type(nest_.outputs[store.output].dtype, width_), nest_.outputs[store.output].name);
       if (!in_registers())
         for (const PersistentStore& keep : stage.keeps) line("{} persistent{}_at;", helpers_.vector_type(nest_.persistent[keep.buffer], width_), keep.buffer);
     }
@@ -469,8 +446,8 @@ class Printer {
       compute(stage, per_lane);
       for (const Check& check : stage.checks) {
         // One of the threads that find a bad value tells it; one past the last point has none.
-        line("if ({} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", both(owner, "!" + value_[check.condition]),
-             2 * check.number, 2 * check.number + 1, value_[check.value]);
+        line("if ({} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", both(owner, "!" + value_[check.condition]), 2 * check.number,
+             2 * check.number + 1, value_[check.value]);
       }
       const std::string in_row = has_scan(nest_, stage) && form_ == Form::rows ? "if (in_row) " : "";
       for (const Reduction& reduction : stage.reductions) accumulate(reduction, per_lane, counts_in_row_ ? "if (in_row) " : in_row);
@@ -493,8 +470,7 @@ class Printer {
       const std::string when = store_condition(store, owner);
       if (is_turned_back(store.output)) line("turned_back{}[y][threadIdx.x] = {};", store.output, value_[store.value]);
       else if (!per_lane) line("{}{}[{}] = {};", when, output.name, index(output.index, false), value_[store.value]);
-      else if (is_vector(store))
-        line("{}{} = {}_at;", when, vector_at(output.name, output.dtype, index(output.index, false), false), output.name);
+      else if (is_vector(store)) line("{}{} = {}_at;", when, vector_at(output.name, output.dtype, index(output.index, false), false), output.name);
     }
     for (int number : named) index_names_.erase(number);
   }
@@ -526,8 +502,7 @@ class Printer {
 
   // ---- scans --------------------------------------------------------------------------------------------------
 
-  template <class Visit>
-  void each_scan(const Stage& stage, Visit visit) const {
+  template <class Visit> void each_scan(const Stage& stage, Visit visit) const {
     for (int id : stage.body)
       if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
   }
@@ -543,13 +518,9 @@ class Printer {
   /// stands before it, of this stretch and of those before, is put ahead in order.
   void print_scan(const Instr& scan) {
     const std::string type(cpp_type(scan.dtype)), so_far = scan.name + "_so_far", value = value_[scan.args[0]];
-    const auto combine = [&](const std::string& a, const std::string& b) {
-      return helpers_.spell(trace::primitive(scan.op).combine, scan.dtype, a, b);
-    };
+    const auto combine = [&](const std::string& a, const std::string& b) { return helpers_.spell(trace::primitive(scan.op).combine, scan.dtype, a, b); };
     const std::string wide(cpp_type(carried(scan)));
-    const auto carry = [&](const std::string& a, const std::string& b) {
-      return helpers_.spell(trace::primitive(scan.op).combine, carried(scan), a, b);
-    };
+    const auto carry = [&](const std::string& a, const std::string& b) { return helpers_.spell(trace::primitive(scan.op).combine, carried(scan), a, b); };
     if (form_ == Form::columns) {
       line("{} = {};", so_far, carry(so_far, value));
       line("const {} {} = ({}){};", type, scan.name, type, so_far);
@@ -668,7 +639,8 @@ class Printer {
     // Where a thread has few rows, or there are many threads, one for each column combines and all others take what it found.
     const bool once = threads > 1 && (in_registers() || threads > kFewWarps);
     if (once) {
-      open("for (unsigned int own_column = threadIdx.y * {0} + threadIdx.x; own_column < {1}; own_column += {2})", kWarp, kWarp * width_, nest_.schedule.threads);
+      open("for (unsigned int own_column = threadIdx.y * {0} + threadIdx.x; own_column < {1}; own_column += {2})", kWarp, kWarp * width_,
+           nest_.schedule.threads);
       for (const Reduction& reduction : stage.reductions) {
         const std::string value = result(reduction).name + "_column", parts = result(reduction).name + "_parts";
         line("{} {} = {}[0][own_column];", cpp_type(result(reduction).dtype), value, parts);
@@ -699,8 +671,7 @@ class Printer {
 
   void declare_parts(const std::string& extent) {
     for (const Stage& stage : nest_.stages)
-      for (const Reduction& reduction : stage.reductions)
-        line("__shared__ {} {}_parts{};", cpp_type(result(reduction).dtype), result(reduction).name, extent);
+      for (const Reduction& reduction : stage.reductions) line("__shared__ {} {}_parts{};", cpp_type(result(reduction).dtype), result(reduction).name, extent);
     if (form_ != Form::rows) return;
     for (const Stage& stage : nest_.stages)
       for (const Reduction& reduction : stage.reductions)
@@ -726,8 +697,7 @@ class Printer {
     print_points();
     if (width_ > 1) name_literal_divisors();
     const std::string thread = fmt::format("({})blockIdx.x * {} + threadIdx.x", count_, nest_.schedule.threads);
-    if (width_ > 1)
-      open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_, nest_.schedule.threads);
+    if (width_ > 1) open("for ({0} vector = {1}; vector < points / {2}; vector += ({0})gridDim.x * {3})", count_, thread, width_, nest_.schedule.threads);
     else open("for ({0} point = {1}; point < points; point += ({0})gridDim.x * {2})", count_, thread, nest_.schedule.threads);
     if (width_ > 1) line("const {} point = vector * {};", count_, width_);
     unflatten_point();
@@ -772,7 +742,8 @@ class Printer {
       line("const unsigned int y = threadIdx.y + step * {};", rows);
       const std::string x_at = fmt::format("first_across + {}", x), y_at = fmt::format("first_down + {}", y);
       line("const bool x_inside = {} < s{}, y_inside = {} < s{};", x_at, across, y_at, down);
-      line("const {0} {1} = x_inside ? ({0})({2}) : s{3} - 1, {4} = y_inside ? ({0})({5}) : s{6} - 1;", int_, axis(across), x_at, across, axis(down), y_at, down);
+      line("const {0} {1} = x_inside ? ({0})({2}) : s{3} - 1, {4} = y_inside ? ({0})({5}) : s{6} - 1;", int_, axis(across), x_at, across, axis(down), y_at,
+           down);
     };
     if (!turned_.empty()) {
       points("y", "threadIdx.x");
@@ -790,7 +761,8 @@ class Printer {
       line("__syncthreads();");
       points("y", "threadIdx.x");
       for (int output : turned_back_)
-        line("if (x_inside && y_inside) {}[{}] = turned_back{}[threadIdx.x][y];", nest_.outputs[output].name, index(nest_.outputs[output].index, false), output);
+        line("if (x_inside && y_inside) {}[{}] = turned_back{}[threadIdx.x][y];", nest_.outputs[output].name, index(nest_.outputs[output].index, false),
+             output);
       close();
     }
     if (!turned_.empty() || !turned_back_.empty()) line("__syncthreads();  // before the next tile is read");
@@ -912,11 +884,13 @@ class Printer {
     line("#pragma unroll");
     open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
     const bool columns = form_ == Form::columns;
-    const std::string at = fmt::format("({})step * {} + {}", count_, columns ? nest_.schedule.threads / kWarp : nest_.schedule.row_threads, columns ? "threadIdx.y" : "thread");
+    const std::string at =
+        fmt::format("({})step * {} + {}", count_, columns ? nest_.schedule.threads / kWarp : nest_.schedule.row_threads, columns ? "threadIdx.y" : "thread");
     const std::string vectors = width_ > 1 && !columns ? fmt::format("({}) * {}", at, width_) : at, place = cluster() > 1 ? "own_first + " + vectors : vectors;
     // A later pass that reads what the first did not: unasked, ptxas would read it for all steps at once, beside what is kept.
     const bool reads = std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::load; });
-    const bool reads_again = reads && std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::persistent; });
+    const bool reads_again =
+        reads && std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::persistent; });
     if (columns && !nest_.schedule.whole && reads && !reads_again) {
       // Past its end a column's last point is read again and not counted: without branches all of its reads are under way at once.
       line("const bool in_row = {} < own_row_points;", place);
@@ -1059,7 +1033,8 @@ class Printer {
     line("const {} stretches = (row_points + {}) / {};", count_, depth() - 1, depth());
     open("for ({} stretch = 0; stretch <= stretches; ++stretch)", count_);
     for (const auto* values : {&parts.left, &parts.right})
-      for (const int value : *values) line("{} {}_next[{}];", cpp_type(nest_.instrs[value].dtype), nest_.instrs[value].name, depth() * side() / kContractionThreads);
+      for (const int value : *values)
+        line("{} {}_next[{}];", cpp_type(nest_.instrs[value].dtype), nest_.instrs[value].name, depth() * side() / kContractionThreads);
     open("if (stretch < stretches)");
     bring(parts.left, left, "first_down");
     bring(parts.right, right, "first_across");
@@ -1212,19 +1187,19 @@ class Printer {
   const LoopNest& nest_;
   const Form form_;
   const int width_;
-  const std::string int_, count_;  // types of axis values and of flat counts
-  const std::vector<int> turned_;  // inputs that tiles read the other way round
+  const std::string int_, count_;       // types of axis values and of flat counts
+  const std::vector<int> turned_;       // inputs that tiles read the other way round
   const std::vector<int> turned_back_;  // outputs that they write so
   const int sm_;
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
-  std::string row_owner_;            // the condition under which a row's threads store, or ""
-  bool tail_ = false;                // elements after the last whole vector, of a row or of all points, are being printed
-  bool counts_in_row_ = false;       // points past the end of a column are computed like its last one, for in_row
-  bool scanning_ = false;            // threads past the end of a row go along, for in_row
-  std::vector<std::string> value_;   // how an instruction's value is referred to, where it has one
-  std::map<int, bool> index_names_;  // inner indices that have a name here
+  std::string row_owner_;                // the condition under which a row's threads store, or ""
+  bool tail_ = false;                    // elements after the last whole vector, of a row or of all points, are being printed
+  bool counts_in_row_ = false;           // points past the end of a column are computed like its last one, for in_row
+  bool scanning_ = false;                // threads past the end of a row go along, for in_row
+  std::vector<std::string> value_;       // how an instruction's value is referred to, where it has one
+  std::map<int, bool> index_names_;      // inner indices that have a name here
   std::map<int, std::string> divisors_;  // what holds the reciprocal of a value that others are divided by
 };
 

@@ -172,7 +172,8 @@ constexpr Conversion kConversions[] = {
 })"},
     {"sn_from_bfloat16", DType::bfloat16, "float sn_from_bfloat16(unsigned short a) { return __int_as_float((unsigned int)a << 16); }"},
     // One of two that lie in 32 bits: an instruction each, where taking out 16 bits first would be another.
-    {"sn_from_bfloat16_pair", DType::bfloat16, "float sn_from_bfloat16_pair(unsigned int pair, int upper) { return __int_as_float(upper ? pair & 0xffff0000u : pair << 16); }"},
+    {"sn_from_bfloat16_pair", DType::bfloat16,
+     "float sn_from_bfloat16_pair(unsigned int pair, int upper) { return __int_as_float(upper ? pair & 0xffff0000u : pair << 16); }"},
     {"sn_to_bfloat16", DType::bfloat16, R"(unsigned short sn_to_bfloat16(float x) {
   const unsigned int bits = __float_as_int(x);
   return (x != x ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
@@ -253,17 +254,13 @@ struct FloatFunction {
   int arity;
 };
 constexpr FloatFunction kThroughDouble[] = {
-    {"sn_tan", "tan", 1},   {"sn_asin", "asin", 1}, {"sn_acos", "acos", 1},
-    {"sn_sinh", "sinh", 1}, {"sn_atan2", "atan2", 2},
-    {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1},
-    {"sn_erfc", "erfc", 1},   {"sn_lgamma", "lgamma", 1},
+    {"sn_tan", "tan", 1},     {"sn_asin", "asin", 1},   {"sn_acos", "acos", 1},   {"sn_sinh", "sinh", 1}, {"sn_atan2", "atan2", 2},
+    {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1}, {"sn_erfc", "erfc", 1}, {"sn_lgamma", "lgamma", 1},
 };
 
 // Constants as bits or hex: no header gives them to a kernel.
 std::string_view largest(DType t) { return t == DType::float32 ? "0x1.fffffep+127f" : "0x1.fffffffffffffp+1023"; }
-std::string_view infinity(DType t) {
-  return t == DType::float32 ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000LL)";
-}
+std::string_view infinity(DType t) { return t == DType::float32 ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000LL)"; }
 std::string integer(std::int64_t value) {
   if (value == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807LL - 1)";
   if (value == std::numeric_limits<std::int32_t>::min()) return "(-2147483647 - 1)";
@@ -289,15 +286,9 @@ std::string instantiate(std::string_view text, DType t) {
       continue;
     }
     switch (text[++i]) {
-      case 'T':
-        out += cpp_type(t);
-        break;
-      case 'U':
-        out += unsigned_twin(t);
-        break;
-      default:
-        out += suffix(t);
-        break;
+      case 'T': out += cpp_type(t); break;
+      case 'U': out += unsigned_twin(t); break;
+      default: out += suffix(t); break;
     }
   }
   return out;
@@ -360,7 +351,8 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
   return {};
 }
 
-constexpr std::string_view kClusters = R"(__device__ __forceinline__ void sn_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+constexpr std::string_view kClusters =
+    R"(__device__ __forceinline__ void sn_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ __forceinline__ void sn_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ __forceinline__ unsigned long long sn_of_block(const void* own, unsigned int rank) {
   unsigned long long there;
@@ -375,8 +367,7 @@ std::string warp_function(Op reduction, int lanes) {
   return fmt::format("sn_warp_{}{}", trace::name(reduction).substr(sizeof("reduce_") - 1), lanes == kWarp ? "" : fmt::format("_{}", lanes));
 }
 
-template <class List, class Item>
-void add_once(List& list, Item item) {
+template <class List, class Item> void add_once(List& list, Item item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
@@ -419,8 +410,7 @@ std::string Helpers::spell(Op op, DType operand, const std::string& a, const std
   if (row.kind != trace::OpKind::elementwise || column.empty())
     throw InternalError(fmt::format("{} on {} has no CUDA spelling", row.name, sinter::name(operand)));
   use_all_in(std::string(column), operand);
-  return fmt::format(fmt::runtime(column), a, b, c, fmt::arg("f", suffix(operand)), fmt::arg("T", cpp_type(operand)),
-                     fmt::arg("U", unsigned_twin(operand)));
+  return fmt::format(fmt::runtime(column), a, b, c, fmt::arg("f", suffix(operand)), fmt::arg("T", cpp_type(operand)), fmt::arg("U", unsigned_twin(operand)));
 }
 
 std::string Helpers::cast(DType from, DType to, const std::string& a) {
@@ -442,14 +432,10 @@ std::string Helpers::cast(DType from, DType to, const std::string& a) {
 
 std::string Helpers::neutral(Op reduction, DType t) {
   switch (reduction) {
-    case Op::reduce_sum:
-      return is_bool(t) ? "false" : "0";
-    case Op::reduce_prod:
-      return is_bool(t) ? "true" : "1";
-    case Op::reduce_min:
-      return is_floating(t) ? std::string(infinity(t)) : is_bool(t) ? "true" : limit(t, true);
-    default:
-      return is_floating(t) ? fmt::format("-{}", infinity(t)) : is_bool(t) ? "false" : limit(t, false);
+    case Op::reduce_sum: return is_bool(t) ? "false" : "0";
+    case Op::reduce_prod: return is_bool(t) ? "true" : "1";
+    case Op::reduce_min: return is_floating(t) ? std::string(infinity(t)) : is_bool(t) ? "true" : limit(t, true);
+    default: return is_floating(t) ? fmt::format("-{}", infinity(t)) : is_bool(t) ? "false" : limit(t, false);
   }
 }
 
@@ -489,7 +475,8 @@ std::string Helpers::divisor_type(DType dtype) {
 // less that is exact. b is made positive, so that a rest of 0 keeps the sign of a 0. Of infinities and NaNs q is right as it is.
 std::string Helpers::divisor_text(DType t) const {
   const bool single = t == DType::float32;
-  return fmt::format(R"(struct sn_divisor_{0} {{ {1} scale, value, reciprocal; }};
+  return fmt::format(
+      R"(struct sn_divisor_{0} {{ {1} scale, value, reciprocal; }};
 __device__ __forceinline__ sn_divisor_{0} sn_make_divisor({1} b) {{
   const {1} size = fabs{2}(b), scale = copysign{2}(size < {3} ? {4} : size > {7} ? {3} : 1, b), value = b * scale;
   {6}
@@ -499,11 +486,11 @@ __device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
   return fabs{2}(beyond) <= {5} ? fma{2}(-beyond, b.reciprocal, quotient) : quotient;
 }}
 )",
-                     name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
-                     // Without the branch for what division has to look at, and a value here is not.
-                     single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
-                            : "return {scale, value, 1 / value};",
-                     single ? "0x1p+125f" : "0x1p+1021");
+      name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
+      // Without the branch for what division has to look at, and a value here is not.
+      single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
+             : "return {scale, value, 1 / value};",
+      single ? "0x1p+125f" : "0x1p+1021");
 }
 
 std::string Helpers::text() const {
@@ -538,7 +525,10 @@ std::string Helpers::text() const {
 }}
 )",
                        cpp_type(t), warp_function(reduction, lanes), spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
-                       same_bits ? "a" : lanes == kWarp ? "__shfl_sync(0xffffffffu, a, 0)" : fmt::format("__shfl_sync(0xffffffffu, a, threadIdx.x & {})", kWarp - lanes), lanes / 2);
+                       same_bits        ? "a"
+                       : lanes == kWarp ? "__shfl_sync(0xffffffffu, a, 0)"
+                                        : fmt::format("__shfl_sync(0xffffffffu, a, threadIdx.x & {})", kWarp - lanes),
+                       lanes / 2);
   }
   return out;
 }

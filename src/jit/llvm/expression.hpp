@@ -14,23 +14,16 @@ struct Expr {
   DType dtype() const { return v.dtype; }
   Expr with(Value value) const { return {ir, std::move(value)}; }
   /// A literal of this expression's element type.
-  template <class T>
-  Expr like(T value) const {
+  template <class T> Expr like(T value) const {
     if constexpr (std::is_floating_point_v<T>) return with(ir->real(v.dtype, value));
     else return with(ir->integer(v.dtype, value));
   }
 };
 
-#define SINTER_EXPR_BINARY(symbol, method)                                                             \
-  inline Expr operator symbol(const Expr& a, const Expr& b) { return a.with(a.ir->method(a.v, b.v)); } \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                \
-  Expr operator symbol(const Expr& a, T b) {                                                           \
-    return a symbol a.like(b);                                                                         \
-  }                                                                                                    \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                                \
-  Expr operator symbol(T a, const Expr& b) {                                                           \
-    return b.like(a) symbol b;                                                                         \
-  }
+#define SINTER_EXPR_BINARY(symbol, method)                                                                                                      \
+  inline Expr operator symbol(const Expr& a, const Expr& b) { return a.with(a.ir->method(a.v, b.v)); }                                          \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Expr operator symbol(const Expr& a, T b) { return a symbol a.like(b); } \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Expr operator symbol(T a, const Expr& b) { return b.like(a) symbol b; }
 SINTER_EXPR_BINARY(+, add)
 SINTER_EXPR_BINARY(-, sub)
 SINTER_EXPR_BINARY(*, mul)
@@ -43,15 +36,9 @@ SINTER_EXPR_BINARY(&, bit_and)
 SINTER_EXPR_BINARY(|, bit_or)
 SINTER_EXPR_BINARY(^, bit_xor)
 #undef SINTER_EXPR_BINARY
-template <class T>
-Expr operator>(const Expr& a, T b) {
-  return a.like(b) < a;
-}
+template <class T> Expr operator>(const Expr& a, T b) { return a.like(b) < a; }
 inline Expr operator>(const Expr& a, const Expr& b) { return b < a; }
-template <class T>
-Expr operator>=(const Expr& a, T b) {
-  return a.like(b) <= a;
-}
+template <class T> Expr operator>=(const Expr& a, T b) { return a.like(b) <= a; }
 inline Expr operator-(const Expr& a) { return a.with(a.ir->neg(a.v)); }
 
 inline bool is_float32(const Expr& a) { return a.dtype() == DType::float32; }
@@ -85,8 +72,6 @@ inline Expr joined_halves(const Expr& high, const Expr& low) { return shift_left
 
 inline Expr to_double(const Expr& a) { return cast(a, DType::float64); }
 inline Expr to_float(const Expr& a) { return cast(a, DType::float32); }
-inline Expr or_libm(const Expr& fast, const Expr& mask, const char* name, const Expr& x) {
-  return fast.with(fast.ir->or_libm(fast.v, mask.v, name, {x.v}));
-}
+inline Expr or_libm(const Expr& fast, const Expr& mask, const char* name, const Expr& x) { return fast.with(fast.ir->or_libm(fast.v, mask.v, name, {x.v})); }
 
 }  // namespace sinter::jit::llvm

@@ -28,8 +28,8 @@ CpuTarget host_cpu() {
   add(__builtin_cpu_supports("bmi"), "bmi");
   add(__builtin_cpu_supports("bmi2"), "bmi2");
   // The parts of AVX-512 that every server processor with it has; fewer are not worth a special case.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512cd")) {
     for (const char* feature : {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}) add(true, feature);
     cpu.vector_bytes = 64;
   }

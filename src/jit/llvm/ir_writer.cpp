@@ -12,9 +12,7 @@ namespace sinter::jit::llvm {
 namespace {
 
 /// How intrinsics spell a type in their names: "f32", "v16f32".
-std::string mangled(DType dtype, int lanes) {
-  return lanes == 1 ? intrinsic_type(dtype) : fmt::format("v{}{}", lanes, intrinsic_type(dtype));
-}
+std::string mangled(DType dtype, int lanes) { return lanes == 1 ? intrinsic_type(dtype) : fmt::format("v{}{}", lanes, intrinsic_type(dtype)); }
 
 int widest(const std::vector<Value>& values) {
   int lanes = 1;
@@ -24,9 +22,7 @@ int widest(const std::vector<Value>& values) {
 
 }  // namespace
 
-std::string type_name(DType dtype, int lanes) {
-  return lanes == 1 ? std::string(traits(dtype).llvm) : fmt::format("<{} x {}>", lanes, traits(dtype).llvm);
-}
+std::string type_name(DType dtype, int lanes) { return lanes == 1 ? std::string(traits(dtype).llvm) : fmt::format("<{} x {}>", lanes, traits(dtype).llvm); }
 
 std::string_view memory_type(DType dtype) { return is_bool(dtype) ? "i8" : traits(dtype).llvm; }
 
@@ -36,7 +32,8 @@ std::string intrinsic_type(DType dtype) {
 }
 
 Module::Module(const CpuTarget& cpu)
-    : fma_((cpu.features + ",").find("+fma,") != std::string::npos), f16c_((cpu.features + ",").find("+f16c,") != std::string::npos),
+    : fma_((cpu.features + ",").find("+fma,") != std::string::npos),
+      f16c_((cpu.features + ",").find("+f16c,") != std::string::npos),
       lanes_of_conversion_(cpu.arch == "x86-64" ? std::min(cpu.vector_bytes, 64) / 4 : 0) {}
 
 // A call costs the kernel 1 to 3 percent (sin, tanh, lgamma: vectors of one function hide each other's latency either way); each copy costs
@@ -68,8 +65,7 @@ std::string Module::text(const std::string& kernel) const {
   std::string text = helpers_;
   const std::vector<bool> called = this->called(kernel);
   for (std::size_t f = 0; f < functions_.size(); ++f)
-    text += fmt::format("define internal {} {} #0 {{\nentry:\n{}}}\n\n", functions_[f].signature, called[f] ? "noinline" : "alwaysinline",
-                        functions_[f].body);
+    text += fmt::format("define internal {} {} #0 {{\nentry:\n{}}}\n\n", functions_[f].signature, called[f] ? "noinline" : "alwaysinline", functions_[f].body);
   for (const std::string& declaration : declarations_) text += declaration + "\n";
   return text;
 }
@@ -89,9 +85,7 @@ Value Ir::real(DType dtype, double value) {
   return {fmt::format("0x{:016X}", std::bit_cast<std::uint64_t>(value)), dtype, 1, true};
 }
 
-Value Ir::number(DType dtype, double value) {
-  return is_floating(dtype) ? real(dtype, value) : integer(dtype, static_cast<std::int64_t>(value));
-}
+Value Ir::number(DType dtype, double value) { return is_floating(dtype) ? real(dtype, value) : integer(dtype, static_cast<std::int64_t>(value)); }
 
 Value Ir::iota(int lanes) {
   if (lanes == 1) return integer(DType::int64, 0);
@@ -160,9 +154,7 @@ Value Ir::intrinsic(const char* name, const std::vector<Value>& args) {
   return emit(dtype, lanes, fmt::format("call {} {}({})", type, symbol, operands));
 }
 
-Value Ir::fma(const Value& a, const Value& b, const Value& c) {
-  return module_.has_fma() ? intrinsic("fma", {a, b, c}) : add(mul(a, b), c);
-}
+Value Ir::fma(const Value& a, const Value& b, const Value& c) { return module_.has_fma() ? intrinsic("fma", {a, b, c}) : add(mul(a, b), c); }
 
 Value Ir::any(const Value& mask) {
   if (mask.lanes == 1) return mask;
@@ -182,9 +174,7 @@ Value Ir::load(const std::string& pointer, DType dtype, int lanes) {
   return emit(dtype, lanes, fmt::format("load {}, ptr {}", type_name(dtype, lanes), pointer));
 }
 
-void Ir::store(const std::string& pointer, const Value& v) {
-  line(fmt::format("store {} {}, ptr {}", type_name(v.dtype, v.lanes), v.ref, pointer));
-}
+void Ir::store(const std::string& pointer, const Value& v) { line(fmt::format("store {} {}, ptr {}", type_name(v.dtype, v.lanes), v.ref, pointer)); }
 
 // ---- control flow and helpers
 
@@ -259,8 +249,7 @@ Value Ir::or_libm(const Value& fast, const Value& mask, const char* name, const 
   const Value fixed = select(mask, libm(name, args), fast);
   line(fmt::format("br label %{}", done));
   begin_block(done);
-  return emit(fast.dtype, fast.lanes,
-              fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes), fast.ref, before, fixed.ref, slow));
+  return emit(fast.dtype, fast.lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes), fast.ref, before, fixed.ref, slow));
 }
 
 Value Ir::function(const char* name, int arity, const Value& a, const Value& b) {
@@ -314,13 +303,9 @@ Value Ir::sign(const Value& a) {
   return is_floating(a.dtype) ? select(isnan(a), a, signed_one) : signed_one;
 }
 
-Value Ir::isinf(const Value& a) {
-  return compare("fcmp oeq", intrinsic("fabs", {a}), real(a.dtype, std::numeric_limits<double>::infinity()));
-}
+Value Ir::isinf(const Value& a) { return compare("fcmp oeq", intrinsic("fabs", {a}), real(a.dtype, std::numeric_limits<double>::infinity())); }
 
-Value Ir::isfinite(const Value& a) {
-  return compare("fcmp olt", intrinsic("fabs", {a}), real(a.dtype, std::numeric_limits<double>::infinity()));
-}
+Value Ir::isfinite(const Value& a) { return compare("fcmp olt", intrinsic("fabs", {a}), real(a.dtype, std::numeric_limits<double>::infinity())); }
 
 Value Ir::cast(const Value& a, DType to) {
   const DType from = a.dtype;
@@ -362,15 +347,19 @@ Value Ir::converted_by_processor(const Value& a) {
   };
   std::vector<Value> parts;
   for (int first = 0; first < a.lanes; first += width) {
-    const Value part = a.lanes == width ? a : emit(DType::float32, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, a.ref, whole, places(first, width)));
-    parts.push_back(emit(DType::int32, width, fmt::format("call {} {}({} {}{})", to, symbol, from, part.ref, width == 16 ? fmt::format(", {} zeroinitializer, i16 -1, i32 4", to) : "")));
+    const Value part =
+        a.lanes == width ? a : emit(DType::float32, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, a.ref, whole, places(first, width)));
+    parts.push_back(
+        emit(DType::int32, width,
+             fmt::format("call {} {}({} {}{})", to, symbol, from, part.ref, width == 16 ? fmt::format(", {} zeroinitializer, i16 -1, i32 4", to) : "")));
   }
   while (parts.size() > 1) {  // two and two
     std::vector<Value> joined;
     for (std::size_t k = 0; k < parts.size(); k += 2) {
       const int lanes = parts[k].lanes;
       const std::string half = type_name(DType::int32, lanes);
-      joined.push_back(emit(DType::int32, 2 * lanes, fmt::format("shufflevector {} {}, {} {}, {}", half, parts[k].ref, half, parts[k + 1].ref, places(0, 2 * lanes))));
+      joined.push_back(
+          emit(DType::int32, 2 * lanes, fmt::format("shufflevector {} {}, {} {}, {}", half, parts[k].ref, half, parts[k + 1].ref, places(0, 2 * lanes))));
     }
     parts = std::move(joined);
   }

@@ -43,9 +43,7 @@ class Module {
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
   void add_helper(const std::string& text) { helpers_ += text; }
   /// A helper of arithmetic, after those that it calls: "float @exp_f32(float %x)" and what is between its braces.
-  void add_function(const std::string& symbol, const std::string& signature, const std::string& body) {
-    functions_.push_back({symbol, signature, body});
-  }
+  void add_function(const std::string& symbol, const std::string& signature, const std::string& body) { functions_.push_back({symbol, signature, body}); }
   /// All of it, for a kernel's own text.
   std::string text(const std::string& kernel) const;
 

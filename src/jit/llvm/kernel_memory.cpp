@@ -19,14 +19,11 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
       if (instr.guard >= 0 && (varies || guard.lanes > 1)) guard = masked(guard);  // one value for all lanes stays one: some lane is there
       return load_guarded(access, guard, instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
     }
-    case Instr::Kind::scalar:
-      return scalars_[instr.input];
+    case Instr::Kind::scalar: return scalars_[instr.input];
     case Instr::Kind::persistent:
-      if (!mask_.ref.empty())
-        return load_masked(persistent_pointer(instr.input, lanes), mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
+      if (!mask_.ref.empty()) return load_masked(persistent_pointer(instr.input, lanes), mask_, ir_.broadcast(ir_.zero(instr.dtype), lanes));
       return load_memory(persistent_pointer(instr.input, lanes), nest_.persistent[instr.input], lanes);
-    case Instr::Kind::op:
-      return apply(instr);
+    case Instr::Kind::op: return apply(instr);
     case Instr::Kind::index: {
       const int along = coefficient(nest_, instr.input, nest_.lane_axis());
       if (along == kNone || lanes == 1) return index_value(instr.input, 1);
@@ -34,8 +31,7 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
       return ir_.add(index_value(instr.input, 1), lane_offsets(along, lanes));
     }
     case Instr::Kind::reduced:
-    case Instr::Kind::scan:
-      break;
+    case Instr::Kind::scan: break;
   }
   throw InternalError(fmt::format("{}: {} cannot be computed in a body", nest_.name, instr.name));
 }
@@ -50,16 +46,14 @@ Value KernelWriter::apply(const Instr& instr) {
   if (const Value told = compare_lanes(instr); !told.ref.empty()) return told;
   switch (instr.op) {
 #define SINTER_ELEMENTWISE(id, arity, accepts, result, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
-  case Op::id:                                                                                                        \
-    return llvm;
+  case Op::id: return llvm;
 #define SINTER_REDUCTION(...)
 #define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
-    default:
-      throw InternalError(fmt::format("{}: {} is not an elementwise op", nest_.name, trace::name(instr.op)));
+    default: throw InternalError(fmt::format("{}: {} is not an elementwise op", nest_.name, trace::name(instr.op)));
   }
 }
 
@@ -167,8 +161,7 @@ Value KernelWriter::element_pointer(const Value& base, DType dtype, const Value&
 }
 
 Value KernelWriter::load_memory(const Value& pointer, DType dtype, int lanes) {
-  if (!is_bool(dtype))
-    return ir_.emit(dtype, lanes, fmt::format("load {}, ptr {}, align {}", type_name(dtype, lanes), pointer.ref, itemsize(dtype)));
+  if (!is_bool(dtype)) return ir_.emit(dtype, lanes, fmt::format("load {}, ptr {}, align {}", type_name(dtype, lanes), pointer.ref, itemsize(dtype)));
   const std::string type = lanes == 1 ? "i8" : fmt::format("<{} x i8>", lanes);
   const Value bytes = ir_.emit(dtype, lanes, fmt::format("load {}, ptr {}, align 1", type, pointer.ref));
   return ir_.emit(dtype, lanes, fmt::format("icmp ne {} {}, {}", type, bytes.ref, lanes == 1 ? "0" : "zeroinitializer"));
@@ -176,13 +169,11 @@ Value KernelWriter::load_memory(const Value& pointer, DType dtype, int lanes) {
 
 void KernelWriter::store_memory(const Value& pointer, const Value& value) {
   if (!is_bool(value.dtype)) {
-    ir_.line(
-        fmt::format("store {} {}, ptr {}, align {}", type_name(value.dtype, value.lanes), value.ref, pointer.ref, itemsize(value.dtype)));
+    ir_.line(fmt::format("store {} {}, ptr {}, align {}", type_name(value.dtype, value.lanes), value.ref, pointer.ref, itemsize(value.dtype)));
     return;
   }
   const std::string type = value.lanes == 1 ? "i8" : fmt::format("<{} x i8>", value.lanes);
-  const Value bytes =
-      ir_.emit(value.dtype, value.lanes, fmt::format("zext {} {} to {}", type_name(value.dtype, value.lanes), value.ref, type));
+  const Value bytes = ir_.emit(value.dtype, value.lanes, fmt::format("zext {} {} to {}", type_name(value.dtype, value.lanes), value.ref, type));
   ir_.line(fmt::format("store {} {}, ptr {}, align 1", type, bytes.ref, pointer.ref));
 }
 
@@ -245,9 +236,7 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
 
 // ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
 
-Value KernelWriter::masked(const Value& guard) {
-  return mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, mask_.lanes), mask_);
-}
+Value KernelWriter::masked(const Value& guard) { return mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, mask_.lanes), mask_); }
 
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
@@ -345,8 +334,7 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
   return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && !guarded_[&access - nest_.inputs.data()] &&
-         coefficient(nest_, access.index, nest_.lane_axis()) >= 0 &&
-         coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
+         coefficient(nest_, access.index, nest_.lane_axis()) >= 0 && coefficient(nest_, access.index, nest_.parallel - 2) == kOne;
 }
 
 void KernelWriter::load_transposed(const Access& access, const std::string& place, int lanes) {
@@ -358,13 +346,10 @@ void KernelWriter::load_transposed(const Access& access, const std::string& plac
   for (int k = 0; k < lanes; ++k)
     rows.push_back(load_memory(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), access.dtype, lanes));
   rows = transposed(std::move(rows));
-  for (int k = 0; k < lanes; ++k)
-    store_memory(element_pointer({place, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), rows[k]);
+  for (int k = 0; k < lanes; ++k) store_memory(element_pointer({place, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), rows[k]);
 }
 
-bool KernelWriter::stored_by_squares(const Access& access, int lanes) const {
-  return lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, access);
-}
+bool KernelWriter::stored_by_squares(const Access& access, int lanes) const { return lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, access); }
 
 void KernelWriter::store_transposed(const Access& access, const std::string& square, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
@@ -375,8 +360,7 @@ void KernelWriter::store_transposed(const Access& access, const std::string& squ
   for (int k = 0; k < lanes; ++k)
     rows.push_back(load_memory(element_pointer({square, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), access.dtype, lanes));
   rows = transposed(std::move(rows));
-  for (int k = 0; k < lanes; ++k)
-    store_wide(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), rows[k]);
+  for (int k = 0; k < lanes; ++k) store_wide(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), rows[k]);
 }
 
 /// Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number and the column's
@@ -389,10 +373,9 @@ std::vector<Value> KernelWriter::transposed(std::vector<Value> rows) {
     std::vector<Value> next;
     for (int k = 0; k < lanes; ++k) {
       std::string mask;
-      for (int lane = 0; lane < lanes; ++lane)
-        mask += fmt::format("{}i32 {}", lane ? ", " : "", k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes);
-      next.push_back(ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type, rows[k / 2].ref,
-                                                        rows[k / 2 + lanes / 2].ref, lanes, mask)));
+      for (int lane = 0; lane < lanes; ++lane) mask += fmt::format("{}i32 {}", lane ? ", " : "", k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes);
+      next.push_back(ir_.emit(
+          dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type, rows[k / 2].ref, rows[k / 2 + lanes / 2].ref, lanes, mask)));
     }
     rows = std::move(next);
   }
@@ -409,8 +392,7 @@ void KernelWriter::store_wide(const Value& pointer, const Value& value) {
   const Value past = ir_.eq(ir_.bit_and(address, stream_mask_), ir_.integer(DType::int64, 0));
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", past.ref, streamed, cached));
   ir_.begin_block(streamed);
-  ir_.line(fmt::format("store {} {}, ptr {}, align {}, !nontemporal !0", type_name(value.dtype, value.lanes), value.ref, pointer.ref,
-                       cpu_.vector_bytes));
+  ir_.line(fmt::format("store {} {}, ptr {}, align {}, !nontemporal !0", type_name(value.dtype, value.lanes), value.ref, pointer.ref, cpu_.vector_bytes));
   ir_.line("br label %" + done);
   ir_.begin_block(cached);
   store_memory(pointer, value);
@@ -425,8 +407,7 @@ namespace {
 std::string vector_of(std::string_view element, int lanes) { return fmt::format("<{} x {}>", lanes, element); }
 
 /// A shuffle's mask: f(0), f(1), ...
-template <class F>
-std::string mask_of(int lanes, F f) {
+template <class F> std::string mask_of(int lanes, F f) {
   std::string mask;
   for (int k = 0; k < lanes; ++k) mask += fmt::format("{}i32 {}", k ? ", " : "", f(k));
   return fmt::format("<{} x i32> <{}>", lanes, mask);
@@ -436,8 +417,7 @@ std::string mask_of(int lanes, F f) {
 std::string collect(std::string_view element, int lanes) {
   std::string text, vector = "poison";
   for (int k = 0; k < lanes; ++k) {
-    text += fmt::format("  %e{0} = load {1}, ptr %at{0}\n  %v{0} = insertelement {2} {3}, {1} %e{0}, i64 {0}\n", k, element,
-                        vector_of(element, lanes), vector);
+    text += fmt::format("  %e{0} = load {1}, ptr %at{0}\n  %v{0} = insertelement {2} {3}, {1} %e{0}, i64 {0}\n", k, element, vector_of(element, lanes), vector);
     vector = fmt::format("%v{}", k);
   }
   return text + fmt::format("  ret {} {}\n", vector_of(element, lanes), vector);
@@ -457,16 +437,17 @@ Value KernelWriter::load_masked(const Value& pointer, const Value& mask, const V
   const std::string type = vector_of(memory_type(fill.dtype), lanes);
   const std::string symbol = fmt::format("@llvm.masked.load.v{}{}.p0", lanes, mangled_memory(fill.dtype));
   module_.declare(fmt::format("declare {0} {1}(ptr, i32, <{2} x i1>, {0})", type, symbol, lanes));
-  return as_value(ir_.emit(fill.dtype, lanes, fmt::format("call {0} {1}(ptr {2}, i32 {3}, <{4} x i1> {5}, {0} {6})", type, symbol, pointer.ref,
-                                                          itemsize(fill.dtype), lanes, mask.ref, in_memory(fill))));
+  return as_value(ir_.emit(fill.dtype, lanes,
+                           fmt::format("call {0} {1}(ptr {2}, i32 {3}, <{4} x i1> {5}, {0} {6})", type, symbol, pointer.ref, itemsize(fill.dtype), lanes,
+                                       mask.ref, in_memory(fill))));
 }
 
 void KernelWriter::store_masked(const Value& pointer, const Value& value, const Value& mask) {
   const std::string type = vector_of(memory_type(value.dtype), value.lanes);
   const std::string symbol = fmt::format("@llvm.masked.store.v{}{}.p0", value.lanes, mangled_memory(value.dtype));
   module_.declare(fmt::format("declare void {1}({0}, ptr, i32, <{2} x i1>)", type, symbol, value.lanes));
-  ir_.line(fmt::format("call void {}({} {}, ptr {}, i32 {}, <{} x i1> {})", symbol, type, in_memory(value), pointer.ref, itemsize(value.dtype),
-                       value.lanes, mask.ref));
+  ir_.line(fmt::format("call void {}({} {}, ptr {}, i32 {}, <{} x i1> {})", symbol, type, in_memory(value), pointer.ref, itemsize(value.dtype), value.lanes,
+                       mask.ref));
 }
 
 /// The lanes as they are in memory.
@@ -484,16 +465,16 @@ Value KernelWriter::load_strided(const Value& first, DType dtype, const Value& s
     text += "  switch i64 %stride, label %strided [ i64 1, label %neighbours  i64 2, label %pairs  i64 -1, label %reversed ]\n";
     text += fmt::format("neighbours:\n  %all = load {0}, ptr %first, align {1}\n  ret {0} %all\n", type, itemsize(dtype));
     // The second half begins one element early, so as to end with the last one wanted.
-    text += fmt::format("pairs:\n  %low = load {0}, ptr %first, align {1}\n  %middle = getelementptr {2}, ptr %first, i64 {3}\n"
-                        "  %high = load {0}, ptr %middle, align {1}\n  %picked = shufflevector {0} %low, {0} %high, {4}\n  ret {0} %picked\n",
-                        type, itemsize(dtype), element, lanes - 1,
-                        mask_of(lanes, [&](int k) { return 2 * k < lanes ? 2 * k : 2 * k + 1; }));
-    text += fmt::format("reversed:\n  %last = getelementptr {2}, ptr %first, i64 {3}\n  %ahead = load {0}, ptr %last, align {1}\n"
-                        "  %turned = shufflevector {0} %ahead, {0} poison, {4}\n  ret {0} %turned\n",
-                        type, itemsize(dtype), element, 1 - lanes, mask_of(lanes, [&](int k) { return lanes - 1 - k; }));
+    text += fmt::format(
+        "pairs:\n  %low = load {0}, ptr %first, align {1}\n  %middle = getelementptr {2}, ptr %first, i64 {3}\n"
+        "  %high = load {0}, ptr %middle, align {1}\n  %picked = shufflevector {0} %low, {0} %high, {4}\n  ret {0} %picked\n",
+        type, itemsize(dtype), element, lanes - 1, mask_of(lanes, [&](int k) { return 2 * k < lanes ? 2 * k : 2 * k + 1; }));
+    text += fmt::format(
+        "reversed:\n  %last = getelementptr {2}, ptr %first, i64 {3}\n  %ahead = load {0}, ptr %last, align {1}\n"
+        "  %turned = shufflevector {0} %ahead, {0} poison, {4}\n  ret {0} %turned\n",
+        type, itemsize(dtype), element, 1 - lanes, mask_of(lanes, [&](int k) { return lanes - 1 - k; }));
     text += "strided:\n";
-    for (int k = 0; k < lanes; ++k)
-      text += fmt::format("  %by{0} = mul i64 %stride, {0}\n  %at{0} = getelementptr {1}, ptr %first, i64 %by{0}\n", k, element);
+    for (int k = 0; k < lanes; ++k) text += fmt::format("  %by{0} = mul i64 %stride, {0}\n  %at{0} = getelementptr {1}, ptr %first, i64 %by{0}\n", k, element);
     module_.add_helper(text + collect(element, lanes) + "}\n\n");
   }
   return as_value(ir_.emit(dtype, lanes, fmt::format("call {} {}(ptr {}, i64 {})", type, symbol, first.ref, stride.ref)));
@@ -519,8 +500,10 @@ void KernelWriter::store_lanes(const Value& pointers, const Value& value) {
   if (module_.claim(symbol)) {
     std::string text = fmt::format("define internal void {}(<{} x ptr> %pointers, {} %values) alwaysinline #0 {{\nentry:\n", symbol, lanes, type);
     for (int k = 0; k < lanes; ++k)
-      text += fmt::format("  %at{0} = extractelement <{1} x ptr> %pointers, i64 {0}\n  %e{0} = extractelement {2} %values, i64 {0}\n"
-                          "  store {3} %e{0}, ptr %at{0}\n", k, lanes, type, element);
+      text += fmt::format(
+          "  %at{0} = extractelement <{1} x ptr> %pointers, i64 {0}\n  %e{0} = extractelement {2} %values, i64 {0}\n"
+          "  store {3} %e{0}, ptr %at{0}\n",
+          k, lanes, type, element);
     module_.add_helper(text + "  ret void\n}\n\n");
   }
   const std::string stored = in_memory(value);

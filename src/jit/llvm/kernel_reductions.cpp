@@ -35,8 +35,8 @@ void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
     int level = 0;
     const auto part = [&](const char* name) {
       ir_.set_name(fmt::format("{}.{}", result.name, name));
-      std::string place = sliced ? element_pointer({levels, DType::int64}, result.dtype, ir_.integer(DType::int64, level++ * lanes)).ref
-                                 : ir_.alloca_of(result.dtype, width);
+      std::string place =
+          sliced ? element_pointer({levels, DType::int64}, result.dtype, ir_.integer(DType::int64, level++ * lanes)).ref : ir_.alloca_of(result.dtype, width);
       ir_.store(place, start);
       return place;
     };
@@ -167,16 +167,11 @@ Value KernelWriter::decided(const Stage& stage) {
 
 Value KernelWriter::combine(const Reduction& reduction, const Value& a, const Value& b) {
   switch (reduction.op) {
-    case Op::reduce_sum:
-      return ir_.add(a, b);
-    case Op::reduce_prod:
-      return ir_.mul(a, b);
-    case Op::reduce_min:
-      return ir_.min(a, b);
-    case Op::reduce_max:
-      return ir_.max(a, b);
-    default:
-      throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
+    case Op::reduce_sum: return ir_.add(a, b);
+    case Op::reduce_prod: return ir_.mul(a, b);
+    case Op::reduce_min: return ir_.min(a, b);
+    case Op::reduce_max: return ir_.max(a, b);
+    default: throw InternalError(fmt::format("{} is not a reduction", trace::name(reduction.op)));
   }
 }
 

@@ -24,8 +24,7 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu)
-    : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? kFastMath : "") {
+KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu) : nest_(nest), cpu_(cpu), module_(cpu), ir_(module_, nest.fast_math ? kFastMath : "") {
   native_lanes_ = std::min(kPersistentLanes, cpu.vector_bytes / widest_element(nest));
   axes_.resize(nest.axes());
   values_.resize(nest.instrs.size());
@@ -56,8 +55,7 @@ std::string KernelWriter::write() {
 }
 
 void KernelWriter::write_parameters() {
-  for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin", "inner_end"})
-    ir_.label(reserved);
+  for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin", "inner_end"}) ir_.label(reserved);
   // A pointer is a value that is only ever written by its name; its type does not matter.
   const auto load = [&](const std::string& name, const char* array, DType dtype, std::size_t slot, std::string_view type) {
     ir_.set_name(name + ".at");
@@ -185,9 +183,7 @@ bool KernelWriter::masks_the_rest() const {
 /// that is read elsewhere than where it is written.
 void KernelWriter::hoist_invariants() {
   hoisted_.assign(nest_.instrs.size(), 0);
-  const auto moves = [&](int index) {
-    return depends_on(nest_, index, nest_.lane_axis()) || (tiled() && depends_on(nest_, index, nest_.parallel - 2));
-  };
+  const auto moves = [&](int index) { return depends_on(nest_, index, nest_.lane_axis()) || (tiled() && depends_on(nest_, index, nest_.parallel - 2)); };
   for (const Stage& stage : nest_.stages) {
     if (stage.row) return;
     for (int number : stage.body) {
@@ -231,9 +227,8 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
     }
     if (panelled()) {
       const int panel = width * nest_.schedule.panel;
-      ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel, [&](const Value& first) {
-        write_panel(first, ir_.min(ir_.add(first, ir_.integer(DType::int64, panel)), stop), width);
-      });
+      ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel,
+               [&](const Value& first) { write_panel(first, ir_.min(ir_.add(first, ir_.integer(DType::int64, panel)), stop), width); });
       begin = stop;
       continue;
     }
@@ -282,8 +277,7 @@ void KernelWriter::write_tile(const Value& points, int lanes) {
       for (const auto& [input, place] : squares) load_transposed(nest_.inputs[input], place, lanes);
       points_between(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&](const Value& k) {
         const Value row = ir_.mul(ir_.sub(k, first), ir_.integer(DType::int64, lanes));
-        for (const auto& [input, place] : squares)
-          transposed_[input] = element_pointer({place, DType::int64}, nest_.inputs[input].dtype, row);
+        for (const auto& [input, place] : squares) transposed_[input] = element_pointer({place, DType::int64}, nest_.inputs[input].dtype, row);
       });
       transposed_.clear();
     });
@@ -339,16 +333,14 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   const auto rows = [&](const Value& first, const Value& last, int at_once) {
     ir_.loop(fmt::format("rows{}", at_once).c_str(), first, last, at_once, [&](const Value& row) {
       each_lane("lanes", [&] {
-        for (const Panel& panel : panels)
-          ir_.store(parts_[panel.reduction->result].step, ir_.load(place(panel, 0), panel.dtype, lanes));
+        for (const Panel& panel : panels) ir_.store(parts_[panel.reduction->result].step, ir_.load(place(panel, 0), panel.dtype, lanes));
         for (auto stage = nest_.stages.begin(); stage != row_stage; ++stage) write_body(*stage, lanes);
         for (int k = 0; k < at_once; ++k) {
           indices_.clear();
           axes_[row_axis] = ir_.add(row, ir_.integer(DType::int64, k));
           write_body(*row_stage, lanes);
         }
-        for (const Panel& panel : panels)
-          ir_.store(place(panel, 0), ir_.load(parts_[panel.reduction->result].step, panel.dtype, lanes));
+        for (const Panel& panel : panels) ir_.store(place(panel, 0), ir_.load(parts_[panel.reduction->result].step, panel.dtype, lanes));
       });
     });
   };
@@ -356,14 +348,11 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   if (nest_.chunk_axis >= 0) cut_rows();
   const Value zero = ir_.integer(DType::int64, 0), size = sizes_[row_axis];
   const auto blocks = [&](const char* stem, const Value& first, const Value& last, int rows_each, const auto& body) {
-    ir_.loop(stem, first, last, rows_each, [&](const Value& row) {
-      body(row, ir_.min(ir_.add(row, ir_.integer(DType::int64, rows_each)), last));
-    });
+    ir_.loop(stem, first, last, rows_each, [&](const Value& row) { body(row, ir_.min(ir_.add(row, ir_.integer(DType::int64, rows_each)), last)); });
   };
   each_lane("clear", [&] {
     for (const Panel& panel : panels)
-      for (std::size_t level = 0; level < panel.levels.size(); ++level)
-        ir_.store(place(panel, level), ir_.broadcast(neutral(*panel.reduction), lanes));
+      for (std::size_t level = 0; level < panel.levels.size(); ++level) ir_.store(place(panel, level), ir_.broadcast(neutral(*panel.reduction), lanes));
   });
   blocks("run", zero, size, kRunSteps, [&](const Value& run, const Value& run_end) {
     blocks("block", run, run_end, kBlockSteps, [&](const Value& block, const Value& block_end) {
@@ -376,8 +365,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     fold(1);
   });
   each_lane("finish", [&] {
-    for (const Panel& panel : panels)
-      values_[panel.reduction->result] = ir_.load(place(panel, panel.levels.size() - 1), panel.dtype, lanes);
+    for (const Panel& panel : panels) values_[panel.reduction->result] = ir_.load(place(panel, panel.levels.size() - 1), panel.dtype, lanes);
     for (auto stage = nest_.stages.begin(); stage != nest_.stages.end(); ++stage)
       if (stage != row_stage) write_body(*stage, lanes);
   });
@@ -445,9 +433,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
   }
 }
 
-bool KernelWriter::maskable(const Stage& stage) const {
-  return rows_are_lanes() && (native_lanes_ > 1 || has_scan(nest_, stage));
-}
+bool KernelWriter::maskable(const Stage& stage) const { return rows_are_lanes() && (native_lanes_ > 1 || has_scan(nest_, stage)); }
 
 /// The last points of a row, from `first` on, which are fewer than lanes.
 void KernelWriter::write_masked(const Stage& stage, int axis, const Value& first, int lanes) {
@@ -490,8 +476,7 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
   ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
     walk(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&] {
       const Value at = ir_.mul(ir_.sub(axes_[axis], first), ir_.integer(DType::int64, lanes));
-      for (auto& [output, square] : squares_)
-        square.row = element_pointer({square.memory, DType::int64}, nest_.outputs[output].dtype, at);
+      for (auto& [output, square] : squares_) square.row = element_pointer({square.memory, DType::int64}, nest_.outputs[output].dtype, at);
       step();
     });
     indices_.clear();
@@ -591,8 +576,7 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   for (const Store& store : stage.stores) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
-    if (store.guard >= 0 || !mask_.ref.empty())
-      store_guarded(access, values_[store.value], store.guard < 0 ? mask_ : masked(values_[store.guard]), lanes);
+    if (store.guard >= 0 || !mask_.ref.empty()) store_guarded(access, values_[store.value], store.guard < 0 ? mask_ : masked(values_[store.guard]), lanes);
     else if (const auto square = squares_.find(store.output); square != squares_.end())
       store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
     else store_access(access, values_[store.value], lanes);
@@ -622,7 +606,8 @@ void KernelWriter::write_side(const Stage& stage, const OneSided& sided, int sid
     ir_.line("br label %" + done);
     ir_.begin_block(done);
     ir_.set_name(nest_.instrs[instr.args[operand]].name);
-    value = ir_.emit(value.dtype, value.lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(value.dtype, value.lanes), value.ref, after, nothing, before));
+    value = ir_.emit(value.dtype, value.lanes,
+                     fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(value.dtype, value.lanes), value.ref, after, nothing, before));
   };
   for (const int number : stage.body) {
     if (hoisted_[number] || sided.of[number] != side) continue;
@@ -666,8 +651,8 @@ Value KernelWriter::scan(int number, int lanes) {
     return fmt::format("<{}>", list);
   };
   const auto shuffled = [&](const auto& from) {
-    return ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> {3}", type_name(dtype, lanes), values.ref, lanes,
-                                              listed("i32", from)));
+    return ir_.emit(dtype, lanes,
+                    fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> {3}", type_name(dtype, lanes), values.ref, lanes, listed("i32", from)));
   };
   for (int distance = 1; distance < lanes; distance *= 2) {
     const Value more{listed("i1", [&](int lane) { return lane >= distance; }), DType::bool_, lanes, true};

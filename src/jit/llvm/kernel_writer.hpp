@@ -138,11 +138,11 @@ class KernelWriter {
     std::string memory;
     Value row;  // where the current row point's lanes go
   };
-  std::map<int, Square> squares_;    // by output, while a square is filled
-  Value stream_mask_;                // an address with none of these bits set is stored past the cache
-  std::vector<Value> values_;        // by instruction
+  std::map<int, Square> squares_;  // by output, while a square is filled
+  Value stream_mask_;              // an address with none of these bits set is stored past the cache
+  std::vector<Value> values_;      // by instruction
   std::map<const Stage*, OneSided> one_sided_;
-  std::vector<char> hoisted_;        // by instruction: computed before the loops over lanes
+  std::vector<char> hoisted_;  // by instruction: computed before the loops over lanes
 
   /// Where a reduction's parts lie: allocas of vectors, which become registers.
   struct Parts {
@@ -151,12 +151,12 @@ class KernelWriter {
     std::string step, block, run;  // `step` holds what is not yet in the block
     std::string memory;            // values of the last step of an axis, which narrower vectors compute
   };
-  std::map<int, Parts> parts_;  // by the reduction's result
+  std::map<int, Parts> parts_;         // by the reduction's result
   std::map<int, std::string> so_far_;  // by scan: alloca of what the row has come to
-  std::string steps_;           // alloca: steps done
-  Value mask_;                                    // of a vector that ends an axis: the lanes that are points; none: all are
-  Value first_lane_;            // of a narrower vector (no ref: all lanes are walked at once)
-  Value slice_;                 // of a sliced step: its first lane
+  std::string steps_;                  // alloca: steps done
+  Value mask_;                         // of a vector that ends an axis: the lanes that are points; none: all are
+  Value first_lane_;                   // of a narrower vector (no ref: all lanes are walked at once)
+  Value slice_;                        // of a sliced step: its first lane
 };
 
 }  // namespace sinter::jit::llvm

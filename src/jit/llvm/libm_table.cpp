@@ -8,33 +8,19 @@
 namespace sinter::jit::llvm {
 namespace {
 
-template <class T, T (*F)(T)>
-void each(T* x, std::int64_t n) {
+template <class T, T (*F)(T)> void each(T* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = F(x[i]);
 }
-template <class T, T (*F)(T, T)>
-void each2(T* x, const T* y, std::int64_t n) {
+template <class T, T (*F)(T, T)> void each2(T* x, const T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = F(x[i], y[i]);
 }
 
 /// float32 through double, as the inlined functions compute.
-template <double (*F)(double)>
-float narrow(float x) {
-  return static_cast<float>(F(x));
-}
+template <double (*F)(double)> float narrow(float x) { return static_cast<float>(F(x)); }
 
-template <class T, T (*F)(T)>
-const void* one() {
-  return reinterpret_cast<const void*>(&each<T, F>);
-}
-template <class T, T (*F)(T, T)>
-const void* two() {
-  return reinterpret_cast<const void*>(&each2<T, F>);
-}
-template <class R, class... A>
-const void* plain(R (*f)(A...)) {
-  return reinterpret_cast<const void*>(f);
-}
+template <class T, T (*F)(T)> const void* one() { return reinterpret_cast<const void*>(&each<T, F>); }
+template <class T, T (*F)(T, T)> const void* two() { return reinterpret_cast<const void*>(&each2<T, F>); }
+template <class R, class... A> const void* plain(R (*f)(A...)) { return reinterpret_cast<const void*>(f); }
 
 std::unordered_map<std::string_view, const void*> make_table() {
   return {

@@ -36,14 +36,12 @@ constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 constexpr char kPasses[] =
     "always-inline,globaldce,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),"
     "early-cse,simplifycfg)";
-constexpr char kPassesUpTo17[] =
-    "always-inline,globaldce,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse,simplifycfg)";
+constexpr char kPassesUpTo17[] = "always-inline,globaldce,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse,simplifycfg)";
 
 struct Llvm;  // the library
 
 /// Owns one LLVM object; disposes of it by the function of the opened library.
-template <class T>
-class Owned {
+template <class T> class Owned {
  public:
   Owned(T object, void (*dispose)(T)) : object_(object), dispose_(dispose) {}
   Owned(const Owned&) = delete;
@@ -94,9 +92,8 @@ class LlvmCompiler final : public Compiler {
     Target target = nullptr;
     message = nullptr;
     if (api.GetTargetFromTriple(kTriple, &target, &message)) fail(source, "has no target", message);
-    Owned<TargetMachine> machine(
-        api.CreateTargetMachine(target, kTriple, "x86-64", features(source).c_str(), kCodeGenDefault, kRelocPic, kCodeModelSmall),
-        api.DisposeTargetMachine);
+    Owned<TargetMachine> machine(api.CreateTargetMachine(target, kTriple, "x86-64", features(source).c_str(), kCodeGenDefault, kRelocPic, kCodeModelSmall),
+                                 api.DisposeTargetMachine);
     Owned<TargetData> layout(api.CreateTargetDataLayout(machine.get()), api.DisposeTargetData);
     api.SetTarget(module.get(), kTriple);
     api.SetModuleDataLayout(module.get(), layout.get());
@@ -110,8 +107,7 @@ class LlvmCompiler final : public Compiler {
     }
     Owned<MemoryBuffer> output(nullptr, api.DisposeMemoryBuffer);
     message = nullptr;
-    if (api.TargetMachineEmitToMemoryBuffer(machine.get(), module.get(), kind, &message, output.out()))
-      fail(source, "cannot be emitted", message);
+    if (api.TargetMachineEmitToMemoryBuffer(machine.get(), module.get(), kind, &message, output.out())) fail(source, "cannot be emitted", message);
     if (!diagnostics.errors.empty()) throw RefusedSource(fmt::format("LLVM rejects kernel {}: {}", source.entry, diagnostics.errors));
     return {api.GetBufferStart(output.get()), api.GetBufferSize(output.get())};
   }

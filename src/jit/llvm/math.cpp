@@ -2,11 +2,11 @@
 
 #include <limits>
 
+#include "base/philox.hpp"
 #include "jit/float32_math.hpp"
 #include "jit/float64_math.hpp"
 #include "jit/llvm/expression.hpp"
 #include "sinter/errors.hpp"
-#include "base/philox.hpp"
 
 namespace sinter::jit::llvm {
 namespace {
@@ -51,12 +51,9 @@ Division divide_integers(const Expr& a, const Expr& b) {
 }
 
 /// The unsigned type of the same size.
-DType magnitude_type(DType t) {
-  return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64;
-}
+DType magnitude_type(DType t) { return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64; }
 
-template <int arity, class F>
-Expr applied(F function, const Expr& a, const Expr& b) {
+template <int arity, class F> Expr applied(F function, const Expr& a, const Expr& b) {
   if constexpr (arity == 1) return function(a);
   else return function(a, b);
 }
@@ -66,10 +63,10 @@ Expr applied(F function, const Expr& a, const Expr& b) {
 Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x) {
   const Expr a{&ir, x.front()}, b{&ir, x.back()};
   const bool narrow = a.dtype() == DType::float32;
-#define SINTER_FUNCTION(id, arity, ...)                                                                       \
-  if (name == #id)                                                                                            \
-    return (narrow ? applied<arity>([](const auto&... v) { return float32_math::id##_32(v...); }, a, b)       \
-                   : applied<arity>([](const auto&... v) { return float64_math::id##_64(v...); }, a, b))      \
+#define SINTER_FUNCTION(id, arity, ...)                                                                  \
+  if (name == #id)                                                                                       \
+    return (narrow ? applied<arity>([](const auto&... v) { return float32_math::id##_32(v...); }, a, b)  \
+                   : applied<arity>([](const auto&... v) { return float64_math::id##_64(v...); }, a, b)) \
         .v;
   SINTER_FUNCTION(power, 2)
 #define SINTER_ELEMENTWISE(...)
@@ -119,8 +116,7 @@ Value emit_remainder(Ir& ir, const Value& a_value, const Value& b_value) {
 Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr a{&ir, a_value}, b{&ir, b_value};
   const int lanes = a_value.lanes;
-  const std::string base = ir.alloca_of(a.dtype(), lanes), exponent = ir.alloca_of(a.dtype(), lanes),
-                    result = ir.alloca_of(a.dtype(), lanes);
+  const std::string base = ir.alloca_of(a.dtype(), lanes), exponent = ir.alloca_of(a.dtype(), lanes), result = ir.alloca_of(a.dtype(), lanes);
   const Expr negative = b < 0;
   ir.store(base, a.v);
   ir.store(exponent, ir.broadcast(select(negative, b.like(0), b).v, lanes));

@@ -23,8 +23,7 @@ class Image {
   explicit Image(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
   /// `count` records of type T at `offset`, copied (the image may be unaligned).
-  template <class T>
-  std::vector<T> read(std::uint64_t offset, std::uint64_t count) const {
+  template <class T> std::vector<T> read(std::uint64_t offset, std::uint64_t count) const {
     if (count > bytes_.size() / sizeof(T)) damaged("a table is longer than the file");
     check(offset, count * sizeof(T));
     std::vector<T> records(count);
@@ -114,8 +113,8 @@ class Loader {
 
   void read_tables() {
     const Elf64_Ehdr header = image_.read<Elf64_Ehdr>(0, 1)[0];
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64 || header.e_type != ET_REL)
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+        header.e_machine != EM_X86_64 || header.e_type != ET_REL)
       damaged("not a relocatable x86-64 object");
     if (header.e_shentsize != sizeof(Elf64_Shdr)) damaged("section headers of an unknown size");
     sections_ = image_.read<Elf64_Shdr>(header.e_shoff, header.e_shnum);
@@ -188,28 +187,18 @@ class Loader {
       const std::uint64_t addend = static_cast<std::uint64_t>(entry.r_addend);
       const bool outside = symbols_[number].st_shndx == SHN_UNDEF;
       switch (type) {
-        case R_X86_64_64:
-          put<std::uint64_t>(place, address(number) + addend);
-          break;
+        case R_X86_64_64: put<std::uint64_t>(place, address(number) + addend); break;
         case R_X86_64_PC32:
-        case R_X86_64_PLT32:
-          put_relative(place, (outside ? stub(number) : address(number)) + addend - here);
-          break;
+        case R_X86_64_PLT32: put_relative(place, (outside ? stub(number) : address(number)) + addend - here); break;
         case R_X86_64_GOTPCREL:
         case R_X86_64_GOTPCRELX:
-        case R_X86_64_REX_GOTPCRELX:
-          put_relative(place, stub(number) + kStubAddress + addend - here);
-          break;
-        default:
-          damaged(fmt::format("relocation type {} is not known", type));
+        case R_X86_64_REX_GOTPCRELX: put_relative(place, stub(number) + kStubAddress + addend - here); break;
+        default: damaged(fmt::format("relocation type {} is not known", type));
       }
     }
   }
 
-  template <class T>
-  static void put(std::uint8_t* place, T value) {
-    std::memcpy(place, &value, sizeof value);
-  }
+  template <class T> static void put(std::uint8_t* place, T value) { std::memcpy(place, &value, sizeof value); }
   static void put_relative(std::uint8_t* place, std::uint64_t distance) {
     const auto signed_distance = static_cast<std::int64_t>(distance);
     if (signed_distance != static_cast<std::int32_t>(signed_distance)) damaged("a distance beyond 32 bits");

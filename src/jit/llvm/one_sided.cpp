@@ -86,7 +86,8 @@ OneSided one_sided(const LoopNest& nest, const Stage& stage) {
   }
   // What is not worth a branch is computed where the `where` is.
   std::vector<int> cost(outer.size()), kept(outer.size());
-  for (const int number : stage.body) cost[static_cast<std::size_t>(of[static_cast<std::size_t>(number)])] += cost_of(nest, nest.instrs[static_cast<std::size_t>(number)]);
+  for (const int number : stage.body)
+    cost[static_cast<std::size_t>(of[static_cast<std::size_t>(number)])] += cost_of(nest, nest.instrs[static_cast<std::size_t>(number)]);
   for (std::size_t side = outer.size() - 1; side > 0; --side) cost[static_cast<std::size_t>(outer[side])] += cost[side];
   std::vector<OneSided::Side> sides(1);
   for (std::size_t side = 1; side < outer.size(); ++side) {

@@ -9,7 +9,9 @@ namespace sinter::jit::llvm {
 
 struct OneSided {
   /// Operand `operand` (1 or 2) of the instruction `where`, and what it alone needs.
-  struct Side { int where = -1, operand = 0; };
+  struct Side {
+    int where = -1, operand = 0;
+  };
   std::vector<Side> sides;  // number 0: the body itself
   std::vector<int> of;      // by instruction: the innermost side that alone needs it
 

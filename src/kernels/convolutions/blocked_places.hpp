@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 #include "kernels/convolutions/blocked_problem.hpp"
 #include "kernels/pieces.hpp"
-#include "base/threads.hpp"
-#include "base/per_thread.hpp"
 
 namespace sinter::kernels {
 
@@ -71,7 +71,8 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
   for (const Stretch& some : stretches(p, 0)) of_line.insert(of_line.end(), static_cast<std::size_t>(some.places), some);
   const std::int64_t rows = std::clamp<std::int64_t>(kPiece / (p.places[1] * kWide), 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
   const auto convolve_band = [&](std::int64_t number) {
-    const std::int64_t plane = number / bands, block = plane % p.blocks, row = p.places[0] * (number % bands) / bands, end = p.places[0] * (number % bands + 1) / bands;
+    const std::int64_t plane = number / bands, block = plane % p.blocks, row = p.places[0] * (number % bands) / bands,
+                       end = p.places[0] * (number % bands + 1) / bands;
     typename Kind::DepthwiseTile tile{};
     typename Kind::Sum begin[kWide];
     const std::int64_t first_place = (plane * p.places[0] + row) * p.places[1] * kWide, count = (end - row) * p.places[1] * kWide;
@@ -119,7 +120,8 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   const bool one_row = flat || p.places[0] == 1;  // which bands take a part of
   const std::int64_t rows = one_row ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
   const int threads_here = thread_count(threads);
-  const std::int64_t work_of_place = (p.channels * p.inner * all_taps * kWide + Kind::kAtOnce - 1) / Kind::kAtOnce, all_work = p.batch * rows * row_places * work_of_place * p.blocks;
+  const std::int64_t work_of_place = (p.channels * p.inner * all_taps * kWide + Kind::kAtOnce - 1) / Kind::kAtOnce,
+                     all_work = p.batch * rows * row_places * work_of_place * p.blocks;
   const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kLeastTask, kWorthTask) : kWorthTask;
   const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kLeastBand, kBand) : kBand;
   const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = one_row ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
@@ -141,7 +143,8 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
       run_tasks(threads_here, parts, [&](std::int64_t part) {
         const std::int64_t line = by_rows ? lines * part / parts : 0, end = by_rows ? lines * (part + 1) / parts : lines;
         for (std::int64_t channel = by_rows ? 0 : p.channels * part / parts; channel < (by_rows ? p.channels : p.channels * (part + 1) / parts); ++channel)
-          lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, line, end - line, columns, room.get() + channel * plane + line * columns * p.inner, operands.outside);
+          lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, line, end - line, columns,
+                         room.get() + channel * plane + line * columns * p.inner, operands.outside);
       });
     }
     run_tasks(threads_here, images * bands * groups, [&](std::int64_t task) {
@@ -155,7 +158,8 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
       const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
       const std::int64_t count = (one_row ? places : (last_row - row) * row_places) * kWide, blocks_here = std::min(blocks, p.blocks - block);
       const std::int64_t from_block = finished.elsewhere() ? count : result_block;
-      typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
+      typename Kind::Sum* const piece =
+          finished.elsewhere() ? room_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
       typename Kind::ConvTile tile{};
       tile.inner = p.inner;
       tile.far_x = flat && p.batch * image_size > kFar;

@@ -42,8 +42,8 @@ struct BlockedProblem {
 };
 
 /// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), `outside` where x is not.
-template <class Element>
-void lay_out_padded(const BlockedProblem& p, const Element* plane, std::int64_t first, std::int64_t rows, std::int64_t columns, Element* to, Element outside = 0) {
+template <class Element> void lay_out_padded(const BlockedProblem& p, const Element* plane, std::int64_t first, std::int64_t rows, std::int64_t columns,
+                                             Element* to, Element outside = 0) {
   const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);
   for (std::int64_t row = 0; row < rows; ++row, to += columns * p.inner) {
     const std::int64_t from = first + row - p.before[0];

@@ -86,8 +86,9 @@ template <int most_blocks, int most_places, class Compute> inline __attribute__(
     const auto from_block = [&](const auto* list) { return list ? list + block * 16 : nullptr; };
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t place = t.places * step / steps, places = t.places * (step + 1) / steps - place;
-      compute(blocks, places, Piece{t.x + place * t.x_place, t.weight + block * t.weight_block, from_block(t.bias), from_block(t.scale), from_block(t.shift),
-                                    t.result + block * t.result_block + place * 16});
+      compute(blocks, places,
+              Piece{t.x + place * t.x_place, t.weight + block * t.weight_block, from_block(t.bias), from_block(t.scale), from_block(t.shift),
+                    t.result + block * t.result_block + place * 16});
     }
   }
 }

@@ -11,8 +11,7 @@ constexpr int kPlaces = 2, kParts = 4;  // parts of 4 filters
 template <int places> void sums_of(const ByteConvTile& t, const byte_tiles::Piece& piece) {
   const std::int8_t* weight = piece.weight;
   __m256i sums[places][kParts];
-  SINTER_UNROLL for (int p = 0; p < places; ++p)
-    SINTER_UNROLL for (int k = 0; k < kParts; ++k) sums[p][k] = _mm256_setzero_si256();
+  SINTER_UNROLL for (int p = 0; p < places; ++p) SINTER_UNROLL for (int k = 0; k < kParts; ++k) sums[p][k] = _mm256_setzero_si256();
   for (std::int64_t channel = 0; channel < t.channels; ++channel)
     for (std::int64_t row = 0; row < t.taps[0]; ++row)
       for (std::int64_t column = 0; column < t.taps[1]; ++column) {
@@ -28,19 +27,19 @@ template <int places> void sums_of(const ByteConvTile& t, const byte_tiles::Piec
           }
         }
       }
-  SINTER_UNROLL for (int p = 0; p < places; ++p)
-    SINTER_UNROLL for (int k = 0; k < kParts; k += 2) {
-      // Of two parts 4 and 4 filters' halves, added up: filters 0 1 4 5 | 2 3 6 7.
-      const __m256i both = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[p][k], sums[p][k + 1]), 0xD8);
-      std::int32_t* const to = piece.result + p * 16 + 4 * k;
-      const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(piece.bias ? piece.bias + 4 * k : to)), all = _mm256_add_epi32(both, before);
-      if (piece.scale) *reinterpret_cast<byte_tiles::UnalignedFloats*>(to) = byte_tiles::scaled((byte_tiles::Sums)all, piece.scale + 4 * k, piece.shift + 4 * k);
-      else _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), all);
-    }
+  SINTER_UNROLL for (int p = 0; p < places; ++p) SINTER_UNROLL for (int k = 0; k < kParts; k += 2) {
+    // Of two parts 4 and 4 filters' halves, added up: filters 0 1 4 5 | 2 3 6 7.
+    const __m256i both = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[p][k], sums[p][k + 1]), 0xD8);
+    std::int32_t* const to = piece.result + p * 16 + 4 * k;
+    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(piece.bias ? piece.bias + 4 * k : to)), all = _mm256_add_epi32(both, before);
+    if (piece.scale) *reinterpret_cast<byte_tiles::UnalignedFloats*>(to) = byte_tiles::scaled((byte_tiles::Sums)all, piece.scale + 4 * k, piece.shift + 4 * k);
+    else _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), all);
+  }
 }
 
 void convolve(const ByteConvTile& t) {
-  byte_tiles::in_pieces<1, kPlaces>(t, [&](std::int64_t, std::int64_t places, const byte_tiles::Piece& piece) { (places == 1 ? sums_of<1> : sums_of<2>)(t, piece); });
+  byte_tiles::in_pieces<1, kPlaces>(
+      t, [&](std::int64_t, std::int64_t places, const byte_tiles::Piece& piece) { (places == 1 ? sums_of<1> : sums_of<2>)(t, piece); });
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ constexpr int kBlocks = 2, kPlaces = 14;  // whose sums registers hold beside th
 template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t, const byte_tiles::Piece& piece) {
   const std::int8_t* weight = piece.weight;
   __m512i sums[blocks][places];
-  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-    SINTER_UNROLL for (int p = 0; p < places; ++p) sums[b][p] = _mm512_loadu_si512(piece.bias ? piece.bias + b * 16 : piece.result + b * t.result_block + p * 16);
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b) SINTER_UNROLL for (int p = 0; p < places; ++p) sums[b][p] =
+      _mm512_loadu_si512(piece.bias ? piece.bias + b * 16 : piece.result + b * t.result_block + p * 16);
   for (std::int64_t channel = 0; channel < t.channels; ++channel)
     for (std::int64_t row = 0; row < t.taps[0]; ++row)
       for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
@@ -27,21 +27,21 @@ template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t,
           }
         }
       }
-  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-    SINTER_UNROLL for (int p = 0; p < places; ++p) {
-      std::int32_t* const to = piece.result + b * t.result_block + p * 16;
-      if (piece.scale) *reinterpret_cast<byte_tiles::UnalignedFloats*>(to) = byte_tiles::scaled((byte_tiles::Sums)sums[b][p], piece.scale + b * 16, piece.shift + b * 16);
-      else _mm512_storeu_si512(to, sums[b][p]);
-    }
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b) SINTER_UNROLL for (int p = 0; p < places; ++p) {
+    std::int32_t* const to = piece.result + b * t.result_block + p * 16;
+    if (piece.scale)
+      *reinterpret_cast<byte_tiles::UnalignedFloats*>(to) = byte_tiles::scaled((byte_tiles::Sums)sums[b][p], piece.scale + b * 16, piece.shift + b * 16);
+    else _mm512_storeu_si512(to, sums[b][p]);
+  }
 }
 
 using SumsOf = void (*)(const ByteConvTile& t, const byte_tiles::Piece& piece);
 
 /// By how many places, from 1.
-template <int blocks, int inner>
-constexpr SumsOf kSumsOf[kPlaces] = {sums_of<blocks, 1, inner>, sums_of<blocks, 2, inner>,  sums_of<blocks, 3, inner>,  sums_of<blocks, 4, inner>,  sums_of<blocks, 5, inner>,
-                                     sums_of<blocks, 6, inner>, sums_of<blocks, 7, inner>,  sums_of<blocks, 8, inner>,  sums_of<blocks, 9, inner>,  sums_of<blocks, 10, inner>,
-                                     sums_of<blocks, 11, inner>, sums_of<blocks, 12, inner>, sums_of<blocks, 13, inner>, sums_of<blocks, 14, inner>};
+template <int blocks, int inner> constexpr SumsOf kSumsOf[kPlaces] = {
+    sums_of<blocks, 1, inner>,  sums_of<blocks, 2, inner>,  sums_of<blocks, 3, inner>,  sums_of<blocks, 4, inner>, sums_of<blocks, 5, inner>,
+    sums_of<blocks, 6, inner>,  sums_of<blocks, 7, inner>,  sums_of<blocks, 8, inner>,  sums_of<blocks, 9, inner>, sums_of<blocks, 10, inner>,
+    sums_of<blocks, 11, inner>, sums_of<blocks, 12, inner>, sums_of<blocks, 13, inner>, sums_of<blocks, 14, inner>};
 
 void convolve(const ByteConvTile& t) {
   byte_tiles::in_pieces<kBlocks, kPlaces>(t, [&](std::int64_t blocks, std::int64_t places, const byte_tiles::Piece& piece) {

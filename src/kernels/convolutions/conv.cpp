@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/products/matmul.hpp"
+#include "base/per_thread.hpp"
 #include "base/threads.hpp"
+#include "kernels/products/matmul.hpp"
 #include "sinter/errors.hpp"
 #include "trace/library.hpp"
-#include "base/per_thread.hpp"
 
 namespace sinter::kernels {
 namespace {
@@ -64,7 +64,8 @@ struct Problem {
   std::int64_t depth() const { return channels * all_taps; }
   bool is_depthwise() const { return channels == 1 && filters < kRowsOfProduct; }
   double multiply_adds() const {
-    return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) * static_cast<double>(all_places);
+    return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) *
+           static_cast<double>(all_places);
   }
   /// All of them, of one image; the caller says which places and rows.
   Windows windows() const {
@@ -105,8 +106,7 @@ template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, 
 }
 
 /// A band of lines at a time, as many as a core's first caches hold with what they read.
-void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads,
-               const Finished& finished) {
+void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads, const Finished& finished) {
   DepthwisePlane any{};
   std::int64_t reach[3];
   for (int k = 0; k < 3; ++k) {
@@ -117,7 +117,8 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
   }
   const std::int64_t all_phases = any.phases[0] * any.phases[1] * any.phases[2];
   // Bands are of lines; of a volume only where it is one plane.
-  const std::int64_t line = all_phases * any.length[2], most = p.places[0] == 1 && any.length[0] == 1 ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1]) : p.places[1];
+  const std::int64_t line = all_phases * any.length[2],
+                     most = p.places[0] == 1 && any.length[0] == 1 ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1]) : p.places[1];
   const std::int64_t bands = (p.places[1] + most - 1) / most, lines = (p.places[1] + bands - 1) / bands;
   any.places[1] = lines;
   any.length[1] = lines + reach[1] / p.stride[1];
@@ -163,8 +164,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
 /// A matrix product for each image and group, of the weights with the windows laid out side by side. The pieces that threads take depend on
 /// shapes alone. Where there are many tiles of places, a piece lays out its own tile, which stays in its core's caches, and takes all filters. Where
 /// there are few, all windows are laid out first, by all threads, and a piece takes some filters: no window is laid out twice.
-template <class Word>
-void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Finished& finished) {
+template <class Word> void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Finished& finished) {
   const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
   const std::int64_t matrices = p.batch * p.groups;
   const bool as_it_is = p.is_product(), each_its_own = matrices * tiles >= kPieces;
@@ -252,7 +252,8 @@ template <class Word> void convolve_words(const fuse::LibraryCall& call, std::sp
   const Word* const weight = in_order(call.operands[1], pointers[1], copy);
   Word* const result = static_cast<Word*>(pointers[2]);
   if (p.is_depthwise())
-    depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads, finished);
+    depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads,
+              finished);
   else products(p, call.dtype, x, weight, result, threads, finished);
 }
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "kernels/pieces.hpp"
 #include "fuse/library_call.hpp"
+#include "kernels/pieces.hpp"
 
 namespace sinter::kernels {
 

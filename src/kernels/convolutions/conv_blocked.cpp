@@ -1,8 +1,8 @@
 #include "kernels/convolutions/conv_blocked.hpp"
 
 #include "kernels/convolutions/blocked_places.hpp"
-#include "kernels/products/matmul.hpp"
 #include "kernels/convolutions/winograd_conv.hpp"
+#include "kernels/products/matmul.hpp"
 
 namespace sinter::kernels {
 namespace {

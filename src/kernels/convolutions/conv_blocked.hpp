@@ -2,8 +2,8 @@
 #pragma once
 #include <span>
 
-#include "kernels/pieces.hpp"
 #include "fuse/library_call.hpp"
+#include "kernels/pieces.hpp"
 
 namespace sinter::kernels {
 

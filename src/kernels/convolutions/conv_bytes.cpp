@@ -22,8 +22,8 @@ struct Bytes {
     tile.shift = tile.scale + p.blocks * kWide;
   }
   /// What taps outside of x add: all of them the same element.
-  static const std::int32_t* with_left_out(const BlockedProblem& p, const std::int8_t* weight, const std::int32_t* bias, std::uint8_t outside, const Stretch& down,
-                                           const Stretch& across, std::int32_t* begin) {
+  static const std::int32_t* with_left_out(const BlockedProblem& p, const std::int8_t* weight, const std::int32_t* bias, std::uint8_t outside,
+                                           const Stretch& down, const Stretch& across, std::int32_t* begin) {
     if (outside == 0 || (down.first == 0 && down.end == p.taps[0] && across.first == 0 && across.end == p.taps[1])) return bias;
     std::uint32_t sums[kWide]{};  // wrap
     for (std::int64_t row = 0; row < p.taps[0]; ++row)
@@ -42,7 +42,8 @@ const ByteTiles& byte_tiles() {
   static const ByteTiles& chosen = []() -> const ByteTiles& {
 #if defined(SINTER_BYTES_X86)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512f")) return kByteTilesVnni;
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512f"))
+      return kByteTilesVnni;
     if (__builtin_cpu_supports("avx2")) return kByteTilesAvx2;
 #endif
     return kByteTilesBaseline;
@@ -52,7 +53,9 @@ const ByteTiles& byte_tiles() {
 
 void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   const BlockedProblem p(call);
-  const auto operand = [&](std::size_t k) { return static_cast<const char*>(pointers[k]) + call.operands[k].offset * static_cast<std::int64_t>(itemsize(call.operands[k].dtype)); };
+  const auto operand = [&](std::size_t k) {
+    return static_cast<const char*>(pointers[k]) + call.operands[k].offset * static_cast<std::int64_t>(itemsize(call.operands[k].dtype));
+  };
   const auto* const begin = reinterpret_cast<const std::int32_t*>(operand(2));
   const bool scaled = call.op == trace::Op::conv_bytes_scaled;
   const BlockedOperands<Bytes> operands{reinterpret_cast<const std::uint8_t*>(operand(0)), reinterpret_cast<const std::int8_t*>(operand(1)), begin,

@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
+#include "fuse/library_call.hpp"
 #include "kernels/convolutions/conv_tile.hpp"
 #include "kernels/pieces.hpp"
-#include "fuse/library_call.hpp"
 
 namespace sinter::kernels {
 

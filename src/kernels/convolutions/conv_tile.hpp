@@ -11,14 +11,14 @@ template <class Element, class Weight, class Sum> struct ConvTileOf {
   const Weight* weight;  // of a block: channels, taps, channels of a block, 16 filters
   const Sum* bias;       // 16 for each block; null: the result's sums go on
   Sum* result;
-  std::int64_t places, blocks;            // places side by side; blocks of filters
-  std::int64_t channels, inner;           // blocks of channels, and how many channels in one: 16 or 1
+  std::int64_t places, blocks;   // places side by side; blocks of filters
+  std::int64_t channels, inner;  // blocks of channels, and how many channels in one: 16 or 1
   std::int64_t taps[2];
   std::int64_t x_channel, x_tap[2], x_place;
   std::int64_t weight_block, result_block;  // to the next block of filters
-  const Weight* ahead;       // weights that are wanted next, which memory is asked for meanwhile:
-  std::int64_t ahead_lines;  // so many lines of 64 bytes, one after the other
-  bool far_x, far_result;    // memory is asked early for the elements of x, which lie side by side, and of the result that the next places take
+  const Weight* ahead;                      // weights that are wanted next, which memory is asked for meanwhile:
+  std::int64_t ahead_lines;                 // so many lines of 64 bytes, one after the other
+  bool far_x, far_result;                   // memory is asked early for the elements of x, which lie side by side, and of the result that the next places take
 };
 
 /// The same where each filter reads its own channel: one block.

@@ -39,21 +39,20 @@ struct Ahead {
 };
 
 /// The sum of each place and filter runs over channels, taps, and the channels of a block, in this order wherever it is computed.
-template <int blocks, int places, int inner> void sums_of(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead) {
+template <int blocks, int places, int inner>
+void sums_of(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead) {
   Word sums[blocks][places];
-  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-    SINTER_UNROLL for (int p = 0; p < places; ++p)
-      sums[b][p] = *reinterpret_cast<const Unaligned*>(bias ? bias + b * 16 : result + b * t.result_block + p * 16);
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b) SINTER_UNROLL for (int p = 0; p < places; ++p) sums[b][p] =
+      *reinterpret_cast<const Unaligned*>(bias ? bias + b * 16 : result + b * t.result_block + p * 16);
   if (t.far_result)
-    SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-      SINTER_UNROLL for (int p = 0; p < places; ++p) __builtin_prefetch(result + b * t.result_block + (places + p) * 16, 1);
+    SINTER_UNROLL for (int b = 0; b < blocks; ++b) SINTER_UNROLL for (int p = 0; p < places; ++p)
+        __builtin_prefetch(result + b * t.result_block + (places + p) * 16, 1);
   for (std::int64_t channel = 0; channel < t.channels; ++channel)
     for (std::int64_t row = 0; row < t.taps[0]; ++row)
       for (std::int64_t column = 0; column < t.taps[1]; ++column, weight += inner * 16) {
         const float* const from = x + channel * t.x_channel + row * t.x_tap[0] + column * t.x_tap[1];
         ahead.ask();
-        if (t.far_x)
-          SINTER_UNROLL for (int p = 0; p < places; ++p) __builtin_prefetch(from + (places + p) * 16);
+        if (t.far_x) SINTER_UNROLL for (int p = 0; p < places; ++p) __builtin_prefetch(from + (places + p) * 16);
         for (int i = 0; i < inner; ++i) {
           Word weights[blocks];
           SINTER_UNROLL for (int b = 0; b < blocks; ++b) weights[b] = *reinterpret_cast<const Unaligned*>(weight + b * t.weight_block + i * 16);
@@ -63,8 +62,8 @@ template <int blocks, int places, int inner> void sums_of(const ConvTile& t, con
           }
         }
       }
-  SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-    SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + b * t.result_block + p * 16) = sums[b][p];
+  SINTER_UNROLL for (int b = 0; b < blocks; ++b) SINTER_UNROLL for (int p = 0; p < places; ++p) *
+      reinterpret_cast<Unaligned*>(result + b * t.result_block + p * 16) = sums[b][p];
 }
 
 using Sums = void (*)(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead);
@@ -91,7 +90,8 @@ template <int blocks, int inner> void row_of_places(const ConvTile& t, std::int6
   const std::int64_t each = (t.ahead_lines + all_taps - 1) / all_taps;
   for (std::int64_t step = 0, place = 0; step < steps.count; place += steps.places(step), ++step)
     sums_of_places<blocks, inner>(steps.places(step))(t, t.x + place * t.x_place, t.weight + block * t.weight_block, t.bias ? t.bias + block * 16 : nullptr,
-                                          t.result + block * t.result_block + place * 16, Ahead{t.ahead + (block / kBlocks * steps.count + step) * taps * each * 16, each});
+                                                      t.result + block * t.result_block + place * 16,
+                                                      Ahead{t.ahead + (block / kBlocks * steps.count + step) * taps * each * 16, each});
 }
 
 template <int inner> void blocks_of_filters(const ConvTile& t) {
@@ -109,10 +109,10 @@ template <int places, bool all_within> void depthwise_sums(const DepthwiseTile& 
       const float* const line = t.x + row * t.x_tap[0];
       const Word weights = *reinterpret_cast<const Unaligned*>(t.weight + row * t.weight_row + k * 16);
       std::int64_t at = column + k * tap;
-      SINTER_UNROLL for (int p = 0; p < places; ++p, at += step)
-        if (all_within || static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(t.columns)) sums[p] += weights * *reinterpret_cast<const Unaligned*>(line + at * 16);
+      SINTER_UNROLL for (int p = 0; p < places; ++p, at += step) if (all_within || static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(t.columns))
+          sums[p] += weights * *reinterpret_cast<const Unaligned*>(line + at * 16);
     }
-  SINTER_UNROLL for (int p = 0; p < places; ++p) *reinterpret_cast<Unaligned*>(result + p * 16) = sums[p];
+  SINTER_UNROLL for (int p = 0; p < places; ++p) * reinterpret_cast<Unaligned*>(result + p * 16) = sums[p];
 }
 
 using DepthwiseSums = void (*)(const DepthwiseTile& t, std::int64_t column, float* result);
@@ -147,7 +147,8 @@ void SINTER_DEPTHWISE_TILE(const DepthwiseTile& tile) {
   for (std::int64_t step = 0, place = 0; step < steps.count; place += steps.places(step), ++step) {
     const std::int64_t places = steps.places(step), column = tile.column + place * step_columns;
     const bool all_within = column >= 0 && column + (places - 1) * step_columns + reach < tile.columns;
-    (all_within ? conv_tile::depthwise_sums_of_places<true>(places) : conv_tile::depthwise_sums_of_places<false>(places))(tile, column, tile.result + place * 16);
+    (all_within ? conv_tile::depthwise_sums_of_places<true>(places) : conv_tile::depthwise_sums_of_places<false>(places))(tile, column,
+                                                                                                                          tile.result + place * 16);
   }
 }
 

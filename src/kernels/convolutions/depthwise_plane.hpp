@@ -11,9 +11,9 @@ namespace sinter::kernels {
 /// of `length`): then neighbouring results read neighbouring elements at every tap, over the ends of lines too, and the result is one long line,
 /// of which the places between one line's end and the next one's begin are nobody's.
 struct DepthwisePlane {
-  const void* x;        // the channel's first element
-  const void* weight;   // the taps, one after the other
-  void* result;         // contiguous
+  const void* x;       // the channel's first element
+  const void* weight;  // the taps, one after the other
+  void* result;        // contiguous
   std::int64_t size[3], places[3];
   std::int64_t x_stride[3];  // in elements
   std::int64_t stride[3], before[3];

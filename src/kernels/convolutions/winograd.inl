@@ -1,7 +1,7 @@
 // The body of winograd_input_* and winograd_output_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_WINOGRAD_INPUT and
 // SINTER_WINOGRAD_OUTPUT.
-#include "kernels/lanes.inl"
 #include "kernels/convolutions/winograd.hpp"
+#include "kernels/lanes.inl"
 
 namespace sinter::kernels {
 namespace {
@@ -56,7 +56,8 @@ void SINTER_WINOGRAD_OUTPUT(const WinogradOutput& row) {
     const float* const from = row.sums + place / 2 * 16;
     Word upper[4], lower[4];
     for (int j = 0; j < 4; ++j) {
-      const Word a = at(from + j * row.position), b = at(from + (4 + j) * row.position), c = at(from + (8 + j) * row.position), d = at(from + (12 + j) * row.position);
+      const Word a = at(from + j * row.position), b = at(from + (4 + j) * row.position), c = at(from + (8 + j) * row.position),
+                 d = at(from + (12 + j) * row.position);
       upper[j] = a + b + c;
       lower[j] = b - c - d;
     }

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/products/matmul.hpp"
-#include "base/threads.hpp"
 #include "base/per_thread.hpp"
+#include "base/threads.hpp"
+#include "kernels/products/matmul.hpp"
 
 namespace sinter::kernels {
 namespace {
@@ -48,8 +48,8 @@ void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& ba
 }
 
 /// Blocks of filters [block, block + blocks): products at each position, then the places.
-void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t block, std::int64_t blocks, const float* transformed, const float* weight,
-              const float* zeros, const float* bias, float* result, const Finished& finished) {
+void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t block, std::int64_t blocks, const float* transformed,
+              const float* weight, const float* zeros, const float* bias, float* result, const Finished& finished) {
   const std::int64_t count = tiles.of(band), plane = count * kWide, weights = p.channels * kWide * kWide;
   float* const sums = at_least<Sums>(kWinogradPositions * blocks * plane);
   for (std::int64_t position = 0; position < kWinogradPositions; ++position) {
@@ -99,7 +99,8 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
       const Band band = band_of(task);
       const std::int64_t plane = tiles.of(band) * kWide;
       float* const transformed = at_least<Transformed>(kWinogradPositions * p.channels * plane);
-      for (std::int64_t channel = 0; channel < p.channels; ++channel) transform_input(p, tiles, band, channel, x, transformed + channel * plane, p.channels * plane);
+      for (std::int64_t channel = 0; channel < p.channels; ++channel)
+        transform_input(p, tiles, band, channel, x, transformed + channel * plane, p.channels * plane);
       for (std::int64_t group = 0; group < groups; ++group) multiply_group(band, group, transformed);
     });
     return;
@@ -112,9 +113,8 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
     const std::int64_t plane = tiles.of(band) * kWide, channel = task % p.channels;
     transform_input(p, tiles, band, channel, x, transformed.get() + task / p.channels * band_elements + channel * plane, p.channels * plane);
   });
-  run_tasks(threads_here, all_bands * groups, [&](std::int64_t task) {
-    multiply_group(band_of(task % all_bands), task / all_bands, transformed.get() + task % all_bands * band_elements);
-  });
+  run_tasks(threads_here, all_bands * groups,
+            [&](std::int64_t task) { multiply_group(band_of(task % all_bands), task / all_bands, transformed.get() + task % all_bands * band_elements); });
 }
 
 }  // namespace sinter::kernels

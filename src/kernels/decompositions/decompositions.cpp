@@ -4,9 +4,9 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/refused.hpp"
-#include "kernels/decompositions/decomposition.hpp"
 #include "base/threads.hpp"
+#include "kernels/decompositions/decomposition.hpp"
+#include "kernels/refused.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::kernels {

@@ -4,17 +4,16 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/primitives/interpreter_functions.hpp"
 #include "jit/float32_math.hpp"
 #include "jit/float64_math.hpp"
+#include "kernels/primitives/interpreter_functions.hpp"
 
 namespace sinter::kernels {
 namespace {
 
 /// One number. Of this file alone, so that code for one instruction set is never linked in place of another's. Copying is written
 /// out: GCC keeps larger structs of numbers in memory where it copies them as bytes, and makes no vectors of the loop then.
-template <class T>
-struct Lane {
+template <class T> struct Lane {
   T v;
   Lane(T value) : v(value) {}
   Lane(const Lane& other) : v(other.v) {}
@@ -22,21 +21,15 @@ struct Lane {
     v = other.v;
     return *this;
   }
-  template <class U>
-  Lane like(U value) const {
-    return {static_cast<T>(value)};
-  }
+  template <class U> Lane like(U value) const { return {static_cast<T>(value)}; }
 };
 template <class U>
 concept Number = std::is_arithmetic_v<U>;
 
-#define SINTER_LANE(symbol, Result)                                                                        \
-  template <class T>                                                                                       \
-  Lane<Result> operator symbol(Lane<T> a, Lane<T> b) { return {static_cast<Result>(a.v symbol b.v)}; }     \
-  template <class T, Number U>                                                                             \
-  Lane<Result> operator symbol(Lane<T> a, U b) { return a symbol a.like(b); }                              \
-  template <class T, Number U>                                                                             \
-  Lane<Result> operator symbol(U a, Lane<T> b) { return b.like(a) symbol b; }
+#define SINTER_LANE(symbol, Result)                                                                                       \
+  template <class T> Lane<Result> operator symbol(Lane<T> a, Lane<T> b) { return {static_cast<Result>(a.v symbol b.v)}; } \
+  template <class T, Number U> Lane<Result> operator symbol(Lane<T> a, U b) { return a symbol a.like(b); }                \
+  template <class T, Number U> Lane<Result> operator symbol(U a, Lane<T> b) { return b.like(a) symbol b; }
 SINTER_LANE(+, T)
 SINTER_LANE(-, T)
 SINTER_LANE(*, T)
@@ -51,8 +44,7 @@ SINTER_LANE(>=, bool)
 SINTER_LANE(==, bool)
 SINTER_LANE(!=, bool)
 #undef SINTER_LANE
-template <class T>
-Lane<T> operator-(Lane<T> a) { return {-a.v}; }
+template <class T> Lane<T> operator-(Lane<T> a) { return {-a.v}; }
 
 Lane<float> multiply_add(Lane<float> a, Lane<float> b, Lane<float> c) {
 #if defined(__FMA__)
@@ -68,34 +60,26 @@ Lane<double> multiply_add(Lane<double> a, Lane<double> b, Lane<double> c) {
   return a * b + c;
 #endif
 }
-template <class T>
-constexpr bool is_float32(const Lane<T>&) { return std::is_same_v<T, float>; }
-template <class T>
-constexpr bool has_fma(const Lane<T>&) {
+template <class T> constexpr bool is_float32(const Lane<T>&) { return std::is_same_v<T, float>; }
+template <class T> constexpr bool has_fma(const Lane<T>&) {
 #if defined(__FMA__)
   return true;
 #else
   return false;
 #endif
 }
-template <class T>
-Lane<T> as_lane(Lane<T>, Lane<T> b) { return b; }
-template <class T, Number U>
-Lane<T> as_lane(Lane<T> a, U b) { return a.like(b); }
-template <class T, class B, class C>
-Lane<T> fma(Lane<T> a, B b, C c) { return multiply_add(a, as_lane(a, b), as_lane(a, c)); }
+template <class T> Lane<T> as_lane(Lane<T>, Lane<T> b) { return b; }
+template <class T, Number U> Lane<T> as_lane(Lane<T> a, U b) { return a.like(b); }
+template <class T, class B, class C> Lane<T> fma(Lane<T> a, B b, C c) { return multiply_add(a, as_lane(a, b), as_lane(a, c)); }
 
 /// By bits: the compiler makes a branch of ?:, and no vectors of a loop with branches.
-template <class T>
-Lane<T> select(Lane<bool> c, Lane<T> a, Lane<T> b) {
+template <class T> Lane<T> select(Lane<bool> c, Lane<T> a, Lane<T> b) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   const auto x = std::bit_cast<Bits>(a.v), y = std::bit_cast<Bits>(b.v), mask = -static_cast<Bits>(c.v);
   return {std::bit_cast<T>((x & mask) | (y & ~mask))};
 }
-template <class T, Number U>
-Lane<T> select(Lane<bool> c, U a, Lane<T> b) { return select(c, b.like(a), b); }
-template <class T, Number U>
-Lane<T> select(Lane<bool> c, Lane<T> a, U b) { return select(c, a, a.like(b)); }
+template <class T, Number U> Lane<T> select(Lane<bool> c, U a, Lane<T> b) { return select(c, b.like(a), b); }
+template <class T, Number U> Lane<T> select(Lane<bool> c, Lane<T> a, U b) { return select(c, a, a.like(b)); }
 
 Lane<float> abs(Lane<float> a) { return {__builtin_fabsf(a.v)}; }
 Lane<double> abs(Lane<double> a) { return {__builtin_fabs(a.v)}; }
@@ -104,30 +88,23 @@ Lane<float> trunc(Lane<float> a) { return {__builtin_truncf(a.v)}; }
 Lane<double> trunc(Lane<double> a) { return {__builtin_trunc(a.v)}; }
 Lane<float> copysign(Lane<float> a, Lane<float> b) { return {__builtin_copysignf(a.v, b.v)}; }
 Lane<double> copysign(Lane<double> a, Lane<double> b) { return {__builtin_copysign(a.v, b.v)}; }
-template <class T>
-Lane<bool> isnan(Lane<T> a) { return {a.v != a.v}; }
-template <class T>
-Lane<double> to_double(Lane<T> a) { return {static_cast<double>(a.v)}; }
-template <class T>
-Lane<float> to_float(Lane<T> a) { return {static_cast<float>(a.v)}; }
+template <class T> Lane<bool> isnan(Lane<T> a) { return {a.v != a.v}; }
+template <class T> Lane<double> to_double(Lane<T> a) { return {static_cast<double>(a.v)}; }
+template <class T> Lane<float> to_float(Lane<T> a) { return {static_cast<float>(a.v)}; }
 Lane<std::int32_t> bits(Lane<float> a) { return {std::bit_cast<std::int32_t>(a.v)}; }
 Lane<std::int64_t> bits(Lane<double> a) { return {std::bit_cast<std::int64_t>(a.v)}; }
 Lane<float> from_bits(Lane<std::int32_t> a) { return {std::bit_cast<float>(a.v)}; }
 Lane<double> from_bits(Lane<std::int64_t> a) { return {std::bit_cast<double>(a.v)}; }
-template <class T>
-Lane<T> shift_left(Lane<T> a, int n) { return {static_cast<T>(a.v << n)}; }
-template <class T>
-Lane<T> shift_right(Lane<T> a, int n) { return {static_cast<T>(a.v >> n)}; }
+template <class T> Lane<T> shift_left(Lane<T> a, int n) { return {static_cast<T>(a.v << n)}; }
+template <class T> Lane<T> shift_right(Lane<T> a, int n) { return {static_cast<T>(a.v >> n)}; }
 /// The library is asked afterwards (unary below): a call would keep the loop from being vectorised.
-template <class T>
-Lane<T> or_libm(Lane<T> fast, Lane<bool>, const char*, Lane<T>) { return fast; }
+template <class T> Lane<T> or_libm(Lane<T> fast, Lane<bool>, const char*, Lane<T>) { return fast; }
 constexpr auto library(Op op) -> double (*)(double) { return op == Op::sin ? &::sin : op == Op::cos ? &::cos : op == Op::tan ? &::tan : nullptr; }
 bool beyond_circular(Lane<float> x) { return jit::float32_math::beyond_circular(x).v; }
 bool beyond_circular(Lane<double> x) { return jit::float64_math::beyond_circular(x).v; }
 
 // Everything is inlined, for the same reason.
-template <class T, Op op, auto function>
-[[gnu::flatten]] void unary(std::int64_t n, const void* const* args, void* out) {
+template <class T, Op op, auto function> [[gnu::flatten]] void unary(std::int64_t n, const void* const* args, void* out) {
   const auto* x = static_cast<const T*>(args[0]);
   auto* to = static_cast<T*>(out);
 #pragma GCC ivdep
@@ -136,16 +113,13 @@ template <class T, Op op, auto function>
     for (std::int64_t i = 0; i < n; ++i)
       if (beyond_circular(Lane<T>{x[i]})) to[i] = static_cast<T>(library(op)(static_cast<double>(x[i])));
 }
-template <class T, auto function, Uniform uniform>
-[[gnu::flatten]] void binary(std::int64_t n, const void* const* args, void* out) {
+template <class T, auto function, Uniform uniform> [[gnu::flatten]] void binary(std::int64_t n, const void* const* args, void* out) {
   const auto *x = static_cast<const T*>(args[0]), *y = static_cast<const T*>(args[1]);
   auto* to = static_cast<T*>(out);
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i)
-    to[i] = function(Lane<T>{x[uniform == Uniform::first ? 0 : i]}, Lane<T>{y[uniform == Uniform::second ? 0 : i]}).v;
+  for (std::int64_t i = 0; i < n; ++i) to[i] = function(Lane<T>{x[uniform == Uniform::first ? 0 : i]}, Lane<T>{y[uniform == Uniform::second ? 0 : i]}).v;
 }
-template <class T, Op op, int arity, auto function>
-TileFn kernel(Uniform uniform) {
+template <class T, Op op, int arity, auto function> TileFn kernel(Uniform uniform) {
   if constexpr (arity == 1) return &unary<T, op, function>;
   else if (uniform == Uniform::none) return &binary<T, function, Uniform::none>;
   else return uniform == Uniform::first ? &binary<T, function, Uniform::first> : &binary<T, function, Uniform::second>;
@@ -157,10 +131,10 @@ TileFn SINTER_FUNCTIONS(Op op, DType dtype, Uniform uniform) {
   if (dtype != DType::float32 && dtype != DType::float64) return nullptr;
   const bool narrow = dtype == DType::float32;
   switch (op) {
-#define SINTER_FUNCTION(id, arity, ...)                                                                                        \
-    case Op::id:                                                                                                               \
-      return narrow ? kernel<float, Op::id, arity, [](auto... x) { return jit::float32_math::id##_32(x...); }>(uniform)        \
-                    : kernel<double, Op::id, arity, [](auto... x) { return jit::float64_math::id##_64(x...); }>(uniform);
+#define SINTER_FUNCTION(id, arity, ...)                                                                               \
+  case Op::id:                                                                                                        \
+    return narrow ? kernel<float, Op::id, arity, [](auto... x) { return jit::float32_math::id##_32(x...); }>(uniform) \
+                  : kernel<double, Op::id, arity, [](auto... x) { return jit::float64_math::id##_64(x...); }>(uniform);
     SINTER_FUNCTION(power, 2)
 #define SINTER_ELEMENTWISE(...)
 #define SINTER_REDUCTION(...)

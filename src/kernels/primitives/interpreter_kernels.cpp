@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/reduction_order.hpp"
 #include "kernels/primitives/interpreter_functions.hpp"
 #include "kernels/primitives/interpreter_math.hpp"
-#include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::kernels {
@@ -13,18 +13,10 @@ namespace {
 
 using namespace trace::accepts;
 
-template <class T>
-using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
-template <class T>
-auto tile(const void* data, std::int64_t n) {
-  return Eigen::Map<const Tile<T>>(static_cast<const T*>(data), n);
-}
-template <class T>
-auto repeated(const void* value, std::int64_t n) {
-  return Tile<T>::Constant(n, *static_cast<const T*>(value));
-}
-template <class T, class Expression>
-void assign(void* out, const Expression& expression) {
+template <class T> using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
+template <class T> auto tile(const void* data, std::int64_t n) { return Eigen::Map<const Tile<T>>(static_cast<const T*>(data), n); }
+template <class T> auto repeated(const void* value, std::int64_t n) { return Tile<T>::Constant(n, *static_cast<const T*>(value)); }
+template <class T, class Expression> void assign(void* out, const Expression& expression) {
   Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
 }
 
@@ -47,29 +39,23 @@ void assign(void* out, const Expression& expression) {
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
 
-template <class Row, class T, class R>
-void unary(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R> void unary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n)));
 }
-template <class Row, class T, class R>
-void binary(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R> void binary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), tile<T>(args[1], n)));
 }
-template <class Row, class T, class R>
-void binary_first(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R> void binary_first(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(repeated<T>(args[0], n), tile<T>(args[1], n)));
 }
-template <class Row, class T, class R>
-void binary_second(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R> void binary_second(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), repeated<T>(args[1], n)));
 }
-template <class Row, class T, class R>
-void ternary(std::int64_t n, const void* const* args, void* out) {
+template <class Row, class T, class R> void ternary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<bool>(args[0], n), tile<T>(args[1], n), tile<T>(args[2], n)));
 }
 
-template <class Row, class T, class R>
-TileFn kernel(Uniform uniform) {
+template <class Row, class T, class R> TileFn kernel(Uniform uniform) {
   if constexpr (Row::arity == 1) return &unary<Row, T, R>;
   else if constexpr (Row::arity == 3) return &ternary<Row, T, R>;
   else if (uniform == Uniform::none) return &binary<Row, T, R>;
@@ -77,16 +63,14 @@ TileFn kernel(Uniform uniform) {
 }
 
 /// f.operator()<T>() for the C++ type that is computed in where a row takes its class; null for another.
-template <int mask, class Function>
-TileFn for_type(DType dtype, Function&& f) {
+template <int mask, class Function> TileFn for_type(DType dtype, Function&& f) {
   return visit_compute(dtype, [&]<class T>() -> TileFn {
     if constexpr ((mask & trace::dtype_class(dtype_of<T>)) != 0) return f.template operator()<T>();
     else return nullptr;
   });
 }
 
-template <class Row>
-TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
+template <class Row> TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
   if constexpr (Row::op == Op::cast) {
     return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return kernel<Row, T, R>(uniform); }); });
   } else {
@@ -99,8 +83,7 @@ TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
 
 // ---- reductions
 
-template <class T, Op op>
-struct Reduce {
+template <class T, Op op> struct Reduce {
   static constexpr T neutral() {
     using limits = std::numeric_limits<T>;
     if constexpr (op == Op::reduce_sum) return T(0);
@@ -129,8 +112,7 @@ struct Reduce {
   static constexpr ReductionKernels kernels() { return {&start, &combine}; }
 };
 
-template <class T, Op op>
-struct Scan {
+template <class T, Op op> struct Scan {
   static constexpr bool sums = op == Op::reduce_sum || op == Op::reduce_prod;
   using Acc = std::conditional_t<std::is_same_v<T, float> && sums, double, T>;
 
@@ -163,38 +145,26 @@ struct Scan {
 };
 
 /// Kind<T, op>::kernels() for the reduction.
-template <template <class, Op> class Kind, class T>
-auto kernels_of(Op op) {
+template <template <class, Op> class Kind, class T> auto kernels_of(Op op) {
   switch (op) {
-    case Op::reduce_sum:
-      return Kind<T, Op::reduce_sum>::kernels();
-    case Op::reduce_prod:
-      return Kind<T, Op::reduce_prod>::kernels();
-    case Op::reduce_min:
-      return Kind<T, Op::reduce_min>::kernels();
-    case Op::reduce_max:
-      return Kind<T, Op::reduce_max>::kernels();
-    default:
-      throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
+    case Op::reduce_sum: return Kind<T, Op::reduce_sum>::kernels();
+    case Op::reduce_prod: return Kind<T, Op::reduce_prod>::kernels();
+    case Op::reduce_min: return Kind<T, Op::reduce_min>::kernels();
+    case Op::reduce_max: return Kind<T, Op::reduce_max>::kernels();
+    default: throw InternalError("interpreter: " + std::string(trace::name(op)) + " is not a reduction");
   }
 }
-template <template <class, Op> class Kind>
-auto kernels_of(Op reduction, DType dtype) {
+template <template <class, Op> class Kind> auto kernels_of(Op reduction, DType dtype) {
   return visit_compute(dtype, [&]<class T>() { return kernels_of<Kind, T>(reduction); });
 }
 
 /// Calls f with the size as a constant, so that each move is one instruction.
-template <class Function>
-void for_size(int bytes, Function&& f) {
+template <class Function> void for_size(int bytes, Function&& f) {
   switch (bytes) {
-    case 1:
-      return f(std::integral_constant<int, 1>{});
-    case 2:
-      return f(std::integral_constant<int, 2>{});
-    case 4:
-      return f(std::integral_constant<int, 4>{});
-    default:
-      return f(std::integral_constant<int, 8>{});
+    case 1: return f(std::integral_constant<int, 1>{});
+    case 2: return f(std::integral_constant<int, 2>{});
+    case 4: return f(std::integral_constant<int, 4>{});
+    default: return f(std::integral_constant<int, 8>{});
   }
 }
 
@@ -204,8 +174,7 @@ TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
   if (const TileFn function = function_kernel(op, operand, uniform)) return function;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
-  case Op::id:                      \
-    return kernel_of_row<Row_##id>(operand, result, uniform);
+  case Op::id: return kernel_of_row<Row_##id>(operand, result, uniform);
 #define SINTER_REDUCTION(...)
 #define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
@@ -213,8 +182,7 @@ TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
 #undef SINTER_FUNCTION
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 

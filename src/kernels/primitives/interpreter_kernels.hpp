@@ -33,9 +33,9 @@ ReductionKernels reduction_kernels(Op reduction, DType dtype);
 /// What the values come to one after the other, in the order of jit/reduction_order.hpp. Sums and products of float32 are carried on in
 /// float64.
 struct ScanKernels {
-  void (*start)(std::int64_t n, void* so_far);  // the neutral element
+  void (*start)(std::int64_t n, void* so_far);                                                       // the neutral element
   void (*row)(std::int64_t n, std::int64_t lanes, const void* values, void* so_far, void* results);  // of one row, by steps of so many lanes
-  void (*lanes)(std::int64_t n, const void* values, void* so_far, void* results);  // each a row of its own
+  void (*lanes)(std::int64_t n, const void* values, void* so_far, void* results);                    // each a row of its own
 };
 ScanKernels scan_kernels(Op reduction, DType dtype);
 

@@ -15,96 +15,65 @@
 namespace sinter::kernels::math {
 
 /// What integers wrap in: at least 32 bits wide, since C++ computes narrower ones as int.
-template <class T>
-using Unsigned = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<std::conditional_t<sizeof(T) < 4, int, T>>>;
-template <class T>
-inline constexpr bool is_float = std::is_floating_point_v<T>;
-template <class T>
-inline constexpr bool is_bool = std::is_same_v<T, bool>;
+template <class T> using Unsigned = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<std::conditional_t<sizeof(T) < 4, int, T>>>;
+template <class T> inline constexpr bool is_float = std::is_floating_point_v<T>;
+template <class T> inline constexpr bool is_bool = std::is_same_v<T, bool>;
 
 // ---- arithmetic: integers wrap, so they compute unsigned; bool adds with or and multiplies with and
 
-template <class T>
-T wrap_add(T x, T y) {
-  return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y));
-}
-template <class T>
-T wrap_sub(T x, T y) {
-  return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y));
-}
-template <class T>
-T wrap_mul(T x, T y) {
-  return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y));
-}
-template <class T>
-T wrap_neg(T x) {
-  return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(x));
-}
+template <class T> T wrap_add(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y)); }
+template <class T> T wrap_sub(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y)); }
+template <class T> T wrap_mul(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y)); }
+template <class T> T wrap_neg(T x) { return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(x)); }
 
-template <class T, class A, class B>
-auto add(const A& a, const B& b) {
+template <class T, class A, class B> auto add(const A& a, const B& b) {
   if constexpr (is_float<T>) return a + b;
   else if constexpr (is_bool<T>) return a.binaryExpr(b, [](bool x, bool y) { return x || y; });
   else return a.binaryExpr(b, [](T x, T y) { return wrap_add(x, y); });
 }
-template <class T, class A, class B>
-auto subtract(const A& a, const B& b) {
+template <class T, class A, class B> auto subtract(const A& a, const B& b) {
   if constexpr (is_float<T>) return a - b;
   else return a.binaryExpr(b, [](T x, T y) { return wrap_sub(x, y); });
 }
-template <class T, class A, class B>
-auto multiply(const A& a, const B& b) {
+template <class T, class A, class B> auto multiply(const A& a, const B& b) {
   if constexpr (is_float<T>) return a * b;
   else if constexpr (is_bool<T>) return a.binaryExpr(b, [](bool x, bool y) { return x && y; });
   else return a.binaryExpr(b, [](T x, T y) { return wrap_mul(x, y); });
 }
-template <class T, class A>
-auto negative(const A& a) {
+template <class T, class A> auto negative(const A& a) {
   return a.unaryExpr([](T x) -> T {
     if constexpr (is_float<T>) return -x;
     else return wrap_neg(x);
   });
 }
-template <class T, class A>
-auto absolute(const A& a) {
+template <class T, class A> auto absolute(const A& a) {
   return a.unaryExpr([](T x) -> T {
     if constexpr (is_float<T>) return std::fabs(x);
     else if constexpr (is_bool<T>) return x;
     else return x < 0 ? wrap_neg(x) : x;
   });
 }
-template <class T, class A>
-auto sign(const A& a) {
+template <class T, class A> auto sign(const A& a) {
   return a.unaryExpr([](T x) -> T { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x; });
 }
 
 // ---- minimum and maximum hand a NaN on
 
-template <class T>
-T smaller(T x, T y) {
-  return x < y || x != x ? x : y;
-}
-template <class T>
-T larger(T x, T y) {
-  return x > y || x != x ? x : y;
-}
-template <class T, class A, class B>
-auto minimum(const A& a, const B& b) {
+template <class T> T smaller(T x, T y) { return x < y || x != x ? x : y; }
+template <class T> T larger(T x, T y) { return x > y || x != x ? x : y; }
+template <class T, class A, class B> auto minimum(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return smaller(x, y); });
 }
-template <class T, class A, class B>
-auto maximum(const A& a, const B& b) {
+template <class T, class A, class B> auto maximum(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return larger(x, y); });
 }
 
 // ---- division: floats as NumPy's npy_divmod, integers rounding down with x//0 = x%0 = 0
 
-template <class T>
-struct DivMod {
+template <class T> struct DivMod {
   T quotient, remainder;
 };
-template <class T>
-DivMod<T> float_divmod(T x, T y) {
+template <class T> DivMod<T> float_divmod(T x, T y) {
   T mod = std::fmod(x, y);
   if (y == 0) return {x / y, mod};
   T div = (x - mod) / y;
@@ -121,32 +90,27 @@ DivMod<T> float_divmod(T x, T y) {
   if (div - floor > T(0.5)) floor += 1;
   return {floor, mod};
 }
-template <class T>
-DivMod<T> int_divmod(T x, T y) {
+template <class T> DivMod<T> int_divmod(T x, T y) {
   if (y == 0) return {0, 0};
   if (std::is_signed_v<T> && y == T(-1)) return {wrap_neg(x), 0};  // the least value divided by -1 overflows back to itself
   const T div = static_cast<T>(x / y), mod = static_cast<T>(x % y);
   if (mod != 0 && (mod < 0) != (y < 0)) return {static_cast<T>(div - 1), static_cast<T>(mod + y)};
   return {div, mod};
 }
-template <class T>
-DivMod<T> divmod(T x, T y) {
+template <class T> DivMod<T> divmod(T x, T y) {
   if constexpr (is_float<T>) return float_divmod(x, y);
   else return int_divmod(x, y);
 }
-template <class T, class A, class B>
-auto floor_divide(const A& a, const B& b) {
+template <class T, class A, class B> auto floor_divide(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return divmod(x, y).quotient; });
 }
-template <class T, class A, class B>
-auto remainder(const A& a, const B& b) {
+template <class T, class A, class B> auto remainder(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return divmod(x, y).remainder; });
 }
 
 // ---- power of integers: wraps; a negative exponent gives 0 unless the base is 1 or -1
 
-template <class T>
-T int_power(T base, T exponent) {
+template <class T> T int_power(T base, T exponent) {
   if (exponent < 0) return base == T(1) ? T(1) : base == T(-1) ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
   T result = 1;
   for (; exponent > 0; exponent /= 2) {
@@ -155,14 +119,12 @@ T int_power(T base, T exponent) {
   }
   return result;
 }
-template <class T, class A, class B>
-auto power(const A& a, const B& b) {
+template <class T, class A, class B> auto power(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return int_power(x, y); });
 }
 
 /// Euclid's algorithm on magnitudes; the least integer is its own.
-template <class T>
-T greatest_divisor(T x, T y) {
+template <class T> T greatest_divisor(T x, T y) {
   using U = std::make_unsigned_t<T>;
   U a = static_cast<U>(x < 0 ? wrap_neg(x) : x), b = static_cast<U>(y < 0 ? wrap_neg(y) : y);
   while (b != 0) {
@@ -172,101 +134,79 @@ T greatest_divisor(T x, T y) {
   }
   return static_cast<T>(a);
 }
-template <class T, class A, class B>
-auto gcd(const A& a, const B& b) {
+template <class T, class A, class B> auto gcd(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return greatest_divisor(x, y); });
 }
 
 // ---- signs
 
-template <class T, class A, class B>
-auto copysign(const A& a, const B& b) {
+template <class T, class A, class B> auto copysign(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return std::copysign(x, y); });
 }
 
 // ---- rounding and roots: exact in every implementation; Eigen's own sqrt is approximate for some instruction sets
 
-template <class T, class A>
-auto floor(const A& a) {
+template <class T, class A> auto floor(const A& a) {
   return a.unaryExpr([](T x) { return std::floor(x); });
 }
-template <class T, class A>
-auto ceil(const A& a) {
+template <class T, class A> auto ceil(const A& a) {
   return a.unaryExpr([](T x) { return std::ceil(x); });
 }
-template <class T, class A>
-auto rint(const A& a) {
+template <class T, class A> auto rint(const A& a) {
   return a.unaryExpr([](T x) { return std::nearbyint(x); });
 }
-template <class T, class A>
-auto trunc(const A& a) {
+template <class T, class A> auto trunc(const A& a) {
   return a.unaryExpr([](T x) { return std::trunc(x); });
 }
-template <class T, class A>
-auto sqrt(const A& a) {
+template <class T, class A> auto sqrt(const A& a) {
   return a.unaryExpr([](T x) { return std::sqrt(x); });
 }
-template <class T, class A>
-auto rsqrt(const A& a) {
+template <class T, class A> auto rsqrt(const A& a) {
   return a.unaryExpr([](T x) { return T(1) / std::sqrt(x); });
 }
 
 // ---- bits: shifts by the width or more (or by a negative count) leave nothing but the sign
 
-template <class T, class A>
-auto bit_not(const A& a) {
+template <class T, class A> auto bit_not(const A& a) {
   return a.unaryExpr([](T x) -> T {
     if constexpr (is_bool<T>) return !x;
     else return static_cast<T>(~x);
   });
 }
-template <class T, class A, class B>
-auto bit_and(const A& a, const B& b) {
+template <class T, class A, class B> auto bit_and(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x & y); });
 }
-template <class T, class A, class B>
-auto bit_or(const A& a, const B& b) {
+template <class T, class A, class B> auto bit_or(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x | y); });
 }
-template <class T, class A, class B>
-auto bit_xor(const A& a, const B& b) {
+template <class T, class A, class B> auto bit_xor(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x ^ y); });
 }
-template <class T>
-constexpr bool shiftable(T count) {
-  return static_cast<Unsigned<T>>(count) < sizeof(T) * 8;
-}
-template <class T, class A, class B>
-auto left_shift(const A& a, const B& b) {
+template <class T> constexpr bool shiftable(T count) { return static_cast<Unsigned<T>>(count) < sizeof(T) * 8; }
+template <class T, class A, class B> auto left_shift(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) -> T { return shiftable(y) ? static_cast<T>(static_cast<Unsigned<T>>(x) << y) : T(0); });
 }
-template <class T, class A, class B>
-auto right_shift(const A& a, const B& b) {
+template <class T, class A, class B> auto right_shift(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) -> T { return shiftable(y) ? static_cast<T>(x >> y) : static_cast<T>(x < 0 ? -1 : 0); });
 }
 
-template <class T, class A, class B>
-auto philox(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(sinter::philox(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), std::uint64_t{0})); });
+template <class T, class A, class B> auto philox(const A& a, const B& b) {
+  return a.binaryExpr(b,
+                      [](T x, T y) { return static_cast<T>(sinter::philox(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), std::uint64_t{0})); });
 }
 
 // ---- selection and conversion
 
-template <class T, class A, class B, class C>
-auto select(const A& a, const B& b, const C& c) {
-  return a.select(b, c);
-}
+template <class T, class A, class B, class C> auto select(const A& a, const B& b, const C& c) { return a.select(b, c); }
 
 /// Truncates; NaN and what does not fit give the least value, as x86 does.
-template <class To, class From>
-To truncate(From x) {
+template <class To, class From> To truncate(From x) {
   constexpr From limit = From(2) * static_cast<From>(To(1) << (sizeof(To) * 8 - 2));  // 2^31 or 2^63, exact
   const From whole = std::trunc(x);
   return whole >= -limit && whole < limit ? static_cast<To>(whole) : std::numeric_limits<To>::min();
 }
 /// float -> integer goes through int32, or int64 for unsigned and wider types, and wraps; uint64's upper half is shifted into int64.
-template <class To, class From>
-To to_integer(From x) {
+template <class To, class From> To to_integer(From x) {
   if constexpr (sizeof(To) < 4 || std::is_same_v<To, std::int32_t>) {
     return static_cast<To>(truncate<std::int32_t>(x));
   } else if constexpr (sizeof(To) == 4 || std::is_signed_v<To>) {
@@ -277,15 +217,13 @@ To to_integer(From x) {
     return static_cast<To>(truncate<std::int64_t>(x - half)) ^ To(1) << 63;
   }
 }
-template <class To, class From>
-To convert(From x) {
+template <class To, class From> To convert(From x) {
   if constexpr (!std::is_arithmetic_v<From>) return convert<To>(static_cast<float>(x));
   else if constexpr (is_bool<To>) return x != From(0);
   else if constexpr (is_float<From> && std::is_integral_v<To>) return to_integer<To>(x);
   else return static_cast<To>(x);
 }
-template <class T, class To, class A>
-auto cast(const A& a) {
+template <class T, class To, class A> auto cast(const A& a) {
   return a.unaryExpr([](T x) { return convert<To>(x); });
 }
 

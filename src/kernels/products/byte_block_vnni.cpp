@@ -16,8 +16,10 @@ constexpr std::int64_t kColumns = 32;
 /// Lane t of the result is the sum of sums[t].
 inline __attribute__((always_inline)) __m512i totals(const __m512i (&sums)[16]) {
   __m512i pairs[8], fours[4];
-  SINTER_UNROLL for (int t = 0; t < 8; ++t) pairs[t] = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[2 * t], sums[2 * t + 1]), _mm512_unpackhi_epi32(sums[2 * t], sums[2 * t + 1]));
-  SINTER_UNROLL for (int t = 0; t < 4; ++t) fours[t] = _mm512_add_epi32(_mm512_unpacklo_epi64(pairs[2 * t], pairs[2 * t + 1]), _mm512_unpackhi_epi64(pairs[2 * t], pairs[2 * t + 1]));
+  SINTER_UNROLL for (int t = 0; t < 8; ++t) pairs[t] =
+      _mm512_add_epi32(_mm512_unpacklo_epi32(sums[2 * t], sums[2 * t + 1]), _mm512_unpackhi_epi32(sums[2 * t], sums[2 * t + 1]));
+  SINTER_UNROLL for (int t = 0; t < 4; ++t) fours[t] =
+      _mm512_add_epi32(_mm512_unpacklo_epi64(pairs[2 * t], pairs[2 * t + 1]), _mm512_unpackhi_epi64(pairs[2 * t], pairs[2 * t + 1]));
   const __m512i low = _mm512_add_epi32(_mm512_shuffle_i32x4(fours[0], fours[1], 0x44), _mm512_shuffle_i32x4(fours[0], fours[1], 0xEE));
   const __m512i high = _mm512_add_epi32(_mm512_shuffle_i32x4(fours[2], fours[3], 0x44), _mm512_shuffle_i32x4(fours[2], fours[3], 0xEE));
   return _mm512_add_epi32(_mm512_shuffle_i32x4(low, high, 0x88), _mm512_shuffle_i32x4(low, high, 0xDD));
@@ -29,8 +31,7 @@ template <bool left_signed, bool right_signed, int rows, int columns> void tile(
   const char* const right = static_cast<const char*>(p.right) + column * p.right_step;
   const __m512i turned = _mm512_set1_epi8(static_cast<char>(0x80)), ones = _mm512_set1_epi8(1);
   __m512i sums[rows][columns], more[kTile];
-  SINTER_UNROLL for (int i = 0; i < rows; ++i)
-    SINTER_UNROLL for (int j = 0; j < columns; ++j) sums[i][j] = _mm512_setzero_si512();
+  SINTER_UNROLL for (int i = 0; i < rows; ++i) SINTER_UNROLL for (int j = 0; j < columns; ++j) sums[i][j] = _mm512_setzero_si512();
   SINTER_UNROLL for (int t = 0; t < kTile; ++t) more[t] = _mm512_setzero_si512();
   for (std::int64_t k = 0; k < p.depth; k += kBytes) {
     const __mmask64 there = p.depth - k >= kBytes ? ~__mmask64{0} : (__mmask64{1} << (p.depth - k)) - 1;
@@ -51,7 +52,8 @@ template <bool left_signed, bool right_signed, int rows, int columns> void tile(
     }
   }
   __m512i each[16];
-  SINTER_UNROLL for (int t = 0; t < 16; ++t) each[t] = t / kTile < rows && t % kTile < columns ? sums[t / kTile < rows ? t / kTile : 0][t % kTile < columns ? t % kTile : 0] : _mm512_setzero_si512();
+  SINTER_UNROLL for (int t = 0; t < 16; ++t) each[t] =
+      t / kTile < rows && t % kTile < columns ? sums[t / kTile < rows ? t / kTile : 0][t % kTile < columns ? t % kTile : 0] : _mm512_setzero_si512();
   alignas(64) std::uint32_t all[16], off[16];
   _mm512_store_si512(all, totals(each));
   if constexpr (left_signed == right_signed) {
@@ -69,7 +71,9 @@ template <bool left_signed, bool right_signed, int rows, int columns> void tile(
 
 template <bool left_signed, bool right_signed> void byte_block(const ByteBlock& p) {
   using Tile = void (*)(const ByteBlock&, std::int64_t, std::int64_t);
-#define SINTER_ROW(rows) {tile<left_signed, right_signed, rows, 1>, tile<left_signed, right_signed, rows, 2>, tile<left_signed, right_signed, rows, 3>, tile<left_signed, right_signed, rows, 4>}
+#define SINTER_ROW(rows)                                                                                                         \
+  {tile<left_signed, right_signed, rows, 1>, tile<left_signed, right_signed, rows, 2>, tile<left_signed, right_signed, rows, 3>, \
+   tile<left_signed, right_signed, rows, 4>}
   static constexpr Tile tiles[kTile][kTile] = {SINTER_ROW(1), SINTER_ROW(2), SINTER_ROW(3), SINTER_ROW(4)};
 #undef SINTER_ROW
   const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };

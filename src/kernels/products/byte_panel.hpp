@@ -16,8 +16,8 @@ struct ByteLines {
 
 /// `depth` fours of up to kPanelRows rows times those of up to kPanelBlocks blocks of columns.
 struct PanelTile {
-  const std::uint8_t* left;   // (depth, rows, 4)
-  const std::int8_t* right;   // (blocks, depth, 16, 4), blocks right_block apart
+  const std::uint8_t* left;  // (depth, rows, 4)
+  const std::int8_t* right;  // (blocks, depth, 16, 4), blocks right_block apart
   std::int64_t depth, rows, columns, right_block;
   const std::int32_t* row;    // what is added for each row, or null
   const std::int32_t* begin;  // what is added for each column; null: what c holds

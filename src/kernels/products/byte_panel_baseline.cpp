@@ -7,7 +7,9 @@ std::int64_t fours(std::int64_t depth) { return (depth + kPanelDepth - 1) / kPan
 
 /// A number with its highest bit as it is asked for; nothing is 0.
 std::uint8_t number(const ByteLines& l, std::int64_t line, std::int64_t k, bool turned) {
-  return line < l.lines && k < l.depth ? static_cast<std::uint8_t>(static_cast<unsigned char>(l.data[line * l.line_step + k * l.depth_step]) ^ (turned ? 0x80U : 0U)) : std::uint8_t{0};
+  return line < l.lines && k < l.depth
+             ? static_cast<std::uint8_t>(static_cast<unsigned char>(l.data[line * l.line_step + k * l.depth_step]) ^ (turned ? 0x80U : 0U))
+             : std::uint8_t{0};
 }
 
 void lay_left(const ByteLines& l, std::uint8_t* panel, std::int32_t* row) {
@@ -44,7 +46,8 @@ void multiply(const PanelTile& t) {
         const std::uint8_t* const left = t.left + (k * t.rows + row) * kPanelDepth;
         const std::int8_t* const right = t.right + first / kPanelColumns * t.right_block + k * kPanelColumns * kPanelDepth;
         for (int column = 0; column < kPanelColumns; ++column)
-          for (int i = 0; i < kPanelDepth; ++i) sums[column] += static_cast<std::uint32_t>(std::int32_t{left[i]} * std::int32_t{right[column * kPanelDepth + i]});
+          for (int i = 0; i < kPanelDepth; ++i)
+            sums[column] += static_cast<std::uint32_t>(std::int32_t{left[i]} * std::int32_t{right[column * kPanelDepth + i]});
       }
       for (std::int64_t column = 0; column < columns; ++column) {
         const std::int32_t before = t.begin ? t.begin[first + column] : c[column], more = t.row ? t.row[row] : 0;

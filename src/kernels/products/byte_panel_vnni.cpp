@@ -56,14 +56,14 @@ void lay_left(const ByteLines& l, std::uint8_t* panel, std::int32_t* row) {
       __m512i v[16];
       load(l, k * kPanelDepth, turned, v);
       turn(v);
-      SINTER_UNROLL for (int i = 0; i < 16; ++i)
-        if (k + i < all) _mm512_mask_storeu_epi32(panel + (k + i) * l.lines * kPanelDepth, there, v[i]);
+      SINTER_UNROLL for (int i = 0; i < 16; ++i) if (k + i < all) _mm512_mask_storeu_epi32(panel + (k + i) * l.lines * kPanelDepth, there, v[i]);
     }
   } else {
     for (std::int64_t k = 0; k < all * kPanelDepth; ++k)
       for (std::int64_t line = 0; line < l.lines; ++line) {
         const char number = k < l.depth ? l.data[k * l.depth_step + line * l.line_step] : 0;
-        panel[(k / kPanelDepth * l.lines + line) * kPanelDepth + k % kPanelDepth] = static_cast<std::uint8_t>(static_cast<unsigned char>(number) ^ (l.is_signed && k < l.depth ? 0x80U : 0U));
+        panel[(k / kPanelDepth * l.lines + line) * kPanelDepth + k % kPanelDepth] =
+            static_cast<std::uint8_t>(static_cast<unsigned char>(number) ^ (l.is_signed && k < l.depth ? 0x80U : 0U));
       }
   }
   if (!row) return;
@@ -82,8 +82,7 @@ void lay_right(const ByteLines& l, std::int8_t* panel, std::int32_t* sums) {
       __m512i v[16];
       load(l, k * kPanelDepth, turned, v);
       turn(v);
-      SINTER_UNROLL for (int i = 0; i < 16; ++i)
-        if (k + i < all) _mm512_storeu_si512(panel + (k + i) * kPanelColumns * kPanelDepth, v[i]);
+      SINTER_UNROLL for (int i = 0; i < 16; ++i) if (k + i < all) _mm512_storeu_si512(panel + (k + i) * kPanelColumns * kPanelDepth, v[i]);
     }
   } else {
     const __mmask16 there = static_cast<__mmask16>((1U << l.lines) - 1);
@@ -117,9 +116,8 @@ template <int rows, int blocks> void multiply(const PanelTile& t) {
     there[b] = columns >= kPanelColumns ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << columns) - 1);
   }
   __m512i sums[rows][blocks];
-  SINTER_UNROLL for (int p = 0; p < rows; ++p)
-    SINTER_UNROLL for (int b = 0; b < blocks; ++b)
-      sums[p][b] = t.begin ? _mm512_loadu_si512(t.begin + b * kPanelColumns) : _mm512_maskz_loadu_epi32(there[b], t.c + p * t.c_step + b * kPanelColumns);
+  SINTER_UNROLL for (int p = 0; p < rows; ++p) SINTER_UNROLL for (int b = 0; b < blocks; ++b) sums[p][b] =
+      t.begin ? _mm512_loadu_si512(t.begin + b * kPanelColumns) : _mm512_maskz_loadu_epi32(there[b], t.c + p * t.c_step + b * kPanelColumns);
   const std::uint8_t* left = t.left;
   const std::int8_t* right = t.right;
   for (std::int64_t k = 0; k < t.depth; ++k, left += rows * kPanelDepth, right += kPanelColumns * kPanelDepth) {
@@ -134,15 +132,18 @@ template <int rows, int blocks> void multiply(const PanelTile& t) {
   }
   SINTER_UNROLL for (int p = 0; p < rows; ++p) {
     const __m512i more = t.row ? _mm512_set1_epi32(t.row[p]) : _mm512_setzero_si512();
-    SINTER_UNROLL for (int b = 0; b < blocks; ++b) _mm512_mask_storeu_epi32(t.c + p * t.c_step + b * kPanelColumns, there[b], _mm512_add_epi32(sums[p][b], more));
+    SINTER_UNROLL for (int b = 0; b < blocks; ++b)
+        _mm512_mask_storeu_epi32(t.c + p * t.c_step + b * kPanelColumns, there[b], _mm512_add_epi32(sums[p][b], more));
   }
 }
 
 void multiply_tile(const PanelTile& t) {
   using Tile = void (*)(const PanelTile&);
-#define SINTER_TILES(blocks) \
-  {multiply<1, blocks>, multiply<2, blocks>, multiply<3, blocks>, multiply<4, blocks>, multiply<5, blocks>, multiply<6, blocks>, multiply<7, blocks>, multiply<8, blocks>, \
-   multiply<9, blocks>, multiply<10, blocks>, multiply<11, blocks>, multiply<12, blocks>, multiply<13, blocks>, multiply<14, blocks>}
+#define SINTER_TILES(blocks)                                                                                                                                   \
+  {                                                                                                                                                            \
+    multiply<1, blocks>, multiply<2, blocks>, multiply<3, blocks>, multiply<4, blocks>, multiply<5, blocks>, multiply<6, blocks>, multiply<7, blocks>,         \
+        multiply<8, blocks>, multiply<9, blocks>, multiply<10, blocks>, multiply<11, blocks>, multiply<12, blocks>, multiply<13, blocks>, multiply<14, blocks> \
+  }
   static constexpr Tile tiles[kPanelBlocks][kPanelRows] = {SINTER_TILES(1), SINTER_TILES(2)};
 #undef SINTER_TILES
   tiles[t.columns > kPanelColumns ? 1 : 0][t.rows - 1](t);

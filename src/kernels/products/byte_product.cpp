@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
-#include "base/threads.hpp"
 #include "base/per_thread.hpp"
+#include "base/threads.hpp"
 
 namespace sinter::kernels {
 namespace {
@@ -54,7 +54,8 @@ Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::
   std::int64_t elements = 1;
   for (const std::int64_t size : batch) elements *= size;
   const Lines before{all.data, all.step, operand.batch_strides};
-  for (std::int64_t element = 0; element < elements; ++element) from[static_cast<std::size_t>((all.of(element, batch) - all.data) / (lines * depth))] = before.of(element, batch);
+  for (std::int64_t element = 0; element < elements; ++element)
+    from[static_cast<std::size_t>((all.of(element, batch) - all.data) / (lines * depth))] = before.of(element, batch);
   all.turned = std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(matrices * lines * depth));
   // Squares of 16, so that both sides stay in the first cache.
   const std::int64_t some = std::clamp<std::int64_t>(kTurnedTask / depth / 16 * 16, 16, lines), parts = (lines + some - 1) / some;
@@ -91,12 +92,13 @@ void ask_for(const ByteLines& l, std::int64_t part, std::int64_t parts) {
   constexpr std::int64_t kLine = 64;
   const bool along = l.depth_step == 1;
   const std::int64_t count = along ? l.lines : l.depth, step = along ? l.line_step : l.depth_step, pieces = ((along ? l.depth : l.lines) + kLine - 1) / kLine;
-  for (std::int64_t piece = count * pieces * part / parts; piece < count * pieces * (part + 1) / parts; ++piece) __builtin_prefetch(l.data + piece / pieces * step + piece % pieces * kLine);
+  for (std::int64_t piece = count * pieces * part / parts; piece < count * pieces * (part + 1) / parts; ++piece)
+    __builtin_prefetch(l.data + piece / pieces * step + piece % pieces * kLine);
 }
 
 /// Rows [row, row + rows) and columns [column, column + columns) of one matrix of the batch, into c.
-void multiply_panels(const BytePanels& panels, const Problem& p, const char* left, const char* right, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
-                     std::int32_t* c) {
+void multiply_panels(const BytePanels& panels, const Problem& p, const char* left, const char* right, std::int64_t row, std::int64_t rows, std::int64_t column,
+                     std::int64_t columns, std::int32_t* c) {
   const auto lines = [&](const ByteOperand& operand, bool along, const char* data, std::int64_t first, std::int64_t count, std::int64_t k, std::int64_t depth) {
     const std::int64_t line_step = along ? operand.matrix.leading : 1, depth_step = along ? 1 : operand.matrix.leading;
     return ByteLines{data + first * line_step + k * depth_step, count, depth, line_step, depth_step, operand.is_signed};
@@ -118,7 +120,8 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
     const auto first_row = [&](std::int64_t step) { return rows * step / steps; };
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t first = first_row(step), count = first_row(step + 1) - first;
-      panels.lay_left(lines(p.a, !p.a.matrix.transposed, left, row + first, count, k, depth), room.left.data() + first * fours * kPanelDepth, p.b.is_signed ? nullptr : of_rows + first);
+      panels.lay_left(lines(p.a, !p.a.matrix.transposed, left, row + first, count, k, depth), room.left.data() + first * fours * kPanelDepth,
+                      p.b.is_signed ? nullptr : of_rows + first);
     }
     // Right numbers that were unsigned are 128 less, left ones that were signed 128 more.
     if (!p.b.is_signed)
@@ -133,24 +136,39 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
         panel = p.laid + (column + j) / kPanelColumns * from_block + k * kPanelColumns;
       }
       for (std::int64_t b = 0; !p.laid && b * kPanelColumns < here; ++b) {
-        const ByteLines of_block = lines(p.b, p.b.matrix.transposed, right, column + j + b * kPanelColumns, std::min<std::int64_t>(kPanelColumns, here - b * kPanelColumns), k, depth);
+        const ByteLines of_block =
+            lines(p.b, p.b.matrix.transposed, right, column + j + b * kPanelColumns, std::min<std::int64_t>(kPanelColumns, here - b * kPanelColumns), k, depth);
         panels.lay_right(of_block, room.right.data() + b * block, p.a.is_signed ? begin + b * kPanelColumns : nullptr);
       }
       // What comes next is asked for meanwhile: pieces of many lines are no stream to a processor.
       const std::int64_t ahead = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j - here);
-      const ByteLines next = p.laid ? ByteLines{reinterpret_cast<const char*>(panel + kPanelBlocks * from_block), (ahead + kPanelColumns - 1) / kPanelColumns, block, from_block, 1, true}
+      const ByteLines next = p.laid ? ByteLines{reinterpret_cast<const char*>(panel + kPanelBlocks * from_block),
+                                                (ahead + kPanelColumns - 1) / kPanelColumns,
+                                                block,
+                                                from_block,
+                                                1,
+                                                true}
                                     : lines(p.b, p.b.matrix.transposed, right, column + j + here, ahead, k, depth);
       for (std::int32_t& sum : begin) sum = static_cast<std::int32_t>(0U - (static_cast<std::uint32_t>(sum) << 7));
       for (std::int64_t step = 0; step < steps; ++step) {
         const std::int64_t first = first_row(step);
         ask_for(next, step, steps);
         std::int32_t* const to = c + first * p.n + j;
-        PanelTile tile{room.left.data() + first * fours * kPanelDepth, panel, fours, first_row(step + 1) - first, here, from_block, p.b.is_signed ? nullptr : of_rows + first,
-                       begin, to, p.n};
+        PanelTile tile{room.left.data() + first * fours * kPanelDepth,
+                       panel,
+                       fours,
+                       first_row(step + 1) - first,
+                       here,
+                       from_block,
+                       p.b.is_signed ? nullptr : of_rows + first,
+                       begin,
+                       to,
+                       p.n};
         if (k > 0) {  // on top of what is there
           if (p.a.is_signed)
             for (std::int64_t i = 0; i < tile.rows; ++i)
-              for (std::int64_t l = 0; l < here; ++l) to[i * p.n + l] = static_cast<std::int32_t>(static_cast<std::uint32_t>(to[i * p.n + l]) + static_cast<std::uint32_t>(begin[l]));
+              for (std::int64_t l = 0; l < here; ++l)
+                to[i * p.n + l] = static_cast<std::int32_t>(static_cast<std::uint32_t>(to[i * p.n + l]) + static_cast<std::uint32_t>(begin[l]));
           tile.begin = nullptr;
         }
         panels.multiply(tile);
@@ -167,8 +185,10 @@ void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads,
   const std::int64_t most_rows = std::clamp<std::int64_t>(kResultBytes / 4 / p.n / kPanelRows * kPanelRows, 2 * kPanelRows, kPanelsRows);
   const std::int64_t row_blocks = (p.m + most_rows - 1) / most_rows, strip = kPanelBlocks * kPanelColumns;
   const std::int64_t all_work = p.elements * p.m * p.n * p.k, tasks_wanted = threads > 1 ? std::clamp<std::int64_t>(all_work / kWorthTask, 1, 4 * threads) : 1;
-  const std::int64_t groups = std::clamp<std::int64_t>((tasks_wanted + p.elements * row_blocks - 1) / (p.elements * row_blocks), 1, std::max<std::int64_t>(1, p.n / kColumnsOfTask));
-  const std::int64_t all = p.elements * row_blocks * groups, strips = (p.n + strip - 1) / strip, together = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(1, all_work / all));
+  const std::int64_t groups =
+      std::clamp<std::int64_t>((tasks_wanted + p.elements * row_blocks - 1) / (p.elements * row_blocks), 1, std::max<std::int64_t>(1, p.n / kColumnsOfTask));
+  const std::int64_t all = p.elements * row_blocks * groups, strips = (p.n + strip - 1) / strip,
+                     together = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(1, all_work / all));
   run_tasks(threads, (all + together - 1) / together, [&](std::int64_t task) {
     for (std::int64_t number = task * together; number < std::min(all, (task + 1) * together); ++number) {
       const std::int64_t element = number / (row_blocks * groups), block = number / groups % row_blocks, group = number % groups;
@@ -195,8 +215,8 @@ const ByteBlocks& byte_blocks() {
   return chosen;
 }
 
-void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                    int threads, const Finished& finished, const ByteBlocks& blocks) {
+void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
+                    std::int64_t k, int threads, const Finished& finished, const ByteBlocks& blocks) {
   std::int64_t elements = 1;
   for (const std::int64_t size : batch) elements *= size;
   if (elements == 0 || m == 0 || n == 0) return;
@@ -208,15 +228,26 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
   const int threads_here = thread_count(threads);
   const Problem problem{a, b, nullptr, c, batch, elements, m, n, k};
   if (blocks.panels && (m > kFewRows || !b.matrix.transposed)) return multiply_in_panels(*blocks.panels, problem, threads_here, finished);
-  const Lines left = lines_of(a.matrix, !a.matrix.transposed, batch, m, k, threads_here), right = lines_of(b.matrix, b.matrix.transposed, batch, n, k, threads_here);
+  const Lines left = lines_of(a.matrix, !a.matrix.transposed, batch, m, k, threads_here),
+              right = lines_of(b.matrix, b.matrix.transposed, batch, n, k, threads_here);
   const std::int64_t row_blocks = (m + kRows - 1) / kRows, column_blocks = (n + kColumns - 1) / kColumns, all = elements * row_blocks * column_blocks;
   const std::int64_t together = std::max<std::int64_t>(1, kWorthTask / (std::min(m, kRows) * std::min(n, kColumns) * k));
   run_tasks(threads_here, (all + together - 1) / together, [&](std::int64_t task) {
     for (std::int64_t number = task * together; number < std::min(all, (task + 1) * together); ++number) {
-      const std::int64_t element = number / (row_blocks * column_blocks), row = number / column_blocks % row_blocks * kRows, column = number % column_blocks * kColumns;
+      const std::int64_t element = number / (row_blocks * column_blocks), row = number / column_blocks % row_blocks * kRows,
+                         column = number % column_blocks * kColumns;
       const std::int64_t first = (element * m + row) * n + column;
-      const ByteBlock block{left.of(element, batch) + row * left.step, right.of(element, batch) + column * right.step, c + first, std::min(kRows, m - row), std::min(kColumns, n - column), k,
-                            left.step, right.step, n, a.is_signed, b.is_signed};
+      const ByteBlock block{left.of(element, batch) + row * left.step,
+                            right.of(element, batch) + column * right.step,
+                            c + first,
+                            std::min(kRows, m - row),
+                            std::min(kColumns, n - column),
+                            k,
+                            left.step,
+                            right.step,
+                            n,
+                            a.is_signed,
+                            b.is_signed};
       blocks.multiply(block);
       tell(finished, problem, element * m + row, element * m + row + block.rows, column, column + block.columns);
     }
@@ -225,8 +256,8 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
 
 const BytePanels& byte_panels() { return byte_blocks().panels ? *byte_blocks().panels : kBytePanelsBaseline; }
 
-void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads, const Finished& finished,
-                         const BytePanels& by) {
+void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads,
+                         const Finished& finished, const BytePanels& by) {
   if (m == 0 || n == 0) return;
   const ByteOperand left{{a, k, {}, false}, false}, right{{panels, 0, {}, false}, true};
   const std::vector<std::int64_t> batch;

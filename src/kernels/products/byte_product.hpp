@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/pieces.hpp"
 #include "kernels/products/byte_panel.hpp"
 #include "kernels/products/matmul.hpp"
-#include "kernels/pieces.hpp"
 
 namespace sinter::kernels {
 
@@ -40,11 +40,11 @@ struct ByteOperand {
 };
 
 /// c (batch..., m, n), contiguous row-major, of int32 = a (batch..., m, k) times b (batch..., k, n) of bytes.
-void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                    int threads, const Finished& finished, const ByteBlocks& blocks = byte_blocks());
+void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
+                    std::int64_t k, int threads, const Finished& finished, const ByteBlocks& blocks = byte_blocks());
 /// c (m, n) = a (m, k) of uint8 times int8 as sinter/blocked.hpp's byte_panels lays them out.
-void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads, const Finished& finished,
-                         const BytePanels& by = byte_panels());
+void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads,
+                         const Finished& finished, const BytePanels& by = byte_panels());
 /// "bytes (vnni)".
 std::string who_multiplies_bytes();
 

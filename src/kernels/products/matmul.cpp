@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/threads.hpp"
 #include "kernels/products/matmul_block.hpp"
 #include "kernels/products/onednn.hpp"
-#include "base/threads.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::kernels {
@@ -38,8 +38,8 @@ void multiply_bool(const MatmulBlock& p) {
 }
 
 /// Where row `row` and column `column` of the batch's element number `element` is.
-const char* advance(const MatmulOperand& operand, std::size_t size, const std::vector<std::int64_t>& batch, std::int64_t element,
-                    std::int64_t row, std::int64_t column) {
+const char* advance(const MatmulOperand& operand, std::size_t size, const std::vector<std::int64_t>& batch, std::int64_t element, std::int64_t row,
+                    std::int64_t column) {
   std::int64_t at = operand.transposed ? column * operand.leading + row : row * operand.leading + column;
   for (std::size_t axis = batch.size(); axis-- > 0; element /= batch[axis]) at += element % batch[axis] * operand.batch_strides[axis];
   return static_cast<const char*>(operand.data) + at * static_cast<std::int64_t>(size);
@@ -72,18 +72,23 @@ const HostBlocks& host_blocks() {
   static const HostBlocks chosen = [] {
 #if defined(SINTER_MATMUL_X86)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
-      return HostBlocks{"avx512", &matmul_block_avx512, &thin_product_avx512, &depthwise_plane_avx512, &lay_out_avx512, &conv_tile_avx512, &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostBlocks{"avx2", &matmul_block_avx2, &thin_product_avx2, &depthwise_plane_avx2, &lay_out_avx2, &conv_tile_avx2, &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2};
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("fma"))
+      return HostBlocks{"avx512",          &matmul_block_avx512,   &thin_product_avx512,   &depthwise_plane_avx512, &lay_out_avx512,
+                        &conv_tile_avx512, &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      return HostBlocks{"avx2",          &matmul_block_avx2,   &thin_product_avx2,   &depthwise_plane_avx2, &lay_out_avx2,
+                        &conv_tile_avx2, &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2};
 #endif
-    return HostBlocks{"baseline", &matmul_block_baseline, &thin_product_baseline, &depthwise_plane_baseline, &lay_out_baseline, &conv_tile_baseline, &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline};
+    return HostBlocks{"baseline",          &matmul_block_baseline,   &thin_product_baseline,   &depthwise_plane_baseline, &lay_out_baseline,
+                      &conv_tile_baseline, &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline};
   }();
   return chosen;
 }
 
 void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block) {
-  if (!product.multiply(dtype, block)) throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name, block.rows, block.depth, block.columns));
+  if (!product.multiply(dtype, block))
+    throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name, block.rows, block.depth, block.columns));
 }
 
 BlockProduct block_product(DType dtype, double multiply_adds) {
@@ -93,8 +98,8 @@ BlockProduct block_product(DType dtype, double multiply_adds) {
   return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
 }
 
-void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m,
-            std::int64_t n, std::int64_t k, int threads, const Finished& finished) {
+void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
+            std::int64_t k, int threads, const Finished& finished) {
   if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
     throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   std::int64_t elements = 1;

@@ -6,10 +6,10 @@
 
 #include "kernels/convolutions/conv_tile.hpp"
 #include "kernels/convolutions/depthwise_plane.hpp"
-#include "kernels/products/matmul_block.hpp"
-#include "kernels/pieces.hpp"
 #include "kernels/convolutions/windows.hpp"
 #include "kernels/convolutions/winograd.hpp"
+#include "kernels/pieces.hpp"
+#include "kernels/products/matmul_block.hpp"
 #include "sinter/dtype.hpp"
 
 namespace sinter::kernels {
@@ -51,9 +51,9 @@ struct MatmulOperand {
 /// Matrices one below the other that are multiplied by the same one are one matrix: where it is so, the last axes of the batch become rows.
 void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k);
 
-/// c (batch..., m, n), contiguous row-major, = a (batch..., m, k) times b (batch..., k, n), in one call for the whole batch. Integers wrap; bool is an or of ands.
-/// The result's bits do not depend on `threads`: the grid of blocks that threads take is fixed by the shape, and k is never
-/// divided. Throws DTypeError for a type it does not compute.
+/// c (batch..., m, n), contiguous row-major, = a (batch..., m, k) times b (batch..., k, n), in one call for the whole batch. Integers wrap; bool is an or of
+/// ands. The result's bits do not depend on `threads`: the grid of blocks that threads take is fixed by the shape, and k is never divided. Throws DTypeError
+/// for a type it does not compute.
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
             std::int64_t k, int threads, const Finished& finished = {});
 

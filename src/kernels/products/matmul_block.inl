@@ -6,23 +6,18 @@
 namespace sinter::kernels {
 namespace {
 
-template <class T, int Order>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>;
-template <class T, int Order>
-using View = Eigen::Map<const Matrix<T, Order>, 0, Eigen::OuterStride<>>;
+template <class T, int Order> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>;
+template <class T, int Order> using View = Eigen::Map<const Matrix<T, Order>, 0, Eigen::OuterStride<>>;
 
-template <class T, int OrderA, int OrderB>
-void multiply(const MatmulBlock& p) {
+template <class T, int OrderA, int OrderB> void multiply(const MatmulBlock& p) {
   const View<T, OrderA> a(static_cast<const T*>(p.a), p.rows, p.depth, Eigen::OuterStride<>(p.a_leading));
   const View<T, OrderB> b(static_cast<const T*>(p.b), p.depth, p.columns, Eigen::OuterStride<>(p.b_leading));
-  Eigen::Map<Matrix<T, Eigen::RowMajor>, 0, Eigen::OuterStride<>> c(static_cast<T*>(p.c), p.rows, p.columns,
-                                                                    Eigen::OuterStride<>(p.c_leading));
+  Eigen::Map<Matrix<T, Eigen::RowMajor>, 0, Eigen::OuterStride<>> c(static_cast<T*>(p.c), p.rows, p.columns, Eigen::OuterStride<>(p.c_leading));
   if (!p.accumulate) c.setZero();
   c.noalias() += a * b;
 }
 
-template <class T>
-bool multiply(const MatmulBlock& p) {
+template <class T> bool multiply(const MatmulBlock& p) {
   constexpr int kRow = Eigen::RowMajor, kColumn = Eigen::ColMajor;
   if (p.a_transposed) p.b_transposed ? multiply<T, kColumn, kColumn>(p) : multiply<T, kColumn, kRow>(p);
   else p.b_transposed ? multiply<T, kRow, kColumn>(p) : multiply<T, kRow, kRow>(p);
@@ -33,16 +28,11 @@ bool multiply(const MatmulBlock& p) {
 
 bool SINTER_MATMUL_BLOCK(DType dtype, const MatmulBlock& block) {
   switch (dtype) {
-    case DType::float32:
-      return multiply<float>(block);
-    case DType::float64:
-      return multiply<double>(block);
-    case DType::int32:
-      return multiply<std::int32_t>(block);
-    case DType::int64:
-      return multiply<std::int64_t>(block);
-    default:
-      return false;
+    case DType::float32: return multiply<float>(block);
+    case DType::float64: return multiply<double>(block);
+    case DType::int32: return multiply<std::int32_t>(block);
+    case DType::int64: return multiply<std::int64_t>(block);
+    default: return false;
   }
 }
 

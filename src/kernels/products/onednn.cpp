@@ -9,9 +9,9 @@
 #include <optional>
 #include <shared_mutex>
 
-#include "kernels/products/matmul.hpp"
-#include "jit/library.hpp"
 #include "base/log.hpp"
+#include "jit/library.hpp"
+#include "kernels/products/matmul.hpp"
 
 namespace sinter::kernels {
 namespace {
@@ -28,7 +28,7 @@ using Sgemm = int (*)(char transa, char transb, std::int64_t m, std::int64_t n, 
 
 struct Api {
   Sgemm sgemm = nullptr;
-  int (*threads_now)() = nullptr;          // OpenMP's, where it was built with that
+  int (*threads_now)() = nullptr;  // OpenMP's, where it was built with that
   void (*set_threads)(int) = nullptr;
 };
 Api api;  // written once, before anybody multiplies

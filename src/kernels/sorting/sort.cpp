@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "kernels/sorting/quicksort.hpp"
 #include "kernels/sorting/sort_network.hpp"
-#include "base/threads.hpp"
 
 namespace sinter::kernels {
 namespace {
@@ -38,10 +38,18 @@ constexpr std::int64_t kGlance = 64;
 constexpr std::int64_t kPiece = 65536;
 
 template <std::size_t Bytes> struct Bits;
-template <> struct Bits<1> { using type = std::uint8_t; };
-template <> struct Bits<2> { using type = std::uint16_t; };
-template <> struct Bits<4> { using type = std::uint32_t; };
-template <> struct Bits<8> { using type = std::uint64_t; };
+template <> struct Bits<1> {
+  using type = std::uint8_t;
+};
+template <> struct Bits<2> {
+  using type = std::uint16_t;
+};
+template <> struct Bits<4> {
+  using type = std::uint32_t;
+};
+template <> struct Bits<8> {
+  using type = std::uint64_t;
+};
 template <class T> using BitsOf = typename Bits<sizeof(T)>::type;
 template <class T> constexpr BitsOf<T> kTopBit = BitsOf<T>(1) << (8 * sizeof(T) - 1);
 
@@ -316,8 +324,10 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
     const T bound = from[last.place * stride];
     bool some = false;  // of those that are not behind the bound; NaN are always asked
     if constexpr (!std::is_arithmetic_v<T>) some = true;
-    else if (largest) for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] <= bound);
-    else for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] >= bound);
+    else if (largest)
+      for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] <= bound);
+    else
+      for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] >= bound);
     for (; some && k < end; ++k)
       if (const Item next = item(k); next < last) {
         met.push_back(next);  // there is room

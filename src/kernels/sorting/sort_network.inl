@@ -23,7 +23,7 @@ template <class Exchange> void network(std::int64_t length, const Exchange& exch
 template <class Key> void sort_keys(Key* keys, std::int64_t length) {
   constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   network(length, [keys](std::int64_t i, std::int64_t j) {
-    Key *__restrict low = keys + i * kLanes, *__restrict high = keys + j * kLanes;
+    Key* __restrict low = keys + i * kLanes, * __restrict high = keys + j * kLanes;
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       const Key a = low[lane], b = high[lane];
       low[lane] = a < b ? a : b;

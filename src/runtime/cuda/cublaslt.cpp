@@ -43,13 +43,20 @@ struct Heuristic {
   float waves;
   int reserved[4];
 };
-enum DataType { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBfloat16 = 14 };                              // cudaDataType
-enum ComputeType { kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77 };                                // cublasComputeType_t
-enum DescriptionAttribute { kTransA = 3, kTransB = 4, kEpilogue = 7, kBiasPointer = 8 };                  // cublasLtMatmulDescAttributes_t
-enum Epilogue { kAddsBias = 4 };                                                                           // cublasLtEpilogue_t
-enum LayoutAttribute { kBatchCount = 5, kBatchStride = 6 };                                               // cublasLtMatrixLayoutAttribute_t
-enum PreferenceAttribute { kMaxWorkspace = 1, kReductions = 3, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 7, kAlignmentD = 8 };  // cublasLtMatmulPreferenceAttributes_t
-enum AlgorithmAttribute { kAlgorithmId = 0, kTile = 1, kSplits = 2 };                                     // cublasLtMatmulAlgoConfigAttributes_t
+enum DataType { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBfloat16 = 14 };               // cudaDataType
+enum ComputeType { kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77 };                 // cublasComputeType_t
+enum DescriptionAttribute { kTransA = 3, kTransB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
+enum Epilogue { kAddsBias = 4 };                                                          // cublasLtEpilogue_t
+enum LayoutAttribute { kBatchCount = 5, kBatchStride = 6 };                               // cublasLtMatrixLayoutAttribute_t
+enum PreferenceAttribute {
+  kMaxWorkspace = 1,
+  kReductions = 3,
+  kAlignmentA = 5,
+  kAlignmentB = 6,
+  kAlignmentC = 7,
+  kAlignmentD = 8
+};                                                                     // cublasLtMatmulPreferenceAttributes_t
+enum AlgorithmAttribute { kAlgorithmId = 0, kTile = 1, kSplits = 2 };  // cublasLtMatmulAlgoConfigAttributes_t
 
 // clang-format off
 #define SINTER_CUBLASLT_FUNCTIONS(row) \
@@ -86,7 +93,7 @@ Api open_api() {
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw DeviceError(fmt::format("cannot open cuBLASLt: {}; {}", dlerror(), kAdvice));
   Api api;
-#define SINTER_CUBLASLT_FIND(result, member, symbol, parameters)                      \
+#define SINTER_CUBLASLT_FIND(result, member, symbol, parameters)               \
   api.member = reinterpret_cast<decltype(api.member)>(dlsym(library, symbol)); \
   if (!api.member) throw DeviceError(fmt::format("{} has no {}; {}", file, symbol, kAdvice));
   SINTER_CUBLASLT_FUNCTIONS(SINTER_CUBLASLT_FIND)
@@ -201,7 +208,7 @@ struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
   Matrix a, b;
   std::int64_t count = 1;
-  std::array<std::int64_t, 3> strides{};       // of the batch, in a, b and c
+  std::array<std::int64_t, 3> strides{};      // of the batch, in a, b and c
   std::array<std::uint32_t, 3> alignments{};  // bytes
   auto operator<=>(const Problem&) const = default;
 };
@@ -230,7 +237,7 @@ std::uint32_t alignment_of(std::int64_t numbers) {
 struct Posed {
   Problem problem;
   Batch batch;
-  std::int64_t products = 0;  // of matrices
+  std::int64_t products = 0;            // of matrices
   std::array<std::int64_t, 3> sizes{};  // of elements of a, b and c
   std::array<Address, 3> first{};
 };
@@ -255,7 +262,7 @@ Posed pose(const fuse::LibraryCall& call, std::span<void* const> pointers) {
   for (const auto& axis : batch.outer) posed.products *= axis.size;
 
   const auto sizes = posed.sizes = {static_cast<std::int64_t>(itemsize(left.dtype)), static_cast<std::int64_t>(itemsize(right.dtype)),
-                                          static_cast<std::int64_t>(itemsize(call.stored))};
+                                    static_cast<std::int64_t>(itemsize(call.stored))};
   const std::array<std::int64_t, 3> offsets{left.offset, right.offset, 0};
   for (std::size_t k = 0; k < 3; ++k) {
     posed.first[k] = reinterpret_cast<Address>(k < 2 ? pointers[k] : pointers.back()) + static_cast<Address>(offsets[k] * sizes[k]);
@@ -313,7 +320,9 @@ struct Products::State {
     Preference raw = nullptr;
     check(api().preference_create(&raw), "choosing an algorithm", call);
     const Owned<cublasLtMatmulPreferenceOpaque_t> preference{raw, api().preference_destroy};
-    const auto prefer = [&](int attribute, const auto& value) { check(api().preference_set(raw, attribute, &value, sizeof value), "choosing an algorithm", call); };
+    const auto prefer = [&](int attribute, const auto& value) {
+      check(api().preference_set(raw, attribute, &value, sizeof value), "choosing an algorithm", call);
+    };
     prefer(kMaxWorkspace, kMostWorkspace);
     if (call.stored != call.dtype) prefer(kReductions, kReduceWide);
     prefer(kAlignmentA, problem.alignments[1]);
@@ -347,14 +356,15 @@ struct Products::State {
       return api().algorithm_get(&algorithm, attribute, &value, sizeof value, &written) == 0 ? value : -1;
     };
     const std::scoped_lock lock(told_mutex);
-    told_algorithms()[told_name(call)] =
-        fmt::format("algorithm {}, tile {}, {} splits, {} bytes of workspace ({})", number(kAlgorithmId), number(kTile), std::max(number(kSplits), 1), workspace, api().name);
+    told_algorithms()[told_name(call)] = fmt::format("algorithm {}, tile {}, {} splits, {} bytes of workspace ({})", number(kAlgorithmId), number(kTile),
+                                                     std::max(number(kSplits), 1), workspace, api().name);
   }
 };
 
 Products::Products(Gpu& gpu) : state_(std::make_unique<State>(gpu)) {
   gpu.use();
-  if (const int status = api().create(&state_->handle)) throw DeviceError(fmt::format("{} does not start: {}; {}", api().name, api().status_text(status), kAdvice));
+  if (const int status = api().create(&state_->handle))
+    throw DeviceError(fmt::format("{} does not start: {}; {}", api().name, api().status_text(status), kAdvice));
 }
 Products::~Products() {
   if (state_->handle && state_->gpu.enter()) api().destroy(state_->handle);
@@ -415,9 +425,9 @@ void Products::multiply(const fuse::LibraryCall& call, std::span<void* const> po
       rest /= axis.size;
     }
     const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
-    check(api().multiply(state_->handle, how.description.get(), wide ? static_cast<const void*>(&wide_one) : &one, pointer(at[1]), how.a.get(), pointer(at[0]), how.b.get(),
-                         wide ? static_cast<const void*>(&wide_zero) : &zero, pointer(at[2]), how.c.get(), pointer(at[2]), how.c.get(), &how.algorithm,
-                         pointer(workspace.address), workspace.bytes, gpu.stream()),
+    check(api().multiply(state_->handle, how.description.get(), wide ? static_cast<const void*>(&wide_one) : &one, pointer(at[1]), how.a.get(), pointer(at[0]),
+                         how.b.get(), wide ? static_cast<const void*>(&wide_zero) : &zero, pointer(at[2]), how.c.get(), pointer(at[2]), how.c.get(),
+                         &how.algorithm, pointer(workspace.address), workspace.bytes, gpu.stream()),
           "multiplying", call);
   }
 }

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/cuda/gpu.hpp"
 #include "fuse/library_call.hpp"
+#include "runtime/cuda/gpu.hpp"
 
 namespace sinter::runtime::cuda {
 

@@ -52,9 +52,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   explicit CudaDeviceImpl(int ordinal) : gpu_(std::make_shared<Gpu>(ordinal)) {}
 
   std::string name() const override { return gpu_->name(); }
-  std::string model() const override {
-    return fmt::format("{}, sm_{}, {} multiprocessors", gpu_->info().name, gpu_->info().sm, gpu_->info().sm_count);
-  }
+  std::string model() const override { return fmt::format("{}, sm_{}, {} multiprocessors", gpu_->info().name, gpu_->info().sm, gpu_->info().sm_count); }
   const CudaInfo& info() const override { return gpu_->info(); }
   MemoryUse memory() const override { return gpu_->memory(); }
   void reset_peak() override { gpu_->reset_peak(); }
@@ -87,9 +85,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
     if (binary.image.empty()) throw DeviceError(fmt::format("{}: kernel {} has no binary", name(), binary.entry));
     return std::make_shared<CudaKernel>(gpu_, nest, binary);
   }
-  void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override {
-    static_cast<CudaKernel&>(kernel).launch(nest, arguments);
-  }
+  void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override { static_cast<CudaKernel&>(kernel).launch(nest, arguments); }
   ReplayPtr prepare(std::span<const RepeatedLaunch> launches) override { return std::make_shared<CudaReplay>(gpu_, launches); }
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
     if (call.op != trace::Op::matmul || follower) throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));

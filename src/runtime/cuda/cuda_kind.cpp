@@ -1,10 +1,10 @@
 // NVIDIA GPUs as a kind of device.
 #include <fmt/format.h>
 
+#include "jit/cuda/geometry.hpp"
 #include "runtime/cuda/cublaslt.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/kind.hpp"
-#include "jit/cuda/geometry.hpp"
 
 namespace sinter::runtime {
 namespace {
@@ -19,8 +19,8 @@ std::vector<std::string> describe() {
   if (gpus.empty()) return {fmt::format("cuda    none: {}", why_none)};
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < gpus.size(); ++i)
-    lines.push_back(fmt::format("cuda:{}  {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}.{}", i, gpus[i].name, gpus[i].sm,
-                                gpus[i].sm_count, gpus[i].memory >> 20, gpus[i].driver_version / 1000, gpus[i].driver_version % 1000 / 10));
+    lines.push_back(fmt::format("cuda:{}  {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}.{}", i, gpus[i].name, gpus[i].sm, gpus[i].sm_count,
+                                gpus[i].memory >> 20, gpus[i].driver_version / 1000, gpus[i].driver_version % 1000 / 10));
   return lines;
 }
 

@@ -7,19 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "sinter/errors.hpp"
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::runtime::cuda {
 namespace {
 
 /// After one of these every later call of the process fails on the context.
 bool is_sticky(Result r) {
-  return r == result::illegal_address || r == result::launch_timeout || r == result::illegal_instruction ||
-         r == result::misaligned_address || r == result::launch_failed || r == result::unknown || r == 710 /* assert */ ||
-         r == 714 /* hardware stack */ || r == 717 /* address space */ || r == 718 /* program counter */ ||
-         r == 46 /* device unavailable */ || r == 214 /* uncorrectable ECC error */;
+  return r == result::illegal_address || r == result::launch_timeout || r == result::illegal_instruction || r == result::misaligned_address ||
+         r == result::launch_failed || r == result::unknown || r == 710 /* assert */ || r == 714 /* hardware stack */ || r == 717 /* address space */ ||
+         r == 718 /* program counter */ || r == 46 /* device unavailable */ || r == 214 /* uncorrectable ECC error */;
 }
 
 }  // namespace
@@ -31,21 +30,16 @@ bool is_of_binary(Result r) {
 
 std::string_view advice_for(Result r) {
   switch (r) {
-    case result::out_of_memory:
-      return "free tensors that are no longer needed, or compute in smaller pieces";
-    case result::launch_out_of_resources:
-      return "the kernel asks for more registers or shared memory than a block may have";
+    case result::out_of_memory: return "free tensors that are no longer needed, or compute in smaller pieces";
+    case result::launch_out_of_resources: return "the kernel asks for more registers or shared memory than a block may have";
     case result::unsupported_ptx_version:
     case result::invalid_ptx:
     case result::invalid_image:
       return "if the driver is older than NVRTC, install a driver for its CUDA version, or name an NVRTC of the driver's in SINTER_NVRTC";
     case result::jit_compiler_not_found:
-    case result::jit_compilation_disabled:
-      return "the driver has no compiler for PTX (libnvidia-ptxjitcompiler): install NVIDIA's whole driver";
-    case result::launch_timeout:
-      return "the display's watchdog stopped it; use a GPU without a display, or smaller pieces";
-    default:
-      return "";
+    case result::jit_compilation_disabled: return "the driver has no compiler for PTX (libnvidia-ptxjitcompiler): install NVIDIA's whole driver";
+    case result::launch_timeout: return "the display's watchdog stopped it; use a GPU without a display, or smaller pieces";
+    default: return "";
   }
 }
 
@@ -105,8 +99,8 @@ Gpu::Gpu(int ordinal) : api_(driver()), serial_(++opened), ordinal_number_(ordin
     api_.context_release(ordinal_);
     throw;
   }
-  log().debug("{}: {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}", name(), info_.name, info_.sm, info_.sm_count,
-              info_.memory >> 20, info_.driver_version);
+  log().debug("{}: {}, sm_{}, {} multiprocessors, {} MiB, driver for CUDA {}", name(), info_.name, info_.sm, info_.sm_count, info_.memory >> 20,
+              info_.driver_version);
 }
 
 Gpu::~Gpu() {
@@ -209,9 +203,10 @@ std::string Gpu::suspects() const {
   for (std::uint64_t i = launches_ - named; i < launches_; ++i)
     if (const std::string_view name = *launched_[i % kRemembered]; std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   if (names.size() == 1 && named == count) return fmt::format("; the kernel at fault is {}, in one of its {} last launches", names[0], count);
-  return fmt::format("; at fault is one of the {} kernels launched since the device was last waited for{}: {}; CUDA_LAUNCH_BLOCKING=1 in the "
-                     "environment tells which",
-                     count, named < count ? fmt::format(", the last {} of which are", named) : "", fmt::join(names, ", "));
+  return fmt::format(
+      "; at fault is one of the {} kernels launched since the device was last waited for{}: {}; CUDA_LAUNCH_BLOCKING=1 in the "
+      "environment tells which",
+      count, named < count ? fmt::format(", the last {} of which are", named) : "", fmt::join(names, ", "));
 }
 
 void Gpu::fail(Result r, const std::string& doing) {

@@ -40,8 +40,7 @@ class Gpu {
   void synchronize(const char* doing = "waiting for it");
   /// Turns any result but success into a DeviceError that says what was being done (a text, or a function that makes one) and what can be
   /// done about it.
-  template <class Doing>
-  void check(Result r, const Doing& doing) {
+  template <class Doing> void check(Result r, const Doing& doing) {
     if (r == result::success) return;
     if constexpr (std::is_invocable_v<Doing>) fail(r, doing());
     else fail(r, doing);
@@ -78,9 +77,9 @@ class Gpu {
   Pool pool_ = nullptr;
   std::atomic<std::size_t> now_{0}, peak_{0};
   std::atomic<int> most_of_cluster_{1};
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;                                              // guards what follows
   std::array<std::shared_ptr<const std::string>, kRemembered> launched_;  // the names of the last kernels, in a ring
-  std::uint64_t launches_ = 0, passed_ = 0;  // how many were launched, and how many of them surely ended well
+  std::uint64_t launches_ = 0, passed_ = 0;                               // how many were launched, and how many of them surely ended well
   std::string lost_;
 };
 

@@ -35,7 +35,8 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
 /// longer row may take.
 void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   const int cluster = nest.schedule.cluster;
-  if (cluster > gpu_->most_of_cluster()) throw NoRoom(fmt::format("{}: kernel {} goes by clusters of {} blocks, which it does not have", gpu_->name(), *name_, cluster));
+  if (cluster > gpu_->most_of_cluster())
+    throw NoRoom(fmt::format("{}: kernel {} goes by clusters of {} blocks, which it does not have", gpu_->name(), *name_, cluster));
   jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, gpu_->info().sm_count);
   if (nest.schedule.row_steps == 0 && !nest.persistent.empty()) {
     g.shared = static_cast<std::size_t>(gpu_->info().shared_bytes) - static_shared_;
@@ -75,7 +76,8 @@ jit::cuda::Geometry CudaKernel::geometry(const jit::LoopNest& nest, std::span<co
 
 std::string CudaKernel::launching(const jit::cuda::Geometry& g) const {
   const std::string clusters = g.cluster > 1 ? fmt::format(" in clusters of {}", g.cluster) : "";
-  return fmt::format("launching kernel {} ({} blocks of {}x{} threads{}, {} bytes of dynamic shared memory)", *name_, g.grid, g.block_x, g.block_y, clusters, g.shared);
+  return fmt::format("launching kernel {} ({} blocks of {}x{} threads{}, {} bytes of dynamic shared memory)", *name_, g.grid, g.block_x, g.block_y, clusters,
+                     g.shared);
 }
 
 void CudaKernel::launch(const jit::LoopNest& nest, const Arguments& arguments) {

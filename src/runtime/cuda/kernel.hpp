@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "jit/cuda/geometry.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/cuda/gpu.hpp"
-#include "jit/cuda/geometry.hpp"
 
 namespace sinter::runtime::cuda {
 

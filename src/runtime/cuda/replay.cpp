@@ -103,8 +103,8 @@ bool CudaReplay::make_graph() {
   drop_graph();
   as_graph_ = false;
   static std::atomic<bool> told{false};  // every further plan would say the same
-  log().log(told.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(), launches_.size(),
-            api.describe(r));
+  log().log(told.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
+            launches_.size(), api.describe(r));
   return false;
 }
 

@@ -40,9 +40,9 @@ class CudaReplay : public Replay {
   std::shared_ptr<Gpu> gpu_;
   std::vector<Launch> launches_;
   std::vector<std::shared_ptr<const std::string>> names_;
-  std::vector<std::uint64_t> cells_;   // the parameters of all launches
-  std::vector<void*> parameters_;      // a pointer to each
-  std::mutex mutex_;                   // held while cells are patched and launched: the driver copies them
+  std::vector<std::uint64_t> cells_;  // the parameters of all launches
+  std::vector<void*> parameters_;     // a pointer to each
+  std::mutex mutex_;                  // held while cells are patched and launched: the driver copies them
   Graph graph_ = nullptr;
   GraphExec exec_ = nullptr;
   bool as_graph_;

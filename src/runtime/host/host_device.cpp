@@ -11,15 +11,15 @@
 #include <cstring>
 #include <typeinfo>
 
-#include "runtime/host/interpreter.hpp"
+#include "base/per_thread.hpp"
+#include "base/threads.hpp"
+#include "jit/compiler.hpp"
 #include "kernels/library.hpp"
+#include "runtime/host/interpreter.hpp"
 #include "runtime/host/memory_pool.hpp"
 #include "runtime/host/partition.hpp"
 #include "runtime/host/scratch.hpp"
-#include "base/threads.hpp"
-#include "jit/compiler.hpp"
 #include "sinter/errors.hpp"
-#include "base/per_thread.hpp"
 
 namespace sinter::runtime {
 
@@ -88,8 +88,8 @@ class Runner {
 
   void operator()(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end) const {
     if (interpreter_) return interpreter_->run(arguments, outer_begin, outer_end, inner_begin, inner_end);
-    entry_(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(), scratch_ > 0 ? per_thread<Scratch>().reserve(static_cast<std::size_t>(scratch_)) : nullptr, outer_begin, outer_end,
-           inner_begin, inner_end);
+    entry_(arguments.pointers.data(), arguments.ints.data(), arguments.scalars.data(),
+           scratch_ > 0 ? per_thread<Scratch>().reserve(static_cast<std::size_t>(scratch_)) : nullptr, outer_begin, outer_end, inner_begin, inner_end);
   }
 
  private:
@@ -109,9 +109,7 @@ class HostDevice final : public Device {
   BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }
   void upload(Buffer& to, const void* from, std::size_t bytes) override { move("upload", to, to.data(), from, bytes); }
   void download(void* to, Buffer& from, std::size_t bytes) override { move("download", from, to, from.data(), bytes); }
-  void copy(Buffer& to, Buffer& from, std::size_t bytes) override {
-    move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes);
-  }
+  void copy(Buffer& to, Buffer& from, std::size_t bytes) override { move("copy", to.bytes() < from.bytes() ? to : from, to.data(), from.data(), bytes); }
 
   bool reads_host() const override { return true; }
   std::shared_ptr<void> host_memory(const BufferPtr& buffer) override { return {buffer, buffer->data()}; }
@@ -152,7 +150,8 @@ class HostDevice final : public Device {
       if (!at) return walk(follower->arguments, begin, end);
       std::vector<void*> there(follower->arguments.pointers.begin(), follower->arguments.pointers.end());
       for (std::size_t k = 0; k < nest.inputs.size(); ++k)
-        if (nest.inputs[k].buffer == call.node) there[k] = const_cast<char*>(static_cast<const char*>(at) - begin * static_cast<std::int64_t>(itemsize(nest.inputs[k].dtype)));
+        if (nest.inputs[k].buffer == call.node)
+          there[k] = const_cast<char*>(static_cast<const char*>(at) - begin * static_cast<std::int64_t>(itemsize(nest.inputs[k].dtype)));
       walk({there, follower->arguments.ints, follower->arguments.scalars}, begin, end);
     };
     run_library_call(call, pointers, threads_, {tell, pointers.back() == nullptr});
@@ -166,7 +165,6 @@ class HostDevice final : public Device {
   void after_fork() override { pool_->release(); }
 
  private:
-
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
     if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
     if (bytes > 0) std::memmove(to, from, bytes);

@@ -1,17 +1,16 @@
 // The host as a kind of device.
 #include <fmt/format.h>
 
-#include "runtime/host/host_device.hpp"
+#include "base/threads.hpp"
 #include "kernels/library.hpp"
 #include "kernels/products/onednn.hpp"
-#include "base/threads.hpp"
+#include "runtime/host/host_device.hpp"
 #include "runtime/kind.hpp"
 
 namespace sinter::runtime {
 namespace {
 
-std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler* compiler,
-                                                         bool assembly) {
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler* compiler, bool assembly) {
   std::vector<std::pair<std::string, std::string>> result{{".nest", jit::to_string(nest)}};
   if (source.text.empty()) return result;
   result.emplace_back(".ll", source.text);
@@ -32,12 +31,13 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
     .library = kernels::library_of,
     .strings = strings,
-    .describe = [] {
-      const jit::CpuTarget cpu = jit::host_cpu();
-      const kernels::OneDnn* library = kernels::onednn();
-      return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores, matrices by {}", cpu.arch, cpu.vector_bytes, thread_count(0),
-                                     library ? library->version + " and Eigen" : "Eigen (install libdnnl for faster ones, or set SINTER_ONEDNN)")};
-    },
+    .describe =
+        [] {
+          const jit::CpuTarget cpu = jit::host_cpu();
+          const kernels::OneDnn* library = kernels::onednn();
+          return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores, matrices by {}", cpu.arch, cpu.vector_bytes, thread_count(0),
+                                         library ? library->version + " and Eigen" : "Eigen (install libdnnl for faster ones, or set SINTER_ONEDNN)")};
+        },
 });
 
 }  // namespace

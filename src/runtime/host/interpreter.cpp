@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/per_thread.hpp"
+#include "jit/reduction_order.hpp"
 #include "runtime/host/interpreter_program.hpp"
 #include "runtime/host/scratch.hpp"
-#include "jit/reduction_order.hpp"
-#include "base/per_thread.hpp"
 
 namespace sinter::runtime {
 
@@ -35,8 +35,7 @@ struct Workspace {
 // One run: the values of the axes and where each value lies now.
 class Interpreter::Frame {
  public:
-  Frame(const Program& program, const Arguments& arguments, AccessLog* log)
-      : p_(program), nest_(program.nest), arguments_(arguments), log_(log) {
+  Frame(const Program& program, const Arguments& arguments, AccessLog* log) : p_(program), nest_(program.nest), arguments_(arguments), log_(log) {
     for (int axis = nest_.parallel; axis < nest_.axes(); ++axis) row_points_ *= ints(axis);
     lanes_ = p_.lanes;
     if (!p_.lanes_are_rows && p_.persistent_bytes * row_points_ > 0)
@@ -44,7 +43,8 @@ class Interpreter::Frame {
     persistent_lanes_ = p_.lanes_are_rows ? 1 : lanes_;
     Workspace& workspace = per_thread<Workspace>();
     const std::int64_t fixed = p_.tiles * kTileBytes + p_.cells * 8;
-    tiles_ = workspace.scratch.reserve(static_cast<std::size_t>(fixed + row_points_ * persistent_lanes_ * 8 * static_cast<std::int64_t>(nest_.persistent.size())));
+    tiles_ =
+        workspace.scratch.reserve(static_cast<std::size_t>(fixed + row_points_ * persistent_lanes_ * 8 * static_cast<std::int64_t>(nest_.persistent.size())));
     cells_ = tiles_ + p_.tiles * kTileBytes;
     persistent_ = cells_ + p_.cells * 8;
     workspace.axis.assign(nest_.axes(), 0);
@@ -124,8 +124,7 @@ class Interpreter::Frame {
     const std::int64_t first_extent = first_row_extent();
     std::fill(axis_ + first, axis_ + nest_.axes(), 0);
     row_ = 0;
-    for (bool more = row_points_ > 0 && first_extent > 0; more;
-         more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
+    for (bool more = row_points_ > 0 && first_extent > 0; more; more = advance(first, last) && (last == first || axis_[first] < first_extent)) {
       if (p_.lanes_are_rows) {
         const int inner = nest_.lane_axis();
         const std::int64_t extent = inner == first ? first_extent : ints(inner);
@@ -299,9 +298,7 @@ class Interpreter::Frame {
         for (std::int64_t k = 0; k < n_; ++k) out[k] += coeff * values[k];
       } else if (term.inner >= 0 && p_.walks[term.inner] != Walk::constant && !adds_linearly(term)) add_irregular(term, out);
   }
-  bool adds_linearly(const Index::Term& term) const {
-    return p_.walks[term.inner] == Walk::linear && term.div == kOne && term.mod == kNone;
-  }
+  bool adds_linearly(const Index::Term& term) const { return p_.walks[term.inner] == Walk::linear && term.div == kOne && term.mod == kNone; }
   std::int64_t* irregular(int index) const { return reinterpret_cast<std::int64_t*>(tile(p_.irregular_tile[index])); }
 
   void add_irregular(const Index::Term& term, std::int64_t* out) const {
@@ -330,11 +327,8 @@ class Interpreter::Frame {
     const Program::Value& value = p_.values[step.instr];
     const void*& result = values_[step.instr];
     switch (instr.kind) {
-      case Kind::load:
-        return load(step, instr, value);
-      case Kind::scalar:
-        result = &arguments_.scalars[instr.input];
-        return;
+      case Kind::load: return load(step, instr, value);
+      case Kind::scalar: result = &arguments_.scalars[instr.input]; return;
       case Kind::index: {
         auto* out = reinterpret_cast<std::int64_t*>(place(value));
         result = out;
@@ -344,11 +338,8 @@ class Interpreter::Frame {
           for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[instr.input] + k * slope_[instr.input];
         return;
       }
-      case Kind::persistent:
-        result = persistent(instr.input, row_);
-        return;
-      case Kind::reduced:
-        return;
+      case Kind::persistent: result = persistent(instr.input, row_); return;
+      case Kind::reduced: return;
       case Kind::scan: {
         const auto& scan = *std::find_if(program.scans.begin(), program.scans.end(), [&](const auto& s) { return s.instr == step.instr; });
         const void* values = as_tile(step.args[0], 0);
@@ -405,8 +396,7 @@ class Interpreter::Frame {
   }
 
   /// The places that an access touches, where its guard holds.
-  template <class Visit>
-  void each_element(int index, bool several, int guard, Lanes lanes, Visit visit) const {
+  template <class Visit> void each_element(int index, bool several, int guard, Lanes lanes, Visit visit) const {
     if (lanes == Lanes::none) return;
     const auto* holds = lanes == Lanes::some ? static_cast<const std::uint8_t*>(values_[guard]) : nullptr;
     for (std::int64_t k = 0; k < (several ? n_ : 1); ++k)
@@ -462,11 +452,11 @@ class Interpreter::Frame {
   std::int64_t *axis_ = nullptr, *base_ = nullptr, *slope_ = nullptr;
   const void** values_ = nullptr;
   std::int64_t row_points_ = 1;
-  std::int64_t lanes_ = 0;       // of a tile of parallel points
+  std::int64_t lanes_ = 0;             // of a tile of parallel points
   std::int64_t persistent_lanes_ = 1;  // elements of a persistent buffer at one row point
-  std::int64_t n_ = 1;           // elements of the current tile
-  std::int64_t steps_ = 0;       // of the current row stage's reductions
-  std::int64_t row_ = 0;         // row-major number of the tile's first row point
+  std::int64_t n_ = 1;                 // elements of the current tile
+  std::int64_t steps_ = 0;             // of the current row stage's reductions
+  std::int64_t row_ = 0;               // row-major number of the tile's first row point
 };
 
 Interpreter::Interpreter(const LoopNest& nest) : program_(std::make_unique<Program>(nest)) {}
@@ -474,8 +464,8 @@ Interpreter::~Interpreter() = default;
 Interpreter::Interpreter(Interpreter&&) noexcept = default;
 Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 
-void Interpreter::run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
-                      std::int64_t inner_end, AccessLog* log) const {
+void Interpreter::run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end,
+                      AccessLog* log) const {
   if (outer_begin >= outer_end || inner_begin >= inner_end) return;
   Frame(*program_, arguments, log).run(outer_begin, outer_end, inner_begin, inner_end);
 }

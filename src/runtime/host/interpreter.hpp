@@ -26,8 +26,8 @@ class Interpreter {
   Interpreter& operator=(Interpreter&&) noexcept;
 
   /// Runs the points of these ranges, which mean the same as jit::CpuEntry's. Thread-safe.
-  void run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
-           std::int64_t inner_end, AccessLog* log = nullptr) const;
+  void run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end,
+           AccessLog* log = nullptr) const;
 
  private:
   struct Program;

@@ -86,8 +86,7 @@ void Interpreter::Program::plan_op(const Instr& instr, Value& value, Step& step)
   }
   for (int k = 0; k < arity; ++k) step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
   step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
-  if (!step.kernel)
-    throw InternalError(fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand), name(instr.dtype)));
+  if (!step.kernel) throw InternalError(fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand), name(instr.dtype)));
 }
 
 void Interpreter::Program::plan_stage(int number) {
@@ -106,28 +105,21 @@ void Interpreter::Program::plan_stage(int number) {
     step.instr = id;
     each_operand(nest, instr, [&](int operand) { step.reads.push_back(operand); });
     switch (instr.kind) {
-      case Kind::load:
-        plan_load(program, instr, value, has_lanes);
-        break;
+      case Kind::load: plan_load(program, instr, value, has_lanes); break;
       case Kind::index:
         need_index(program, instr.input);
         value.varying = has_lanes && walks[instr.input] != Walk::constant;
         break;
-      case Kind::persistent:
-        value.varying = true;
-        break;
+      case Kind::persistent: value.varying = true; break;
       case Kind::scan:
         value.varying = true;
         step.args[0] = instr.args[0];
         step.expand[0] = !values[instr.args[0]].varying;
         program.scans.push_back({scan_kernels(instr.op, instr.dtype), id, place_of(true)});
         break;
-      case Kind::op:
-        plan_op(instr, value, step);
-        break;
+      case Kind::op: plan_op(instr, value, step); break;
       case Kind::scalar:
-      case Kind::reduced:
-        break;
+      case Kind::reduced: break;
     }
     program.steps.push_back(std::move(step));
   }
@@ -150,8 +142,7 @@ void Interpreter::Program::plan_stage(int number) {
 namespace {
 
 /// Calls visit(value) for each value that a stage uses when its steps are done.
-template <class Visit>
-void each_last_read(const jit::Stage& stage, Visit visit) {
+template <class Visit> void each_last_read(const jit::Stage& stage, Visit visit) {
   for (const auto& reduction : stage.reductions) visit(reduction.value);
   for (const auto& keep : stage.keeps) visit(keep.value);
   for (const auto& check : stage.checks) {

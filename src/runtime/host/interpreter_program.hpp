@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/host/interpreter.hpp"
 #include "kernels/primitives/interpreter_kernels.hpp"
+#include "runtime/host/interpreter.hpp"
 
 namespace sinter::runtime {
 
@@ -24,8 +24,8 @@ struct Interpreter::Program {
     int bytes = 8;
   };
   struct Step {
-    int instr = -1;  // computes this instruction, or
-    int index = -1;  // the index, which has computed values among its terms
+    int instr = -1;          // computes this instruction, or
+    int index = -1;          // the index, which has computed values among its terms
     std::vector<int> reads;  // the values it needs
     TileFn kernel = nullptr;
     int args[3] = {-1, -1, -1};
@@ -35,7 +35,7 @@ struct Interpreter::Program {
   struct Fold {
     ReductionKernels kernels;
     int value, result;
-    int bound;  // jit::bound_of_first_place
+    int bound;                       // jit::bound_of_first_place
     int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no blocks and runs where nothing rounds
   };
   struct Scan {
@@ -49,7 +49,7 @@ struct Interpreter::Program {
     std::vector<Fold> folds;
     std::vector<Scan> scans;
     std::int64_t row_lanes = 1, scan_lanes = 1;  // of a step, where lanes are rows
-    bool may_end_early = false;  // folds lie in the order of the stage's reductions
+    bool may_end_early = false;                  // folds lie in the order of the stage's reductions
   };
 
   explicit Program(const jit::LoopNest& nest);

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "runtime/poison.hpp"
-#include "sinter/errors.hpp"
 #include "base/guarded_memory.hpp"
 #include "base/memory_limit.hpp"
+#include "runtime/poison.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter::runtime {
 namespace {

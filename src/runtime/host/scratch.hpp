@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
+#include "base/guarded_memory.hpp"
 #include "runtime/poison.hpp"
 #include "sinter/errors.hpp"
-#include "base/guarded_memory.hpp"
 
 namespace sinter::runtime {
 

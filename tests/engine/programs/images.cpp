@@ -8,9 +8,7 @@ constexpr int kH = 10, kW = 14;
 double at(const Numbers& v, int i, int j) { return v[static_cast<std::size_t>(i * kW + j)]; }
 
 /// x shifted by (di, dj), the inner part of a 3x3 filter.
-Tensor part(const Tensor& x, int di, int dj) {
-  return x(Slice{1 + di, kH - 1 + di}, Slice{1 + dj, kW - 1 + dj});
-}
+Tensor part(const Tensor& x, int di, int dj) { return x(Slice{1 + di, kH - 1 + di}, Slice{1 + dj, kW - 1 + dj}); }
 template <class F> Numbers inner(F f) {
   Numbers out;
   for (int i = 1; i + 1 < kH; ++i)
@@ -32,11 +30,11 @@ void box_blur(Desk& d) {
   y /= 9;
   d.step(y);
   d.expect(y, inner([&, &p = v](int i, int j) {
-    double s = 0;
-    for (int a = -1; a <= 1; ++a)
-      for (int b = -1; b <= 1; ++b) s += at(p, i + a, j + b) / 9;
-    return s;
-  }));
+             double s = 0;
+             for (int a = -1; a <= 1; ++a)
+               for (int b = -1; b <= 1; ++b) s += at(p, i + a, j + b) / 9;
+             return s;
+           }));
 }
 
 void sobel(Desk& d) {
@@ -45,8 +43,12 @@ void sobel(Desk& d) {
   const Tensor gy = part(x, 1, -1) + 2 * part(x, 1, 0) + part(x, 1, 1) - part(x, -1, -1) - 2 * part(x, -1, 0) - part(x, -1, 1);
   const Tensor size = sqrt(gx * gx + gy * gy), top = max(size), first = size(0);
   d.step(size, top, first, gx);
-  const auto dx = [&, &p = v](int i, int j) { return at(p, i - 1, j + 1) + 2 * at(p, i, j + 1) + at(p, i + 1, j + 1) - at(p, i - 1, j - 1) - 2 * at(p, i, j - 1) - at(p, i + 1, j - 1); };
-  const auto dy = [&, &p = v](int i, int j) { return at(p, i + 1, j - 1) + 2 * at(p, i + 1, j) + at(p, i + 1, j + 1) - at(p, i - 1, j - 1) - 2 * at(p, i - 1, j) - at(p, i - 1, j + 1); };
+  const auto dx = [&, &p = v](int i, int j) {
+    return at(p, i - 1, j + 1) + 2 * at(p, i, j + 1) + at(p, i + 1, j + 1) - at(p, i - 1, j - 1) - 2 * at(p, i, j - 1) - at(p, i + 1, j - 1);
+  };
+  const auto dy = [&, &p = v](int i, int j) {
+    return at(p, i + 1, j - 1) + 2 * at(p, i + 1, j) + at(p, i + 1, j + 1) - at(p, i - 1, j - 1) - 2 * at(p, i - 1, j) - at(p, i - 1, j + 1);
+  };
   const Numbers want = inner([&](int i, int j) { return std::hypot(dx(i, j), dy(i, j)); });
   d.expect(size, want, 3);
   d.expect(top, *std::max_element(want.begin(), want.end()), 3);
@@ -72,11 +74,11 @@ void separable(Desk& d) {
   for (int k = 0; k < 3; ++k) y += tap[k] * rows(Slice{k, kH - 2 + k});
   d.step(rows, y);
   d.expect(y, inner([&, &p = v](int i, int j) {
-    double s = 0;
-    for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b) s += tap[a] * tap[b] * at(p, i + a - 1, j + b - 1);
-    return s;
-  }));
+             double s = 0;
+             for (int a = 0; a < 3; ++a)
+               for (int b = 0; b < 3; ++b) s += tap[a] * tap[b] * at(p, i + a - 1, j + b - 1);
+             return s;
+           }));
 }
 
 void pooling(Desk& d) {
@@ -85,7 +87,8 @@ void pooling(Desk& d) {
   const Tensor top = max(tiles, {1, 3}), average = mean(tiles, {1, 3}), corner = x(Slice{{}, {}, 2}, Slice{{}, {}, 2});
   d.step(top, average, corner);
   const auto pooled = [&, &p = v](auto f) {
-    return grid(kH / 2, kW / 2, [&](int i, int j) { return f(at(p, 2 * i, 2 * j), at(p, 2 * i, 2 * j + 1), at(p, 2 * i + 1, 2 * j), at(p, 2 * i + 1, 2 * j + 1)); });
+    return grid(kH / 2, kW / 2,
+                [&](int i, int j) { return f(at(p, 2 * i, 2 * j), at(p, 2 * i, 2 * j + 1), at(p, 2 * i + 1, 2 * j), at(p, 2 * i + 1, 2 * j + 1)); });
   };
   d.expect(top, pooled([](double a, double b, double c, double e) { return std::max({a, b, c, e}); }));
   d.expect(average, pooled([](double a, double b, double c, double e) { return (a + b + c + e) / 4; }));
@@ -186,14 +189,15 @@ void integral_image(Desk& d) {
   const Tensor i = arange(kH), j = arange(kW);
   const Tensor rows = astype(i(kAll, newaxis) >= i, DType::int64), columns = astype(j(kAll, newaxis) <= j, DType::int64);
   const Tensor sums = matmul(matmul(rows, x), columns);
-  const Tensor box = sums(Slice{3, {}}, Slice{3, {}}) - sums(Slice{{}, -3}, Slice{3, {}}) - sums(Slice{3, {}}, Slice{{}, -3}) + sums(Slice{{}, -3}, Slice{{}, -3});
+  const Tensor box =
+      sums(Slice{3, {}}, Slice{3, {}}) - sums(Slice{{}, -3}, Slice{3, {}}) - sums(Slice{3, {}}, Slice{{}, -3}) + sums(Slice{{}, -3}, Slice{{}, -3});
   d.step(sums, box);
   d.expect(box, grid(kH - 3, kW - 3, [&, &p = v](int a, int b) {
-    double s = 0;
-    for (int r = a + 1; r <= a + 3; ++r)
-      for (int c = b + 1; c <= b + 3; ++c) s += at(p, r, c);
-    return s;
-  }));
+             double s = 0;
+             for (int r = a + 1; r <= a + 3; ++r)
+               for (int c = b + 1; c <= b + 3; ++c) s += at(p, r, c);
+             return s;
+           }));
 }
 
 void otsu(Desk& d) {
@@ -270,10 +274,23 @@ void edges(Desk& d) {  // morphology: a min filter of a max filter
 }  // namespace
 
 std::vector<Program> image_programs() {
-  return {{"box blur", box_blur}, {"Sobel", sobel}, {"unsharp mask", unsharp}, {"separable blur", separable}, {"pooling", pooling},
-          {"enlarge", enlarge}, {"grey and gamma", grey}, {"saturation", saturation}, {"alpha blend", blend}, {"vignette", vignette},
-          {"checkerboard", checkerboard}, {"turns", turns}, {"views of views", views_of_views}, {"integral image", integral_image},
-          {"Otsu", otsu}, {"life", life}, {"closing", edges}};
+  return {{"box blur", box_blur},
+          {"Sobel", sobel},
+          {"unsharp mask", unsharp},
+          {"separable blur", separable},
+          {"pooling", pooling},
+          {"enlarge", enlarge},
+          {"grey and gamma", grey},
+          {"saturation", saturation},
+          {"alpha blend", blend},
+          {"vignette", vignette},
+          {"checkerboard", checkerboard},
+          {"turns", turns},
+          {"views of views", views_of_views},
+          {"integral image", integral_image},
+          {"Otsu", otsu},
+          {"life", life},
+          {"closing", edges}};
 }
 
 }  // namespace sinter::testing

@@ -397,7 +397,8 @@ void losses(Desk& d) {
 
 void activations(Desk& d) {
   const auto [x, xv] = d.random({33}, -4, 4);
-  const Tensor list[] = {relu(x), silu(x), gelu(x), gelu(x, Approximate::tanh), where(x > 0, x, expm1(x)), log1p(exp(-abs(x))) + maximum(x, 0), clip(x / 6 + 0.5, 0, 1)};
+  const Tensor list[] = {
+      relu(x), silu(x), gelu(x), gelu(x, Approximate::tanh), where(x > 0, x, expm1(x)), log1p(exp(-abs(x))) + maximum(x, 0), clip(x / 6 + 0.5, 0, 1)};
   eval(std::vector<Tensor>(std::begin(list), std::end(list)));
   const auto each = [&](double (*f)(double)) {
     Numbers out;
@@ -501,12 +502,30 @@ void rms_norm_rope(Desk& d) {
 }  // namespace
 
 std::vector<Program> learning_programs() {
-  return {{"k-means step", kmeans_step}, {"Adam", adam}, {"momentum", momentum}, {"LSTM", lstm}, {"GRU", gru}, {"attention", attention},
-          {"causal attention", causal_attention}, {"multi-head attention", multi_head_attention}, {"cross entropy", cross_entropy},
-          {"layer norm backward", layer_norm_backward}, {"batch norm inference", batch_norm_inference}, {"batch norm training", batch_norm_training},
-          {"group norm", group_norm}, {"softmax backward", softmax_backward}, {"dropout", dropout}, {"clip by norm", clip_by_norm},
-          {"MLP steps", mlp_step}, {"logistic regression", logistic_regression}, {"losses", losses}, {"activations", activations},
-          {"argmin by where", argmin_by_where}, {"nearest neighbour", nearest_neighbour}, {"contrastive loss", contrastive}, {"RMS norm and rotary", rms_norm_rope}};
+  return {{"k-means step", kmeans_step},
+          {"Adam", adam},
+          {"momentum", momentum},
+          {"LSTM", lstm},
+          {"GRU", gru},
+          {"attention", attention},
+          {"causal attention", causal_attention},
+          {"multi-head attention", multi_head_attention},
+          {"cross entropy", cross_entropy},
+          {"layer norm backward", layer_norm_backward},
+          {"batch norm inference", batch_norm_inference},
+          {"batch norm training", batch_norm_training},
+          {"group norm", group_norm},
+          {"softmax backward", softmax_backward},
+          {"dropout", dropout},
+          {"clip by norm", clip_by_norm},
+          {"MLP steps", mlp_step},
+          {"logistic regression", logistic_regression},
+          {"losses", losses},
+          {"activations", activations},
+          {"argmin by where", argmin_by_where},
+          {"nearest neighbour", nearest_neighbour},
+          {"contrastive loss", contrastive},
+          {"RMS norm and rotary", rms_norm_rope}};
 }
 
 }  // namespace sinter::testing

@@ -340,11 +340,24 @@ void games(Desk& d) {  // fictitious play on a matrix game
 }  // namespace
 
 std::vector<Program> linear_programs() {
-  return {{"power iteration", power_iteration}, {"Gram-Schmidt", gram_schmidt}, {"inverse by Newton", newton_inverse},
-          {"conjugate gradient", conjugate_gradient}, {"matrix exponential", matrix_exponential}, {"Fibonacci by matrices", fibonacci_matrix},
-          {"Floyd-Warshall", floyd_warshall}, {"reachability", reachability}, {"page rank", page_rank}, {"Viterbi", viterbi}, {"Fourier", fourier},
-          {"Walsh-Hadamard", butterflies}, {"convolution", convolution}, {"kernels and distances", kernels_and_distances},
-          {"batched products", batched_products}, {"least squares", least_squares}, {"cofactors", cofactors}, {"games", games}};
+  return {{"power iteration", power_iteration},
+          {"Gram-Schmidt", gram_schmidt},
+          {"inverse by Newton", newton_inverse},
+          {"conjugate gradient", conjugate_gradient},
+          {"matrix exponential", matrix_exponential},
+          {"Fibonacci by matrices", fibonacci_matrix},
+          {"Floyd-Warshall", floyd_warshall},
+          {"reachability", reachability},
+          {"page rank", page_rank},
+          {"Viterbi", viterbi},
+          {"Fourier", fourier},
+          {"Walsh-Hadamard", butterflies},
+          {"convolution", convolution},
+          {"kernels and distances", kernels_and_distances},
+          {"batched products", batched_products},
+          {"least squares", least_squares},
+          {"cofactors", cofactors},
+          {"games", games}};
 }
 
 }  // namespace sinter::testing

@@ -366,9 +366,16 @@ void vae_decoder(Desk& d) {
 }  // namespace
 
 std::vector<Program> network_programs() {
-  return {{"lenet", lenet}, {"resnet_block", resnet_block}, {"mobilenet_block", mobilenet_block}, {"squeeze_excite", squeeze_excite},
-          {"unet_block", unet_block}, {"vit_block", vit_block}, {"gpt_cache", gpt_cache}, {"lstm_cell", lstm_cell},
-          {"detection_head", detection_head}, {"vae_decoder", vae_decoder}};
+  return {{"lenet", lenet},
+          {"resnet_block", resnet_block},
+          {"mobilenet_block", mobilenet_block},
+          {"squeeze_excite", squeeze_excite},
+          {"unet_block", unet_block},
+          {"vit_block", vit_block},
+          {"gpt_cache", gpt_cache},
+          {"lstm_cell", lstm_cell},
+          {"detection_head", detection_head},
+          {"vae_decoder", vae_decoder}};
 }
 
 }  // namespace sinter::testing

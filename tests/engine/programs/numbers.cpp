@@ -76,10 +76,10 @@ void collatz(Desk& d) {
     if (t % 20 == 0) d.step(x, steps);
   }
   d.expect(steps, list(n, [](std::int64_t k) {
-    int count = 0;
-    for (std::int64_t a = k + 1; a > 1; ++count) a = a % 2 ? 3 * a + 1 : a / 2;
-    return count;
-  }));
+             int count = 0;
+             for (std::int64_t a = k + 1; a > 1; ++count) a = a % 2 ? 3 * a + 1 : a / 2;
+             return count;
+           }));
 }
 
 void gcd_table(Desk& d) {
@@ -94,10 +94,10 @@ void gcd_table(Desk& d) {
   d.step(coprime, a);
   d.expect(a, list(n * n, [&](std::int64_t k) { return std::gcd(k / n + 1, k % n + 1); }));
   d.expect(coprime, list(n, [&](std::int64_t i) {
-    int c = 0;
-    for (int j = 1; j <= n; ++j) c += std::gcd(i + 1, std::int64_t{j}) == 1;
-    return c;
-  }));
+             int c = 0;
+             for (int j = 1; j <= n; ++j) c += std::gcd(i + 1, std::int64_t{j}) == 1;
+             return c;
+           }));
 }
 
 void fibonacci(Desk& d) {
@@ -122,7 +122,10 @@ void bit_count(Desk& d) {
   const Tensor parity = count % 2;
   d.step(count, parity, gray);
   d.expect(count, list(40, [&, &p = v](std::int64_t i) { return __builtin_popcountll(static_cast<std::uint64_t>(p[i])); }));
-  d.expect(gray, list(40, [&, &p = v](std::int64_t i) { const auto k = static_cast<std::int64_t>(p[i]); return k ^ (k >> 1); }));
+  d.expect(gray, list(40, [&, &p = v](std::int64_t i) {
+             const auto k = static_cast<std::int64_t>(p[i]);
+             return k ^ (k >> 1);
+           }));
 }
 
 void random_numbers(Desk& d) {  // a linear congruential generator; wraps
@@ -172,7 +175,10 @@ void division_table(Desk& d) {
   const Tensor q = floor_divide(a, safe), r = a % safe, back = q * safe + r - a;
   d.step(q, r, back);
   const auto at = [](std::int64_t k) { return std::pair{k / 7 - 6, k % 7 - 3 == 0 ? std::int64_t{1} : k % 7 - 3}; };
-  d.expect(q, list(91, [&](std::int64_t k) { const auto [x, y] = at(k); return std::floor(double(x) / double(y)); }));
+  d.expect(q, list(91, [&](std::int64_t k) {
+             const auto [x, y] = at(k);
+             return std::floor(double(x) / double(y));
+           }));
   d.expect(back, Numbers(91, 0));
 }
 
@@ -245,7 +251,8 @@ void moving_averages(Desk& d) {
   Tensor simple = zeros({n - 4}, d.real);
   for (int k = 0; k < 5; ++k) simple += x(Slice{k, n - 4 + k});
   simple /= 5;
-  const Tensor weights = astype(arange(n)(kAll, newaxis) >= arange(n), d.real), running = matmul(weights, x), expanding = running / (arange(n) + 1).astype(d.real);
+  const Tensor weights = astype(arange(n)(kAll, newaxis) >= arange(n), d.real), running = matmul(weights, x),
+               expanding = running / (arange(n) + 1).astype(d.real);
   const Tensor crossing = (simple(Slice{1, {}}) > 0) != (simple(Slice{{}, -1}) > 0), last = simple(-1);
   d.step(simple, running, expanding, crossing, last);
   Numbers ws, we, wr;
@@ -301,7 +308,8 @@ void histogram(Desk& d) {
 void differences(Desk& d) {
   const int n = 18;
   const auto [x, v] = d.random({n});
-  const Tensor first = x(Slice{1, {}}) - x(Slice{{}, -1}), second = first(Slice{1, {}}) - first(Slice{{}, -1}), central = (x(Slice{2, {}}) - x(Slice{{}, -2})) / 2;
+  const Tensor first = x(Slice{1, {}}) - x(Slice{{}, -1}), second = first(Slice{1, {}}) - first(Slice{{}, -1}),
+               central = (x(Slice{2, {}}) - x(Slice{{}, -2})) / 2;
   const Tensor rising = sum(first > 0), steepest = max(abs(first));
   d.step(first, second, central, rising, steepest);
   Numbers w1, w2, wc;
@@ -357,16 +365,17 @@ void newton_root(Desk& d) {
 
 void calendars(Desk& d) {
   const Tensor year = arange(1896, 1906), leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0);
-  const Tensor days = 365 + leap, total = sum(days), first = floor_divide(year - 1, 4) - floor_divide(year - 1, 100) + floor_divide(year - 1, 400) + 365 * (year - 1);
+  const Tensor days = 365 + leap, total = sum(days),
+               first = floor_divide(year - 1, 4) - floor_divide(year - 1, 100) + floor_divide(year - 1, 400) + 365 * (year - 1);
   d.step(days, total, first);
   const auto is_leap = [](std::int64_t y) { return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0; };
   d.expect(days, list(10, [&](std::int64_t i) { return 365 + is_leap(1896 + i); }));
   d.expect(total, 3652);
   d.expect(first, list(10, [&](std::int64_t i) {
-    std::int64_t n = 0;
-    for (std::int64_t y = 1; y < 1896 + i; ++y) n += 365 + is_leap(y);
-    return n;
-  }));
+             std::int64_t n = 0;
+             for (std::int64_t y = 1; y < 1896 + i; ++y) n += 365 + is_leap(y);
+             return n;
+           }));
 }
 
 void empty_batches(Desk& d) {  // a loop over minibatches meets an empty last one
@@ -386,13 +395,33 @@ void empty_batches(Desk& d) {  // a loop over minibatches meets an empty last on
 }  // namespace
 
 std::vector<Program> number_programs() {
-  return {{"bitonic sort", bitonic_sort}, {"rank sort", rank_sort}, {"odd-even sort", odd_even_passes}, {"primes", primes}, {"Collatz", collatz},
-          {"table of divisors", gcd_table}, {"Fibonacci", fibonacci}, {"bits", bit_count}, {"random numbers", random_numbers}, {"xorshift", xorshift},
-          {"pi by chance", monte_carlo_pi}, {"fizz buzz", fizz_buzz}, {"division table", division_table}, {"Pascal", pascal},
-          {"Black-Scholes", black_scholes}, {"implied volatility", implied_volatility}, {"binomial option", binomial_option},
-          {"moving averages", moving_averages}, {"smoothing", smoothing}, {"statistics", statistics}, {"histogram", histogram},
-          {"differences", differences}, {"quadrature", quadrature}, {"polynomials", polynomials}, {"cube roots", newton_root},
-          {"calendar", calendars}, {"empty batches", empty_batches}};
+  return {{"bitonic sort", bitonic_sort},
+          {"rank sort", rank_sort},
+          {"odd-even sort", odd_even_passes},
+          {"primes", primes},
+          {"Collatz", collatz},
+          {"table of divisors", gcd_table},
+          {"Fibonacci", fibonacci},
+          {"bits", bit_count},
+          {"random numbers", random_numbers},
+          {"xorshift", xorshift},
+          {"pi by chance", monte_carlo_pi},
+          {"fizz buzz", fizz_buzz},
+          {"division table", division_table},
+          {"Pascal", pascal},
+          {"Black-Scholes", black_scholes},
+          {"implied volatility", implied_volatility},
+          {"binomial option", binomial_option},
+          {"moving averages", moving_averages},
+          {"smoothing", smoothing},
+          {"statistics", statistics},
+          {"histogram", histogram},
+          {"differences", differences},
+          {"quadrature", quadrature},
+          {"polynomials", polynomials},
+          {"cube roots", newton_root},
+          {"calendar", calendars},
+          {"empty batches", empty_batches}};
 }
 
 }  // namespace sinter::testing

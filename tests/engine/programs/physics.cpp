@@ -293,10 +293,23 @@ void charge_field(Desk& d) {
 }  // namespace
 
 std::vector<Program> physics_programs() {
-  return {{"n-body", n_body}, {"Mandelbrot", mandelbrot}, {"Lorenz", lorenz}, {"heat with slices", heat_slices}, {"heat in two dimensions", heat_2d},
-          {"heat by a matrix", heat_matrix}, {"wave", wave}, {"predator and prey", predator_prey}, {"pendulum", pendulum}, {"logistic map", logistic_map},
-          {"long recording", long_recording}, {"three coupled values", coupled_long}, {"convergence", convergence}, {"Jacobi", jacobi},
-          {"Ising energy", energy}, {"projectile", projectile}, {"field of charges", charge_field}};
+  return {{"n-body", n_body},
+          {"Mandelbrot", mandelbrot},
+          {"Lorenz", lorenz},
+          {"heat with slices", heat_slices},
+          {"heat in two dimensions", heat_2d},
+          {"heat by a matrix", heat_matrix},
+          {"wave", wave},
+          {"predator and prey", predator_prey},
+          {"pendulum", pendulum},
+          {"logistic map", logistic_map},
+          {"long recording", long_recording},
+          {"three coupled values", coupled_long},
+          {"convergence", convergence},
+          {"Jacobi", jacobi},
+          {"Ising energy", energy},
+          {"projectile", projectile},
+          {"field of charges", charge_field}};
 }
 
 }  // namespace sinter::testing

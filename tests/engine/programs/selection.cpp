@@ -60,7 +60,8 @@ void rankings(Desk& d) {
   d.expect(competition, table(n, [&](std::size_t i) { return below(v[i]) + 1; }));
   d.expect(dense, table(n, [&](std::size_t i) { return std::distance(distinct.begin(), distinct.find(v[i])) + 1; }));
   d.expect(ordinal, table(n, [&](std::size_t i) { return below(v[i]) + std::count(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(i), v[i]) + 1; }));
-  d.expect(shared, table(n, [&](std::size_t i) { return static_cast<double>(below(v[i])) + (static_cast<double>(std::count(v.begin(), v.end(), v[i])) + 1) / 2; }));
+  d.expect(shared,
+           table(n, [&](std::size_t i) { return static_cast<double>(below(v[i])) + (static_cast<double>(std::count(v.begin(), v.end(), v[i])) + 1) / 2; }));
 }
 
 void deduplicated_in_order(Desk& d) {
@@ -131,8 +132,9 @@ void equalised_histogram(Desk& d) {
   const double lowest = *std::min_element(v.begin(), v.end());
   const auto up_to = [&](double a) { return static_cast<double>(std::count_if(v.begin(), v.end(), [&](double b) { return b <= a; })); };
   Numbers want = v;
-  for (double& a : want) a = d.real == DType::float32 ? std::nearbyint(static_cast<float>(up_to(a) - up_to(lowest)) / static_cast<float>(192 - up_to(lowest)) * 255.f)
-                                                     : std::nearbyint((up_to(a) - up_to(lowest)) / (192 - up_to(lowest)) * 255);
+  for (double& a : want)
+    a = d.real == DType::float32 ? std::nearbyint(static_cast<float>(up_to(a) - up_to(lowest)) / static_cast<float>(192 - up_to(lowest)) * 255.f)
+                                 : std::nearbyint((up_to(a) - up_to(lowest)) / (192 - up_to(lowest)) * 255);
   d.expect(result, want);
 }
 
@@ -395,7 +397,8 @@ void merged_intervals(Desk& d) {
     if (list.empty() || vb[i] > list.back().second) list.emplace_back(vb[i], vb[i] + vl[i]);
     else list.back().second = std::max(list.back().second, vb[i] + vl[i]);
   }
-  d.expect(starts, table(list.size(), [&](std::size_t i) { return list[i].first; })), d.expect(ends, table(list.size(), [&](std::size_t i) { return list[i].second; }));
+  d.expect(starts, table(list.size(), [&](std::size_t i) { return list[i].first; })),
+      d.expect(ends, table(list.size(), [&](std::size_t i) { return list[i].second; }));
 }
 
 void similar_sets(Desk& d) {
@@ -428,12 +431,15 @@ void drawn_by_a_table(Desk& d) {  // the inverse of a distribution's function, b
   const Tensor points = linspace(0., 3., 31), function = 1. - exp(-points), u = random::uniform(random::Key(21), {40}) * 0.9, x = interp(u, function, points);
   d.step(x);
   const auto vu = testing::values(u);
-  d.expect(x, table(40, [&](std::size_t i) {
-    std::size_t k = 0;
-    const auto f = [](std::size_t j) { return 1 - std::exp(-0.1 * static_cast<double>(j)); };
-    while (f(k + 1) <= vu[i]) ++k;
-    return 0.1 * static_cast<double>(k) + 0.1 * (vu[i] - f(k)) / (f(k + 1) - f(k));
-  }), 100);
+  d.expect(x,
+           table(40,
+                 [&](std::size_t i) {
+                   std::size_t k = 0;
+                   const auto f = [](std::size_t j) { return 1 - std::exp(-0.1 * static_cast<double>(j)); };
+                   while (f(k + 1) <= vu[i]) ++k;
+                   return 0.1 * static_cast<double>(k) + 0.1 * (vu[i] - f(k)) / (f(k + 1) - f(k));
+                 }),
+           100);
 }
 
 void resampled_particles(Desk& d) {
@@ -541,15 +547,39 @@ void embedding_gradient(Desk& d) {  // rows that several tokens share collect al
 }  // namespace
 
 std::vector<Program> selection_programs() {
-  return {{"nearest neighbours", nearest_neighbours}, {"rankings", rankings}, {"deduplicated in order", deduplicated_in_order}, {"means by key", means_by_key},
-          {"run lengths", run_lengths}, {"sampled from the top", sampled_from_the_top}, {"equalised histogram", equalised_histogram},
-          {"distribution function", distribution_function}, {"bootstrap", bootstrap}, {"word counts", word_counts}, {"joined tables", joined_tables},
-          {"moving median", moving_median}, {"winsorised", winsorised}, {"confusion matrix", confusion_matrix}, {"page rank", page_rank},
-          {"sparse times vector", sparse_times_vector}, {"peaks", peaks}, {"quantile normalised", quantile_normalised}, {"stratified split", stratified_split},
-          {"one hot", one_hot}, {"connected parts", connected_parts}, {"sieve", sieve}, {"k-means", k_means}, {"merged intervals", merged_intervals},
-          {"similar sets", similar_sets}, {"area under the curve", area_under_the_curve}, {"drawn by a table", drawn_by_a_table},
-          {"resampled particles", resampled_particles}, {"robust outliers", robust_outliers}, {"bigrams", bigrams}, {"beam search", beam_search},
-          {"zero crossings", zero_crossings}, {"embedding gradient", embedding_gradient}};
+  return {{"nearest neighbours", nearest_neighbours},
+          {"rankings", rankings},
+          {"deduplicated in order", deduplicated_in_order},
+          {"means by key", means_by_key},
+          {"run lengths", run_lengths},
+          {"sampled from the top", sampled_from_the_top},
+          {"equalised histogram", equalised_histogram},
+          {"distribution function", distribution_function},
+          {"bootstrap", bootstrap},
+          {"word counts", word_counts},
+          {"joined tables", joined_tables},
+          {"moving median", moving_median},
+          {"winsorised", winsorised},
+          {"confusion matrix", confusion_matrix},
+          {"page rank", page_rank},
+          {"sparse times vector", sparse_times_vector},
+          {"peaks", peaks},
+          {"quantile normalised", quantile_normalised},
+          {"stratified split", stratified_split},
+          {"one hot", one_hot},
+          {"connected parts", connected_parts},
+          {"sieve", sieve},
+          {"k-means", k_means},
+          {"merged intervals", merged_intervals},
+          {"similar sets", similar_sets},
+          {"area under the curve", area_under_the_curve},
+          {"drawn by a table", drawn_by_a_table},
+          {"resampled particles", resampled_particles},
+          {"robust outliers", robust_outliers},
+          {"bigrams", bigrams},
+          {"beam search", beam_search},
+          {"zero crossings", zero_crossings},
+          {"embedding gradient", embedding_gradient}};
 }
 
 }  // namespace sinter::testing

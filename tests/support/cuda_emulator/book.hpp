@@ -46,8 +46,7 @@ class Book {
   };
   /// Notes an access. `order.before(use)` is asked about a use by another block: whether a fence and an atomic order it before; in a cluster of
   /// every use, and `order.same_block(use)` whether that was by the block at hand.
-  template <class Order>
-  Conflict note(std::size_t offset, std::size_t bytes, bool write, const Now& now, const Order& order) {
+  template <class Order> Conflict note(std::size_t offset, std::size_t bytes, bool write, const Now& now, const Order& order) {
     while ((offset | bytes) % unit_ != 0) refine();
     for (std::size_t i = offset / unit_; i < (offset + bytes) / unit_; ++i) {
       Cell& cell = cells_[i];
@@ -59,7 +58,8 @@ class Book {
         cell.writer = now.use;
       } else {
         // A reader of another block and two of this one are enough to know of: any writer differs from one of them.
-        if (now.in_cluster ? cell.reader.epoch() >= now.launch && !order.same_block(cell.reader) : cell.reader.epoch() < now.block) cell.earlier_block = cell.reader;
+        if (now.in_cluster ? cell.reader.epoch() >= now.launch && !order.same_block(cell.reader) : cell.reader.epoch() < now.block)
+          cell.earlier_block = cell.reader;
         else if (cell.reader.thread() != now.use.thread()) cell.other_reader = cell.reader;
         cell.reader = now.use;
       }
@@ -79,8 +79,7 @@ class Book {
     Use writer, reader, other_reader, earlier_block;
   };
 
-  template <class Order>
-  static bool clash(const Use& earlier, const Now& now, const Order& order) {
+  template <class Order> static bool clash(const Use& earlier, const Now& now, const Order& order) {
     if (earlier.epoch() < now.launch || (earlier.atomic() && now.use.atomic())) return false;
     if (now.in_cluster || earlier.epoch() < now.block) return !order.before(earlier);
     if (earlier.epoch() != now.use.epoch() || earlier.thread() == now.use.thread()) return false;

@@ -7,12 +7,12 @@ extern "C" __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emu
 // With -fsanitize=thread and no sanitizer's library the compiler reports every access to these functions, the emulator's own.
 #define CUDA_EMULATOR_ACCESS(name, bytes, write) \
   extern "C" void __tsan_##name(void* p) { cuda_emulator_hooks->access(p, bytes, write); }
-#define CUDA_EMULATOR_ACCESSES(size) \
-  CUDA_EMULATOR_ACCESS(read##size, size, false) \
-  CUDA_EMULATOR_ACCESS(write##size, size, true) \
+#define CUDA_EMULATOR_ACCESSES(size)                      \
+  CUDA_EMULATOR_ACCESS(read##size, size, false)           \
+  CUDA_EMULATOR_ACCESS(write##size, size, true)           \
   CUDA_EMULATOR_ACCESS(unaligned_read##size, size, false) \
   CUDA_EMULATOR_ACCESS(unaligned_write##size, size, true) \
-  CUDA_EMULATOR_ACCESS(volatile_read##size, size, false) \
+  CUDA_EMULATOR_ACCESS(volatile_read##size, size, false)  \
   CUDA_EMULATOR_ACCESS(volatile_write##size, size, true)
 CUDA_EMULATOR_ACCESSES(1)
 CUDA_EMULATOR_ACCESSES(2)
@@ -57,8 +57,7 @@ struct OutOfBounds {
 };
 }  // namespace cuda_emulator
 extern "C" void __ubsan_handle_type_mismatch_v1(cuda_emulator::Mismatch* what, unsigned long address) {
-  cuda_emulator_hooks->misaligned(reinterpret_cast<const void*>(address), 1ul << what->log_alignment, what->type->name, what->kind == 1,
-                                  what->where.line);
+  cuda_emulator_hooks->misaligned(reinterpret_cast<const void*>(address), 1ul << what->log_alignment, what->type->name, what->kind == 1, what->where.line);
 }
 extern "C" void __ubsan_handle_out_of_bounds(cuda_emulator::OutOfBounds* what, unsigned long index) {
   cuda_emulator_hooks->out_of_bounds(what->array->name, static_cast<long long>(index), what->where.line);

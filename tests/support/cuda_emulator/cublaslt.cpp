@@ -108,13 +108,14 @@ std::size_t extent(const Layout& m) {
 }
 bool fit(const Description& how, const Layout& a, const Layout& b, const Layout& c) {
   const auto depth = how.trans_a ? a.rows : a.columns;
-  const bool shapes = (how.trans_a ? a.columns : a.rows) == c.rows && (how.trans_b ? b.rows : b.columns) == c.columns && (how.trans_b ? b.columns : b.rows) == depth;
+  const bool shapes =
+      (how.trans_a ? a.columns : a.rows) == c.rows && (how.trans_b ? b.rows : b.columns) == c.columns && (how.trans_b ? b.columns : b.rows) == depth;
   const bool batches = a.batch == c.batch && b.batch == c.batch;
   bool leading = true;
   for (const Layout* m : {&a, &b, &c}) leading = leading && m->leading >= static_cast<std::int64_t>(m->rows);
   const bool wide = a.type == 1, result = wide ? c.type == 1 : c.type == 0 || c.type == a.type;
-  const bool types = a.type == b.type && result && how.scale == (wide ? 1 : 0) &&
-                     (wide ? how.compute == 70 : how.compute == 68 || (how.compute == 77 && a.type == 0));
+  const bool types =
+      a.type == b.type && result && how.scale == (wide ? 1 : 0) && (wide ? how.compute == 70 : how.compute == 68 || (how.compute == 77 && a.type == 0));
   if (how.epilogue == kBias ? wide || how.bias == nullptr : how.epilogue != kNoEpilogue) return false;
   return shapes && batches && leading && types;
 }
@@ -155,8 +156,8 @@ EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference* preference, int attr
   else return kInvalidValue;
   return kSuccess;
 }
-EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, Description* how, Layout* a, Layout* b, Layout* c, Layout* d, Preference* preference, int wanted, Heuristic* results,
-                                          int* found) {
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, Description* how, Layout* a, Layout* b, Layout* c, Layout* d, Preference* preference, int wanted,
+                                          Heuristic* results, int* found) {
   if (wanted < 1 || c != d) return kInvalidValue;
   *found = 0;
   if (const char* products = std::getenv("SINTER_EMULATOR_PRODUCTS"); products && *products == '0') return kSuccess;  // none found
@@ -178,8 +179,8 @@ EXPORT int cublasLtMatmulAlgoConfigGetAttribute(const Algorithm*, int attribute,
   *written = 4;
   return kSuccess;
 }
-EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void* a, Layout* of_a, const void* b, Layout* of_b, const void* beta, const void* c, Layout* of_c,
-                          void* d, Layout* of_d, const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes, CUstream_st* stream) {
+EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void* a, Layout* of_a, const void* b, Layout* of_b, const void* beta, const void* c,
+                          Layout* of_c, void* d, Layout* of_d, const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes, CUstream_st* stream) {
   if (!fit(*how, *of_a, *of_b, *of_c) || c != d || of_c != of_d || read(alpha, 0, how->scale) != 1 || read(beta, 0, how->scale) != 0) return kInvalidValue;
   const auto address = [](const void* pointer) { return reinterpret_cast<unsigned long long>(pointer); };
   const void* pointers[3] = {a, b, d};
@@ -187,7 +188,8 @@ EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void
   for (int k = 0; k < 3; ++k)
     if (address(pointers[k]) % algorithm->data[k] != 0 || !cuda_emulator_contains(address(pointers[k]), extent(*layouts[k]))) return kInvalidValue;
   if (workspace_bytes < kWorkspace || !cuda_emulator_contains(address(workspace), workspace_bytes)) return kInvalidValue;
-  if (how->epilogue == kBias && (address(how->bias) % 16 != 0 || !cuda_emulator_contains(address(how->bias), of_d->rows * size_of(of_d->type)))) return kInvalidValue;
+  if (how->epilogue == kBias && (address(how->bias) % 16 != 0 || !cuda_emulator_contains(address(how->bias), of_d->rows * size_of(of_d->type))))
+    return kInvalidValue;
   const auto work = [how = *how, la = *of_a, lb = *of_b, ld = *of_d, a, b, d] {
     const auto depth = static_cast<std::int64_t>(how.trans_a ? la.rows : la.columns);
     for (std::int64_t element = 0; element < ld.batch; ++element)

@@ -208,47 +208,20 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int ordinal) {
   if (!is_gpu(ordinal)) return kInvalidDevice;
   const GpuModel& gpu = device->model;
   switch (attribute) {
-    case 1:
-      *value = kMostThreads;
-      break;
-    case 8:
-      *value = kSharedWithoutAsking;
-      break;
-    case 10:
-      *value = 32;
-      break;
-    case 12:
-      *value = kRegisters;
-      break;
-    case 16:
-      *value = gpu.multiprocessors;
-      break;
-    case 39:
-      *value = gpu.threads_sm;
-      break;
-    case 81:
-      *value = gpu.shared_sm;
-      break;
-    case 82:
-      *value = kRegisters;
-      break;
-    case 75:
-      *value = gpu.sm / 10;
-      break;
-    case 76:
-      *value = gpu.sm % 10;
-      break;
-    case 97:
-      *value = gpu.shared_opt_in;
-      break;
-    case 120:
-      *value = gpu.sm >= 90 && setting("SINTER_EMULATOR_CLUSTERS", "1") == "1";
-      break;
-    case 115:
-      *value = setting("SINTER_EMULATOR_POOLS", "1") == "1";
-      break;
-    default:
-      return kInvalidValue;
+    case 1: *value = kMostThreads; break;
+    case 8: *value = kSharedWithoutAsking; break;
+    case 10: *value = 32; break;
+    case 12: *value = kRegisters; break;
+    case 16: *value = gpu.multiprocessors; break;
+    case 39: *value = gpu.threads_sm; break;
+    case 81: *value = gpu.shared_sm; break;
+    case 82: *value = kRegisters; break;
+    case 75: *value = gpu.sm / 10; break;
+    case 76: *value = gpu.sm % 10; break;
+    case 97: *value = gpu.shared_opt_in; break;
+    case 120: *value = gpu.sm >= 90 && setting("SINTER_EMULATOR_CLUSTERS", "1") == "1"; break;
+    case 115: *value = setting("SINTER_EMULATOR_POOLS", "1") == "1"; break;
+    default: return kInvalidValue;
   }
   return kSuccess;
 }
@@ -475,23 +448,12 @@ EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
   NEED_CONTEXT;
   const Container& c = function->module->container();
   switch (attribute) {
-    case 0:
-      *value = most_threads(c);
-      break;
-    case 1:
-      *value = std::max(c.shared_bytes, 0);
-      break;
-    case 3:
-      *value = std::max(c.stack_bytes, 0);
-      break;
-    case 4:
-      *value = std::max(c.registers, 0);
-      break;
-    case 8:
-      *value = function->dynamic_shared;
-      break;
-    default:
-      return kInvalidValue;
+    case 0: *value = most_threads(c); break;
+    case 1: *value = std::max(c.shared_bytes, 0); break;
+    case 3: *value = std::max(c.stack_bytes, 0); break;
+    case 4: *value = std::max(c.registers, 0); break;
+    case 8: *value = function->dynamic_shared; break;
+    default: return kInvalidValue;
   }
   return kSuccess;
 }
@@ -512,7 +474,8 @@ int active_clusters(const CUfunc_st& function, const LaunchShape& shape) {
   const Container& c = function.module->container();
   const GpuModel& gpu = device->model;
   const int threads = static_cast<int>(shape.block.x * shape.block.y * shape.block.z), warps = (threads + 31) / 32;
-  const int registers = std::max((std::max(c.registers, 0) * 32 + 255) / 256 * 256 * warps, 1), shared = static_cast<int>(shape.dynamic_shared) + std::max(c.shared_bytes, 0) + 1024;
+  const int registers = std::max((std::max(c.registers, 0) * 32 + 255) / 256 * 256 * warps, 1),
+            shared = static_cast<int>(shape.dynamic_shared) + std::max(c.shared_bytes, 0) + 1024;
   const int resident = std::min({gpu.threads_sm / std::max(threads, 1), kRegisters / registers, gpu.shared_sm / shared});
   const int near = std::atoi(setting("SINTER_EMULATOR_GPC", "16").c_str());
   return gpu.multiprocessors / near * (near * resident / static_cast<int>(std::max(shape.cluster, 1u)));
@@ -526,21 +489,22 @@ int refused(const CUfunc_st& function, const LaunchShape& shape) {
   };
   const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
   const Index3 &grid = shape.grid, &block = shape.block;
-  if (threads == 0 || threads > kMostThreads || block.z > 64 || grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 ||
-      grid.z == 0 || grid.z > 65535)
+  if (threads == 0 || threads > kMostThreads || block.z > 64 || grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 || grid.z == 0 ||
+      grid.z > 65535)
     return why(to_string("a grid of", grid) + " blocks of" + to_string("", block) + " threads"), kInvalidValue;
   if (c.launch_bounds > 0 && threads > static_cast<std::uint64_t>(c.launch_bounds))
-    return why(std::to_string(threads) + " threads a block, its launch bounds promise at most " + std::to_string(c.launch_bounds)),
-           kInvalidValue;
+    return why(std::to_string(threads) + " threads a block, its launch bounds promise at most " + std::to_string(c.launch_bounds)), kInvalidValue;
   const int fixed = std::max(c.shared_bytes, 0);
   if (shape.dynamic_shared > static_cast<std::size_t>(function.dynamic_shared))
-    return why(std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory beside " + std::to_string(fixed) +
-               " static ones, the kernel may have " + std::to_string(function.dynamic_shared) + " unless its attribute is set"),
+    return why(std::to_string(shape.dynamic_shared) + " bytes of dynamic shared memory beside " + std::to_string(fixed) + " static ones, the kernel may have " +
+               std::to_string(function.dynamic_shared) + " unless its attribute is set"),
            kInvalidValue;
   const unsigned cluster = shape.cluster;
   if (cluster > 1 && (device->model.sm < 90 || cluster > 8 || grid.x % cluster != 0))
-    return why("clusters of " + std::to_string(cluster) + " blocks, of" + to_string("", grid) + ", on sm_" + std::to_string(device->model.sm)), kInvalidClusterSize;
-  if (cluster > 1 && active_clusters(function, shape) == 0) return why("there is no room for a cluster of " + std::to_string(cluster) + " blocks"), kInvalidClusterSize;
+    return why("clusters of " + std::to_string(cluster) + " blocks, of" + to_string("", grid) + ", on sm_" + std::to_string(device->model.sm)),
+           kInvalidClusterSize;
+  if (cluster > 1 && active_clusters(function, shape) == 0)
+    return why("there is no room for a cluster of " + std::to_string(cluster) + " blocks"), kInvalidClusterSize;
   // Registers are given to warps, in pieces of 256.
   const std::uint64_t warp_registers = (std::max(c.registers, 0) * 32 + 255) / 256 * 256, warps = (threads + 31) / 32;
   if (warp_registers * warps > kRegisters)
@@ -557,9 +521,7 @@ void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, st
   if (device->until_lost > 0 && --device->until_lost == 0) outcome = Outcome::illegal_address, message = "it loses the device, as it was asked to";
   if (outcome == Outcome::done) return;
   std::fprintf(stderr, "cuda emulator: kernel %s: %s\n", module->container().entry.c_str(), message.c_str());
-  device->sticky = outcome == Outcome::illegal_address      ? kIllegalAddress
-                   : outcome == Outcome::misaligned_address ? kMisalignedAddress
-                                                            : kLaunchFailed;
+  device->sticky = outcome == Outcome::illegal_address ? kIllegalAddress : outcome == Outcome::misaligned_address ? kMisalignedAddress : kLaunchFailed;
 }
 
 }  // namespace
@@ -576,8 +538,8 @@ std::vector<std::uint64_t> read_parameters(const CUfunc_st& function, void** par
 
 }  // namespace
 
-EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                          unsigned block_z, unsigned dynamic_shared, CUstream_st* stream, void** parameters, void** extra) {
+EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned dynamic_shared, CUstream_st* stream, void** parameters, void** extra) {
   NEED_CONTEXT;
   if (extra) return kInvalidValue;
   const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared, cluster_of(*function)};
@@ -599,7 +561,8 @@ EXPORT int cuOccupancyMaxActiveClusters(int* count, CUfunc_st* function, const L
   const unsigned cluster = cluster_of(*function);
   if (config->attribute_count != 0 || cluster < 2 || config->grid_x % cluster != 0) return kInvalidValue;
   if (config->dynamic_shared > static_cast<unsigned>(function->dynamic_shared)) return kInvalidValue;
-  *count = active_clusters(*function, {{config->grid_x, config->grid_y, config->grid_z}, {config->block_x, config->block_y, config->block_z}, config->dynamic_shared, cluster});
+  *count = active_clusters(
+      *function, {{config->grid_x, config->grid_y, config->grid_z}, {config->block_x, config->block_y, config->block_z}, config->dynamic_shared, cluster});
   return kSuccess;
 }
 

@@ -76,13 +76,13 @@ std::string host_source(const Container& c) {
   const bool has_dynamic = std::regex_search(c.source, match, dynamic);
   const std::string name = has_dynamic ? match[1].str() : "";
   text += "\n#line 1 \"emulator\"\n";
-  if (has_dynamic)
-    text += "__attribute__((aligned(1024))) thread_local unsigned char " + name + "[" + std::to_string(kLargestDynamicShared) + "];\n";
+  if (has_dynamic) text += "__attribute__((aligned(1024))) thread_local unsigned char " + name + "[" + std::to_string(kLargestDynamicShared) + "];\n";
   text += "extern \"C\" unsigned char* cuda_emulator_dynamic() { return " + (has_dynamic ? name : "nullptr") + "; }\n";
-  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) unsigned cuda_emulator_parameters(unsigned* sizes) { return "
-          "cuda_emulator::parameter_sizes(&" + c.entry + ", sizes); }\n";
-  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) void cuda_emulator_call(void** p) { cuda_emulator::call(&" + c.entry +
-          ", p); }\n";
+  text +=
+      "extern \"C\" __attribute__((no_sanitize(\"thread\"))) unsigned cuda_emulator_parameters(unsigned* sizes) { return "
+      "cuda_emulator::parameter_sizes(&" +
+      c.entry + ", sizes); }\n";
+  text += "extern \"C\" __attribute__((no_sanitize(\"thread\"))) void cuda_emulator_call(void** p) { cuda_emulator::call(&" + c.entry + ", p); }\n";
   return text;
 }
 
@@ -113,7 +113,8 @@ const fs::path& own_folder() {
 
 /// What is made of a text by a command, which its file and the output's are added to: kept under a hash of all that it depends on. Empty,
 /// with the compiler's messages, when it does not compile.
-fs::path made(const std::string& text, const std::vector<std::string>& command, const std::vector<std::string>& after, const char* suffix, std::string* messages) {
+fs::path made(const std::string& text, const std::vector<std::string>& command, const std::vector<std::string>& after, const char* suffix,
+              std::string* messages) {
   static const std::string& included = *new std::string(read_file(own_folder() / "prelude.hpp") + read_file(own_folder() / "hooks.hpp"));
   std::string identity = text + included;
   for (const auto* words : {&command, &after})

@@ -73,7 +73,7 @@ struct Block {
   std::vector<Fiber> fibers;
   std::vector<Warp> warps;
   unsigned at_barrier = 0;
-  unsigned barriers = 0;  // passed
+  unsigned barriers = 0;       // passed
   std::unique_ptr<Book> book;  // of its shared memory
   std::unique_ptr<unsigned char[]> image;
   std::map<std::array<unsigned, 3>, std::uint64_t> epochs;  // of a cluster: by barriers, arrivals and waits
@@ -137,7 +137,13 @@ class Ordering {
 class Launch {
  public:
   Launch(const HostModule& module, const LaunchShape& shape, void** parameters, Memory& memory)
-      : module_(module), shape_(shape), parameters_(parameters), memory_(memory), cluster_(shape.cluster), block_(&cluster_[0]), in_cluster_(module.clusters()) {}
+      : module_(module),
+        shape_(shape),
+        parameters_(parameters),
+        memory_(memory),
+        cluster_(shape.cluster),
+        block_(&cluster_[0]),
+        in_cluster_(module.clusters()) {}
 
   Outcome run(std::string* message);
 
@@ -178,8 +184,7 @@ class Launch {
   void begin_block(std::uint64_t number);
   std::uint64_t epoch_of(const Fiber& fiber);
   void switch_to(Block& block);
-  template <class Visit>
-  void each_used_region(Visit visit) const;
+  template <class Visit> void each_used_region(Visit visit) const;
   void global_access(std::uintptr_t at, std::size_t bytes, bool write, bool atomic);
   void shared_access(Block& of, std::size_t at, const void* address, std::size_t bytes, bool write, bool atomic);
   bool in_shared(const unsigned char* p) const { return p >= shared_.begin && p < shared_.end; }
@@ -199,8 +204,7 @@ class Launch {
   unsigned threads() const { return shape_.block.x * shape_.block.y * shape_.block.z; }
   Index3 coordinates(unsigned number) const { return unflatten(number, shape_.block); }
   static Index3 unflatten(std::uint64_t number, const Index3& size) {
-    return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
-            static_cast<unsigned>(number / size.x / size.y)};
+    return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y), static_cast<unsigned>(number / size.x / size.y)};
   }
 
   const HostModule& module_;
@@ -208,19 +212,19 @@ class Launch {
   void** parameters_;
   Memory& memory_;
   HostModule::Shared shared_;
-  std::vector<Block> cluster_;  // the blocks that run at once: one, or those of a cluster by rank
-  Block* block_ = nullptr;      // whose turn it is
-  const bool in_cluster_;       // they may wait for each other
+  std::vector<Block> cluster_;       // the blocks that run at once: one, or those of a cluster by rank
+  Block* block_ = nullptr;           // whose turn it is
+  const bool in_cluster_;            // they may wait for each other
   std::uint64_t cluster_begin_ = 0;  // epoch
   unsigned arrived_ = 0, met_ = 0;   // threads at the cluster's barrier, and how often all have been
   std::vector<Stretch> stretches_;   // of a launch of clusters, by epoch
   Fiber* current_ = nullptr;
   context::fcontext_t scheduler_ = nullptr;
   std::uint64_t turn_ = 0;
-  unsigned number_ = 0;    // of the thread that runs now
+  unsigned number_ = 0;  // of the thread that runs now
   std::uint64_t launch_begin_ = 0, block_begin_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // first epoch and number, in the order they ran
-  Ordering ordering_;  // (the blocks of a cluster count as one)
+  Ordering ordering_;                                            // (the blocks of a cluster count as one)
   sigjmp_buf escape_;
   Outcome outcome_ = Outcome::done;
   std::string message_;
@@ -240,8 +244,7 @@ void on_signal(int number, siginfo_t* info, void*) {
     return;
   }
   char text[160];
-  std::snprintf(text, sizeof(text), "%s at address %p", number == SIGFPE ? "an arithmetic trap" : "an access that the host refuses",
-                info->si_addr);
+  std::snprintf(text, sizeof(text), "%s at address %p", number == SIGFPE ? "an arithmetic trap" : "an access that the host refuses", info->si_addr);
   running->fail(number == SIGFPE ? Outcome::failed : Outcome::illegal_address, text);
 }
 
@@ -285,8 +288,7 @@ std::string Launch::name_of(const Use& use) const {
 }
 
 /// Calls visit(offset, bytes) for all of shared memory but the part of the dynamic array that the launch did not ask for; its first bytes are watched.
-template <class Visit>
-void Launch::each_used_region(Visit visit) const {
+template <class Visit> void Launch::each_used_region(Visit visit) const {
   if (!shared_.begin) return;
   const std::size_t all = static_cast<std::size_t>(shared_.end - shared_.begin);
   if (!shared_.dynamic) return visit(std::size_t{0}, all);
@@ -329,14 +331,16 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
         fail(Outcome::failed, place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) +
                                   ", which the cluster has not met yet to know begun");
       if (other.ended())
-        fail(Outcome::illegal_address, place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) + ", which has ended");
+        fail(Outcome::illegal_address,
+             place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) + ", which has ended");
       return shared_access(other, static_cast<std::size_t>(p - other.image.get()), address, bytes, write, false);
     }
   // threadIdx and its like; a thread's own variables: on its fiber's stack, or above this call on the launch's.
   const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
   if (p >= hook && p < hook + sizeof(Hooks)) return;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (current_ ? stacks()[static_cast<std::size_t>(block_ - cluster_.data()) * threads() + number_].owns(address) : at >= here && at - here < kStackBytes) return;
+  if (current_ ? stacks()[static_cast<std::size_t>(block_ - cluster_.data()) * threads() + number_].owns(address) : at >= here && at - here < kStackBytes)
+    return;
   if (module_.owns(address)) return;
   global_access(at, bytes, write, false);
 }
@@ -352,9 +356,9 @@ void Launch::atomic(const void* address, std::size_t bytes) {
 }
 
 void Launch::misaligned(const void* address, std::size_t alignment, const char* type, bool write, unsigned line) {
-  fail(Outcome::misaligned_address, place() + (write ? " writes " : " reads ") + type + " at " +
-                                        hexadecimal(reinterpret_cast<std::uintptr_t>(address)) + ", which is no multiple of " +
-                                        std::to_string(alignment) + " bytes" + (line ? " (line " + std::to_string(line) + ")" : ""));
+  fail(Outcome::misaligned_address, place() + (write ? " writes " : " reads ") + type + " at " + hexadecimal(reinterpret_cast<std::uintptr_t>(address)) +
+                                        ", which is no multiple of " + std::to_string(alignment) + " bytes" +
+                                        (line ? " (line " + std::to_string(line) + ")" : ""));
 }
 
 void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, bool atomic) {
@@ -368,8 +372,9 @@ void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, boo
   const auto conflict = block->book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), false});
   const auto byte = [&](std::size_t i) { return "byte " + std::to_string(i) + " of an array of " + std::to_string(block->bytes); };
   if (conflict.with.known())
-    fail(Outcome::failed, told(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
-                               ((in_cluster_ ? !same_block(conflict.with, use()) : conflict.with.epoch() < block_begin_) ? " of the same launch" : " with no barrier between")));
+    fail(Outcome::failed,
+         told(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
+              ((in_cluster_ ? !same_block(conflict.with, use()) : conflict.with.epoch() < block_begin_) ? " of the same launch" : " with no barrier between")));
   if (write) return;
   const std::size_t unwritten = block->book->unwritten(offset, bytes, 0);
   if (unwritten == offset + bytes) return;
@@ -382,7 +387,8 @@ void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, boo
 void Launch::shared_access(Block& of, std::size_t at, const void* address, std::size_t bytes, bool write, bool atomic) {
   const auto told = [&](const std::string& more) {
     const std::string whose = &of == block_ ? "" : " of " + to_string("block", unflatten(of.number, shape_.grid));
-    return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes" + whose + " at " + hexadecimal(reinterpret_cast<std::uintptr_t>(address)) + more;
+    return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes" + whose + " at " +
+           hexadecimal(reinterpret_cast<std::uintptr_t>(address)) + more;
   };
   const std::size_t begin = shared_.dynamic ? static_cast<std::size_t>(shared_.dynamic - shared_.begin) : 0;
   if (shared_.dynamic && at >= begin && at < begin + kLargestDynamicShared && at + bytes > begin + shape_.dynamic_shared)
@@ -392,8 +398,8 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
   const std::size_t offset = at - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
   const auto conflict = of.book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
   if (conflict.with.known())
-    fail(Outcome::failed, told(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " +
-                               name_of(conflict.with) + " with no barrier between"));
+    fail(Outcome::failed, told(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
+                               " with no barrier between"));
   if (write) return;
   if (const std::size_t unwritten = of.book->unwritten(offset, bytes, cluster_begin_); unwritten < offset + bytes)
     fail(Outcome::failed, told(": shared byte " + std::to_string(unwritten) + ", which no thread of the block has written"));
@@ -450,8 +456,10 @@ void Launch::cluster_wait() {
 
 const void* Launch::of_block(const void* own, unsigned rank) {
   const auto* p = static_cast<const unsigned char*>(own);
-  if (!in_shared(p)) fail(Outcome::illegal_address, place() + " maps " + hexadecimal(reinterpret_cast<std::uintptr_t>(own)) + ", which is not in its shared memory");
-  if (rank >= cluster_.size()) fail(Outcome::illegal_address, place() + " asks for block " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster_.size()));
+  if (!in_shared(p))
+    fail(Outcome::illegal_address, place() + " maps " + hexadecimal(reinterpret_cast<std::uintptr_t>(own)) + ", which is not in its shared memory");
+  if (rank >= cluster_.size())
+    fail(Outcome::illegal_address, place() + " asks for block " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster_.size()));
   return &cluster_[rank] == block_ ? p : cluster_[rank].image.get() + (p - shared_.begin);
 }
 
@@ -524,10 +532,9 @@ void Launch::deadlock() {
     done += fiber.state == Fiber::State::done;
     if (!missing && fiber.state != Fiber::State::at_barrier) missing = &fiber;
   }
-  fail(Outcome::failed, to_string("block", hooks()->block) + ": barrier " + std::to_string(block_->barriers + 1) + " is reached by " +
-                            std::to_string(waiting) + " of " + std::to_string(threads()) + " threads, not by " +
-                            to_string("thread", missing->thread) + "; " + std::to_string(shuffling) + " wait in a shuffle, " +
-                            std::to_string(done) + " have ended");
+  fail(Outcome::failed, to_string("block", hooks()->block) + ": barrier " + std::to_string(block_->barriers + 1) + " is reached by " + std::to_string(waiting) +
+                            " of " + std::to_string(threads()) + " threads, not by " + to_string("thread", missing->thread) + "; " + std::to_string(shuffling) +
+                            " wait in a shuffle, " + std::to_string(done) + " have ended");
 }
 
 /// One turn for each thread that can go on, in an order drawn from the seed. False when there was none.
@@ -544,7 +551,9 @@ bool Launch::pass(unsigned count, std::uint64_t seed) {
     current_ = &fiber;
     number_ = fiber.number;
     hooks()->thread = fiber.thread;
-    if (!fiber.where) fiber.where = context::make_fcontext(stacks()[static_cast<std::size_t>(block_ - cluster_.data()) * threads() + fiber.number].top(), kStackBytes, &Launch::body);
+    if (!fiber.where)
+      fiber.where =
+          context::make_fcontext(stacks()[static_cast<std::size_t>(block_ - cluster_.data()) * threads() + fiber.number].top(), kStackBytes, &Launch::body);
     fiber.where = context::jump_fcontext(fiber.where, nullptr).fctx;
   }
   current_ = nullptr;
@@ -560,8 +569,9 @@ void Launch::cluster_deadlock() {
   for (Block& block : cluster_)
     for (const Fiber& fiber : block.fibers)
       if (fiber.arrivals <= met_)
-        fail(Outcome::failed, to_string("block", unflatten(block.number, shape_.grid)) + ", " + to_string("thread", fiber.thread) + " does not reach the cluster's barrier " +
-                                  std::to_string(met_ + 1) + ", where " + std::to_string(arrived_) + " of " + std::to_string(threads() * cluster_.size()) + " threads are");
+        fail(Outcome::failed, to_string("block", unflatten(block.number, shape_.grid)) + ", " + to_string("thread", fiber.thread) +
+                                  " does not reach the cluster's barrier " + std::to_string(met_ + 1) + ", where " + std::to_string(arrived_) + " of " +
+                                  std::to_string(threads() * cluster_.size()) + " threads are");
   deadlock();
 }
 
@@ -723,8 +733,8 @@ Hooks* hooks() {
                       running->misaligned(address, alignment, type, write, line);
                     },
                     [](const char* type, long long index, unsigned line) {
-                      running->fail(Outcome::illegal_address, running->place() + " takes element " + std::to_string(index) + " of an array " +
-                                                                  type + " (line " + std::to_string(line) + ")");
+                      running->fail(Outcome::illegal_address, running->place() + " takes element " + std::to_string(index) + " of an array " + type +
+                                                                  " (line " + std::to_string(line) + ")");
                     },
                     [] { running->cluster_arrive(); },
                     [] { running->cluster_wait(); },

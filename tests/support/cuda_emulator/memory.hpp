@@ -32,7 +32,7 @@ class Memory {
     std::size_t bytes = 0;       // as asked for
     std::uintptr_t base = 0;     // of its pages
     std::size_t pages_bytes = 0;
-    std::unique_ptr<Book> book;  // made at the first access by a kernel
+    std::unique_ptr<Book> book;                               // made at the first access by a kernel
     std::vector<std::pair<std::size_t, std::size_t>> filled;  // [begin, end) that copies have filled
   };
   /// The live allocation that holds all these bytes, or null.

@@ -28,7 +28,7 @@ int attribute_of(const std::string& source, const char* attribute) {
 }
 
 constexpr int kKnown[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};  // by NVRTC 13.0
-constexpr int kInvalidInput = 3, kInvalidOption = 5, kCompilation = 6;  // nvrtcResult
+constexpr int kInvalidInput = 3, kInvalidOption = 5, kCompilation = 6;       // nvrtcResult
 
 struct Real {
   int (*version)(int*, int*) = nullptr;
@@ -69,12 +69,11 @@ const Real* real() {
       f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
       return f != nullptr;
     };
-    const bool complete =
-        find(api.version, "nvrtcVersion") && find(api.error_string, "nvrtcGetErrorString") && find(api.create, "nvrtcCreateProgram") &&
-        find(api.destroy, "nvrtcDestroyProgram") && find(api.compile, "nvrtcCompileProgram") && find(api.cubin_size, "nvrtcGetCUBINSize") &&
-        find(api.cubin, "nvrtcGetCUBIN") && find(api.ptx_size, "nvrtcGetPTXSize") && find(api.ptx, "nvrtcGetPTX") &&
-        find(api.arch_count, "nvrtcGetNumSupportedArchs") && find(api.archs, "nvrtcGetSupportedArchs") &&
-        find(api.log_size, "nvrtcGetProgramLogSize") && find(api.log, "nvrtcGetProgramLog");
+    const bool complete = find(api.version, "nvrtcVersion") && find(api.error_string, "nvrtcGetErrorString") && find(api.create, "nvrtcCreateProgram") &&
+                          find(api.destroy, "nvrtcDestroyProgram") && find(api.compile, "nvrtcCompileProgram") && find(api.cubin_size, "nvrtcGetCUBINSize") &&
+                          find(api.cubin, "nvrtcGetCUBIN") && find(api.ptx_size, "nvrtcGetPTXSize") && find(api.ptx, "nvrtcGetPTX") &&
+                          find(api.arch_count, "nvrtcGetNumSupportedArchs") && find(api.archs, "nvrtcGetSupportedArchs") &&
+                          find(api.log_size, "nvrtcGetProgramLogSize") && find(api.log, "nvrtcGetProgramLog");
     return complete ? &api : nullptr;
   }();
   return opened;
@@ -128,8 +127,7 @@ EXPORT const char* nvrtcGetErrorString(int result) {
   return result == 0 ? "NVRTC_SUCCESS" : "NVRTC_ERROR";
 }
 
-EXPORT int nvrtcCreateProgram(_nvrtcProgram** program, const char* source, const char* name, int headers, const char* const*,
-                              const char* const*) {
+EXPORT int nvrtcCreateProgram(_nvrtcProgram** program, const char* source, const char* name, int headers, const char* const*, const char* const*) {
   if (!program || !source || headers != 0) return kInvalidInput;
   *program = new _nvrtcProgram{source, name ? name : "default_program", {}, {}, false};
   return 0;

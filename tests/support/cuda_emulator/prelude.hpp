@@ -7,16 +7,16 @@
 extern "C" {
 __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emulator_hooks = nullptr;
 
-double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double), expm1(double),
-    log(double), log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double),
-    atan(double), sinh(double), cosh(double), tanh(double), asinh(double), acosh(double), atanh(double),
-    cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double), atan2(double, double), hypot(double, double), fmod(double, double),
-    fmin(double, double), fmax(double, double), copysign(double, double), nextafter(double, double), ldexp(double, int), fma(double, double, double);
-float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float),
-    logf(float), log2f(float), log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float),
-    atanf(float), sinhf(float), coshf(float), tanhf(float), asinhf(float), acoshf(float), atanhf(float),
-    cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), hypotf(float, float), fmodf(float, float),
-    fminf(float, float), fmaxf(float, float), copysignf(float, float), nextafterf(float, float), ldexpf(float, int), fmaf(float, float, float);
+double fabs(double), floor(double), ceil(double), rint(double), trunc(double), sqrt(double), exp(double), exp2(double), expm1(double), log(double),
+    log2(double), log10(double), log1p(double), sin(double), cos(double), tan(double), asin(double), acos(double), atan(double), sinh(double), cosh(double),
+    tanh(double), asinh(double), acosh(double), atanh(double), cbrt(double), erf(double), erfc(double), lgamma(double), pow(double, double),
+    atan2(double, double), hypot(double, double), fmod(double, double), fmin(double, double), fmax(double, double), copysign(double, double),
+    nextafter(double, double), ldexp(double, int), fma(double, double, double);
+float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sqrtf(float), expf(float), exp2f(float), expm1f(float), logf(float), log2f(float),
+    log10f(float), log1pf(float), sinf(float), cosf(float), tanf(float), asinf(float), acosf(float), atanf(float), sinhf(float), coshf(float), tanhf(float),
+    asinhf(float), acoshf(float), atanhf(float), cbrtf(float), erff(float), erfcf(float), powf(float, float), atan2f(float, float), hypotf(float, float),
+    fmodf(float, float), fminf(float, float), fmaxf(float, float), copysignf(float, float), nextafterf(float, float), ldexpf(float, int),
+    fmaf(float, float, float);
 }
 
 // What rounding the argument of erfc does, which is much far out, is put right.
@@ -30,7 +30,9 @@ inline double erfinv(double x) {
   const double w = -log((1 - a) * (1 + a));
   double y = w < 5 ? a * 0.886 : sqrt(w) * 0.9;
   for (int k = 0; k < 40 && y > 0; ++k) {  // Halley's step, kept short
-    const double step = (a < 0.5 ? a - erf(y) : erfc(y) - (1 - a)) * 0.88622692545275801 * exp(y * y), short_step = step > 0.5 ? 0.5 : step < -0.5 ? -0.5 : step;
+    const double step = (a < 0.5 ? a - erf(y) : erfc(y) - (1 - a)) * 0.88622692545275801 * exp(y * y), short_step = step > 0.5    ? 0.5
+                                                                                                                    : step < -0.5 ? -0.5
+                                                                                                                                  : step;
     y += short_step / (1 - y * short_step);
   }
   return copysign(y, x);
@@ -65,8 +67,7 @@ inline unsigned thread_in_block() {
   const Hooks& h = *cuda_emulator_hooks;
   return h.thread.x + h.block_size.x * (h.thread.y + h.block_size.y * h.thread.z);
 }
-template <class T>
-T shuffle(unsigned mask, T value, int source_lane) {
+template <class T> T shuffle(unsigned mask, T value, int source_lane) {
   static_assert(sizeof(T) <= 8);
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
@@ -111,21 +112,15 @@ inline unsigned long long mapa_u64(const void* own, unsigned rank) { return rein
 inline float rcp_approx_ftz_f32(float x) { return 1 / x * (1 - 0x1p-24f); }
 }  // namespace cuda_emulator
 
-template <class T>
-T __shfl_sync(unsigned mask, T value, int lane) {
-  return cuda_emulator::shuffle(mask, value, lane & 31);
-}
-template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+template <class T> T __shfl_sync(unsigned mask, T value, int lane) { return cuda_emulator::shuffle(mask, value, lane & 31); }
+template <class T> T __shfl_xor_sync(unsigned mask, T value, int lanes) {
   return cuda_emulator::shuffle(mask, value, static_cast<int>(cuda_emulator::thread_in_block() & 31) ^ lanes);
 }
-template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned distance) {
+template <class T> T __shfl_up_sync(unsigned mask, T value, unsigned distance) {
   const unsigned lane = cuda_emulator::thread_in_block() & 31;
   return cuda_emulator::shuffle(mask, value, static_cast<int>(lane >= distance ? lane - distance : lane));
 }
-template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
+template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
   const unsigned lane = cuda_emulator::thread_in_block() & 31;
   return cuda_emulator::shuffle(mask, value, static_cast<int>(lane + distance < 32 ? lane + distance : lane));
 }
@@ -134,32 +129,26 @@ inline void __threadfence() { cuda_emulator_hooks->fence(); }
 inline void __threadfence_block() {}
 
 namespace cuda_emulator {
-template <class T, class Change>
-__attribute__((no_sanitize("thread"))) T atomic(T* address, Change change) {
+template <class T, class Change> __attribute__((no_sanitize("thread"))) T atomic(T* address, Change change) {
   cuda_emulator_hooks->atomic(address, sizeof(T));
   const T old = *address;
   *address = change(old);
   return old;
 }
 }  // namespace cuda_emulator
-template <class T>
-T atomicAdd(T* address, T value) {
+template <class T> T atomicAdd(T* address, T value) {
   return cuda_emulator::atomic(address, [&](T old) { return static_cast<T>(old + value); });
 }
-template <class T>
-T atomicExch(T* address, T value) {
+template <class T> T atomicExch(T* address, T value) {
   return cuda_emulator::atomic(address, [&](T) { return value; });
 }
-template <class T>
-T atomicCAS(T* address, T expected, T value) {
+template <class T> T atomicCAS(T* address, T expected, T value) {
   return cuda_emulator::atomic(address, [&](T old) { return old == expected ? value : old; });
 }
-template <class T>
-T atomicMin(T* address, T value) {
+template <class T> T atomicMin(T* address, T value) {
   return cuda_emulator::atomic(address, [&](T old) { return value < old ? value : old; });
 }
-template <class T>
-T atomicMax(T* address, T value) {
+template <class T> T atomicMax(T* address, T value) {
   return cuda_emulator::atomic(address, [&](T old) { return old < value ? value : old; });
 }
 inline unsigned atomicInc(unsigned* address, unsigned last) {
@@ -184,25 +173,19 @@ inline double __longlong_as_double(long long bits) {
 
 // Unpacks a launch's parameters by the entry's own types.
 namespace cuda_emulator {
-template <unsigned...>
-struct Numbers {};
-template <unsigned N, unsigned... Rest>
-struct Count : Count<N - 1, N - 1, Rest...> {};
-template <unsigned... All>
-struct Count<0, All...> {
+template <unsigned...> struct Numbers {};
+template <unsigned N, unsigned... Rest> struct Count : Count<N - 1, N - 1, Rest...> {};
+template <unsigned... All> struct Count<0, All...> {
   using Type = Numbers<All...>;
 };
-template <class... Types, unsigned... N>
-__attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters, Numbers<N...>) {
+template <class... Types, unsigned... N> __attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters, Numbers<N...>) {
   entry(*static_cast<Types*>(parameters[N])...);
 }
-template <class... Types>
-__attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters) {
+template <class... Types> __attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters) {
   call(entry, parameters, typename Count<sizeof...(Types)>::Type());
 }
 /// How many the entry takes; each one's size where `sizes` is given.
-template <class... Types>
-__attribute__((no_sanitize("thread"))) unsigned parameter_sizes(void (*)(Types...), unsigned* sizes) {
+template <class... Types> __attribute__((no_sanitize("thread"))) unsigned parameter_sizes(void (*)(Types...), unsigned* sizes) {
   if (sizes) ((*sizes++ = sizeof(Types)), ...);
   return sizeof...(Types);
 }

@@ -48,7 +48,9 @@ class Streams {
       event->at = std::chrono::steady_clock::now();
     });
   }
-  void wait(Stream& on, const EventPtr& event) { on.queue.push_back({[] {}, event, event->recorded}); }
+  void wait(Stream& on, const EventPtr& event) {
+    on.queue.push_back({[] {}, event, event->recorded});
+  }
 
   void drain(const Stream& stream) {
     while (!stream.queue.empty()) step();
