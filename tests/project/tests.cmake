@@ -38,3 +38,6 @@ foreach(module ${SINTER_MODULES})
   list(APPEND settings "-DINCLUDES_${module}=$<JOIN:$<TARGET_PROPERTY:sinter_module_${module},INCLUDE_DIRECTORIES>,,>")
 endforeach()
 add_test(NAME modules COMMAND ${CMAKE_COMMAND} ${settings} -DMODULES=${modules} -P ${CMAKE_CURRENT_LIST_DIR}/modules/modules.cmake)
+# .clang-format, for all C++ of the project.
+add_test(NAME format COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DCLANG_FORMAT=${SINTER_TEST_VENV}/bin/clang-format
+  -P ${CMAKE_CURRENT_LIST_DIR}/format.cmake)

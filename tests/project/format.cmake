@@ -1,0 +1,10 @@
+# Every C++ file is as clang-format leaves it: scripts/format.sh mends one that is not.
+set(files)
+foreach(folder src include tools tests examples bench)
+  file(GLOB_RECURSE found ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.inl)
+  list(APPEND files ${found})
+endforeach()
+execute_process(COMMAND ${CLANG_FORMAT} --dry-run -Werror ${files} RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "these files are formatted by scripts/format.sh")
+endif()
