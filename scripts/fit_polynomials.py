@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fits the polynomials of the inlined math functions and prints src/jit/coefficients.hpp.
+"""Fits the polynomials of the inlined math functions and prints src/jit/math/coefficients.hpp.
 
     pip install mpmath
-    scripts/fit_polynomials.py > src/jit/coefficients.hpp
+    scripts/fit_polynomials.py > src/jit/math/coefficients.hpp
 
 Each polynomial is a weighted minimax fit (Remez exchange). Coefficients of a float32 polynomial are rounded one by one,
 lowest order first, and the rest fitted again around the rounded ones, so that rounding them costs almost nothing; all at once where the

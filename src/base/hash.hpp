@@ -1,33 +1,41 @@
-// Hashing of several numbers into one, the same in every run.
+// Hashes, the same in every run.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace sinter {
 
+/// One step of the hash of a small table: a multiplication and a shift.
 inline std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
 }
 
-/// Two hashes that are mixed in different ways: wide enough to stand for what was hashed. Of 2^32 different structures, more than a
-/// process ever meets, two are taken for one with a chance of 2^-65.
+/// Wide enough to stand for what was hashed.
 struct Hash128 {
   std::uint64_t a = 0, b = 0;
-  void add(std::uint64_t value) { add(value, value); }
-  void add(std::uint64_t for_a, std::uint64_t for_b) {
-    a = mix(a, for_a);
-    b = ((b << 23 | b >> 41) ^ for_b) * 0xc2b2ae3d27d4eb4fu;
-    b ^= b >> 31;
-  }
-  void add(const Hash128& other) { add(other.a, other.b); }
-  void add(std::string_view text) {
-    for (const char c : text) add(static_cast<unsigned char>(c));
-    add(text.size());
-  }
   friend bool operator==(const Hash128&, const Hash128&) = default;
+};
+
+/// XXH3.
+std::uint64_t hash64(std::span<const std::uint64_t> words);
+Hash128 hash128(std::span<const std::byte> bytes);
+
+/// Numbers and texts in a row, and the hash of them all.
+class Words {
+ public:
+  void add(std::uint64_t word) { words_.push_back(word); }
+  void add(const Hash128& hash) { words_.insert(words_.end(), {hash.a, hash.b}); }
+  void add(std::string_view text);
+  Hash128 hash() const { return hash128(std::as_bytes(std::span(words_))); }
+  const std::vector<std::uint64_t>& all() const { return words_; }
+
+ private:
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace sinter

@@ -155,22 +155,21 @@ Engine::Setup::Setup(std::uint64_t of, const Options& options, Target where)
       key(key_for(target)),
       device(target.device ? target.device->name() : target.limits.target) {}
 
-Hash128 Engine::Setup::key_for(const Target& other) const {
-  Hash128 hash;
-  hash.add(other.limits.target);
-  hash.add(other.device ? other.device->name() : "offline");
-  hash.add(schedule);
-  hash.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 |
-           static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
-           static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
-  return hash;
+Words Engine::Setup::key_for(const Target& other) const {
+  Words key;
+  key.add(other.limits.target);
+  key.add(other.device ? other.device->name() : "offline");
+  key.add(schedule);
+  key.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 |
+          static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
+          static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
+  return key;
 }
 
-Hash128 Engine::key_of(const trace::Outline& outline, const Target& target, const Setup& now) const {
-  Hash128 key = &target == &now.target ? now.key : now.key_for(target);
-  key.add(static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1));
-  key.add(outline.structure());
-  return key;
+void Engine::write_key(PlanKey& key, const trace::Outline& outline, const Target& target, const Setup& now) const {
+  key.words = &target == &now.target ? now.key.all() : now.key_for(target).all();
+  key.words.push_back(static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1));
+  key.words.insert(key.words.end(), outline.key().begin(), outline.key().end());
 }
 
 const Engine::Setup& Engine::setup() {
@@ -192,7 +191,7 @@ const Engine::Setup& Engine::setup() {
   return mine = Setup(version, options, std::move(target));
 }
 
-Engine::Known Engine::find_plan(const Hash128& key, const std::vector<std::int64_t>& symbols) {
+Engine::Known Engine::find_plan(const PlanKey& key, const std::vector<std::int64_t>& symbols) {
   std::lock_guard lock(mutex_);
   if (auto* family = plans_.find(key))
     for (auto member = family->rbegin(); member != family->rend(); ++member) {
@@ -207,13 +206,13 @@ Engine::Known Engine::find_plan(const Hash128& key, const std::vector<std::int64
   return {};
 }
 
-Engine::Known Engine::make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
+Engine::Known Engine::make_plan_for(const PlanKey& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
   const auto planned = make_plan(graph, target, setup.how, kernels_);
   ++totals_.plans_made;
   const auto recurring = target.device && !target.device->reads_host() ? std::make_shared<Recurring>() : nullptr;
   std::lock_guard lock(mutex_);
   PlanFamily family{{{planned, std::make_shared<History>(planned, true, setup.device), recurring}, {}}};
-  std::size_t cost = cost_of(*planned);
+  std::size_t cost = cost_of(*planned) + key.words.size() * sizeof(std::uint64_t);
   if (const auto* known = plans_.find(key)) {
     family.insert(family.begin(), known->begin(), known->end());
     if (family.size() > kMaxFamily) family.erase(family.begin());
@@ -611,14 +610,14 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     }
   }
   outline.finish(work.roots, true);
-  const Hash128 key = key_of(outline, target, now);
-  Known known = find_plan(key, outline.symbols());
+  write_key(work.key, outline, target, now);
+  Known known = find_plan(work.key, outline.symbols());
   if (known.planned) {
     outline.release();
   } else {
     const trace::Graph graph = outline.graph();
     outline.release();
-    known = make_plan_for(key, graph, target, now);
+    known = make_plan_for(work.key, graph, target, now);
   }
   const auto placed = known.recurring ? known.recurring->at(known.planned, outline.symbols(), target, kernels_) : nullptr;
   if (!placed) {
@@ -765,7 +764,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   const trace::Graph graph = outline.graph();
   outline.release();
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
-    const Hash128 key = key_of(outline, on, now);
+    PlanKey key;
+    write_key(key, outline, on, now);
     Known plan = find_plan(key, outline.symbols());
     return plan.planned ? plan : make_plan_for(key, graph, on, now);
   });

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/per_thread.hpp"
 #include "engine/explain.hpp"
 #include "engine/frozen.hpp"
@@ -82,23 +83,31 @@ class Engine {
     PlanOptions how;
     std::string schedule;  // Options::schedule
     Target target;
-    Hash128 key;  // of everything that plans depend on
+    Words key;  // everything that plans depend on
     std::string device;
     Setup() = default;
     Setup(std::uint64_t of, const Options& options, Target where);
-    Hash128 key_for(const Target& other) const;
+    Words key_for(const Target& other) const;
   };
   const Setup& setup();
   runtime::DevicePtr device_of(const Options& options);
   std::vector<runtime::DevicePtr> devices();
+  // The settings and the structural key. It is compared: a plan is never found for another structure.
+  struct PlanKey {
+    std::vector<std::uint64_t> words;
+    friend bool operator==(const PlanKey&, const PlanKey&) = default;
+    struct Hash {
+      std::size_t operator()(const PlanKey& key) const { return hash64(key.words); }
+    };
+  };
   // A plan and what is told of an evaluation that finds it.
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
     std::shared_ptr<Recurring> recurring;  // null where nothing is gained by it
   };
-  Known find_plan(const Hash128& key, const std::vector<std::int64_t>& symbols);
-  Known make_plan_for(const Hash128& key, const trace::Graph& graph, const Target& target, const Setup& setup);
+  Known find_plan(const PlanKey& key, const std::vector<std::int64_t>& symbols);
+  Known make_plan_for(const PlanKey& key, const trace::Graph& graph, const Target& target, const Setup& setup);
   // A node's elements where the device finds them.
   struct Elements {
     void* data = nullptr;
@@ -107,6 +116,7 @@ class Engine {
   // What one evaluation after the other on a thread can use again.
   struct Workspace {
     trace::Outline outline;
+    PlanKey key;
     std::vector<trace::RecordedPtr> roots;
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
     std::vector<std::int64_t> numbers;
@@ -121,7 +131,7 @@ class Engine {
   static StoragePtr contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes);
   std::shared_ptr<void> host_memory_of(Storage& storage);
   Elements elements_of(const StoragePtr& storage, const runtime::DevicePtr& device);
-  Hash128 key_of(const trace::Outline& outline, const Target& target, const Setup& setup) const;
+  void write_key(PlanKey& key, const trace::Outline& outline, const Target& target, const Setup& setup) const;
   // False if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
@@ -163,7 +173,7 @@ class Engine {
   };
   using PlanFamily = std::vector<Member>;
   static constexpr std::size_t kMaxFamily = 64;
-  Lru<Hash128, PlanFamily> plans_{kMaxPlanBytes};
+  Lru<PlanKey, PlanFamily, PlanKey::Hash> plans_{kMaxPlanBytes};
 };
 
 // The calling thread's workspace; a new one if that is in use, when destructors that an evaluation runs evaluate too.

@@ -171,7 +171,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   }
   ++totals_.generated;
   made.source = kind.generate(nest, target.limits);
-  made.source.generator = jit::generator_id();
+  made.source.generator = kind.generator;
   dump_strings(nest, made.source, kind);
   const jit::Compiler* compiler = kind.compiler();
   if (compiler) {

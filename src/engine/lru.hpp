@@ -7,7 +7,7 @@
 
 namespace sinter::engine {
 
-template <class Key, class Value> class Lru {
+template <class Key, class Value, class Hash = std::hash<Key>> class Lru {
  public:
   /// `capacity`: of the costs of all entries together, in the user's unit.
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
@@ -53,8 +53,8 @@ template <class Key, class Value> class Lru {
     typename std::list<const Key*>::iterator place;
   };
   std::size_t capacity_, cost_ = 0;
-  std::unordered_map<Key, Entry> map_;  // its keys stay in place
-  std::list<const Key*> order_;         // most recently used first
+  std::unordered_map<Key, Entry, Hash> map_;  // its keys stay in place
+  std::list<const Key*> order_;               // most recently used first
 };
 
 }  // namespace sinter::engine

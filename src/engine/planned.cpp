@@ -87,13 +87,13 @@ struct Scheduled {
 Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
   const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(planned.plan.graph, step.kernel, target.limits, options); };
   Scheduled result{lower(how.lowering)};
-  const std::string name = result.lowered.nest.name;
+  const jit::Schedule chosen = result.lowered.nest.schedule;
   if (how.tuned && target.device && kernels.any_tuned())
-    if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.interpret})) {
+    if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
       result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
-      if (result.lowered.nest.name != name) result.from = PlannedStep::From::tuned;
+      if (result.lowered.nest.schedule != chosen) result.from = PlannedStep::From::tuned;
     }
-  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && lower({how.lowering.fast_math, {}}).nest.name != name)
+  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && lower({how.lowering.fast_math, {}}).nest.schedule != chosen)
     result.from = PlannedStep::From::asked;
   return result;
 }

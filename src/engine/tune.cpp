@@ -61,7 +61,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   planned->program.evaluate(work.outline.symbols(), work.numbers);
   run(*planned, now.target, work, /*keep_all=*/true);
   const auto& device = now.target.device;
-  const TuningPlace place{device->model(), now.target.interpret};
+  const TuningPlace place{device->model(), now.target.kind().generator, now.target.interpret};
 
   std::vector<TunedKernel> all;
   std::size_t kernels = 0;

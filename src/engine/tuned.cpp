@@ -19,7 +19,7 @@ jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
   key.options = fmt::format("{}{}", place.interpreted ? "interpreted " : "", nest.fast_math ? "fast_math" : "");
   key.entry = nest.name;
   key.text = jit::to_string(nest);
-  key.generator = jit::generator_id();
+  key.generator = place.generator;
   return key;
 }
 

@@ -12,6 +12,7 @@ namespace sinter::engine {
 /// Where a schedule was measured: another device, backend or number of threads is another place.
 struct TuningPlace {
   std::string device;  // Device::model()
+  std::string generator;
   bool interpreted = false;
 };
 

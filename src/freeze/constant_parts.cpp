@@ -21,12 +21,13 @@ struct Value {
 };
 using NodeValues = std::unordered_map<const Recorded*, Value>;
 
-void add_contents(Value& value, const StoragePtr& storage) {
+/// Its bytes.
+std::size_t add_contents(Words& words, const StoragePtr& storage) {
   constexpr std::size_t kFew = 256;
-  value.bytes_read = storage->bytes;
-  value.hash.add(storage->bytes);
-  if (storage->bytes <= kFew && storage->host) value.hash.add(std::string_view(static_cast<const char*>(storage->host.get()), storage->bytes));
-  else value.hash.add(std::bit_cast<std::uintptr_t>(storage.get()));
+  words.add(storage->bytes);
+  if (storage->bytes <= kFew && storage->host) words.add(std::string_view(static_cast<const char*>(storage->host.get()), storage->bytes));
+  else words.add(std::bit_cast<std::uintptr_t>(storage.get()));
+  return storage->bytes;
 }
 
 /// Of every node without a placeholder below the results.
@@ -43,23 +44,24 @@ NodeValues values_of(const std::vector<RecordedPtr>& results) {
     }
     waiting.pop_back();
     if (node->symbolic || values.contains(node.get())) continue;
-    Value value;
+    Words words;
+    std::size_t bytes_read = 0;
     const auto& shape = node->shape;
-    value.hash.add(static_cast<std::uint64_t>(node->dtype) << 8 | shape.size() << 16);
-    for (const std::int64_t size : shape) value.hash.add(static_cast<std::uint64_t>(size));
+    words.add(static_cast<std::uint64_t>(node->dtype) << 8 | shape.size() << 16);
+    for (const std::int64_t size : shape) words.add(static_cast<std::uint64_t>(size));
     if (node->evaluated()) {
-      add_contents(value, node->storage);
+      bytes_read = add_contents(words, node->storage);
     } else {
-      value.hash.add(static_cast<std::uint64_t>(node->op) + 1);
-      value.hash.add(node->op == Op::constant ? node->scalar.bits() : 0);
-      for (const std::int64_t number : node->ints) value.hash.add(static_cast<std::uint64_t>(number));
+      words.add(static_cast<std::uint64_t>(node->op) + 1);
+      words.add(node->op == Op::constant ? node->scalar.bits() : 0);
+      for (const std::int64_t number : node->ints) words.add(static_cast<std::uint64_t>(number));
       for (const RecordedPtr& input : inputs) {
         const Value& operand = values.at(input.get());
-        value.hash.add(operand.hash);
-        value.bytes_read += operand.bytes_read;
+        words.add(operand.hash);
+        bytes_read += operand.bytes_read;
       }
     }
-    values.emplace(node.get(), value);
+    values.emplace(node.get(), Value{words.hash(), bytes_read});
   }
   return values;
 }

@@ -137,7 +137,7 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
   Outlined made;
   made.graph = walked.graph();
   walked.release();
-  made.structure = walked.structure();
+  made.structure = walked.key();
   made.values.symbols = walked.symbols();
   made.values.literals = walked.literals();
   auto leaves = std::make_shared<Leaves>();
@@ -450,7 +450,9 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
     auto look = std::make_unique<Looked>();
     look->structure = made.structure;
     const auto leaves = looked.contents.of(*made.leaves);
-    for (const Hash128& leaf : leaves) look->contents.add(leaf);
+    Words contents;
+    for (const Hash128& leaf : leaves) contents.add(leaf);
+    look->contents = contents.hash();
     look->whole = hash_of(made.graph, made.values.literals, leaves);
     look->sample = {std::move(made.values), {}, room_of(made.graph)};
     for (const trace::Node& node : made.graph.nodes)
@@ -480,8 +482,8 @@ std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
 }  // namespace
 
 /// How the numbers follow from the sizes, as far as a few recordings tell; nothing where the formula does not record this structure again.
-std::optional<SizeRules> FrozenFunction::rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked,
-                                                  const Site& site) const {
+std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows,
+                                                  LookedAt& looked, const Site& site) const {
   const Looked* again = look_at(sizes, looked, site);
   if (!again || again->structure != structure) return {};
   return find_rules(sizes, axes_, std::move(lows), [&](const AxisSizes& other, bool& taken) -> std::optional<Sample> {

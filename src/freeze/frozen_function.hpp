@@ -27,14 +27,14 @@ struct Recording {
 /// A recording as planning takes it, and what binds its plan.
 struct Outlined {
   trace::Graph graph;
-  Hash128 structure;
+  trace::StructuralKey structure;
   Values values;
   std::shared_ptr<const Leaves> leaves;
 };
 
 /// A recording of the formula at some sizes, as far as the rules of plans are derived from it.
 struct Looked {
-  Hash128 structure;
+  trace::StructuralKey structure;
   Hash128 contents;  // of the leaves
   Hash128 whole;     // recording_hash.hpp
   Sample sample;
@@ -46,7 +46,7 @@ struct LookedAt {
 };
 
 struct FrozenPlan {
-  Hash128 structure;
+  trace::StructuralKey structure;
   AxisSizes sizes;  // that it was made with
   std::shared_ptr<const Planned> planned;
   // Of a plan that was loaded, which cannot be recorded again:
@@ -98,7 +98,7 @@ class FrozenFunction {
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
   const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
-  std::optional<SizeRules> rules_of(const Hash128& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked,
+  std::optional<SizeRules> rules_of(const trace::StructuralKey& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked,
                                     const trace::Site& site) const;
   FrozenPlan with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const trace::Site& site) const;
   std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;

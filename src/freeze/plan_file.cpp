@@ -12,6 +12,7 @@
 #include "cache/entry.hpp"
 #include "freeze/archive.hpp"
 #include "io/file.hpp"
+#include "jit/identities.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::freezing {
@@ -19,6 +20,9 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'s', 'n', 'p', 'l', 'a', 'n', '\r', '\n'};
 constexpr std::size_t kPage = 4096, kChecksumBytes = 16;
+
+/// The identity of what made a plan and the kernels in it.
+std::string made_by(const Target& target) { return fmt::format("{}, {}", jit::planner(), target.kind().generator); }
 
 struct Header {
   std::array<char, 8> magic = kMagic;
@@ -439,14 +443,15 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
   Description all;
   ArchiveReader reader(file.substr(sizeof header, header.description_bytes));
   reader(all.generator);
-  require(all.generator == jit::generator_id(), "it is of another version of sinter");
-  reader(all.target, all.inputs, all.outputs, all.plans, all.kernels);
-  require(reader.at_end() && !all.plans.empty(), "the description");
-
+  reader(all.target);
   FrozenFunction::Loaded loaded;
   loaded.at = Engine::get().frozen_target();
   if (all.target != loaded.at.target.limits.target)
     throw DeviceError(fmt::format("it was made for {}, the device is {}", all.target, loaded.at.target.limits.target));
+  require(all.generator == made_by(loaded.at.target), "it is of another version of sinter");
+  reader(all.inputs, all.outputs, all.plans, all.kernels);
+  require(reader.at_end() && !all.plans.empty(), "the description");
+
   std::set<std::string> axes;
   for (const Input& input : all.inputs) {
     InputSpec& spec = loaded.specs.emplace_back();
@@ -481,7 +486,7 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
 void save_plans(const std::string& path, FrozenFunction& function, const trace::Site& site) {
   Description all;
   const Target& target = function.at().target;
-  all.generator = jit::generator_id();
+  all.generator = made_by(target);
   all.target = target.limits.target;
   for (const InputSpec& spec : function.inputs()) {
     Input& input = all.inputs.emplace_back();

@@ -1,8 +1,5 @@
 #include "freeze/recording_hash.hpp"
 
-#include <bit>
-
-#include "cache/entry.hpp"
 #include "freeze/engine.hpp"
 #include "fuse/graph.hpp"
 
@@ -12,8 +9,7 @@ const Hash128& ContentHashes::of(const StoragePtr& storage) {
   const auto [known, fresh] = known_.try_emplace(storage);
   if (fresh) {
     const auto contents = Engine::get().host_contents(storage);
-    const auto sum = std::bit_cast<std::array<std::uint64_t, 2>>(cache::checksum_of({static_cast<const std::uint8_t*>(contents.get()), storage->bytes}));
-    known->second = {sum[0], sum[1]};
+    known->second = hash128({static_cast<const std::byte*>(contents.get()), storage->bytes});
   }
   return known->second;
 }
@@ -21,9 +17,10 @@ const Hash128& ContentHashes::of(const StoragePtr& storage) {
 std::vector<Hash128> ContentHashes::of(const Leaves& leaves) {
   std::vector<Hash128> hashes;
   for (std::size_t k = 0; k < leaves.inputs.size(); ++k) {
-    Hash128& hash = hashes.emplace_back();
-    hash.add(static_cast<std::uint64_t>(leaves.inputs[k]));
-    if (leaves.storages[k]) hash.add(of(leaves.storages[k]));
+    Words words;
+    words.add(static_cast<std::uint64_t>(leaves.inputs[k]));
+    if (leaves.storages[k]) words.add(of(leaves.storages[k]));
+    hashes.push_back(words.hash());
   }
   return hashes;
 }
@@ -38,18 +35,18 @@ Hash128 hash_with(const std::vector<std::int64_t>& numbers, const trace::Graph& 
   auto number = numbers.begin();
   auto literal = literals.begin();
   for (const trace::Node& node : graph.nodes) {
-    Hash128 hash;
-    hash.add(static_cast<std::uint64_t>(node.op) << 32 | static_cast<std::uint64_t>(node.dtype));
-    hash.add(static_cast<std::uint64_t>(node.shape.size()) << 32 | node.ints.size());
-    for (std::size_t count = node.shape.size() + node.ints.size(); count > 0; --count) hash.add(static_cast<std::uint64_t>(*number++));
-    if (node.op == trace::Op::constant) hash.add(*literal++);
-    if (node.leaf >= 0) hash.add(leaves[static_cast<std::size_t>(node.leaf)]);
-    for (const int input : node.inputs) hash.add(nodes[static_cast<std::size_t>(input)]);
-    nodes.push_back(hash);
+    Words words;
+    words.add(static_cast<std::uint64_t>(node.op) << 32 | static_cast<std::uint64_t>(node.dtype));
+    words.add(static_cast<std::uint64_t>(node.shape.size()) << 32 | node.ints.size());
+    for (std::size_t count = node.shape.size() + node.ints.size(); count > 0; --count) words.add(static_cast<std::uint64_t>(*number++));
+    if (node.op == trace::Op::constant) words.add(*literal++);
+    if (node.leaf >= 0) words.add(leaves[static_cast<std::size_t>(node.leaf)]);
+    for (const int input : node.inputs) words.add(nodes[static_cast<std::size_t>(input)]);
+    nodes.push_back(words.hash());
   }
-  Hash128 all;
+  Words all;
   for (const int output : graph.outputs) all.add(nodes[static_cast<std::size_t>(output)]);
-  return all;
+  return all.hash();
 }
 
 template <class Number, class Graph> std::vector<Number> numbers_of(const Graph& graph) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "freeze/engine.hpp"
 #include "fuse/size.hpp"
 #include "trace/graph.hpp"

@@ -353,7 +353,7 @@ class Merger {
   std::vector<int> writer_;  // node -> unit
   struct Reader {
     int unit, next;
-  };                               // some of them merged since; -1: no further one
+  };  // some of them merged since; -1: no further one
   std::vector<int> first_reader_;  // of a node
   std::vector<Reader> readers_;
   std::vector<Latest> latest_;          // of a node

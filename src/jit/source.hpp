@@ -7,17 +7,13 @@
 
 namespace sinter::jit {
 
-/// sinter's version and a hash of the sources that generate, compile and load kernels, made by the build: what a kernel's text does
-/// not show of them (passes, calling convention, geometry) is part of its key all the same.
-const char* generator_id();
-
 struct Source {
   std::string target;     // "sm_90", or "cpu:" followed by the architecture and feature list
   std::string compiler;   // name, version and build of the compiler that will take it
   std::string options;    // every option that changes the binary, space separated
   std::string entry;      // the kernel's symbol
   std::string text;       // the whole source: CUDA C++ or LLVM IR
-  std::string generator;  // generator_id() of the sinter that wrote it
+  std::string generator;  // the identity of what wrote it (identities.hpp)
 };
 
 /// The compiler's own account of a kernel; -1 where it gives none.

@@ -1,4 +1,4 @@
-// A kind of device as it registers itself: all that the rooms above know of it. A new kind is a folder under src/device that
+// A kind of device as it registers itself: all that the modules after this one know of it. A new kind is a folder of src/runtime that
 // registers one of these values (and one under src/jit, where its code is generated).
 #pragma once
 #include <cstdint>
@@ -26,6 +26,7 @@ struct Kind {
   bool numbered = false;             // there may be several: "name:1"
   bool interprets = false;           // its devices run a nest without machine code: load() with an empty image
   bool reports_resources = false;    // its compiler tells registers and spills, by which kernels are cut again
+  const char* generator = "";        // the identity of what generates its kernels (jit/identities.hpp)
   std::string_view compiler_name;    // "LLVM"
   std::string_view compiler_advice;  // what to do when there is none: "Install ... or set ..."
 

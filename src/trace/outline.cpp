@@ -4,36 +4,25 @@
 #include <chrono>
 #include <thread>
 
+#include "base/hash.hpp"
 #include "trace/loops.hpp"
 
 namespace sinter::trace {
 namespace {
 
-// What is added up for a node before it is mixed in: one product for each of its words, in two ways.
-struct Sum {
-  std::uint64_t a = 0, b = 0;
-  void add(std::uint64_t word, std::uint64_t factor) { add(word, word, factor); }
-  void add(std::uint64_t for_a, std::uint64_t for_b, std::uint64_t factor) {
-    a += for_a * factor;
-    b += for_b * (factor * factor + 2);
-  }
-};
-constexpr std::uint64_t kHead = 0x9fb21c651e98df25u, kFirst = 0xd6e8feb86659fd93u, kSecond = 0xa0761d6478bd642fu, kLeaf = 0xe7037ed1a0b428dbu,
-                        kShape = 0x8ebc6af09c88c6e3u, kInts = 0x589965cc75374cc3u;
-
 static_assert(kMaxArity == 4);  // two words of two numbers
 
-// Numbers of a node as the structure has them.
-struct CodeWriter {
-  Hash128 hash;
+// Writes the numbers of a node into the key: a constant as itself, a symbol by its number.
+struct NumberWriter {
+  StructuralKey& key;
   std::vector<std::int64_t>& symbols;
-  void constant(std::int64_t value) { hash.add(static_cast<std::uint64_t>(value) << 2); }
+  void constant(std::int64_t value) { key.push_back(static_cast<std::uint64_t>(value) << 2); }
   void symbol(int number, std::int64_t value, SymbolNumbers::Of of) {
-    hash.add(static_cast<std::uint64_t>(number) << 2 | (of == SymbolNumbers::Of::start ? 2 : 1));
+    key.push_back(static_cast<std::uint64_t>(number) << 2 | (of == SymbolNumbers::Of::start ? 2 : 1));
     if (number == static_cast<int>(symbols.size())) symbols.push_back(value);
   }
-  void last_of(std::size_t) { hash.add(3); }
-  void more(std::int64_t distance) { hash.add(static_cast<std::uint64_t>(distance)); }
+  void last_of(std::size_t) { key.push_back(3); }
+  void more(std::int64_t distance) { key.push_back(static_cast<std::uint64_t>(distance)); }
 };
 
 }  // namespace
@@ -77,13 +66,9 @@ void Outline::walk(const std::vector<RecordedPtr>& roots) {
 
 void Outline::finish(std::vector<RecordedPtr>& roots, bool keep) {
   if (keep) keep_more(roots);
-  if (!slices_.empty()) {
-    CodeWriter codes{{}, symbols_};
-    numbers_.starts(slices_, [](std::size_t) {}, codes);
-    structure_.add(codes.hash);
-  }
-  structure_.add(outputs_.size());
-  for (const std::uint32_t output : outputs_) structure_.add(output);
+  if (!slices_.empty()) numbers_.starts(slices_, [](std::size_t) {}, NumberWriter{key_, symbols_});
+  key_.push_back(outputs_.size());
+  key_.insert(key_.end(), outputs_.begin(), outputs_.end());
 }
 
 // Depth first and without recursion, so that no chain is too long.
@@ -167,14 +152,15 @@ std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) 
   return leaf;
 }
 
-const Hash128& Outline::hash_of(const ShapePtr& shape) {
-  for (const auto& [known, hash] : shapes_)
-    if (known == shape.get()) return hash;
-  CodeWriter codes{{}, symbols_};
-  numbers_.sizes(*shape, codes);
-  auto& place = shapes_[next_shape_++ % shapes_.size()];
-  place = {shape.get(), codes.hash};
-  return place.second;
+void Outline::add_shape(const ShapePtr& shape) {
+  for (const ShapeWords& known : shapes_)
+    if (known.shape == shape.get()) {
+      for (std::size_t k = 0; k < known.count; ++k) key_.push_back(key_[known.begin + k]);
+      return;
+    }
+  const std::size_t begin = key_.size();
+  numbers_.sizes(*shape, NumberWriter{key_, symbols_});
+  shapes_[next_shape_++ % shapes_.size()] = {shape.get(), begin, key_.size() - begin};
 }
 
 // The number of the last entry in the graph. Where an equal one is there already, it is that one's and the last goes.
@@ -183,17 +169,12 @@ std::uint32_t Outline::number_last() {
   const Recorded& node = *entry.node;
   const bool operation = entry.arity > 0;
   const std::size_t ints = operation ? node.ints.size() : 0;
-  Sum sum;
-  sum.add(static_cast<std::uint64_t>(entry.op) | static_cast<std::uint64_t>(node.dtype) << 8 | static_cast<std::uint64_t>(entry.arity) << 16 |
-              static_cast<std::uint64_t>(node.shape.size()) << 24 | static_cast<std::uint64_t>(ints) << 44,
-          kHead);
-  sum.add(entry.inputs[0], kFirst);
-  sum.add(entry.inputs[1], kSecond);
-  sum.add(static_cast<std::uint64_t>(entry.leaf + 1), kLeaf);
-  const Hash128& shape = hash_of(node.shape_owner);  // an equal node has this shape: no symbol is new then
-  sum.add(shape.a, shape.b, kShape);
+  const std::uint64_t head = static_cast<std::uint64_t>(entry.op) | static_cast<std::uint64_t>(node.dtype) << 8 |
+                             static_cast<std::uint64_t>(entry.arity) << 16 | static_cast<std::uint64_t>(node.shape.size()) << 24 |
+                             static_cast<std::uint64_t>(ints) << 44;
 
-  std::uint64_t value = mix(sum.a, entry.bits);
+  std::uint64_t value = mix(mix(mix(mix(head, entry.inputs[0]), entry.inputs[1]), static_cast<std::uint64_t>(entry.leaf + 1)), entry.bits);
+  for (const std::int64_t size : node.shape) value = mix(value, static_cast<std::uint64_t>(size));
   for (std::size_t k = 0; k < ints; ++k) value = mix(value, static_cast<std::uint64_t>(node.ints[k]));
   const auto fresh = static_cast<std::uint32_t>(entries_.size() - 1);
   const std::uint32_t known = values_.find_or_add(value, fresh, [&](std::uint32_t at) {
@@ -206,17 +187,19 @@ std::uint32_t Outline::number_last() {
     entries_.pop_back();
     return known;
   }
+  key_.push_back(head);
+  if (entry.arity > 0) key_.push_back(entry.inputs[0]);
+  if (entry.arity > 2) key_.push_back(entry.inputs[1]);
+  if (entry.leaf >= 0) key_.push_back(static_cast<std::uint64_t>(entry.leaf));
+  add_shape(node.shape_owner);
   if (entry.op == Op::constant) literals_.push_back(entry.bits);
   if (is_library(entry.op)) calls_.push_back({node.called, node.where});
   if (ints > 0) {
     const Shape& operand = entries_[entry.input(0)].node->shape;
-    CodeWriter codes{{}, symbols_};
-    numbers_.ints(entry.op, node.ints, codes);
-    sum.add(codes.hash.a, codes.hash.b, kInts);
+    numbers_.ints(entry.op, node.ints, NumberWriter{key_, symbols_});
     if (entry.op == Op::slice) slices_.push_back({entry.input(0), &operand, &node.ints});
     if (entry.op == Op::gather) gathers_.push_back({node.called, node.where, node.ints[0], operand[static_cast<std::size_t>(node.ints[0])]});
   }
-  structure_.add(sum.a, sum.b);
   return fresh;
 }
 
@@ -276,7 +259,7 @@ void Outline::clear() {
   known_leaves_.clear();
   numbers_.clear();
   shapes_ = {};
-  structure_ = {};
+  key_.clear();
   symbols_.clear();
   leaves_.clear();
   literals_.clear();

@@ -1,4 +1,4 @@
-// What an evaluation needs of the recorded nodes, found in one walk that builds nothing: the structure below the roots as a hash, and
+// What an evaluation needs of the recorded nodes, found in one walk that builds nothing: the structure below the roots as a row of words, and
 // the numbers, literals and contents that change from one evaluation to the next. Only a structure that is new needs a Graph.
 #pragma once
 #include <array>
@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.hpp"
 #include "trace/record.hpp"
 #include "trace/rounds.hpp"
 #include "trace/symbols.hpp"
 
 namespace sinter::trace {
+
+/// A graph but for its literals, source lines and the values of its symbols, written as words: equal for graphs that are equal so far.
+using StructuralKey = std::vector<std::uint64_t>;
 
 /// Finds numbers by hash. Cleared in no time, so that it serves one walk after the other.
 class NumberIndex {
@@ -73,8 +75,7 @@ class Outline {
   /// again (loops.hpp) is appended to the roots.
   void finish(std::vector<RecordedPtr>& roots, bool keep);
 
-  /// Equal for graphs that are equal but for literals, source lines and the symbols' values.
-  const Hash128& structure() const { return structure_; }
+  const StructuralKey& key() const { return key_; }
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   /// Contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
@@ -120,7 +121,7 @@ class Outline {
   std::uint32_t enter(const RecordedPtr& handle);
   std::uint32_t number_last();
   std::uint32_t leaf_of(const void* identity, const StoragePtr& storage);
-  const Hash128& hash_of(const ShapePtr& shape);
+  void add_shape(const ShapePtr& shape);
   void keep_more(std::vector<RecordedPtr>& roots);
 
   std::vector<Visited> visited_;
@@ -132,9 +133,13 @@ class Outline {
   std::vector<const void*> identities_;  // of the leaves
   NumberIndex seen_, values_, known_leaves_;
   SymbolNumbers numbers_;
-  std::array<std::pair<const Shape*, Hash128>, 8> shapes_{};  // the latest, in a ring
+  struct ShapeWords {  // where the key has a shape
+    const Shape* shape = nullptr;
+    std::size_t begin = 0, count = 0;
+  };
+  std::array<ShapeWords, 8> shapes_{};  // the latest, in a ring
   std::size_t next_shape_ = 0;
-  Hash128 structure_;
+  StructuralKey key_;
   std::vector<std::int64_t> symbols_;
   std::vector<StoragePtr> leaves_;
   std::vector<std::uint64_t> literals_;

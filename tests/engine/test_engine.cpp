@@ -19,6 +19,7 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "engine/retry.hpp"
+#include "jit/identities.hpp"
 #include "nest_builder.hpp"
 #include "sinter/sinter.hpp"
 
@@ -288,7 +289,8 @@ TEST_CASE("transfers of different tensors wait for none of the others, and a dev
 TEST_CASE("the key of a kernel holds the sources that made it") {
   jit::Source source;
   const std::string without = cache::key_text(source);
-  source.generator = jit::generator_id();
+  source.generator = jit::cpu_generator();
   CHECK(source.generator.size() > 32);
+  CHECK(source.generator != jit::cuda_generator());
   CHECK(cache::key_text(source) != without);
 }

@@ -13,6 +13,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/tuned.hpp"
+#include "jit/identities.hpp"
 #include "sinter/sinter.hpp"
 #include "sinter/tune.hpp"
 
@@ -69,7 +70,7 @@ struct Sandbox {
     const auto device = sn::runtime::find_kind("cpu")->open(0);
     device->set_threads(1);
     sn::cache::DiskCache disk({path / "cache", std::uint64_t{1} << 30});
-    sn::engine::keep_tuned(disk, chosen, {device->model(), false}, sn::jit::Wish::parse(wish), 1.5);
+    sn::engine::keep_tuned(disk, chosen, {device->model(), sn::jit::cpu_generator(), false}, sn::jit::Wish::parse(wish), 1.5);
   }
   Tensor x() const { return sn::load_npy((path / "x.npy").string()); }
 };

@@ -35,7 +35,7 @@ TEST_CASE("the structure that finds a plan is independent of literals, sizes, li
     trace::Outline outline;
     outline.walk(roots);
     outline.finish(roots, false);
-    return outline.structure();
+    return outline.key();
   };
   const auto key = [&](const Tensor& tensor) { return key_of({tensor}); };
   const auto input = [](DType dtype = DType::float32, const Shape& shape = {20, 30}) { return placeholder(shape, dtype); };

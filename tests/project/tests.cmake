@@ -41,3 +41,5 @@ add_test(NAME modules COMMAND ${CMAKE_COMMAND} ${settings} -DMODULES=${modules} 
 # .clang-format, for all C++ of the project.
 add_test(NAME format COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DCLANG_FORMAT=${SINTER_TEST_VENV}/bin/clang-format
   -P ${CMAKE_CURRENT_LIST_DIR}/format.cmake)
+add_test(NAME identities COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/identities
+  -P ${CMAKE_CURRENT_LIST_DIR}/identities.cmake)

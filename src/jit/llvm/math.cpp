@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "base/philox.hpp"
-#include "jit/float32_math.hpp"
-#include "jit/float64_math.hpp"
 #include "jit/llvm/expression.hpp"
+#include "jit/math/float32_math.hpp"
+#include "jit/math/float64_math.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit::llvm {

@@ -1,4 +1,4 @@
-// Math functions (jit/float32_math.hpp, jit/float64_math.hpp) and the longer arithmetic primitives, written out as IR.
+// Math functions (jit/math/float32_math.hpp, jit/math/float64_math.hpp) and the longer arithmetic primitives, written out as IR.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -5,7 +5,7 @@
 
 namespace sinter::kernels {
 
-/// The loop of one of the functions in jit/float32_math.hpp and jit/float64_math.hpp; null for another op or type.
+/// The loop of one of the functions in jit/math/float32_math.hpp and jit/math/float64_math.hpp; null for another op or type.
 TileFn function_kernel(Op op, DType dtype, Uniform uniform);
 
 TileFn functions_baseline(Op op, DType dtype, Uniform uniform);

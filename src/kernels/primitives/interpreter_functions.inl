@@ -1,11 +1,11 @@
-// The functions of jit/float32_math.hpp and jit/float64_math.hpp over tiles. Included once for each instruction set, with
+// The functions of jit/math/float32_math.hpp and jit/math/float64_math.hpp over tiles. Included once for each instruction set, with
 // SINTER_FUNCTIONS the name of its table; the loops are plain, for the compiler to vectorise.
 #include <bit>
 #include <cstdint>
 #include <type_traits>
 
-#include "jit/float32_math.hpp"
-#include "jit/float64_math.hpp"
+#include "jit/math/float32_math.hpp"
+#include "jit/math/float64_math.hpp"
 #include "kernels/primitives/interpreter_functions.hpp"
 
 namespace sinter::kernels {

@@ -71,9 +71,11 @@ template <bool left_signed, bool right_signed, int rows, int columns> void tile(
 
 template <bool left_signed, bool right_signed> void byte_block(const ByteBlock& p) {
   using Tile = void (*)(const ByteBlock&, std::int64_t, std::int64_t);
-#define SINTER_ROW(rows)                                                                                                         \
-  {tile<left_signed, right_signed, rows, 1>, tile<left_signed, right_signed, rows, 2>, tile<left_signed, right_signed, rows, 3>, \
-   tile<left_signed, right_signed, rows, 4>}
+#define SINTER_ROW(rows)                                                                                                          \
+  {                                                                                                                               \
+    tile<left_signed, right_signed, rows, 1>, tile<left_signed, right_signed, rows, 2>, tile<left_signed, right_signed, rows, 3>, \
+        tile<left_signed, right_signed, rows, 4>                                                                                  \
+  }
   static constexpr Tile tiles[kTile][kTile] = {SINTER_ROW(1), SINTER_ROW(2), SINTER_ROW(3), SINTER_ROW(4)};
 #undef SINTER_ROW
   const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };

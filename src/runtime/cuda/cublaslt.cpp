@@ -55,7 +55,7 @@ enum PreferenceAttribute {
   kAlignmentB = 6,
   kAlignmentC = 7,
   kAlignmentD = 8
-};                                                                     // cublasLtMatmulPreferenceAttributes_t
+};  // cublasLtMatmulPreferenceAttributes_t
 enum AlgorithmAttribute { kAlgorithmId = 0, kTile = 1, kSplits = 2 };  // cublasLtMatmulAlgoConfigAttributes_t
 
 // clang-format off

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "jit/cuda/geometry.hpp"
+#include "jit/identities.hpp"
 #include "runtime/cuda/cublaslt.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/kind.hpp"
@@ -33,6 +34,7 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .name = "cuda",
     .numbered = true,
     .reports_resources = true,
+    .generator = jit::cuda_generator(),
     .compiler_name = "NVRTC",
     .compiler_advice = "Install the CUDA toolkit's libnvrtc or set SINTER_NVRTC",
     .has_limits = [](const fuse::Limits& limits) { return limits.sm != 0; },

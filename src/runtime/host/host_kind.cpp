@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/threads.hpp"
+#include "jit/identities.hpp"
 #include "kernels/library.hpp"
 #include "kernels/products/onednn.hpp"
 #include "runtime/host/host_device.hpp"
@@ -21,6 +22,7 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
 [[maybe_unused]] const bool registered = register_kind({
     .name = "cpu",
     .interprets = true,
+    .generator = jit::cpu_generator(),
     .compiler_name = "LLVM",
     .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",
     .has_limits = [](const fuse::Limits& limits) { return limits.sm == 0; },

@@ -1,14 +1,14 @@
-// The float64 functions of the CPU, written once over an abstract value X as those of float32 are (jit/float32_math.hpp), which says what
+// The float64 functions of the CPU, written once over an abstract value X as those of float32 are (jit/math/float32_math.hpp), which says what
 // a value offers. All are within 1 ULP over the whole range, subnormal results included (but lgamma and digamma beside their zeros left
 // of 1.47, where the error is absolute): what would be lost is carried along as a
-// second number, the low part of a Pair (jit/pair.hpp). No tables and no branches: each lane computes the same.
+// second number, the low part of a Pair (jit/math/pair.hpp). No tables and no branches: each lane computes the same.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-#include "jit/coefficients.hpp"
-#include "jit/pair.hpp"
-#include "jit/polynomial.hpp"
+#include "jit/math/coefficients.hpp"
+#include "jit/math/pair.hpp"
+#include "jit/math/polynomial.hpp"
 
 namespace sinter::jit::float64_math {
 

@@ -1,4 +1,4 @@
-// Numbers in two parts, over an abstract value (jit/float32_math.hpp says what it offers): where a function has to know more digits
+// Numbers in two parts, over an abstract value (jit/math/float32_math.hpp says what it offers): where a function has to know more digits
 // than its type has. Beyond arithmetic a value tells has_fma(x), whether fma is fused and so gives a product's rounding error in one
 // step, and is_float32(x).
 #pragma once

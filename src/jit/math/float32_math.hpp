@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <iterator>
 
-#include "jit/coefficients.hpp"
-#include "jit/float64_math.hpp"
-#include "jit/pair.hpp"
-#include "jit/polynomial.hpp"
+#include "jit/math/coefficients.hpp"
+#include "jit/math/float64_math.hpp"
+#include "jit/math/pair.hpp"
+#include "jit/math/polynomial.hpp"
 
 namespace sinter::jit::float32_math {
 

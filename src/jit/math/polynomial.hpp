@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "jit/coefficients.hpp"
+#include "jit/math/coefficients.hpp"
 
 namespace sinter::jit {
 

@@ -1,0 +1,41 @@
+# src/jit/identities.hpp: hashes over the sources that decide what a kernel or a plan is, so that a cache never serves what other sources made.
+# A backend's identity covers the sources that its kernels are made from and no other backend's.
+# Included, this file makes identities.cpp a source of the jit module; run as a script (-P) it writes that file.
+set(common src/jit/*.hpp src/jit/*.cpp src/trace/primitives.* include/sinter/dtypes.def)
+set(cuda_sources ${common} src/jit/cuda/*)
+set(cpu_sources ${common} src/jit/llvm/* src/jit/math/* src/base/philox.hpp)
+set(plan_sources ${common} src/trace/*.hpp src/fuse/* src/engine/* src/freeze/*)
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  foreach(which cuda cpu plan)
+    set(all "")
+    foreach(pattern ${${which}_sources})
+      file(GLOB files RELATIVE ${root} ${root}/${pattern})
+      list(SORT files)
+      foreach(file ${files})
+        file(SHA256 ${root}/${file} hash)
+        string(APPEND all "${file} ${hash}\n")
+      endforeach()
+    endforeach()
+    string(SHA256 hash "${all}")
+    string(SUBSTRING ${hash} 0 32 ${which})
+  endforeach()
+  file(WRITE ${out} "#include \"jit/identities.hpp\"
+
+namespace sinter::jit {
+const char* cuda_generator() { return \"sinter ${version} cuda ${cuda}\"; }
+const char* cpu_generator() { return \"sinter ${version} cpu ${cpu}\"; }
+const char* planner() { return \"sinter ${version} plans ${plan}\"; }
+}  // namespace sinter::jit
+")
+  return()
+endif()
+
+set(identity_sources ${cuda_sources} ${cpu_sources} ${plan_sources})
+list(TRANSFORM identity_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+file(GLOB identity_sources CONFIGURE_DEPENDS ${identity_sources})
+set(identities ${CMAKE_CURRENT_BINARY_DIR}/identities.cpp)
+add_custom_command(OUTPUT ${identities} VERBATIM
+  COMMAND ${CMAKE_COMMAND} -Droot=${CMAKE_CURRENT_SOURCE_DIR} -Dout=${identities} -Dversion=${PROJECT_VERSION} -P ${CMAKE_CURRENT_LIST_FILE}
+  DEPENDS ${identity_sources} ${CMAKE_CURRENT_LIST_FILE})
+target_sources(sinter_module_jit PRIVATE ${identities})
