@@ -1,4 +1,4 @@
-// The engine: the one place that knows every room. Takes recorded nodes, returns contents.
+// The engine: the one place that knows every module of an evaluation. Takes recorded nodes, returns contents.
 #pragma once
 #include <atomic>
 #include <functional>
