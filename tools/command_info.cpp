@@ -20,7 +20,11 @@ void print_compiler(const runtime::Kind& kind) {
 
 }  // namespace
 
-int run_info() {
+int run_info(const std::string& target) {
+  if (!target.empty()) {
+    fmt::print("{}", to_string(fuse::limits_of(target)));
+    return 0;
+  }
   const Options settings = options();
   fmt::print("sinter {}\n", version());
   fmt::print("devices\n");

@@ -62,7 +62,8 @@ int run_functions();
 /// A script for a shell that completes what `app` takes.
 std::string completion(const CLI::App& app, std::string_view shell);
 
-int run_info();
+/// With a target, the model of that device instead.
+int run_info(const std::string& target);
 
 int run_cache_stats();
 int run_cache_clear();

@@ -223,6 +223,8 @@ int run(int argc, char** argv) {
   completion_command->add_option("SHELL", shell)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
 
   CLI::App* info_command = app.add_subcommand("info", "Version, devices, compilers and cache of this machine");
+  std::string info_target;
+  info_command->add_option("--target", info_target, "what planning knows of a device instead: cpu, sm_90, ..");
 
   CLI::App* cache_command = app.add_subcommand("cache", "Look after the kernels kept on disk");
   cache_command->require_subcommand(1);
@@ -268,7 +270,7 @@ int run(int argc, char** argv) {
       fmt::print("{}", tools::completion(app, shell));
       return 0;
     }
-    if (*info_command) return tools::run_info();
+    if (*info_command) return tools::run_info(info_target);
     if (*stats_command) return tools::run_cache_stats();
     if (*tuned_command) return tools::run_cache_tuned();
     if (*clear_command) return tools::run_cache_clear();

@@ -197,7 +197,7 @@ std::string text_of(const Told& told) {
     text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(graph, step.writes()));
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
-    text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.is_cuda()), origin_text(planned));
+    text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.backend), origin_text(planned));
     if (const runtime::Launch launch = launch_of(planned, known->limits); launch.blocks > 0)
       text += fmt::format("   launch  {} block{} of {} threads\n", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
     if (planned.follows)
@@ -263,7 +263,7 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
     entry["registers"] = figure_or_null(made.report.registers);
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
     entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, told.planned->limits));
-    entry["schedule"] = jit::to_string(planned.nest.schedule, told.planned->limits.is_cuda());
+    entry["schedule"] = jit::to_string(planned.nest.schedule, told.planned->limits.backend);
     entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
     if (const runtime::Launch launch = launch_of(planned, told.planned->limits); launch.blocks > 0)
       entry["launch"] = {{"blocks", launch.blocks}, {"threads", launch.threads}};

@@ -132,7 +132,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       std::erase_if(runners_now, [&](const Runner& runner) { return static_cast<int>(runner.ratios.size()) < rounds; });
       std::sort(runners_now.begin(), runners_now.end(), [](const Runner& a, const Runner& b) { return median(a.ratios) < median(b.ratios); });
     };
-    TunedKernel told{chosen.nest.name, jit::to_string(chosen.nest.schedule, planned->limits.is_cuda()), {}, 1, static_cast<int>(runners.size()), false};
+    TunedKernel told{chosen.nest.name, jit::to_string(chosen.nest.schedule, planned->limits.backend), {}, 1, static_cast<int>(runners.size()), false};
     told.best = told.chosen;
     race(runners, kRounds, 0.3, 0.7);
     std::erase_if(runners, [](const Runner& runner) { return median(runner.ratios) >= kWorthKeeping; });
@@ -153,7 +153,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       race(last, kLastRounds, 0.7, 1);
       if (!last.empty() && median(last.front().ratios) < kWorthKeeping && share_below(last.front().ratios, 1) >= 0.8) {
         const Runner& best = last.front();
-        told.best = jit::to_string(best.step.nest.schedule, planned->limits.is_cuda());
+        told.best = jit::to_string(best.step.nest.schedule, planned->limits.backend);
         told.ratio = median(best.ratios);
         told.kept = true;
         keep_tuned(*kernels_.disk(), chosen, place, best.wish, 1 / told.ratio);

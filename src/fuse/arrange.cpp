@@ -160,10 +160,10 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   const int last_parallel = kernel.parallel - 1, last_row = static_cast<int>(kernel.sizes.size()) - 1;
   auto parallel_cost = cost_along(graph, kernel, last_parallel);
   const auto row_cost = cost_along(graph, kernel, last_row);
-  if (!limits.is_cuda()) parallel_cost -= saved_by_squares(graph, kernel, last_parallel, last_row);
+  if (limits.squares_in_registers) parallel_cost -= saved_by_squares(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
   const Estimating estimate;
-  const bool short_rows = kernel.row_points() <= (limits.is_cuda() ? 8 : 31) && kernel.sizes[last_parallel] >= 64;
+  const bool short_rows = kernel.row_points() <= limits.short_row && kernel.sizes[last_parallel] >= 64;
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 
@@ -194,7 +194,7 @@ bool columns_keep(const Kernel& kernel) {
 }
 
 bool may_keep(const Graph& graph, const Kernel& kernel, const Limits& limits) {
-  if (!limits.is_cuda() || columns_keep(kernel)) return true;
+  if (!limits.columns_in_registers || columns_keep(kernel)) return true;
   Kernel arranged = kernel;
   merge_axes(arranged);
   order_axes(graph, arranged);

@@ -200,7 +200,7 @@ Rows rows_of(const Graph& graph, int id, const std::vector<int>& axes, const Lim
   if (rows.extent == 0) return rows;
   rows.count = element_count(node.shape) / rows.extent;
   rows.bytes = rows.extent * static_cast<std::int64_t>(itemsize(node.dtype));
-  rows.columns = limits.is_cuda() && std::find(axes.begin(), axes.end(), contiguous_axis(graph, id)) == axes.end();
+  rows.columns = limits.columns_in_registers && std::find(axes.begin(), axes.end(), contiguous_axis(graph, id)) == axes.end();
   return rows;
 }
 

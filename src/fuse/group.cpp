@@ -254,7 +254,7 @@ class Builder {
     value.row = maps_[map].row;
     // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
     value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
-    value.cost = limits_.is_cuda() ? 6 : 1;  // the memory behind it: a CPU re-reads a row from L2, a GPU from far away
+    value.cost = limits_.reread;
     take_operands(value, value.index, current);
     if (guard >= 0) depend_on(value, value.args[Value::kGuard] = current(guard));
   }
@@ -853,7 +853,7 @@ class Builder {
     Size bytes = 0;
     for (auto dtype : kernel_.persistent) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
     const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
-    const Estimating estimate(!limits_.is_cuda());                                // a GPU has no more of it, a CPU has memory behind its cache
+    const Estimating estimate(!limits_.row_bytes_are_hard);
     const int most_blocks = has_scan(kernel_) || chunked_ ? 1 : limits_.cluster;  // what is scanned goes through one block, and so does a chunk
     if (has_place && blocks_of_row(limits_, bytes, static_cast<int>(kernel_.persistent.size()), most_blocks) > 0) return true;
     const std::string places = fmt::format("{}{}", limits_.row_bytes, most_blocks > 1 ? fmt::format(" in each of {} blocks", most_blocks) : "");
@@ -870,7 +870,7 @@ class Builder {
       if (again <= trip) continue;
       const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
                                          : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
-      read(value.node, {limits_.is_cuda() ? CutReason::shared_memory : CutReason::row_too_long,
+      read(value.node, {limits_.row_bytes_are_hard ? CutReason::shared_memory : CutReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
@@ -899,7 +899,7 @@ class Builder {
     if (kernel_.ops() > context_.max_ops) return halve(CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
       return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters against {}", bytes, limits_.parameter_bytes));
-    if (limits_.is_cuda())
+    if (limits_.registers > 0)
       if (const int registers = live_registers(kernel_, 1); registers > limits_.registers)
         return halve(CutReason::registers, fmt::format("about {} registers live at once against {}", registers, limits_.registers));
     return true;

@@ -236,8 +236,8 @@ KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& l
     }
     std::uint64_t computed = value.row ? all : parallel;
     if (value.kind == Value::Kind::reduced) computed = all;
-    // A loop does not compute again what it does not change; a GPU has threads where a CPU has loops.
-    if (!limits.is_cuda() && value.kind != Value::Kind::reduced)
+    // A loop does not compute again what it does not change.
+    if (limits.hoists && value.kind != Value::Kind::reduced)
       for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes_[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
     all_.ops += share_[v] = value.cost * points_.of(computed);
   }

@@ -51,18 +51,62 @@ Limits cuda_limits(int sm) {
     if (row.sm != sm) continue;
     Limits limits;
     limits.target = fmt::format("sm_{}", sm);
+    limits.backend = Backend::cuda;
     limits.sm = sm;
+    limits.registers = 255;
     // 32,764 bytes from CUDA 12.1 on; the older limit is kept since the driver is not known here.
     limits.parameter_bytes = 4096;
     limits.row_bytes = row.shared - kPartsBytes;
+    limits.row_bytes_are_hard = true;
+    limits.columns_in_registers = true;
     limits.cluster = sm >= 90 ? kLargestCluster : 1;
     limits.units = row.units;
     limits.bandwidth = row.bandwidth;
     limits.throughput = row.throughput / 4;  // a generated op is rarely a fused multiply-add at full rate
     limits.launch_seconds = 4e-6;
+    limits.reread = 6;              // from L2 or memory, far away
+    limits.cache_bytes = 16 << 20;  // of L2
+    limits.short_row = 8;
+    limits.one_order = false;
+    limits.hoists = false;
+    limits.squares_in_registers = false;
+    limits.joins_short_kernels = true;
     return limits;
   }
   throw ValueError(fmt::format("no limits are known for sm_{}; known are sm_75, 80, 86, 89, 90, 100 and 120", sm));
+}
+
+std::string to_string(const Limits& limits) {
+  std::string text;
+  const auto line = [&](std::string_view field, const auto& value, std::string_view unit = "") {
+    text += fmt::format("{:<20} {}{}{}\n", field, value, unit.empty() ? "" : " ", unit);
+  };
+  line("target", limits.target);
+  line("backend", limits.backend == Backend::cuda ? "cuda" : "cpu");
+  line("sm", limits.sm);
+  line("max_ops", limits.max_ops);
+  line("registers", limits.registers);
+  line("parameter_bytes", limits.parameter_bytes);
+  line("row_bytes", limits.row_bytes);
+  line("row_bytes_are_hard", limits.row_bytes_are_hard);
+  line("columns_in_registers", limits.columns_in_registers);
+  line("cluster", limits.cluster, "blocks");
+  line("units", limits.units);
+  line("bandwidth", limits.bandwidth / 1e9, "GB/s");
+  line("throughput", limits.throughput / 1e9, "10^9 operations/s");
+  line("launch_seconds", limits.launch_seconds * 1e6, "us");
+  line("library_calls", limits.library_calls);
+  line("products", limits.products);
+  line("product_epilogues", limits.product_epilogues);
+  line("fuse", limits.fuse);
+  line("reread", limits.reread, "operations");
+  line("cache_bytes", limits.cache_bytes);
+  line("short_row", limits.short_row, "points");
+  line("one_order", limits.one_order);
+  line("hoists", limits.hoists);
+  line("squares_in_registers", limits.squares_in_registers);
+  line("joins_short_kernels", limits.joins_short_kernels);
+  return text;
 }
 
 Limits limits_of(const std::string& target) {

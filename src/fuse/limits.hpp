@@ -1,5 +1,5 @@
-// Limits: what a device can take, as a plain value. Every decision for a device can be made, printed and tested on a
-// machine that has none.
+// The model of a device, as a plain value: what it can take, and what decides how fast a kernel is on it. Every decision for a device can be
+// made, printed and tested on a machine that has none, and none asks what kind of device it is.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,13 +7,19 @@
 
 namespace sinter::fuse {
 
+/// Who generates kernels.
+enum class Backend : std::uint8_t { cpu, cuda };
+
 struct Limits {
-  std::string target = "cpu";          // "cpu" or "sm_90"
-  int sm = 0;                          // 0: a CPU
+  std::string target = "cpu";  // "cpu" or "sm_90"
+  Backend backend = Backend::cpu;
+  int sm = 0;                          // CUDA: the architecture
   int max_ops = 128;                   // elementwise ops in one kernel: bounds compile time
-  int registers = 255;                 // live values a thread may hold before it spills (CUDA), 32-bit registers
+  int registers = 0;                   // 32-bit registers of a thread, more of which spill; 0: spilling is cheap
   int parameter_bytes = 1 << 20;       // kernel parameters
-  std::int64_t row_bytes = 512 << 10;  // bytes of a row kept between the stages of a row kernel (CPU: of L2; GPU: a block's shared memory)
+  std::int64_t row_bytes = 512 << 10;  // bytes of a row staged between the passes over it (CPU: of L2; GPU: a block's shared memory)
+  bool row_bytes_are_hard = false;     // there is no more of them; else memory lies behind
+  bool columns_in_registers = false;   // columns are staged in the registers of the threads that walk them, and nowhere else
   int cluster = 1;                     // CUDA: blocks that may keep a row together, each a part of it in its shared memory; 1: the device has no clusters
   int units = 1;                       // pieces of work that keep the device busy (CUDA: its SMs)
   double bandwidth = 20e9;             // bytes per second, memory
@@ -23,8 +29,19 @@ struct Limits {
   bool products = false;               // without those: it has one for products of matrices of floats
   bool product_epilogues = true;       // that adds a row to a product, and rounds it to 16 bits
   bool fuse = true;                    // false: one kernel per op
-  bool is_cuda() const { return sm != 0; }
+
+  // How kernels run.
+  double reread = 1;                 // cheap operations that take as long as reading an element of a row again in a later pass
+  std::int64_t cache_bytes = 0;      // written by one kernel, these are found in a cache by the next; 0: not counted on
+  int short_row = 31;                // rows up to here leave most lanes along them idle
+  bool one_order = true;             // the order of a sum depends on its type and shape alone; else on its kernel and the number of units too
+  bool hoists = true;                // a loop computes once what it does not change; else each thread computes all of its point
+  bool squares_in_registers = true;  // strided accesses along both axes of a square are turned in registers
+  bool joins_short_kernels = false;  // a launch is dear enough to join short kernels that read nothing alike
 };
+
+/// One field a line.
+std::string to_string(const Limits& limits);
 
 /// Static shared memory of a block, at most.
 inline constexpr std::size_t kStaticShared = 48 << 10;

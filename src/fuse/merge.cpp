@@ -239,8 +239,8 @@ class Merger {
       for (int node : units_[u].reads)
         for (int seen : latest_[node])
           if (seen >= 0) consider(seen);
-      // On a GPU what waits for the same kernel may be one, though nothing is read twice: a launch less (is_short).
-      if (limits_.is_cuda())
+      // What waits for the same kernel may be one, though nothing is read twice: a launch less (is_short).
+      if (limits_.joins_short_kernels)
         for (int node : units_[u].reads)
           if (writer_[node] >= 0)
             for (int beside : units_[find(writer_[node])].writes)
@@ -275,7 +275,7 @@ class Merger {
     const Group* host = x.kernel.row_axes() > 0 || !rows_in_y ? &x : &y;
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
-    if (!aligned && limits_.is_cuda() && is_short(a) && is_short(b)) aligned = align_beside(graph_, x, y), host = &x;
+    if (!aligned && limits_.joins_short_kernels && is_short(a) && is_short(b)) aligned = align_beside(graph_, x, y), host = &x;
     if (!aligned) return false;
     const auto moved = between(a, b);
     if (!moved) return false;

@@ -16,12 +16,11 @@
 namespace sinter::fuse {
 namespace {
 
-constexpr std::int64_t kShortPiece = 256;       // pieces shorter than this leave more to merge than they save
-constexpr std::size_t kMaxLookedAt = 32;        // nodes between a centre and the reduction that it comes from
-constexpr std::int64_t kInGpuCache = 16 << 20;  // bytes that a second pass still finds in a GPU's L2
-constexpr std::int64_t kColumnPiece = 256;      // of a column: what the registers of a block of 256 threads keep, a column beside the other
-constexpr std::int64_t kColumnOnChip = 1024;    // a column that registers keep whole (columns_keep), and
-constexpr std::int64_t kStoredOnChip = 512;     // one whose points are stored, after a last pass over it
+constexpr std::int64_t kShortPiece = 256;     // pieces shorter than this leave more to merge than they save
+constexpr std::size_t kMaxLookedAt = 32;      // nodes between a centre and the reduction that it comes from
+constexpr std::int64_t kColumnPiece = 256;    // of a column: what the registers of a block of 256 threads keep, a column beside the other
+constexpr std::int64_t kColumnOnChip = 1024;  // a column that registers keep whole (columns_keep), and
+constexpr std::int64_t kStoredOnChip = 512;   // one whose points are stored, after a last pass over it
 
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {
@@ -274,7 +273,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   const Estimating estimate;
   const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
-  const bool in_cache = limits.is_cuda() && count * bytes <= kInGpuCache;
+  const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes;
   const bool on_chip = columns ? extent <= (stored ? kStoredOnChip : kColumnOnChip) : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;
   if (columns) {

@@ -356,9 +356,9 @@ class Scheduler {
     std::vector<int> times(graph().nodes.size());
     for (const auto& [id, group] : computed) ++times[id];
     for (int& count : times) count = count < 2 ? 0 : count;
-    // On a GPU the order of a sum is its kernel's own: computed by two, what is compared with the largest of them might be less than that.
+    // Where the order of a sum is its kernel's own: computed by two, what is compared with the largest of them might be less than that.
     std::vector<char> ordered(graph().nodes.size());
-    for (const auto& [id, group] : computed) ordered[id] = limits_.is_cuda() && rounds_in_order(id) && (times[id] > 0 || written[id] > 0);
+    for (const auto& [id, group] : computed) ordered[id] = !limits_.one_order && rounds_in_order(id) && (times[id] > 0 || written[id] > 0);
     for (const auto& [id, reason] : cuts_) times[id] = 0;
     std::vector<char> last(graph().nodes.size());
     for (const auto& group : groups_)
@@ -649,7 +649,7 @@ Graph prepare(const trace::Graph& recorded, const Limits& limits) {
   if (!limits.library_calls) graph = expand_library_calls(std::move(graph), limits);
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
   graph = split_scans(std::move(graph), limits);
-  return limits.is_cuda() ? fill_multiprocessors(std::move(graph), limits) : split_reductions(std::move(graph), limits);
+  return limits.one_order ? split_reductions(std::move(graph), limits) : fill_multiprocessors(std::move(graph), limits);
 }
 
 std::vector<int> Step::writes() const {

@@ -35,13 +35,13 @@ bool combines_in_any_order(const Kernel& kernel) {
   });
 }
 
-bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::vector<int>& wished, bool gpu) {
+bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::vector<int>& wished, bool one_order) {
   const int axes = static_cast<int>(kernel.sizes.size());
   if (static_cast<int>(wished.size()) != axes) return false;
   if (!is_order_of(wished, 0, kernel.parallel) || !is_order_of(wished, kernel.parallel, axes)) return false;
   if (kernel.chunks.length > 0 && wished[0] != 0) return false;
   const bool same_rows = std::equal(wished.begin() + kernel.parallel, wished.end(), chosen.begin() + kernel.parallel);
-  return same_rows || (!fuse::has_scan(kernel) && (gpu || combines_in_any_order(kernel)));
+  return same_rows || (!fuse::has_scan(kernel) && (!one_order || combines_in_any_order(kernel)));
 }
 
 int power_of_two(int value, int most) {
@@ -470,7 +470,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   fuse::merge_axes(kernel);
   const Kernel merged = wish.has("axes") ? kernel : Kernel{};
   schedule.axes = fuse::order_axes(graph, kernel);
-  if (wish.has("axes") && may_take(merged, schedule.axes, wish.axes(), limits.is_cuda())) {
+  if (wish.has("axes") && may_take(merged, schedule.axes, wish.axes(), limits.one_order)) {
     kernel = merged;
     schedule.axes = wish.axes();
     fuse::reorder(kernel, schedule.axes);
@@ -480,17 +480,17 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   if (kernel.row_axes() > 0) {
     schedule.form = fuse::lanes_along_rows(graph, kernel, limits) ? Form::rows : Form::columns;
     if (Form wished{};
-        wish.form(wished) && (wished == Form::rows || wished == Form::columns) && (limits.is_cuda() ? !fuse::has_scan(kernel) : combines_in_any_order(kernel)))
+        wish.form(wished) && (wished == Form::rows || wished == Form::columns) && (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel)))
       schedule.form = wished;
   }
-  const bool nothing_kept = limits.is_cuda() && schedule.form == Form::columns && !fuse::columns_keep(kernel);
+  const bool nothing_kept = limits.columns_in_registers && schedule.form == Form::columns && !fuse::columns_keep(kernel);
   schedule.keep = !kernel.persistent.empty() && !nothing_kept && wish.number("keep", 1) != 0;
   return arranged;
 }
 
 Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish) {
   Schedule schedule = arranged.schedule;
-  if (limits.is_cuda()) choose_cuda_part(graph, arranged.kernel, lowered, limits, wish, schedule);
+  if (limits.backend == fuse::Backend::cuda) choose_cuda_part(graph, arranged.kernel, lowered, limits, wish, schedule);
   else choose_cpu_part(lowered.nest, wish, schedule);
   return schedule;
 }
@@ -557,9 +557,9 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     return wishes;
   }
   if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
-  if (nest.rows > 0 && limits.is_cuda()) add("form=contraction");
+  if (nest.rows > 0 && limits.backend == fuse::Backend::cuda) add("form=contraction");
   if (!nest.persistent.empty()) add("keep=0");
-  if (limits.is_cuda()) {
+  if (limits.backend == fuse::Backend::cuda) {
     each("vector", now.vector, {1, 2, 4, 8, 16});
     each("threads", now.threads, {64, 128, 256, 512, 1024});
     if (now.form == Form::tiles) add("form=pointwise");

@@ -249,7 +249,8 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
   Schedule schedule = nest.schedule;
   schedule.axes.clear();  // the nest's axes have their order, wherever it came from
   std::uint32_t hash = 2166136261u;
-  for (unsigned char c : to_string(nest) + to_string(schedule, true) + to_string(schedule, false) + (nest.fast_math ? "f" : "")) hash = (hash ^ c) * 16777619u;
+  for (unsigned char c : to_string(nest) + to_string(schedule, fuse::Backend::cuda) + to_string(schedule, fuse::Backend::cpu) + (nest.fast_math ? "f" : ""))
+    hash = (hash ^ c) * 16777619u;
   nest.name += fmt::format("_{:08x}", hash);
 }
 
@@ -279,7 +280,7 @@ Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits
   const Kernel& run = drops ? without_persistent : arranged.kernel;
   Lowered lowered = Lowering(graph, run, arranged.schedule).run();
   lowered.nest.fast_math = options.fast_math;
-  if (drops && lowered.nest.schedule.lanes_along_rows() && !limits.is_cuda())
+  if (drops && lowered.nest.schedule.lanes_along_rows() && limits.one_order)
     fix_reduction_order(lowered.nest, Lowering(graph, arranged.kernel, arranged.schedule).run().nest);
   lowered.nest.schedule = choose(graph, arranged, lowered, limits, options.wish);
   verify(lowered.nest);

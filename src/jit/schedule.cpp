@@ -63,12 +63,12 @@ std::string_view name(Form form) {
   throw InternalError("a form without a name");
 }
 
-std::string to_string(const Schedule& s, bool gpu) {
+std::string to_string(const Schedule& s, fuse::Backend backend) {
   std::string text(name(s.form));
   const auto add = [&](std::string_view field, int value) { text += fmt::format(", {}={}", field, value); };
   if (!std::is_sorted(s.axes.begin(), s.axes.end())) text += fmt::format(", axes={}", fmt::join(s.axes, "."));
   if (s.keep) add("keep", 1);
-  if (gpu) {
+  if (backend == fuse::Backend::cuda) {
     add("vector", s.vector);
     if (!s.singles.empty()) text += fmt::format(", singles={}", fmt::join(s.singles, "."));
     if (s.tail) add("tail", 1);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "fuse/limits.hpp"
+
 namespace sinter::jit {
 
 /// Lanes are the elements of a CPU's vectors, or a GPU's threads; neighbouring ones walk one axis.
@@ -57,8 +59,8 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// "rows, vector=4, threads=256, row_threads=32, index=32": what matters for the form, on a GPU or a CPU.
-std::string to_string(const Schedule& schedule, bool gpu);
+/// "rows, vector=4, threads=256, row_threads=32, index=32": what matters for the form and the backend.
+std::string to_string(const Schedule& schedule, fuse::Backend backend);
 
 /// What is wished of a schedule: "vector=8", "form=columns, threads=128, axes=1.0". Whoever chooses takes what is possible for the
 /// kernel at hand and the device, and chooses the rest as ever.

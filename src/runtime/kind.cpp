@@ -47,7 +47,7 @@ const Kind* find_kind(std::string_view name) {
 }
 
 const Kind& kind_of(const fuse::Limits& limits) {
-  return first([&](const Kind& kind) { return kind.has_limits(limits); }, "no kind of device has these limits");
+  return first([&](const Kind& kind) { return kind.backend == limits.backend; }, "no kind of device has these limits");
 }
 
 const Kind& interpreting_kind() {

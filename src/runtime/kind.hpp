@@ -23,6 +23,7 @@ struct Launch {
 
 struct Kind {
   std::string_view name;             // what SINTER_DEVICE calls it
+  fuse::Backend backend{};           // of its devices' limits
   bool numbered = false;             // there may be several: "name:1"
   bool interprets = false;           // its devices run a nest without machine code: load() with an empty image
   bool reports_resources = false;    // its compiler tells registers and spills, by which kernels are cut again
@@ -30,8 +31,6 @@ struct Kind {
   std::string_view compiler_name;    // "LLVM"
   std::string_view compiler_advice;  // what to do when there is none: "Install ... or set ..."
 
-  /// Whether these limits are of a device of this kind.
-  std::function<bool(const fuse::Limits&)> has_limits;
   /// Throws DeviceError when there is no such device.
   std::function<DevicePtr(int ordinal)> open;
   /// Null when there is none. Found, not loaded.

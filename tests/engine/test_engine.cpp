@@ -259,7 +259,6 @@ class Wired final : public runtime::Device {
 
 [[maybe_unused]] const bool wired = runtime::register_kind({
     .name = "wired",
-    .has_limits = [](const fuse::Limits&) { return false; },  // it computes as the host does
     .open = [](int) { return std::make_shared<Wired>(); },
     .describe = [] { return std::vector<std::string>{"wired"}; },
 });

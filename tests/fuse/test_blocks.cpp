@@ -179,7 +179,7 @@ TEST_CASE("a GPU's multiprocessors have two blocks each") {
       const auto planned = sn::engine::Engine::get().histories_of({result.node()}, fmt::format("sm_{}", sm)).front().planned;
       REQUIRE(planned);
       const auto& nest = planned->steps[0].nest;
-      CAPTURE(sn::jit::to_string(nest.schedule, true));
+      CAPTURE(sn::jit::to_string(nest.schedule, sn::fuse::Backend::cuda));
       const auto g = sn::jit::cuda::geometry(nest, nest.ints, limits.units);
       CHECK(g.grid >= 2u * static_cast<unsigned>(limits.units));
       CHECK(nest.schedule.vector == 4);

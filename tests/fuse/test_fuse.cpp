@@ -250,6 +250,9 @@ TEST_CASE("a row that fits nowhere is read again or cut, and says so") {
   const auto graph = g.done({g.op(Op::divide, {dear, g.broadcast(g.reshape(sum, {512, 1}), {512, n})})});
   const Plan plan = plan_of(graph);
   CHECK(has_cut(plan, CutReason::row_too_long));
+  Limits nothing_behind = fuse::cpu_limits();
+  nothing_behind.row_bytes_are_hard = true;
+  CHECK(has_cut(plan_of(graph, nothing_behind), CutReason::shared_memory));
   const Plan cuda = plan_of(graph, fuse::cuda_limits(90));
   CHECK((has_cut(cuda, CutReason::shared_memory) || !cuda.steps.back().kernel.notes.empty()));
 }
@@ -272,6 +275,12 @@ TEST_CASE("parameters and registers cut kernels of a small target") {
   Limits few_registers = fuse::cuda_limits(90);
   few_registers.registers = 48;
   CHECK(has_cut(plan_of(h.done({total}), few_registers), CutReason::registers));
+}
+
+TEST_CASE("a device model is printed, one property a line") {
+  CHECK(to_string(fuse::cpu_limits()).find("one_order            true\n") != std::string::npos);
+  CHECK(to_string(fuse::cuda_limits(90)).find("one_order            false\n") != std::string::npos);
+  CHECK(to_string(fuse::cuda_limits(80)) != to_string(fuse::cuda_limits(90)));
 }
 
 TEST_CASE("without fusion every op is a kernel, and says so") {

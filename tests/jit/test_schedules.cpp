@@ -141,7 +141,7 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
       if (planned->plan.steps[s].kind != sn::fuse::Step::Kind::kernel) continue;
       for (const auto& candidate : jit::candidates(planned->plan.graph, planned->plan.steps[s].kernel, planned->limits)) {
         wishes.insert(candidate.wish.text());
-        schedules.insert(jit::to_string(candidate.lowered.nest.schedule, planned->limits.is_cuda()));
+        schedules.insert(jit::to_string(candidate.lowered.nest.schedule, planned->limits.backend));
       }
     }
     CHECK(wishes.size() > 1);

@@ -144,13 +144,13 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
         const auto& [nest, made] = std::tie(planned->steps[s].nest, planned->steps[s].made);
         const auto& schedule = nest.schedule;
         CAPTURE(nest.name);
-        CAPTURE(sn::jit::to_string(schedule, true));
+        CAPTURE(sn::jit::to_string(schedule, sn::fuse::Backend::cuda));
         REQUIRE(!made.interpreted);
         const auto& report = made.report;
         const auto launch = sn::runtime::kind_of(planned->limits).launch(nest, planned->limits);
         const int estimate = sn::jit::estimated_registers(kernel, nest);
-        table.push_back(
-            {nest.name, sn::jit::to_string(schedule, true), sm, report.registers, estimate, report.shared_bytes + launch.shared_bytes, launch.threads});
+        table.push_back({nest.name, sn::jit::to_string(schedule, sn::fuse::Backend::cuda), sm, report.registers, estimate,
+                         report.shared_bytes + launch.shared_bytes, launch.threads});
         CHECK(report.spill_bytes == 0);
         CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);
         CHECK(report.shared_bytes <= 48 << 10);
@@ -212,7 +212,7 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
           const auto planned = sn::engine::Engine::get().histories_of({y.node()}, fmt::format("sm_{}", sm)).front().planned;
           REQUIRE(planned);
           const auto& nest = planned->steps[0].nest;
-          CAPTURE(sn::jit::to_string(nest.schedule, true));
+          CAPTURE(sn::jit::to_string(nest.schedule, sn::fuse::Backend::cuda));
           const bool holds = kept <= limits.cluster * (limits.row_bytes - 1024), one_holds = kept <= limits.row_bytes;
           CHECK((planned->steps.size() == 1) == holds);
           CHECK((nest.schedule.cluster > 1) == (holds && !one_holds));

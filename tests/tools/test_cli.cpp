@@ -329,6 +329,16 @@ TEST_CASE("kernels plans and compiles for a target, with no data") {
   }
 }
 
+TEST_CASE("info tells what planning knows of a device") {
+  const Sandbox box;
+  const Outcome h100 = box.run({"info", "--target", "sm_90"});
+  CHECK(h100.code == 0);
+  for (const char* part : {"sm                   90\n", "backend              cuda\n", "bandwidth            3350 GB/s\n"}) CHECK(contains(h100.out, part));
+  const Outcome none = box.run({"info", "--target", "sm_1"});
+  CHECK(none.code == 1);
+  CHECK(contains(none.err, "known are sm_75"));
+}
+
 TEST_CASE("info tells version, devices, compilers and the cache") {
   const Sandbox box;
   const Outcome info = box.run({"info"});

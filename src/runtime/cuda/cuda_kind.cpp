@@ -32,12 +32,12 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
 
 [[maybe_unused]] const bool registered = register_kind({
     .name = "cuda",
+    .backend = fuse::Backend::cuda,
     .numbered = true,
     .reports_resources = true,
     .generator = jit::cuda_generator(),
     .compiler_name = "NVRTC",
     .compiler_advice = "Install the CUDA toolkit's libnvrtc or set SINTER_NVRTC",
-    .has_limits = [](const fuse::Limits& limits) { return limits.sm != 0; },
     .open = [](int ordinal) { return open_cuda(ordinal); },
     .find_compiler = [] { return jit::find_nvrtc(cuda_driver_version() / 1000); },
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },

@@ -21,11 +21,11 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
 
 [[maybe_unused]] const bool registered = register_kind({
     .name = "cpu",
+    .backend = fuse::Backend::cpu,
     .interprets = true,
     .generator = jit::cpu_generator(),
     .compiler_name = "LLVM",
     .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",
-    .has_limits = [](const fuse::Limits& limits) { return limits.sm == 0; },
     .open = [](int) { return open_host(0); },
     .find_compiler = jit::find_llvm,
     .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
