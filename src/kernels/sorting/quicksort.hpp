@@ -1,4 +1,4 @@
-// Highway's vectorised quicksort of unsigned numbers: optional, where the build found it.
+// Highway's vectorised quicksort of unsigned numbers.
 #pragma once
 #include <cstdint>
 
@@ -10,10 +10,8 @@ struct alignas(16) WideKey {
   bool operator<(const WideKey& other) const { return high != other.high ? high < other.high : low < other.low; }
 };
 
-/// Whether the build has it and this processor the vectors for it; without them it would be slower than sorting by digits.
-bool has_quicksort();
-
-/// Sorts n numbers where they are; only where has_quicksort().
+/// Sorts n numbers where they are.
+void quicksort(std::uint16_t* keys, std::int64_t n);
 void quicksort(std::uint32_t* keys, std::int64_t n);
 void quicksort(std::uint64_t* keys, std::int64_t n);
 void quicksort(WideKey* keys, std::int64_t n);

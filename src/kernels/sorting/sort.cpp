@@ -1,8 +1,6 @@
-// Sorting numbers whose order as unsigned ones is the elements'. Those of 32 bits or more by Highway's quicksort, where it is there; the
-// numbers are different ones (the place is part of them) or nobody can tell equal ones apart, so neither its order nor the number of
-// threads leaves a trace. Otherwise by digits, the least significant first (Knuth, TAOCP 5.2.5): each pass of 8 bits keeps the order of
-// equal digits, so the whole is stable, and a pass is split among threads. Short rows are sorted many at a time, one in each lane of vectors, where there
-// are many, and compared where there are few.
+// Sorting by numbers whose order as unsigned ones is the elements'. Highway's quicksort sorts them. The numbers are different ones (the place is
+// part of them) or nobody can tell equal ones apart, so neither its order nor the number of threads leaves a trace. Numbers of one byte are counted.
+// Short rows are sorted many at a time, one in each lane of vectors, where there are many, and compared where there are few.
 #include "kernels/sorting/sort.hpp"
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <concepts>
-#include <limits>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -26,8 +23,6 @@ namespace {
 
 // Elements to a task: short rows share one.
 constexpr std::int64_t kTaskElements = 16384;
-// Rows from this length on are sorted by digits; a pass counts 256 of them whatever the row.
-constexpr std::int64_t kDigitsFrom = 512;
 // A quicksort takes about half a microsecond, however few there are.
 constexpr std::int64_t kQuicksortFrom = 64;
 // Rows of up to this length are sorted in lanes, where there are so many of them.
@@ -79,43 +74,6 @@ template <class T> BitsOf<T> to_place_key(T value) {
   const BitsOf<T> key = to_key(value);
   if constexpr (std::integral<T>) return key;
   else return static_cast<BitsOf<T>>(key + (key == to_key(std::bit_cast<T>(kTopBit<T>))));  // the next one is the other's
-}
-
-template <class Key> struct Placed {
-  Key key;
-  std::conditional_t<sizeof(Key) == 8, std::uint64_t, std::uint32_t> place;
-};
-template <class Key> Key key_of(Key key) { return key; }
-template <class Key> Key key_of(const Placed<Key>& item) { return item.key; }
-
-/// Sorts `items` by their keys with as much memory beside it; gives where the sorted ones are, one of the two.
-template <class Key, class Item> Item* sort_by_digits(Item* items, Item* beside, std::int64_t n, int threads) {
-  const std::int64_t pieces = std::clamp<std::int64_t>(n / kPiece, 1, thread_count(threads));
-  const auto first_of = [&](std::int64_t piece) { return n / pieces * piece + std::min(piece, n % pieces); };
-  std::vector<std::array<std::int64_t, 256>> counts(static_cast<std::size_t>(pieces));
-  for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Key)); shift += 8) {
-    const auto digit = [&](const Item& item) { return static_cast<std::size_t>(key_of<Key>(item) >> shift & 0xff); };
-    run_tasks(threads, pieces, [&](std::int64_t piece) {
-      auto& count = counts[static_cast<std::size_t>(piece)];
-      count.fill(0);
-      for (std::int64_t i = first_of(piece); i < first_of(piece + 1); ++i) ++count[digit(items[i])];
-    });
-    // Where each piece puts its first element of a digit: behind all of smaller digits, and of this one in the pieces before.
-    std::int64_t sum = 0;
-    bool alike = false;
-    for (std::size_t d = 0; d < 256; ++d) {
-      const std::int64_t before = sum;
-      for (auto& count : counts) sum += std::exchange(count[d], sum);
-      alike |= sum - before == n;
-    }
-    if (alike) continue;
-    run_tasks(threads, pieces, [&](std::int64_t piece) {
-      auto place = counts[static_cast<std::size_t>(piece)];
-      for (std::int64_t i = first_of(piece); i < first_of(piece + 1); ++i) beside[place[digit(items[i])]++] = items[i];
-    });
-    std::swap(items, beside);
-  }
-  return items;
 }
 
 template <class Item> std::unique_ptr<Item[]> uncleared(std::int64_t n) { return std::make_unique_for_overwrite<Item[]>(static_cast<std::size_t>(n)); }
@@ -190,39 +148,33 @@ template <class T> void order_zeros(const T* from, std::int64_t stride, T* to, Z
     if (to_place_key(from[k * stride]) == to_key(T{})) *zero++ = from[k * stride];
 }
 
+/// Keys of one byte: as many of each as there are.
+inline void sort_by_counting(std::uint8_t* keys, std::int64_t n) {
+  std::array<std::int64_t, 256> counts{};
+  for (std::int64_t k = 0; k < n; ++k) ++counts[keys[k]];
+  for (std::size_t key = 0; key < counts.size(); ++key) keys = std::fill_n(keys, counts[key], static_cast<std::uint8_t>(key));
+}
+
 /// In the result's own memory.
-template <class T> void quicksort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
+  if (n < kQuicksortFrom) {
+    for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
+    T* const numbers = std::stable_partition(to, to + n, [](T value) { return !is_nan(value); });
+    std::stable_sort(to, numbers, [](T a, T b) { return a < b; });  // stable: zeros of either sign keep their order
+    return;
+  }
   auto* const keys = reinterpret_cast<BitsOf<T>*>(to);
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) keys[k] = to_key(from[k * stride]);
   });
-  quicksort_in_pieces(keys, n, threads);
+  if constexpr (sizeof(T) == 1) sort_by_counting(keys, n);
+  else quicksort_in_pieces(keys, n, threads);
   Zeros zeros;
   if constexpr (!std::integral<T>) zeros = zeros_among<T>(keys, n);
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(keys[k]);
   });
   if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros, n);
-}
-
-template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
-  if constexpr (sizeof(T) >= 4)
-    if (n >= kQuicksortFrom && has_quicksort()) return quicksort_row(from, stride, to, n, threads);
-  if (n < kDigitsFrom) {
-    for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
-    T* const numbers = std::stable_partition(to, to + n, [](T value) { return !is_nan(value); });
-    std::stable_sort(to, numbers, [](T a, T b) { return a < b; });  // stable: zeros of either sign keep their order
-    return;
-  }
-  const auto memory = uncleared<BitsOf<T>>(2 * n);
-  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) memory[static_cast<std::size_t>(k)] = to_key(from[k * stride]);
-  });
-  const BitsOf<T>* sorted = sort_by_digits<BitsOf<T>>(memory.get(), memory.get() + n, n, threads);
-  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) to[k] = from_key<T>(sorted[k]);
-  });
-  if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros_among<T>(sorted, n), n);
 }
 
 /// The least and the greatest key.
@@ -243,7 +195,14 @@ template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* fr
 }
 
 /// The key and behind it the place, in one number: of 64 bits, in the result's own memory, if the row's range of keys leaves room.
-template <class T> void quick_argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
+  if (n < kQuicksortFrom) {
+    std::array<std::pair<BitsOf<T>, std::int64_t>, kQuicksortFrom> items;
+    for (std::int64_t k = 0; k < n; ++k) items[static_cast<std::size_t>(k)] = {to_place_key(from[k * stride]), k};
+    std::sort(items.data(), items.data() + n);
+    for (std::int64_t k = 0; k < n; ++k) to[k] = items[static_cast<std::size_t>(k)].second;
+    return;
+  }
   const auto [least, most] = key_range(from, stride, n, threads);
   const int place_bits = std::bit_width(static_cast<std::uint64_t>(n - 1));
   if (std::bit_width(most - least) + place_bits <= 64) {
@@ -265,34 +224,6 @@ template <class T> void quick_argsort_row(const T* from, std::int64_t stride, st
   quicksort_in_pieces(items.get(), n, threads);
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].low);
-  });
-}
-
-template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
-  if constexpr (sizeof(T) >= 4)
-    if (n >= kQuicksortFrom && has_quicksort()) return quick_argsort_row(from, stride, to, n, threads);
-  using Item = Placed<BitsOf<T>>;
-  using Place = decltype(Item::place);
-  const auto item = [&](std::int64_t k) { return Item{to_place_key(from[k * stride]), static_cast<Place>(k)}; };
-  if (n < kDigitsFrom) {
-    std::array<Item, kDigitsFrom> items;
-    for (std::int64_t k = 0; k < n; ++k) items[static_cast<std::size_t>(k)] = item(k);
-    std::sort(items.data(), items.data() + n, [](const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
-    for (std::int64_t k = 0; k < n; ++k) to[k] = static_cast<std::int64_t>(items[static_cast<std::size_t>(k)].place);
-    return;
-  }
-  if (sizeof(Place) < sizeof(n) && n > static_cast<std::int64_t>(std::numeric_limits<std::uint32_t>::max())) {  // more than an item can tell
-    for (std::int64_t k = 0; k < n; ++k) to[k] = k;
-    std::stable_sort(to, to + n, [&](std::int64_t a, std::int64_t b) { return to_place_key(from[a * stride]) < to_place_key(from[b * stride]); });
-    return;
-  }
-  const auto memory = uncleared<Item>(2 * n);
-  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) memory[static_cast<std::size_t>(k)] = item(k);
-  });
-  const Item* sorted = sort_by_digits<BitsOf<T>>(memory.get(), memory.get() + n, n, threads);
-  in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<std::int64_t>(sorted[k].place);
   });
 }
 
