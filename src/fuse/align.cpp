@@ -1,13 +1,13 @@
 #include "fuse/align.hpp"
 
+#include "fuse/costs.hpp"
+
 #include <algorithm>
 
 namespace sinter::fuse {
-namespace {
 
-constexpr int kMaxSplits = 8;
-// Touches of one node that are compared.
-constexpr int kMaxPairs = 16;
+using namespace costs;
+namespace {
 
 // The expression divided by a number that divides all of it.
 std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {

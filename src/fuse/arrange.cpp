@@ -1,9 +1,13 @@
 #include "fuse/arrange.hpp"
 
+#include "fuse/costs.hpp"
+
 #include <algorithm>
 #include <numeric>
 
 namespace sinter::fuse {
+
+using namespace costs;
 namespace {
 
 std::vector<int> as_they_come(std::size_t axes) {
@@ -17,9 +21,6 @@ template <class Visit> void each_index(Kernel& kernel, Visit visit) {
     if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) visit(value.index);
   for (auto& root : kernel.roots) visit(root.index);
 }
-
-constexpr std::int64_t kLine = 64;   // bytes that memory moves at once
-constexpr std::int64_t kLanes = 16;  // an axis shorter than this leaves lanes idle
 
 // Elements between neighbouring points along the axis.
 Size stride_along(const IndexExpr& index, int axis) {

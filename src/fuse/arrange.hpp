@@ -20,8 +20,6 @@ void reorder(Kernel& kernel, const std::vector<int>& order);
 std::vector<int> order_axes(const Graph& graph, Kernel& kernel);
 /// Of a kernel whose axes are in order: whether neighbouring lanes walk its rows, rather than the last parallel axis.
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
-/// Registers of a GPU's thread that hold what is kept of a row or of a column, at most.
-inline constexpr int kKeptRegisters = 32;
 /// Registers that its values of the kernel's persistent buffers take at one point.
 int kept_registers(const Kernel& kernel);
 /// Points of a column that each of so many warps of a block keeps in registers, one column beside the other; 0 where the kernel leaves no

@@ -4,21 +4,14 @@
 #include <numeric>
 
 #include "fuse/arrange.hpp"
+#include "fuse/costs.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
 
 namespace sinter::fuse {
-namespace {
 
-constexpr int kLookedThrough = 64;                   // nodes between a reduction and what lies in memory
-constexpr std::int64_t kLeastWork = 65536;           // elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us
-constexpr std::int64_t kLeastPiece = 2048;           // of a row: two vectors for each of a block's threads
-constexpr std::int64_t kLeastRows = 64;              // of a column: eight for each of a block's eight rows of threads
-constexpr std::int64_t kWholeRows = 256;             // a row along which lanes may walk first, whatever else is reduced
-constexpr std::int64_t kSide = 64, kLeastSide = 16;  // points each way of a block's square of a product of matrices, and of what is worth one
-constexpr std::int64_t kLeastProducts = 256;         // that are added up before a partial sum goes to memory
-constexpr int kMaxPieces = 1024;
-constexpr std::int64_t kShortColumn = 1024;  // that registers may keep
+using namespace costs;
+namespace {
 
 /// Neighbouring axes that a reduction runs over: the first, and how many.
 struct Run {
@@ -232,10 +225,10 @@ int contiguous_axis(const Graph& graph, int id) {
 }
 
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) {
-  constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024, kVectorBytes = 16;
+  constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024;
   if (columns) {
     // Short ones are walked one beside the other by up to four times as many threads (choose_columns).
-    if (row <= kShortColumn) return (results + (kWarp - 1)) / kWarp * (row >= kShortColumn / 2 ? 4 : row >= kShortColumn / 4 ? 2 : 1);
+    if (row <= kColumnOnChip) return (results + (kWarp - 1)) / kWarp * (row >= kColumnOnChip / 2 ? 4 : row >= kColumnOnChip / 4 ? 2 : 1);
     const int wide = kWarp * kVectorBytes / static_cast<int>(std::max<std::size_t>(itemsize(dtype), 4));
     return (results + (wide - 1)) / wide;
   }

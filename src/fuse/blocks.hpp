@@ -7,9 +7,6 @@
 
 namespace sinter::fuse {
 
-/// Of each multiprocessor, at least: while the one waits for memory or at a barrier, the other goes on.
-inline constexpr int kBlocksWanted = 2;
-
 /// The axis whose elements lie next to each other in memory, seen through elementwise ops and permutations; the last one where more is in
 /// between.
 int contiguous_axis(const Graph& graph, int node);

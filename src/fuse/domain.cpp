@@ -3,14 +3,15 @@
 #include <optional>
 #include <unordered_set>
 
+#include "fuse/costs.hpp"
 #include "fuse/group.hpp"
 
 namespace sinter::fuse {
+
+using namespace costs;
 namespace {
 
 using trace::Op;
-
-constexpr int kMaxSplits = 8;
 
 struct PlaceHash {
   std::size_t operator()(const std::pair<int, Map>& place) const { return MapHash{}(place.second) * 31 + static_cast<std::size_t>(place.first); }

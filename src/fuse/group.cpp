@@ -12,21 +12,16 @@
 
 #include "base/hash.hpp"
 #include "fuse/arrange.hpp"
+#include "fuse/costs.hpp"
 #include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
+
+using namespace costs;
 namespace {
 
 using trace::Op;
-
-constexpr int kMaxSplits = 8;
-// Distinct divisions and remainders of one element's index: beyond this, a copy through memory is cheaper than computing it.
-constexpr int kMaxDivisions = 12;
-// A value that costs less than this is computed again in a later pass; a persistent buffer costs about a store and a load.
-constexpr double kKeepCost = 4;
-// Nodes looked at for one that is better read from memory.
-constexpr std::size_t kMaxCandidates = 48;
 
 struct StartAgain {};
 

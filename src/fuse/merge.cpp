@@ -8,19 +8,15 @@
 #include <set>
 
 #include "fuse/align.hpp"
+#include "fuse/costs.hpp"
 #include "fuse/flat_map.hpp"
 #include "fuse/siblings.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
-namespace {
 
-// Groups and reads looked at to find out whether a merged one would wait for itself.
-constexpr int kMaxBetween = 256, kMaxReads = 2048;
-// Of the groups that read a node, those that a further reader is tried with, the latest first.
-constexpr std::size_t kMaxReaders = 3;
-// Merged kernels built in vain for one group.
-constexpr int kMaxFailures = 12;
+using namespace costs;
+namespace {
 
 // Cuts that were made because one kernel would be too much; merging over them would undo them.
 bool stays_cut(CutReason reason) {

@@ -10,17 +10,14 @@
 #include <tuple>
 
 #include "fuse/blocks.hpp"
+#include "fuse/costs.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
 
 namespace sinter::fuse {
-namespace {
 
-constexpr std::int64_t kShortPiece = 256;     // pieces shorter than this leave more to merge than they save
-constexpr std::size_t kMaxLookedAt = 32;      // nodes between a centre and the reduction that it comes from
-constexpr std::int64_t kColumnPiece = 256;    // of a column: what the registers of a block of 256 threads keep, a column beside the other
-constexpr std::int64_t kColumnOnChip = 1024;  // a column that registers keep whole (columns_keep), and
-constexpr std::int64_t kStoredOnChip = 512;   // one whose points are stored, after a last pass over it
+using namespace costs;
+namespace {
 
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {

@@ -11,9 +11,6 @@ namespace sinter::fuse {
 
 using trace::Op;
 
-inline constexpr std::int64_t kSplitFrom = 131072;  // shorter reductions are over before a second kernel would start
-inline constexpr std::int64_t kMinChunk = 16384;
-
 /// Rebuilds a graph node by node, if one of them is to be `changed`; `emit` may add further nodes and returns the number that stands
 /// for the old one.
 template <class Changed, class Emit> Graph rebuild(Graph graph, Changed changed, Emit emit) {

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "fuse/costs.hpp"
 #include "fuse/library_call.hpp"
 #include "fuse/rebuild.hpp"
 #include "trace/library.hpp"
 
 namespace sinter::fuse {
-namespace {
 
-constexpr std::int64_t kMaxChunks = 1024;
+using namespace costs;
+namespace {
 
 // Up to kMaxChunks pieces of kMinChunk; then longer pieces. Of any length a sum is right.
 Size chunk_length(const Size& length) {

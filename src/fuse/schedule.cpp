@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "fuse/costs.hpp"
 #include "fuse/group.hpp"
 #include "fuse/merge.hpp"
 #include "fuse/rewrite.hpp"
@@ -18,11 +19,11 @@
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
+
+using namespace costs;
 namespace {
 
 using trace::Op;
-
-constexpr int kMaxRounds = 3;  // of putting shared values in memory and scheduling again
 
 bool computes(const Node& node) { return trace::is_elementwise(node.op) || trace::is_reduction(node.op) || node.op == Op::scan; }
 

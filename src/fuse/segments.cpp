@@ -1,5 +1,7 @@
 #include "fuse/segments.hpp"
 
+#include "fuse/costs.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,18 +9,11 @@
 #include <vector>
 
 namespace sinter::fuse {
+
+using namespace costs;
 namespace {
 
 using trace::Op;
-
-// A few ops that only one consumer needs, or that cost less than a read from memory, go along into a later segment.
-constexpr int kLightOps = 16;
-constexpr double kLightCost = 8;
-
-// A formula of more ops than the first that more kernels than the second would compute, each for itself, is put in memory before any
-// of them is built: else the work of planning would grow with both.
-constexpr int kLongFormula = 16;
-constexpr std::size_t kManyKernels = 4;
 
 using Ops = std::shared_ptr<const std::vector<int>>;  // sorted; what a node's kernel would hold
 

@@ -6,14 +6,12 @@
 #include <tuple>
 
 #include "fuse/align.hpp"
+#include "fuse/costs.hpp"
 
 namespace sinter::fuse {
-namespace {
 
-// Smaller families are merged two by two, where each step is weighed on its own.
-constexpr std::size_t kMany = 8;
-// A sibling that finds nothing in common with those before it is tried again with the next ones, so often.
-constexpr int kMaxTries = 3;
+using namespace costs;
+namespace {
 
 class Siblings {
  public:
@@ -27,9 +25,10 @@ class Siblings {
         joined_(graph_.nodes.size(), -1) {}
 
   void run(const std::vector<FixedStep>& calls) {
-    if (groups_.size() < kMany) return;
+    if (groups_.size() < kManySiblings) return;
     for (auto& family : families(calls))
-      if (family.size() >= kMany && !std::all_of(family.begin(), family.end(), [&](std::size_t g) { return groups_[g].settled; })) join(std::move(family));
+      if (family.size() >= kManySiblings && !std::all_of(family.begin(), family.end(), [&](std::size_t g) { return groups_[g].settled; }))
+        join(std::move(family));
     std::erase_if(groups_, [](const Group& group) { return group.requests.empty(); });
   }
 

@@ -7,11 +7,14 @@
 #include <optional>
 
 #include "fuse/arrange.hpp"
+#include "fuse/costs.hpp"
 #include "jit/contraction.hpp"
 #include "jit/reduction_order.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
+
+using namespace costs;
 namespace {
 
 using fuse::Kernel;
@@ -158,9 +161,6 @@ fuse::Size product(const fuse::Sizes& sizes, int first, int last) {
   return points;
 }
 
-constexpr int kVectorBytes = 16;       // that a thread can read or write at once
-constexpr int kVectorRegisters = 160;  // that the elements of more than four may take: a block of 256 threads and half as many again
-
 void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const auto take = [&](int lanes) {
@@ -186,23 +186,6 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   if (!take(most) && most > 4) take(4);
 }
 
-constexpr int kLeastLanes = 8;     // that share a row
-constexpr int kMostSteps = 32;     // of a row that is kept in registers
-constexpr int kFewestOfRow = 64;   // threads that share a row, where a warp is not enough
-constexpr int kManyRows = 32;      // for each multiprocessor, at 64 threads each
-using fuse::kKeptRegisters;        // of a row's kept values, and with what else lives at once:
-constexpr int kRowRegisters = 96;  // two blocks of 256 threads a multiprocessor
-
-constexpr std::int64_t kLeastPart = 4096;  // of a row that few multiprocessors would share otherwise: points of a cluster's block
-
-constexpr int kWarpOfColumns = 32;
-constexpr int kStepsOfWarp = 4;           // down a column: fewer are not worth sharing with further warps
-constexpr int kRegistersOfColumn = 64;    // of a thread that keeps its part of one
-constexpr int kMostRegisters = 255;       // of a thread
-constexpr int kRegistersOfBlock = 65536;  // of a multiprocessor, all of which one block may take
-
-constexpr int kSquare = 32;  // points of a tile, both ways
-
 // Whether squares turn what lanes would read or write apart. Several warps share the static 48 KiB, and a square that is mostly empty is
 // no better than reading apart.
 bool gains_from_squares(const Lowered& lowered) {
@@ -214,9 +197,6 @@ bool gains_from_squares(const Lowered& lowered) {
   return bytes > 0 && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
 }
 
-constexpr std::int64_t kLeastOfSquare = 16;   // points along an axis of a square, half of the smallest one
-constexpr std::int64_t kLongOfSquare = 4096;  // row points that too few blocks would go through one after the other
-constexpr int kAccumulators = 96;             // registers of a thread's accumulators
 using fuse::kStaticShared;
 
 // The parallel axes of a contraction, of those that there are the ones that fill squares, with results side by side along the right one.

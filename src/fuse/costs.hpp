@@ -1,0 +1,118 @@
+// The constants that decide plans and schedules, each with its reason. What a device has (its memory, its units, its speeds) is in limits.hpp.
+// docs/decisions.md holds the measurements behind those that were measured.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace sinter::costs {
+
+// --- fusion groups -------------------------------------------------------------------------------------------------------
+/// Axes split in one group. Each split begins the group anew.
+inline constexpr int kMaxSplits = 8;
+/// Distinct divisions and remainders of one element's index. Beyond this a copy through memory is cheaper than computing it.
+inline constexpr int kMaxDivisions = 12;
+/// A value that costs less than this, in cheap operations, is computed again in a later pass. A persistent buffer costs about a store and a load.
+inline constexpr double kKeepCost = 4;
+/// A formula of more ops than the first that more kernels than the second would compute, each for itself, is materialised before any of them is
+/// built. Otherwise the work of planning would grow with both.
+inline constexpr int kLongFormula = 16;
+inline constexpr std::size_t kManyKernels = 4;
+/// Ops that one consumer alone needs, or that cost less than a read from memory, go along into a later segment: at most so many, of at most this cost.
+inline constexpr int kLightOps = 16;
+inline constexpr double kLightCost = 8;
+
+// --- bounds on the work of planning ----------------------------------------------------------------------------------------
+/// Nodes looked at for one that is better read from memory.
+inline constexpr std::size_t kMaxCandidates = 48;
+/// Times that shared values are materialised and all is scheduled again.
+inline constexpr int kMaxRounds = 3;
+/// Groups, and reads, looked at to find out whether a merged group would wait for itself.
+inline constexpr int kMaxBetween = 256, kMaxReads = 2048;
+/// Of the groups that read a node, those that a further reader is tried with, the latest first.
+inline constexpr std::size_t kMaxReaders = 3;
+/// Merged kernels built in vain for one group.
+inline constexpr int kMaxFailures = 12;
+/// Touches of one node that are compared when two groups are aligned.
+inline constexpr int kMaxPairs = 16;
+/// Smaller families of siblings are merged two by two, where each step is weighed on its own.
+inline constexpr std::size_t kManySiblings = 8;
+/// A sibling that finds nothing in common with those before it is tried again with the next ones, so often.
+inline constexpr int kMaxTries = 3;
+
+// --- memory access ---------------------------------------------------------------------------------------------------------
+/// Bytes that memory moves at once.
+inline constexpr std::int64_t kLine = 64;
+/// An axis shorter than this leaves lanes idle.
+inline constexpr std::int64_t kLanes = 16;
+
+// --- long reductions, split for work -----------------------------------------------------------------------------------------
+/// Shorter reductions are over before a second kernel would start.
+inline constexpr std::int64_t kSplitFrom = 131072;
+/// A chunk of a long reduction has at least so many elements, and there are at most so many chunks. Both depend on the length alone: same bits everywhere.
+inline constexpr std::int64_t kMinChunk = 16384, kMaxChunks = 1024;
+/// Blocks of each multiprocessor, at least. While one waits for memory or at a barrier, the other goes on.
+inline constexpr int kBlocksWanted = 2;
+/// Nodes between a reduction and what lies in memory.
+inline constexpr int kLookedThrough = 64;
+/// Elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us.
+inline constexpr std::int64_t kLeastWork = 65536;
+/// Of a row: two vectors for each of a block's threads.
+inline constexpr std::int64_t kLeastPiece = 2048;
+/// Of a column: eight for each of a block's eight rows of threads.
+inline constexpr std::int64_t kLeastRows = 64;
+/// A row along which lanes may walk first, whatever else is reduced.
+inline constexpr std::int64_t kWholeRows = 256;
+/// Points each way of a block's square of a matrix product, and of a square that is worth a block.
+inline constexpr std::int64_t kSide = 64, kLeastSide = 16;
+/// Products that are added up before a partial sum goes to memory.
+inline constexpr std::int64_t kLeastProducts = 256;
+/// Pieces of one reduction.
+inline constexpr int kMaxPieces = 1024;
+
+// --- rows and columns that are merged online ---------------------------------------------------------------------------------
+/// Shorter pieces leave more to merge than they save.
+inline constexpr std::int64_t kShortPiece = 256;
+/// Nodes between a centre and the reduction that it comes from.
+inline constexpr std::size_t kMaxLookedAt = 32;
+/// A piece of a column: what the registers of a block of 256 threads keep, a column beside the other.
+inline constexpr std::int64_t kColumnPiece = 256;
+/// A column that registers keep whole (columns_keep), and one whose points are stored after a last pass over it.
+inline constexpr std::int64_t kColumnOnChip = 1024, kStoredOnChip = 512;
+
+// --- registers of a GPU's thread -----------------------------------------------------------------------------------------------
+/// That hold what is kept of a row or of a column, at most.
+inline constexpr int kKeptRegisters = 32;
+/// That the elements of more than four may take in vectors: a block of 256 threads and half as many again.
+inline constexpr int kVectorRegisters = 160;
+/// With what is kept of a row and what else lives at once: two blocks of 256 threads a multiprocessor.
+inline constexpr int kRowRegisters = 96;
+/// Of a thread that keeps its part of a column.
+inline constexpr int kRegistersOfColumn = 64;
+/// Of a thread's accumulators in a contraction.
+inline constexpr int kAccumulators = 96;
+/// Of any thread, and of a multiprocessor, all of which one block may take (CUDA C++ Programming Guide, technical specifications).
+inline constexpr int kMostRegisters = 255, kRegistersOfBlock = 65536;
+
+// --- the shape of a GPU's blocks -------------------------------------------------------------------------------------------------
+/// Bytes that a thread can read or write at once.
+inline constexpr int kVectorBytes = 16;
+/// Lanes that share a row, at least.
+inline constexpr int kLeastLanes = 8;
+/// Steps of a thread over a row that is kept in registers.
+inline constexpr int kMostSteps = 32;
+/// Threads that share a row, where a warp is not enough.
+inline constexpr int kFewestOfRow = 64;
+/// Rows for each multiprocessor, at 64 threads each, that are many.
+inline constexpr int kManyRows = 32;
+/// Points of a cluster's block, of a row that few multiprocessors would share otherwise.
+inline constexpr std::int64_t kLeastPart = 4096;
+/// Columns that a warp walks side by side, and steps of it down a column: fewer are not worth sharing with further warps.
+inline constexpr int kWarpOfColumns = 32, kStepsOfWarp = 4;
+/// Points of a transposing tile, both ways.
+inline constexpr int kSquare = 32;
+/// Points along an axis of a contraction's square, half of the smallest one.
+inline constexpr std::int64_t kLeastOfSquare = 16;
+/// Row points of a contraction that too few blocks would go through one after the other.
+inline constexpr std::int64_t kLongOfSquare = 4096;
+
+}  // namespace sinter::costs
