@@ -43,3 +43,4 @@ add_test(NAME format COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DCLA
   -P ${CMAKE_CURRENT_LIST_DIR}/format.cmake)
 add_test(NAME identities COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/identities
   -P ${CMAKE_CURRENT_LIST_DIR}/identities.cmake)
+sinter_python(lines lines.py)

@@ -1,0 +1,27 @@
+"""Prints how many lines each part of the project has, and fails where a part is longer than lines.txt allows.
+
+Who has a reason to let a part grow raises its number there; who shortens a part lowers it. Data are not counted.
+"""
+import pathlib
+import sys
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parent.parent
+kinds = {".cpp", ".hpp", ".inl", ".def", ".proto", ".cmake", ".sh", ".py"}
+scripts = root / "tests/tools/scripts"  # programs whose output is compared: data
+
+too_long, total = [], 0
+for line in (here / "lines.txt").read_text().splitlines():
+    if not line or line.startswith("#"):
+        continue
+    part, most = line.split()
+    files = [file for file in (root / part).rglob("*")
+             if (file.suffix in kinds or file.name == "CMakeLists.txt") and scripts not in file.parents and "build" not in file.relative_to(root).parts]
+    lines = sum(len(file.read_text().splitlines()) for file in files)
+    total += lines
+    print(f"{part:<14} {lines:>6} lines, at most {most}")
+    if lines > int(most):
+        too_long.append(part)
+print(f"{'together':<14} {total:>6}")
+if too_long:
+    sys.exit(f"longer than tests/project/lines.txt allows: {', '.join(too_long)}")
