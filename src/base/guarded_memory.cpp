@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,10 +18,7 @@ constexpr unsigned char kPattern = 0xc5;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
+std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 /// Where a buffer lies: an unmapped page, `pages` with the buffer in them, and an unmapped page again.
 struct Placement {
@@ -48,12 +46,14 @@ std::size_t first_changed(const unsigned char* bytes, std::size_t count) {
 
 }  // namespace
 
+// No static object of the function: a child of fork would wait for ever for the thread of its parent that was making it.
 Guard guarding() {
-  static const Guard guard = [] {
-    const char* text = std::getenv("SINTER_GUARD");
-    const std::string_view asked = text ? text : "";
-    return asked == "end" ? Guard::end : asked == "start" ? Guard::start : Guard::none;
-  }();
+  static constinit std::atomic<int> known{-1};
+  if (const int guard = known.load(std::memory_order_relaxed); guard >= 0) return static_cast<Guard>(guard);
+  const char* text = std::getenv("SINTER_GUARD");
+  const std::string_view asked = text ? text : "";
+  const Guard guard = asked == "end" ? Guard::end : asked == "start" ? Guard::start : Guard::none;
+  known.store(static_cast<int>(guard), std::memory_order_relaxed);
   return guard;
 }
 

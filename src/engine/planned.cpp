@@ -87,13 +87,15 @@ struct Scheduled {
 Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
   const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(planned.plan.graph, step.kernel, target.limits, options); };
   Scheduled result{lower(how.lowering)};
-  const jit::Schedule chosen = result.lowered.nest.schedule;
+  // Two schedules differ where they differ in what matters for their form.
+  const auto runs = [&](const jit::Lowered& lowered) { return jit::to_string(lowered.nest.schedule, target.limits.backend); };
+  const std::string chosen = runs(result.lowered);
   if (how.tuned && target.device && kernels.any_tuned())
     if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
       result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
-      if (result.lowered.nest.schedule != chosen) result.from = PlannedStep::From::tuned;
+      if (runs(result.lowered) != chosen) result.from = PlannedStep::From::tuned;
     }
-  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && lower({how.lowering.fast_math, {}}).nest.schedule != chosen)
+  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
     result.from = PlannedStep::From::asked;
   return result;
 }

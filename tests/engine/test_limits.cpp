@@ -98,8 +98,8 @@ TEST_CASE("a result above the limit is a MemoryError that tells bytes, op and li
     const Limit limit(std::to_string(held + 6 * kMegabyte));
     const Tensor y = x * 2.0f;
     sn::eval(y);
+    const int line = __LINE__ + 1;
     const Tensor z = x + y;
-    const int line = __LINE__;
     const std::string said = refused([&] { sn::eval(z); });
     INFO(said);
     CHECK(said.find(std::to_string(4 * kMegabyte)) != std::string::npos);
