@@ -9,7 +9,6 @@ template <class Key> void sort(Key* keys, std::int64_t n) { hwy::Sorter()(keys, 
 
 }  // namespace
 
-void quicksort(std::uint16_t* keys, std::int64_t n) { sort(keys, n); }
 void quicksort(std::uint32_t* keys, std::int64_t n) { sort(keys, n); }
 void quicksort(std::uint64_t* keys, std::int64_t n) { sort(keys, n); }
 void quicksort(WideKey* keys, std::int64_t n) {

@@ -11,7 +11,6 @@ struct alignas(16) WideKey {
 };
 
 /// Sorts n numbers where they are.
-void quicksort(std::uint16_t* keys, std::int64_t n);
 void quicksort(std::uint32_t* keys, std::int64_t n);
 void quicksort(std::uint64_t* keys, std::int64_t n);
 void quicksort(WideKey* keys, std::int64_t n);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <concepts>
+#include <limits>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -51,7 +51,10 @@ template <class T> constexpr BitsOf<T> kTopBit = BitsOf<T>(1) << (8 * sizeof(T) 
 template <class T> bool is_nan(T value) {
   if constexpr (std::integral<T>) return false;
   else if constexpr (std::floating_point<T>) return value != value;
-  else return std::isnan(static_cast<float>(value));
+  else {  // by the bits, since a conversion takes several times as long
+    constexpr auto infinity = std::bit_cast<BitsOf<T>>(T(std::numeric_limits<float>::infinity()));
+    return static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(value) & ~kTopBit<T>) > infinity;
+  }
 }
 
 /// Numbers whose order as unsigned ones is the values': all NaN are one and the last, -0 comes before 0.
@@ -167,8 +170,18 @@ template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std:
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) keys[k] = to_key(from[k * stride]);
   });
-  if constexpr (sizeof(T) == 1) sort_by_counting(keys, n);
-  else quicksort_in_pieces(keys, n, threads);
+  if constexpr (sizeof(T) == 1) {
+    sort_by_counting(keys, n);
+  } else if constexpr (sizeof(T) == 2) {  // vectors of 32 bits sort several times faster than those of 16
+    const auto wide = uncleared<std::uint32_t>(n);
+    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) { std::copy(keys + begin, keys + end, wide.get() + begin); });
+    quicksort_in_pieces(wide.get(), n, threads);
+    in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) keys[k] = static_cast<BitsOf<T>>(wide[static_cast<std::size_t>(k)]);
+    });
+  } else {
+    quicksort_in_pieces(keys, n, threads);
+  }
   Zeros zeros;
   if constexpr (!std::integral<T>) zeros = zeros_among<T>(keys, n);
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
@@ -201,6 +214,14 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
     for (std::int64_t k = 0; k < n; ++k) items[static_cast<std::size_t>(k)] = {to_place_key(from[k * stride]), k};
     std::sort(items.data(), items.data() + n);
     for (std::int64_t k = 0; k < n; ++k) to[k] = items[static_cast<std::size_t>(k)].second;
+    return;
+  }
+  if constexpr (sizeof(T) == 1) {  // counted: where the first element of each key goes
+    std::array<std::int64_t, 256> places{};
+    for (std::int64_t k = 0; k < n; ++k) ++places[to_place_key(from[k * stride])];
+    std::int64_t sum = 0;
+    for (std::int64_t& place : places) sum += std::exchange(place, sum);
+    for (std::int64_t k = 0; k < n; ++k) to[places[to_place_key(from[k * stride])]++] = k;
     return;
   }
   const auto [least, most] = key_range(from, stride, n, threads);
