@@ -61,6 +61,10 @@ int main() {
   timed("isin int64", [&] { return sn::isin(i, few); });
   timed("sort uint8", [&] { return sn::sort(bytes); });
   timed("argsort uint8", [&] { return sn::argsort(bytes); });
+  const Tensor halves = sn::astype(f, DType::float16);
+  sn::eval(halves);
+  timed("sort float16", [&] { return sn::sort(halves); });
+  timed("argsort float16", [&] { return sn::argsort(halves); });
   timed("sort columns of a square float32", [&] { return sn::sort(rows, 0); });
   timed("percentile 90", [&] { return sn::percentile(d, 90); });
   timed("cumsum", [&] { return sn::cumsum(d); });

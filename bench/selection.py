@@ -19,6 +19,7 @@ d, i, few = rng.normal(size=N), rng.integers(0, N, N), rng.integers(0, 1000, N)
 f = rng.normal(size=N).astype(np.float32)
 rows = rng.normal(size=(SIDE, SIDE)).astype(np.float32)
 square, small, taps = rows.astype(np.float64), rng.integers(0, 256, N).astype(np.uint8), rng.normal(size=9)
+halves = f.astype(np.float16)
 ordered, mask, edges, points, heights = np.sort(d), f > 0, np.linspace(-5, 5, 101), np.linspace(-3, 3, 100), np.linspace(0, 1, 100)
 
 
@@ -49,6 +50,8 @@ CASES = {
     "isin int64": lambda: np.isin(i, few),
     "sort uint8": lambda: np.sort(small),
     "argsort uint8": lambda: np.argsort(small, kind="stable"),
+    "sort float16": lambda: np.sort(halves),
+    "argsort float16": lambda: np.argsort(halves, kind="stable"),
     "sort columns of a square float32": lambda: np.sort(rows, axis=0),
     "percentile 90": lambda: np.percentile(d, 90),
     "cumsum": lambda: np.cumsum(d),
