@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -20,6 +21,11 @@ struct Hash128 {
   std::uint64_t a = 0, b = 0;
   friend bool operator==(const Hash128&, const Hash128&) = default;
 };
+
+/// Whether both rows of words are the same.
+inline bool same_words(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
 
 /// XXH3.
 std::uint64_t hash64(std::span<const std::uint64_t> words);

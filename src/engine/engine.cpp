@@ -156,20 +156,18 @@ Engine::Setup::Setup(std::uint64_t of, const Options& options, Target where)
       device(target.device ? target.device->name() : target.limits.target) {}
 
 Words Engine::Setup::key_for(const Target& other) const {
-  Words key;
-  key.add(other.limits.target);
-  key.add(other.device ? other.device->name() : "offline");
-  key.add(schedule);
-  key.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 |
-          static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
-          static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
-  return key;
+  Words words;
+  words.add(other.limits.target);
+  words.add(other.device ? other.device->name() : "offline");
+  words.add(schedule);
+  words.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 |
+            static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
+            static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
+  return words;
 }
 
-void Engine::write_key(PlanKey& key, const trace::Outline& outline, const Target& target, const Setup& now) const {
-  key.words = &target == &now.target ? now.key.all() : now.key_for(target).all();
-  key.words.push_back(static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1));
-  key.words.insert(key.words.end(), outline.key().begin(), outline.key().end());
+Engine::PlanKeyView Engine::key_of(const trace::Outline& outline, const Words& settings, const Setup& now) const {
+  return {settings.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
 }
 
 const Engine::Setup& Engine::setup() {
@@ -191,7 +189,7 @@ const Engine::Setup& Engine::setup() {
   return mine = Setup(version, options, std::move(target));
 }
 
-Engine::Known Engine::find_plan(const PlanKey& key, const std::vector<std::int64_t>& symbols) {
+Engine::Known Engine::find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols) {
   std::lock_guard lock(mutex_);
   if (auto* family = plans_.find(key))
     for (auto member = family->rbegin(); member != family->rend(); ++member) {
@@ -206,19 +204,19 @@ Engine::Known Engine::find_plan(const PlanKey& key, const std::vector<std::int64
   return {};
 }
 
-Engine::Known Engine::make_plan_for(const PlanKey& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
+Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
   const auto planned = make_plan(graph, target, setup.how, kernels_);
   ++totals_.plans_made;
   const auto recurring = target.device && !target.device->reads_host() ? std::make_shared<Recurring>() : nullptr;
   std::lock_guard lock(mutex_);
   PlanFamily family{{{planned, std::make_shared<History>(planned, true, setup.device), recurring}, {}}};
-  std::size_t cost = cost_of(*planned) + key.words.size() * sizeof(std::uint64_t);
+  std::size_t cost = cost_of(*planned) + key.structure.size_bytes();
   if (const auto* known = plans_.find(key)) {
     family.insert(family.begin(), known->begin(), known->end());
     if (family.size() > kMaxFamily) family.erase(family.begin());
     for (const auto& other : *known) cost += cost_of(*other.known.planned);
   }
-  plans_.replace(key, std::move(family), cost);
+  plans_.replace({{key.settings.begin(), key.settings.end()}, {key.structure.begin(), key.structure.end()}, key.tunings}, std::move(family), cost);
   return {planned, std::make_shared<History>(planned, false, setup.device), recurring};
 }
 
@@ -610,14 +608,16 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     }
   }
   outline.finish(work.roots, true);
-  write_key(work.key, outline, target, now);
-  Known known = find_plan(work.key, outline.symbols());
+  const bool usual = &target == &now.target;
+  const Words other = usual ? Words() : now.key_for(target);
+  const PlanKeyView key = key_of(outline, usual ? now.key : other, now);
+  Known known = find_plan(key, outline.symbols());
   if (known.planned) {
     outline.release();
   } else {
     const trace::Graph graph = outline.graph();
     outline.release();
-    known = make_plan_for(work.key, graph, target, now);
+    known = make_plan_for(key, graph, target, now);
   }
   const auto placed = known.recurring ? known.recurring->at(known.planned, outline.symbols(), target, kernels_) : nullptr;
   if (!placed) {
@@ -764,8 +764,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   const trace::Graph graph = outline.graph();
   outline.release();
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
-    PlanKey key;
-    write_key(key, outline, on, now);
+    const Words settings = now.key_for(on);
+    const PlanKeyView key = key_of(outline, settings, now);
     Known plan = find_plan(key, outline.symbols());
     return plan.planned ? plan : make_plan_for(key, graph, on, now);
   });

@@ -92,13 +92,22 @@ class Engine {
   const Setup& setup();
   runtime::DevicePtr device_of(const Options& options);
   std::vector<runtime::DevicePtr> devices();
-  // The settings and the structural key. It is compared: a plan is never found for another structure.
-  struct PlanKey {
-    std::vector<std::uint64_t> words;
-    friend bool operator==(const PlanKey&, const PlanKey&) = default;
-    struct Hash {
-      std::size_t operator()(const PlanKey& key) const { return hash64(key.words); }
-    };
+  // What finds a plan: the settings, and the structural key. Both are compared, so that no plan is found for another structure.
+  template <class Numbers> struct KeyOf {
+    Numbers settings, structure;
+    std::uint64_t tunings = 0;
+  };
+  using PlanKey = KeyOf<std::vector<std::uint64_t>>;
+  using PlanKeyView = KeyOf<std::span<const std::uint64_t>>;  // the settings are kept by the thread's setup, the structure by the outline
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& key) const { return hash64(key.structure) ^ key.tunings; }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      return a.tunings == b.tunings && same_words(a.structure, b.structure) && same_words(a.settings, b.settings);
+    }
   };
   // A plan and what is told of an evaluation that finds it.
   struct Known {
@@ -106,8 +115,8 @@ class Engine {
     std::shared_ptr<History> history;
     std::shared_ptr<Recurring> recurring;  // null where nothing is gained by it
   };
-  Known find_plan(const PlanKey& key, const std::vector<std::int64_t>& symbols);
-  Known make_plan_for(const PlanKey& key, const trace::Graph& graph, const Target& target, const Setup& setup);
+  Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
+  Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup);
   // A node's elements where the device finds them.
   struct Elements {
     void* data = nullptr;
@@ -116,7 +125,6 @@ class Engine {
   // What one evaluation after the other on a thread can use again.
   struct Workspace {
     trace::Outline outline;
-    PlanKey key;
     std::vector<trace::RecordedPtr> roots;
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
     std::vector<std::int64_t> numbers;
@@ -131,7 +139,7 @@ class Engine {
   static StoragePtr contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes);
   std::shared_ptr<void> host_memory_of(Storage& storage);
   Elements elements_of(const StoragePtr& storage, const runtime::DevicePtr& device);
-  void write_key(PlanKey& key, const trace::Outline& outline, const Target& target, const Setup& setup) const;
+  PlanKeyView key_of(const trace::Outline& outline, const Words& settings, const Setup& setup) const;
   // False if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
@@ -173,7 +181,7 @@ class Engine {
   };
   using PlanFamily = std::vector<Member>;
   static constexpr std::size_t kMaxFamily = 64;
-  Lru<PlanKey, PlanFamily, PlanKey::Hash> plans_{kMaxPlanBytes};
+  Lru<PlanKey, PlanFamily, KeyHash, KeyEqual> plans_{kMaxPlanBytes};
 };
 
 // The calling thread's workspace; a new one if that is in use, when destructors that an evaluation runs evaluate too.

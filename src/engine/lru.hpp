@@ -1,19 +1,20 @@
 // A map of bounded size that forgets what was not used for the longest time. Not thread-safe.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <unordered_map>
 #include <utility>
 
 namespace sinter::engine {
 
-template <class Key, class Value, class Hash = std::hash<Key>> class Lru {
+template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>> class Lru {
  public:
   /// `capacity`: of the costs of all entries together, in the user's unit.
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
 
   /// Null when it is not there; it is the most recently used then.
-  Value* find(const Key& key) {
+  template <class Like> Value* find(const Like& key) {
     const auto found = map_.find(key);
     if (found == map_.end()) return nullptr;
     order_.splice(order_.begin(), order_, found->second.place);
@@ -53,8 +54,8 @@ template <class Key, class Value, class Hash = std::hash<Key>> class Lru {
     typename std::list<const Key*>::iterator place;
   };
   std::size_t capacity_, cost_ = 0;
-  std::unordered_map<Key, Entry, Hash> map_;  // its keys stay in place
-  std::list<const Key*> order_;               // most recently used first
+  std::unordered_map<Key, Entry, Hash, Equal> map_;  // its keys stay in place
+  std::list<const Key*> order_;                      // most recently used first
 };
 
 }  // namespace sinter::engine

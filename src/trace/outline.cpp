@@ -173,8 +173,11 @@ std::uint32_t Outline::number_last() {
                              static_cast<std::uint64_t>(entry.arity) << 16 | static_cast<std::uint64_t>(node.shape.size()) << 24 |
                              static_cast<std::uint64_t>(ints) << 44;
 
-  std::uint64_t value = mix(mix(mix(mix(head, entry.inputs[0]), entry.inputs[1]), static_cast<std::uint64_t>(entry.leaf + 1)), entry.bits);
-  for (const std::int64_t size : node.shape) value = mix(value, static_cast<std::uint64_t>(size));
+  // Products that do not wait for each other, added up.
+  constexpr std::uint64_t kHead = 0x9fb21c651e98df25u, kFirst = 0xd6e8feb86659fd93u, kSecond = 0xa0761d6478bd642fu, kLeaf = 0xe7037ed1a0b428dbu;
+  std::uint64_t value = head * kHead + entry.inputs[0] * kFirst + entry.inputs[1] * kSecond + static_cast<std::uint64_t>(entry.leaf + 1) * kLeaf;
+  for (const std::int64_t size : node.shape) value = value * kFirst + static_cast<std::uint64_t>(size);
+  value = mix(value, entry.bits);
   for (std::size_t k = 0; k < ints; ++k) value = mix(value, static_cast<std::uint64_t>(node.ints[k]));
   const auto fresh = static_cast<std::uint32_t>(entries_.size() - 1);
   const std::uint32_t known = values_.find_or_add(value, fresh, [&](std::uint32_t at) {
@@ -188,9 +191,8 @@ std::uint32_t Outline::number_last() {
     return known;
   }
   key_.push_back(head);
-  if (entry.arity > 0) key_.push_back(entry.inputs[0]);
+  key_.push_back(operation ? entry.inputs[0] : static_cast<std::uint64_t>(entry.leaf + 1));
   if (entry.arity > 2) key_.push_back(entry.inputs[1]);
-  if (entry.leaf >= 0) key_.push_back(static_cast<std::uint64_t>(entry.leaf));
   add_shape(node.shape_owner);
   if (entry.op == Op::constant) literals_.push_back(entry.bits);
   if (is_library(entry.op)) calls_.push_back({node.called, node.where});
