@@ -86,7 +86,8 @@ class Job {
 class Pool {
  public:
   void run(Job& job) {
-    if (workers_.load(std::memory_order_relaxed) < job.seats) start(job.seats);
+    const int seats = job.seats;  // once the job is posted, workers take them
+    if (workers_.load(std::memory_order_relaxed) < seats) start(seats);
     {
       const std::lock_guard lock(lock_);
       jobs_.push_back(&job);
@@ -96,7 +97,7 @@ class Pool {
       {
         const std::lock_guard lock(mutex_);
       }  // who is about to sleep has done so, or has seen the job
-      if (job.seats == 1) wake_.notify_one();
+      if (seats == 1) wake_.notify_one();
       else wake_.notify_all();
     }
     job.work(0);
