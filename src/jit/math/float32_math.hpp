@@ -1,5 +1,5 @@
 // The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel being written
-// (jit/llvm/expression.hpp), or one number of the interpreter (device/host/interpreter_float32.inl). Both do the same operations, each
+// (jit/llvm/expression.hpp), or one number of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each
 // rounded once, and so get the same bits. All are within 2 ULP over the whole range; those that cost most in practice (exp,
 // log, tanh, erf) stay in float32 arithmetic, others compute in double with short polynomials and round once, and those that are seldom
 // used are float64's, rounded.
