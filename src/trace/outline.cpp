@@ -243,8 +243,9 @@ Graph Outline::graph() const {
   return graph;
 }
 
+// A node's user was locked before it and keeps it. Given back first, the user may drop its operands while their locks are still held here.
 void Outline::release() {
-  for (const Recorded* node : locked_) node->lock.unlock();
+  for (auto node = locked_.rbegin(); node != locked_.rend(); ++node) (*node)->lock.unlock();
   locked_.clear();
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <random>
@@ -171,7 +170,6 @@ TEST_CASE("child: three kernels" * doctest::skip()) {
 TEST_CASE("child: past the end" * doctest::skip()) { run_changed(negative(1000), "point < points", "point <= points", 1000, 1000); }
 TEST_CASE("child: wild pointer" * doctest::skip()) { run_changed(negative(1000), "out0[p0]", "((float*)16)[p0]", 1000, 1000); }
 TEST_CASE("child: host reads device memory" * doctest::skip()) {
-  std::signal(SIGSEGV, SIG_DFL);  // which a sanitizer would report
   const runtime::BufferPtr b = gpu().allocate(64);
   fmt::print("READ {}\n", *static_cast<volatile float*>(b->data()));
 }
