@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxCandidates = 48;
 inline constexpr int kMaxRounds = 3;
 /// Groups, and reads, looked at to find out whether a merged group would wait for itself.
 inline constexpr int kMaxBetween = 256, kMaxReads = 2048;
-/// Of the groups that read a node, those that a further reader is tried with, the latest first.
+/// A further reader of a node is tried with so many of the groups that read it, the latest first.
 inline constexpr std::size_t kMaxReaders = 3;
 /// Merged kernels built in vain for one group.
 inline constexpr int kMaxFailures = 12;
@@ -56,9 +56,9 @@ inline constexpr int kBlocksWanted = 2;
 inline constexpr int kLookedThrough = 64;
 /// Elements of a block that are worth a further kernel: 256 KiB of float32 take it some 5 us.
 inline constexpr std::int64_t kLeastWork = 65536;
-/// Of a row: two vectors for each of a block's threads.
+/// The shortest piece of a row: two vectors for each of a block's threads.
 inline constexpr std::int64_t kLeastPiece = 2048;
-/// Of a column: eight for each of a block's eight rows of threads.
+/// The shortest piece of a column: eight points for each of a block's eight rows of threads.
 inline constexpr std::int64_t kLeastRows = 64;
 /// A row along which lanes may walk first, whatever else is reduced.
 inline constexpr std::int64_t kWholeRows = 256;
@@ -80,17 +80,18 @@ inline constexpr std::int64_t kColumnPiece = 256;
 inline constexpr std::int64_t kColumnOnChip = 1024, kStoredOnChip = 512;
 
 // --- registers of a GPU's thread -----------------------------------------------------------------------------------------------
-/// That hold what is kept of a row or of a column, at most.
+/// A thread stages its part of a row or column in at most so many registers.
 inline constexpr int kKeptRegisters = 32;
-/// That the elements of more than four may take in vectors: a block of 256 threads and half as many again.
+/// Vectors of more than four elements may take so many registers: a multiprocessor then holds a block of 256 threads and half as many again.
 inline constexpr int kVectorRegisters = 160;
-/// With what is kept of a row and what else lives at once: two blocks of 256 threads a multiprocessor.
+/// The staged part of a row, and all else that is live at once, take so many registers: a multiprocessor then holds two blocks of 256 threads.
 inline constexpr int kRowRegisters = 96;
-/// Of a thread that keeps its part of a column.
+/// A thread that stages its part of a column has so many registers.
 inline constexpr int kRegistersOfColumn = 64;
-/// Of a thread's accumulators in a contraction.
+/// The accumulators of a thread in a contraction take so many registers.
 inline constexpr int kAccumulators = 96;
-/// Of any thread, and of a multiprocessor, all of which one block may take (CUDA C++ Programming Guide, technical specifications).
+/// A thread has at most the first number; a multiprocessor has the second, all of which one block may take (CUDA C++ Programming Guide, technical
+/// specifications).
 inline constexpr int kMostRegisters = 255, kRegistersOfBlock = 65536;
 
 // --- the shape of a GPU's blocks -------------------------------------------------------------------------------------------------
