@@ -25,7 +25,8 @@ leaks=0
 if [ "$preset" = asan_sample ]; then leaks=1; fi
 export ASAN_OPTIONS=log_path=$reports/asan:strict_string_checks=1:detect_stack_use_after_return=1:detect_leaks=$leaks
 export UBSAN_OPTIONS=log_path=$reports/ubsan:print_stacktrace=1
-export TSAN_OPTIONS=log_path=$reports/tsan:history_size=4:second_deadlock_stack=1
+# A test that tries broken input forks a child for it, which may start threads.
+export TSAN_OPTIONS=log_path=$reports/tsan:history_size=4:second_deadlock_stack=1:die_after_fork=0
 
 # The tests of this piece, one a line, and the files of the build that they run.
 ctest --test-dir "$build" --label-exclude long --show-only=json-v1 "$@" >"$build/tests.json"

@@ -4,11 +4,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "cache/disk_cache.hpp"
 
 namespace sinter::cache {
@@ -24,9 +26,6 @@ struct Header {
   std::uint64_t key_bytes, metadata_bytes, payload_bytes;
 };
 static_assert(sizeof(Header) == 40);
-using Hash = XXH128_hash_t;
-
-Hash checksum(std::span<const std::uint8_t> bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
 
 void append(std::vector<std::uint8_t>& to, const void* from, std::size_t bytes) {
   const auto* p = static_cast<const std::uint8_t*>(from);
@@ -45,16 +44,14 @@ Checksum::Checksum() : state_(new State) { XXH3_128bits_reset(state_->hash); }
 Checksum::~Checksum() { delete state_; }
 void Checksum::add(std::span<const std::uint8_t> bytes) { XXH3_128bits_update(state_->hash, bytes.data(), bytes.size()); }
 std::array<std::uint8_t, 16> Checksum::value() const {
-  const Hash sum = XXH3_128bits_digest(state_->hash);
+  const XXH128_hash_t sum = XXH3_128bits_digest(state_->hash);
   std::array<std::uint8_t, 16> result;
   std::memcpy(result.data(), &sum, sizeof sum);
   return result;
 }
 
 std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes) {
-  Checksum sum;
-  sum.add(bytes);
-  return sum.value();
+  return std::bit_cast<std::array<std::uint8_t, 16>>(hash128(std::as_bytes(bytes)));
 }
 
 std::string key_text(const jit::Source& source) {
@@ -82,8 +79,8 @@ std::string_view target_of(std::string_view key) {
 }
 
 std::string entry_name(std::string_view key) {
-  const Hash hash = XXH3_128bits(key.data(), key.size());
-  return fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
+  const Hash128 hash = hash128(std::as_bytes(std::span(key)));
+  return fmt::format("{:016x}{:016x}{}", hash.b, hash.a, kSuffix);
 }
 
 bool is_entry_name(std::string_view name) {
@@ -106,34 +103,34 @@ std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary
   Header header{.schema = kSchema, .key_bytes = key.size(), .metadata_bytes = text.size(), .payload_bytes = binary.image.size()};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(sizeof header + key.size() + text.size() + binary.image.size() + sizeof(Hash));
+  bytes.reserve(sizeof header + key.size() + text.size() + binary.image.size() + sizeof(Hash128));
   append(bytes, &header, sizeof header);
   append(bytes, key.data(), key.size());
   append(bytes, text.data(), text.size());
   append(bytes, binary.image.data(), binary.image.size());
-  const Hash sum = checksum(bytes);
+  const Hash128 sum = hash128(std::as_bytes(std::span(bytes)));
   append(bytes, &sum, sizeof sum);
   return bytes;
 }
 
 EntryView decode(std::span<const std::uint8_t> bytes) {
   Header header;
-  if (bytes.size() < sizeof header + sizeof(Hash)) return corrupt("truncated");
+  if (bytes.size() < sizeof header + sizeof(Hash128)) return corrupt("truncated");
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return corrupt("not a sinter cache entry");
   if (header.schema != kSchema) return {.status = EntryView::Status::foreign_schema};
 
   // Each length is compared with what is left of the file, so that no sum can wrap around.
-  std::size_t left = bytes.size() - sizeof header - sizeof(Hash);
+  std::size_t left = bytes.size() - sizeof header - sizeof(Hash128);
   for (const std::uint64_t length : {header.key_bytes, header.metadata_bytes, header.payload_bytes}) {
     if (length > left) return corrupt("truncated");
     left -= length;
   }
   if (left != 0) return corrupt("longer than its header says");
 
-  Hash sum;
+  Hash128 sum;
   std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
-  if (!XXH128_isEqual(sum, checksum(bytes.first(bytes.size() - sizeof sum)))) return corrupt("wrong checksum");
+  if (sum != hash128(std::as_bytes(bytes.first(bytes.size() - sizeof sum)))) return corrupt("wrong checksum");
 
   const char* text = reinterpret_cast<const char*>(bytes.data()) + sizeof header;
   return {.status = EntryView::Status::good,
